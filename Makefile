@@ -1,0 +1,52 @@
+# make demo    see it work: installs into .venv and runs the sample
+# make test    everything that CI runs
+# make check   the inner loop: lint, types, layers, unit tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEBIAN := strace tmux
+JOBS ?= 4
+
+.PHONY: demo check lint test test-full bench pictures packages clean
+
+demo: $(VENV)/installed
+	@$(BIN)/ostler demo
+
+check: lint
+	$(BIN)/pytest tests/unit -n $(JOBS)
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+test: packages lint
+	$(BIN)/pytest -n $(JOBS)
+
+test-full: packages lint
+	OSTLER_FULL=1 $(BIN)/pytest -n $(JOBS) --timeout 1800
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python bench/run.py
+
+pictures: $(VENV)/installed-dev
+	$(BIN)/python docs/pictures.py
+
+# Debian packages that some tests use; installed where that is possible.
+packages: $(VENV)/installed-dev
+	@missing=""; for tool in $(DEBIAN); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; fi
+
+$(VENV)/bin/python:
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml $(VENV)/bin/python
+	@$(BIN)/pip install -q --disable-pip-version-check -e . && touch $@
+
+$(VENV)/installed-dev: pyproject.toml $(VENV)/bin/python
+	@$(BIN)/pip install -q --disable-pip-version-check -e '.[dev]' && touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV)

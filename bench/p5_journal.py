@@ -1,0 +1,70 @@
+"""P5: 8 writers that await every event, against one row for each transaction at FULL. Prints one line."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import apsw
+
+from ostler.model.attempt import TaskRow
+from ostler.model.event import CheckpointMade, Record
+from ostler.model.ids import TaskId
+from ostler.store.writer import GroupWriter
+
+ROUNDS, WRITERS, TURNS, TARGET = 9, 8, 400, 3.0
+EVENT = CheckpointMade("implement", "0" * 40)
+STATE = b"s" * 600
+
+
+async def write_task(writer: GroupWriter, task: TaskId) -> None:
+    for seq in range(1, TURNS + 1):
+        record = Record(task, seq, 1.7e9 + seq, EVENT, f"{task}/{seq}")
+        assert await writer.append(
+            record, TaskRow(task, seq, "in_progress", "t", "P2", 0.0, record.at, STATE)
+        )
+
+
+async def rate_grouped(path: Path) -> float:
+    writer = GroupWriter(path, create=True)
+    started = time.perf_counter()
+    async with asyncio.TaskGroup() as group:
+        for number in range(WRITERS):
+            group.create_task(write_task(writer, TaskId(f"task-{number}")))
+    rate = WRITERS * TURNS / (time.perf_counter() - started)
+    await writer.close()
+    return rate
+
+
+def rate_raw(path: Path) -> float:
+    db = apsw.Connection(str(path))
+    db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
+    db.execute("CREATE TABLE event (position INTEGER PRIMARY KEY, body TEXT)")
+    body = "x" * 700
+    started = time.perf_counter()
+    for _ in range(WRITERS * TURNS):
+        db.execute("INSERT INTO event (body) VALUES (?)", (body,))
+    rate = WRITERS * TURNS / (time.perf_counter() - started)
+    db.close()
+    return rate
+
+
+def main() -> None:
+    grouped: list[float] = []
+    raw: list[float] = []
+    with tempfile.TemporaryDirectory(dir=os.environ.get("OSTLER_BENCH_DIR")) as name:
+        for turn in range(ROUNDS):
+            grouped.append(asyncio.run(rate_grouped(Path(name, f"grouped-{turn}.db"))))
+            raw.append(rate_raw(Path(name, f"raw-{turn}.db")))
+    figure = max(grouped) / max(raw)
+    print(
+        f"P5 journal, 8 writers awaiting / raw FULL: {figure:.2f}"
+        f"  target >= {TARGET}  ({max(grouped):.0f}/s, raw {max(raw):.0f}/s)"
+    )
+
+
+if __name__ == "__main__":
+    main()

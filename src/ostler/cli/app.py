@@ -1,0 +1,75 @@
+"""The list of commands; each one's module is imported when it is called."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+
+import click
+
+from ostler import __version__
+
+# name: (module below ostler.cli, what it does in a few words), in the order of a first hour
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "make this directory an Ostler project"),
+    "demo": ("demo", "watch three tasks run on a sample repository"),
+    "new": ("new", "write a task down"),
+    "run": ("run", "let agents work on tasks"),
+    "status": ("status", "all tasks at a glance"),
+    "show": ("show", "one task in full"),
+    "log": ("log", "what the agent said and did"),
+    "events": ("events", "everything that happened, as it was recorded"),
+    "diff": ("diff", "what a task changed"),
+    "cancel": ("cancel", "end a task"),
+    "retry": ("retry", "open a failed, cancelled or waiting task again"),
+    "doctor": ("doctor", "check this machine and project"),
+    "config": ("config", "settings, and where each value comes from"),
+}
+
+EPILOG = "\n".join(
+    (
+        "\b",
+        "Start here:",
+        "  ostler demo                          see it work, no account needed",
+        '  ostler new "Fix the login redirect"  write a task down',
+        "  ostler run --all                     let agents work on it",
+    )
+)
+
+
+class Commands(click.Group):
+    """A group that knows its commands' names and helps without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"ostler.cli.{COMMANDS[cmd_name][0]}")
+        return module.command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, 1)
+            hint = f"; did you mean ostler {near[0]}?" if near else "; ostler --help lists them"
+            raise click.UsageError(f"no command {name!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
+@click.command(
+    cls=Commands,
+    epilog=EPILOG,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="ostler %(version)s")
+def app() -> None:
+    """Runs AI agents on tasks, unattended, and never loses one."""

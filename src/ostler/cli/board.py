@@ -1,0 +1,76 @@
+"""What a run looks like at this moment, folded from the feed."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.model.usage import Usage, add_cost
+from ostler.views.feed import Line
+
+ENDINGS = {
+    "task_completed": "completed",
+    "task_failed": "failed",
+    "task_cancelled": "cancelled",
+    "task_deferred": "deferred",
+    "task_paused": "paused",
+    "task_blocked": "blocked",
+    "task_released": "pending",
+}
+
+
+class Lane(Struct, frozen=True):
+    """One running task."""
+
+    task: str
+    since: float
+    phase: str = "prepare"
+    iteration: int = 0
+    doing: str = ""  # the last tool, in a few words
+    usage: Usage = Usage()  # of the attempts that ended
+    live: Usage = Usage()  # of the one under way
+    cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.total + self.live.total
+
+
+class Board:
+    """The lanes of a run."""
+
+    def __init__(self) -> None:
+        self.lanes: dict[str, Lane] = {}
+
+    def take(self, line: Line, at: float) -> None:
+        """Fold one line of the feed in."""
+        task, kind = str(line["task_id"]), str(line["type"])
+        if kind == "task_claimed":
+            self.lanes[task] = Lane(task, at)
+        elif kind in ENDINGS:
+            self.lanes.pop(task, None)
+        elif task in self.lanes:
+            self.lanes[task] = _moved(self.lanes[task], kind, line)
+
+
+def _moved(lane: Lane, kind: str, line: Line) -> Lane:
+    match kind:
+        case "iteration_started":
+            return replace(lane, phase=line["phase"], iteration=line["iteration"], doing="")
+        case "tool_used":
+            denied = "denied: " if line.get("denied") else ""
+            return replace(lane, doing=f"{denied}{line['tool']} {line.get('detail', '')}".strip())
+        case "usage_reported":
+            return replace(lane, live=lane.live + _usage(line))
+        case "attempt_ended":
+            cost = add_cost(lane.cost_usd, line.get("cost_usd"))
+            return replace(lane, usage=lane.usage + _usage(line), live=Usage(), cost_usd=cost)
+        case "checkpoint_made":
+            return replace(lane, doing="committed")
+        case _:
+            return lane
+
+
+def _usage(line: Line) -> Usage:
+    return msgspec.convert(line.get("usage", {}), Usage)

@@ -1,0 +1,79 @@
+"""ostler config"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import click
+
+from ostler.cli.out import emit, json_option, say
+from ostler.cli.text import table
+from ostler.config.find import find_root
+from ostler.config.load import Loaded, load_settings
+from ostler.config.show import rows
+from ostler.config.template import starter
+from ostler.errors import UsageError
+from ostler.files.atomic import write_atomic
+from ostler.files.layout import Layout
+from ostler.process.foreground import run_in_foreground
+
+
+@click.group("config", no_args_is_help=True)
+def command() -> None:
+    """Settings, and where each value comes from."""
+
+
+@command.command("show")
+@json_option
+def show(as_json: bool) -> None:
+    """Every setting with its value and source."""
+    found = rows(_load())
+    if as_json:
+        settings = [{"key": key, "value": value, "source": source} for key, value, source in found]
+        emit({"schema": "ostler.config/1", "settings": settings})
+    else:
+        say(table(("setting", "value", "source"), found))
+
+
+@command.command("path")
+@json_option
+def path(as_json: bool) -> None:
+    """Where the project's settings file is, or would be."""
+    where = _file()
+    if as_json:
+        emit({"schema": "ostler.path/1", "path": str(where), "exists": where.exists()})
+    else:
+        say(str(where))
+
+
+@command.command("validate")
+@json_option
+def validate(as_json: bool) -> None:
+    """Check the settings; every mistake is one line, exit 2."""
+    _load()
+    if as_json:
+        emit({"schema": "ostler.validate/1", "ok": True})
+    else:
+        say("The settings are fine.")
+
+
+@command.command("edit")
+def edit() -> None:
+    """Open the project's settings in your editor, then check them."""
+    where = _file()
+    if not where.exists():
+        write_atomic(where, starter("claude").encode(), mode=0o644)
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    if run_in_foreground([*editor, str(where)]) != 0:
+        raise UsageError(f"{editor[0]} could not edit {where}", "set EDITOR to an editor that you have")
+    _load()
+
+
+def _file() -> Path:
+    return Layout(find_root(Path.cwd(), os.environ) or Path.cwd()).settings
+
+
+def _load() -> Loaded:
+    return load_settings(find_root(Path.cwd(), os.environ) or Path.cwd(), os.environ, {})

@@ -1,0 +1,97 @@
+"""ostler new"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ostler.cli.out import emit, hint, json_option, open_project
+from ostler.errors import UsageError
+from ostler.model.task import PRIORITIES, WEIGHTS, Priority, Task, Weight
+from ostler.project.agents import known_executor
+from ostler.views.task import as_json as task_json
+
+_LARGEST_FILE = 10 * 1024 * 1024
+
+
+@click.command("new")
+@click.argument("title", required=False)
+@click.option("-d", "--description", metavar="TEXT", help="What should be done, in full.")
+@click.option("-f", "--file", metavar="FILE.md", help="Read the description from a file (- for stdin).")
+@click.option(
+    "--weight", type=click.Choice(WEIGHTS), default="small", show_default=True, help="How large it is."
+)
+@click.option(
+    "--priority", type=click.Choice(PRIORITIES), default="P2", show_default=True, help="P0 goes first."
+)
+@click.option("--executor", metavar="NAME", default="", help="Which agent; the settings decide otherwise.")
+@click.option("--model", metavar="NAME", default="", help="Which model; the agent decides otherwise.")
+@json_option
+def command(
+    title: str | None,
+    description: str | None,
+    file: str | None,
+    weight: Weight,
+    priority: Priority,
+    executor: str,
+    model: str,
+    as_json: bool,
+) -> None:
+    """Write a task down and print its id.
+
+    TITLE may be left out with -f: the file's first heading is the title then.
+    """
+    heading, body = read_body(title, description, file)
+    task = Task(heading, body, weight=weight, priority=priority, executor=executor, model=model)
+    with open_project(create=True) as project:
+        if executor:
+            known_executor(project.settings, executor)
+        added = project.add(task)
+        if as_json:
+            emit(task_json(project.show(added.id)))
+        else:
+            click.echo(added.id)
+            hint(f"ostler run {added.id}   starts it")
+
+
+def read_body(title: str | None, description: str | None, file: str | None) -> tuple[str, str]:
+    """Title and body of a task from what the command line gave."""
+    if description is not None and file is not None:
+        raise UsageError("give the description with -d or with -f, not both")
+    body = read_text(file) if file is not None else description or ""
+    if title:
+        return title, body
+    if file is None:
+        raise UsageError("a task needs a title", 'ostler new "Fix the login redirect"')
+    first, _, rest = body.lstrip("\ufeff \r\n").partition("\n")
+    heading = first.lstrip("#").strip()
+    if not heading:
+        raise UsageError(
+            f"{file} has no first line to take the title from", "give a title: ostler new TITLE -f FILE"
+        )
+    return heading, rest.strip()
+
+
+def read_text(file: str) -> str:
+    """A text file, or stdin; one sentence when it cannot be used."""
+    try:
+        data = sys.stdin.buffer.read(_LARGEST_FILE + 1) if file == "-" else _read(Path(file))
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+    if len(data) > _LARGEST_FILE:
+        raise UsageError(
+            f"{file} is larger than {_LARGEST_FILE // 2**20} MiB", "put the material into the project"
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
+
+
+def _read(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is not a regular file")
+    with path.open("rb") as opened:
+        return opened.read(_LARGEST_FILE + 1)

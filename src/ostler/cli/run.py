@@ -1,0 +1,159 @@
+"""ostler run"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+
+import click
+
+from ostler.cli.new import read_body
+from ostler.cli.out import emit, hint, json_option, open_project, say
+from ostler.cli.progress import Progress, showing
+from ostler.cli.text import STATUS_COLOURS, paint, printable, wants_colour
+from ostler.errors import UsageError
+from ostler.model.ids import TaskId
+from ostler.model.outcome import Outcome, exit_of_all
+from ostler.model.status import TERMINAL, TaskStatus
+from ostler.model.task import WEIGHTS, Task, Weight
+from ostler.process.strays import become_subreaper
+from ostler.project.ostler import Ostler
+from ostler.project.project import Project
+from ostler.views.feed import feed_json
+from ostler.views.task import as_json as task_json
+
+_TITLE_COLUMNS = 72
+
+
+@click.command("run")
+@click.argument("tasks", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every task that can go on.")
+@click.option("-p", "--prompt", metavar="TEXT", help="Write a task down and run it at once.")
+@click.option("-f", "--file", metavar="FILE.md", help="The same with the text from a file (- for stdin).")
+@click.option("--weight", type=click.Choice(WEIGHTS), help="Of the new task; -p makes it trivial, -f small.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), help="How many tasks side by side.")
+@click.option("--executor", metavar="NAME", help="Which agent.")
+@click.option("--model", metavar="NAME", help="Which model.")
+@json_option
+def command(
+    tasks: tuple[str, ...],
+    everything: bool,
+    prompt: str | None,
+    file: str | None,
+    weight: Weight | None,
+    jobs: int | None,
+    executor: str | None,
+    model: str | None,
+    as_json: bool,
+) -> int:
+    """Let agents work on tasks, until each one is done or needs you.
+
+    Ctrl-C stops in good order and keeps everything; a second one stops at once.
+    """
+    if sum((bool(tasks), everything, prompt is not None, file is not None)) != 1:
+        raise UsageError("say what to run", "ostler run ID,  ostler run --all  or  ostler run -p TEXT")
+    flags = {"run.jobs": jobs, "run.executor": executor, "run.model": model}
+    fresh = prompt is not None or file is not None
+    with open_project({key: value for key, value in flags.items() if value}, create=fresh) as project:
+        if fresh:
+            wanted = [_add(project, prompt, file, weight)]
+        else:
+            wanted = _runnable(project, tasks) if tasks else []
+        return asyncio.run(run_tasks(project, wanted, as_json, conclude=True))
+
+
+def _add(project: Project, prompt: str | None, file: str | None, weight: Weight | None) -> TaskId:
+    if prompt is None:
+        title, body = read_body(None, None, file)
+        return project.add(Task(title, body, weight=weight or "small")).id
+    title = " ".join(prompt.split())
+    short = title if len(title) <= _TITLE_COLUMNS else title[: _TITLE_COLUMNS - 1].rstrip() + "…"
+    return project.add(Task(short, prompt, weight=weight or "trivial")).id
+
+
+def _runnable(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
+    """The named tasks; a failed or cancelled one must be opened again first."""
+    found = [project.resolve(task) for task in tasks]
+    for task in found:
+        status = project.show(task).status
+        if status in TERMINAL and status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
+            raise UsageError(f"{task} is {status}", f"ostler retry {task}   opens it again")
+    return found
+
+
+async def run_tasks(project: Project, wanted: list[TaskId], as_json: bool, conclude: bool = False) -> int:
+    """Run these tasks, or all for none, with progress; the exit code that stands for how they ended."""
+    become_subreaper()
+    ostler = Ostler(project, os.environ)
+    signals = Signals(ostler)
+    try:
+        ostler.check(wanted)
+        outcomes = await _with_progress(ostler, wanted, as_json)
+    finally:
+        await ostler.close()
+    if conclude or as_json:
+        _conclude(project, outcomes, as_json)
+    return signals.exit if signals.exit and _interrupted(outcomes) else exit_of_all(outcomes)
+
+
+def _interrupted(outcomes: list[Outcome]) -> bool:
+    return not outcomes or any(outcome.exit == 130 for outcome in outcomes)
+
+
+async def _with_progress(ostler: Ostler, wanted: list[TaskId], as_json: bool) -> list[Outcome]:
+    after = ostler.project.journal.position()
+    with showing(as_json) as progress:
+        work = asyncio.create_task(ostler.run_all(wanted or None))
+        while not work.done():
+            await asyncio.wait({work}, timeout=0.1)
+            after = _show_feed(ostler.project, after, progress)
+        await ostler.flush()
+        _show_feed(ostler.project, after, progress)
+    return work.result()
+
+
+def _show_feed(project: Project, after: int, progress: Progress) -> int:
+    while lines := project.feed(after, None):
+        for line in lines:
+            progress.take(feed_json(line), line.at)
+        after = lines[-1].position
+    return after
+
+
+class Signals:
+    """The first Ctrl-C, TERM or HUP stops in good order; the second one stops at once."""
+
+    def __init__(self, ostler: Ostler) -> None:
+        self.exit = 0
+        self._ostler = ostler
+        loop = asyncio.get_running_loop()
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
+            loop.add_signal_handler(number, self._told, code)
+
+    def _told(self, code: int) -> None:
+        if self.exit:
+            os._exit(code)  # the keepers see that we are gone and stop what is left
+        self.exit = code
+        if sys.stderr.isatty():
+            hint("Stopping; all work is kept.  Ctrl-C again stops at once.")
+        self._ostler.stop()
+
+
+def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
+    views = [project.show(outcome.task_id) for outcome in outcomes]
+    if as_json:
+        for view in views:
+            emit(task_json(view))
+        return
+    if not views:
+        say("Nothing to run.  ostler status shows all tasks.")
+    colour = wants_colour(sys.stdout)
+    room = max((len(view.id) for view in views), default=0)
+    for view in views:
+        why = f"{view.code}: {view.message}" if view.code else view.branch or "in place"
+        status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
+        say(f"{status}  {view.id:<{room}}  {printable(why)}")
+    for view in views[:1]:
+        hint(f"\nostler show {view.id}   ostler diff {view.id}   ostler log {view.id}")

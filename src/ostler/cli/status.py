@@ -1,0 +1,53 @@
+"""ostler status"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from ostler.cli.out import emit, json_option, open_project, say
+from ostler.cli.text import STATUS_COLOURS, money, printable, since, table, tokens
+from ostler.views.task import TaskView
+from ostler.views.task import as_json as task_json
+
+HEADER = ("id", "status", "phase", "tokens", "cost", "updated", "title")
+
+
+@click.command("status")
+@json_option
+def command(as_json: bool) -> None:
+    """All tasks at a glance."""
+    with open_project() as project:
+        views = project.tasks()
+    if as_json:
+        emit({"schema": "ostler.status/1", "tasks": [task_json(view, attempts=False) for view in views]})
+    elif not views:
+        say('No tasks yet.  ostler new "What should be done"')
+    else:
+        print_table(views)
+        say(summary(views))
+
+
+def print_table(views: list[TaskView]) -> None:
+    say(table(HEADER, [row(view) for view in views], [STATUS_COLOURS.get(v.status, "") for v in views]))
+
+
+def row(view: TaskView) -> tuple[str, ...]:
+    return (
+        view.id,
+        view.status,
+        f"{view.phase} {view.iteration}",
+        tokens(view.usage.total),
+        money(view.cost_usd),
+        since(datetime.fromisoformat(view.updated_at).timestamp()),
+        printable(view.title if not view.code else f"{view.code}: {view.message}"),
+    )
+
+
+def summary(views: list[TaskView]) -> str:
+    counts: dict[str, int] = {}
+    for view in views:
+        counts[view.status] = counts.get(view.status, 0) + 1
+    noun = "task" if len(views) == 1 else "tasks"
+    return f"\n{len(views)} {noun}: " + ", ".join(f"{count} {status}" for status, count in counts.items())

@@ -1,0 +1,117 @@
+"""Text on a terminal: safe, aligned, and in colour only where colour is wanted."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+import unicodedata
+from collections.abc import Sequence
+from typing import TextIO
+
+# C0 and C1 controls but for tab and newline, bidirectional controls, and the invisible tag characters.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_COLOURS = {"green": "32", "red": "31", "yellow": "33", "blue": "36", "dim": "2", "bold": "1"}
+STATUS_COLOURS = {
+    "completed": "green",
+    "approved": "green",
+    "in_progress": "blue",
+    "failed": "red",
+    "quarantined": "red",
+    "blocked": "yellow",
+    "needs_review": "yellow",
+    "paused": "yellow",
+    "deferred": "yellow",
+    "cancelled": "dim",
+    "abandoned": "dim",
+}
+
+
+def printable(text: str) -> str:
+    """The text with everything that could steer a terminal made visible instead."""
+    return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def wants_colour(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: str, on: bool) -> str:
+    code = _COLOURS.get(colour)
+    return f"\x1b[{code}m{text}\x1b[0m" if on and code else text
+
+
+def width(text: str) -> int:
+    """How many columns a terminal gives it."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def fit(text: str, columns: int) -> str:
+    """The text cut to so many columns, with an ellipsis where it was cut."""
+    if width(text) <= columns:
+        return text
+    kept = ""
+    for char in text:
+        if width(kept) + _columns(char) > columns - 1:
+            break
+        kept += char
+    return kept.rstrip() + "…"
+
+
+def pad(text: str, columns: int) -> str:
+    return text + " " * max(0, columns - width(text))
+
+
+def terminal_width() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[str] = ()) -> str:
+    """Aligned columns; the last one takes what room is left. `colours` colours each row's second column."""
+    colour = wants_colour(sys.stdout)
+    room = terminal_width()
+    widths = [max(width(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    widths[-1] = max(8, min(widths[-1], room - sum(widths[:-1]) - 2 * (len(widths) - 1)))
+    lines = [paint(_line(header, widths), "dim", colour)]
+    for number, row in enumerate(rows):
+        lines.append(_line(row, widths, colours[number] if colours and colour else ""))
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], colour: str = "") -> str:
+    shown = [pad(fit(cell, columns), columns) for cell, columns in zip(cells, widths, strict=True)]
+    if colour:
+        shown[1] = paint(shown[1], colour, on=True)
+    return "  ".join(shown).rstrip()
+
+
+def since(at: float, now: float | None = None) -> str:
+    """How long ago, in the one unit that matters."""
+    return span(max(0.0, (time.time() if now is None else now) - at)) + " ago"
+
+
+def span(seconds: float) -> str:
+    for limit, unit, name in ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h")):
+        if seconds < limit:
+            return f"{int(seconds // unit)} {name}"
+    return f"{int(seconds // 86400)} d"
+
+
+def tokens(count: int) -> str:
+    return f"{count}" if count < 10_000 else f"{count / 1000:.0f}k"
+
+
+def money(usd: float | None) -> str:
+    return "" if usd is None else f"${usd:.2f}" if usd >= 0.005 or usd == 0 else f"${usd:.4f}"

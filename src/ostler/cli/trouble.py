@@ -1,0 +1,54 @@
+"""How a failure looks: one sentence on stderr, the next step below it, and JSON on stdout when asked for."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+import click
+import msgspec
+
+from ostler.cli.text import printable
+from ostler.errors import CODES, Code, OstlerError
+
+
+def report_error(error: OstlerError, argv: list[str]) -> int:
+    return _report(error.code, error.message, error.hint, argv)
+
+
+def report_usage(error: click.ClickException, argv: list[str]) -> int:
+    message = error.format_message()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = (
+        f"{context.command_path} --help" if context is not None and context.command_path else "ostler --help"
+    )
+    return _report(Code.USAGE, message[:1].lower() + message[1:].rstrip("."), hint, argv)
+
+
+def report_bug(error: BaseException, argv: list[str]) -> int:
+    """A bug of ours: the traceback goes to a file, the sentence to the person."""
+    log = Path.cwd() / "ostler-bug.log"
+    home = Path.cwd() / ".ostler"
+    if home.is_dir():
+        log = home / "bugs.log"
+    text = "".join(traceback.format_exception(error))
+    try:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"{argv!r}\n{text}\n")
+        hint = f"please report it with {log}"
+    except OSError:
+        hint = f"no log could be written; it was {type(error).__name__}: {error}"
+    return _report(Code.UNKNOWN, f"this is a bug in Ostler ({type(error).__name__}: {error})", hint, argv)
+
+
+def _report(code: Code, message: str, hint: str, argv: list[str]) -> int:
+    if "--json" in argv:
+        body = {"schema": "ostler.error/1", "code": code, "message": message, "hint": hint}
+        sys.stdout.write(msgspec.json.encode(body).decode() + "\n")
+        sys.stdout.flush()
+    for line in message.splitlines() or [code]:
+        sys.stderr.write(f"ostler: {printable(line)}\n")
+    if hint:
+        sys.stderr.write(f"        {printable(hint)}\n")
+    return CODES[code].exit

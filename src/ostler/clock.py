@@ -1,0 +1,46 @@
+"""The time, asked for in one place, so that tests can pass another clock in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What the layers above the core may know about time."""
+
+    def now(self) -> float:
+        """Seconds since the epoch, for records and people."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never jump, for deadlines and durations."""
+        ...
+
+    def sleep(self, seconds: float) -> Awaitable[None]:
+        """Wait; cancelling the waiter ends the wait at once."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    now = staticmethod(time.time)
+    monotonic = staticmethod(time.monotonic)
+
+    @staticmethod
+    async def sleep(seconds: float) -> None:
+        import asyncio  # noqa: PLC0415  (reading a status needs no event loop)
+
+        await asyncio.sleep(max(0.0, seconds))
+
+
+def rfc3339(at: float) -> str:
+    """A time as JSON shows it: UTC, milliseconds, a Z at the end."""
+    moment = datetime.fromtimestamp(at, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+Now = Callable[[], float]

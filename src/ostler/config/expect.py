@@ -1,0 +1,93 @@
+"""What a type expects, in the words of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast, get_args, get_origin
+
+from msgspec import inspect
+
+from ostler.config.literal import literal, shorten
+
+_BOUNDS = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
+_LARGEST = 2**63  # what TOML and SQLite can hold; nan and infinity are not below it
+
+
+def expected(kind: Any) -> str:
+    """`int >= 1`, `one of "ask", "skip"`, `list of str`."""
+    if get_origin(kind) is Literal:
+        return _choice(get_args(kind))  # type_info would sort the words
+    return _describe(inspect.type_info(kind))
+
+
+def got(value: object) -> str:
+    """The value as a message shows it: short, and in the file's own notation."""
+    return "a table" if isinstance(value, Mapping) else shorten(literal(value))
+
+
+def unusable(value: object) -> str:
+    """Why a value of the right type still cannot be used; empty when it can."""
+    match value:
+        case str():
+            return "" if _is_text(value) else " (no program accepts that character)"
+        case bool() | None:
+            return ""
+        case int() | float():
+            return "" if abs(value) < _LARGEST else " (out of range)"
+        case list() | tuple():
+            reasons = (unusable(item) for item in cast("list[object]", value))
+            return next((reason for reason in reasons if reason), "")
+        case _:
+            return ""
+
+
+def _is_text(value: str) -> bool:
+    return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _describe(info: inspect.Type) -> str:
+    match info:
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType():
+            return "int" + _bounds(info)
+        case inspect.FloatType():
+            return "float" + _bounds(info)
+        case inspect.StrType(pattern=pattern):
+            return "str" if pattern is None else f"str that matches {pattern}"
+        case _:
+            return _describe_other(info)
+
+
+def _describe_other(info: inspect.Type) -> str:
+    match info:
+        case inspect.LiteralType() | inspect.EnumType():
+            return _choice(_words(info))
+        case inspect.ListType() | inspect.VarTupleType() | inspect.SetType():
+            return f"list of {_describe(info.item_type)}"
+        case inspect.DictType() | inspect.StructType():
+            return "table"
+        case inspect.UnionType(types=types):
+            return " or ".join(_describe(one) for one in types if not isinstance(one, inspect.NoneType))
+        case inspect.Metadata(type=inner):
+            return _describe(inner)
+        case _:
+            return type(info).__name__.removesuffix("Type").lower()
+
+
+def _bounds(info: inspect.IntType | inspect.FloatType) -> str:
+    if info.ge is not None and info.le is not None:
+        return f" from {info.ge} to {info.le}"
+    limits = ((sign, getattr(info, name)) for name, sign in _BOUNDS)
+    return " and".join(f" {sign} {limit}" for sign, limit in limits if limit is not None)
+
+
+def _words(info: inspect.LiteralType | inspect.EnumType) -> tuple[object, ...]:
+    if isinstance(info, inspect.LiteralType):
+        return info.values
+    return tuple(member.value for member in info.cls)
+
+
+def _choice(words: tuple[object, ...]) -> str:
+    listed = ", ".join(literal(word) for word in words)
+    return listed if len(words) == 1 else f"one of {listed}"

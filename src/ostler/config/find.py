@@ -1,0 +1,51 @@
+"""Which project a directory belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ostler.config.literal import quote
+from ostler.config.load import PROJECT_FILE
+from ostler.errors import UsageError
+
+STATE_DIRECTORY = ".ostler"
+_WORKTREES = (STATE_DIRECTORY, "worktrees")
+
+
+def find_root(start: Path, environ: Mapping[str, str]) -> Path | None:
+    """OSTLER_PROJECT, else the nearest parent with .ostler/ or ostler.toml; never a worktree of ours."""
+    if named := environ.get("OSTLER_PROJECT"):
+        return _named_root(start, named)
+    place = start.resolve()
+    if owner := _owner_of_worktree(place):
+        return owner
+    return next((folder for folder in (place, *place.parents) if _is_project(folder)), None)
+
+
+def _named_root(start: Path, named: str) -> Path:
+    try:
+        root = (start / named).resolve()
+        if root.is_dir():
+            return _owner_of_worktree(root) or root
+    except (OSError, RuntimeError):  # RuntimeError: a loop of links, before Python 3.13
+        pass
+    raise UsageError(
+        f"OSTLER_PROJECT is no directory: {quote(named)}", "unset it, or set it to the project's root"
+    )
+
+
+def _owner_of_worktree(place: Path) -> Path | None:
+    """The project whose .ostler/worktrees holds this place, the outermost one if they are nested."""
+    parts = place.parts
+    for index in range(1, len(parts) - 1):
+        if parts[index : index + 2] == _WORKTREES:
+            return Path(*parts[:index])
+    return None
+
+
+def _is_project(folder: Path) -> bool:
+    try:
+        return (folder / STATE_DIRECTORY).is_dir() or (folder / PROJECT_FILE).exists()
+    except OSError:  # a parent that we may not look into
+        return False

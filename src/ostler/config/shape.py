@@ -1,0 +1,91 @@
+"""The shape of a setting's type, so that one walk serves every section that is added to the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields
+
+from ostler.config.settings import AS_WRITTEN
+from ostler.config.source import Path
+
+
+class Field(Struct, frozen=True):
+    kind: Any
+    required: bool
+
+
+class Table(Struct, frozen=True):
+    """A section with known keys."""
+
+    fields: dict[str, Field]
+
+
+class Map(Struct, frozen=True):
+    """A section whose names are the user's own; layers add to it name by name."""
+
+    name: Any
+    entry: Any
+    lowers_names: bool  # when a name comes from an environment variable
+
+
+class Rows(Struct, frozen=True):
+    """A list of tables; a later layer replaces the whole list."""
+
+    row: Any
+
+
+class Leaf(Struct, frozen=True):
+    """One value, which msgspec checks."""
+
+    kind: Any
+    is_list: bool
+
+
+Shape = Table | Map | Rows | Leaf
+
+
+@cache
+def shape_of(kind: Any) -> Shape:
+    bare = _bare(kind)
+    origin, args = get_origin(bare), get_args(bare)
+    if _is_struct(bare):
+        return Table({field.encode_name: Field(field.type, _is_required(field)) for field in fields(bare)})
+    if origin is dict:
+        return Map(args[0], args[1], AS_WRITTEN not in getattr(args[0], "__metadata__", ()))
+    is_list = origin in (list, tuple)
+    if is_list and _is_struct(_bare(args[0])):
+        return Rows(args[0])
+    return Leaf(kind, is_list)
+
+
+def keys_of(kind: Any, path: Path = ()) -> Iterator[Path]:
+    """Every key that can be named without knowing the user's own names."""
+    match shape_of(kind):
+        case Table(fields=known):
+            for name, field in known.items():
+                yield from keys_of(field.kind, (*path, name))
+        case _:
+            yield path
+
+
+def _bare(kind: Any) -> Any:
+    """The type without its constraints and without `| None`."""
+    if get_origin(kind) is Annotated:
+        return _bare(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        others = [arg for arg in get_args(kind) if arg is not NoneType]
+        return _bare(others[0]) if len(others) == 1 else kind
+    return kind
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def _is_required(field: Any) -> bool:
+    return field.default is NODEFAULT and field.default_factory is NODEFAULT

@@ -1,0 +1,43 @@
+"""Every setting with its value and its source, for `ostler config show`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from msgspec import to_builtins
+
+from ostler.config.leaves import leaves
+from ostler.config.literal import literal
+from ostler.config.load import Loaded
+from ostler.config.source import dotted
+
+
+class Row(NamedTuple):
+    key: str
+    value: str  # a TOML literal
+    source: str  # ostler.toml:12, OSTLER_RUN__JOBS, --jobs, default
+
+
+def rows(loaded: Loaded) -> list[Row]:
+    """One row for every value, in the order of the settings."""
+    return [Row(key, literal(value), loaded.sources[key].place) for key, value in _values(loaded)]
+
+
+def as_json(loaded: Loaded) -> dict[str, Any]:
+    """The same as one JSON document."""
+    return {
+        "schema": "ostler.config/1",
+        "settings": [
+            {
+                "key": key,
+                "value": to_builtins(value),
+                "layer": loaded.sources[key].layer,
+                "place": loaded.sources[key].place,
+            }
+            for key, value in _values(loaded)
+        ],
+    }
+
+
+def _values(loaded: Loaded) -> list[tuple[str, Any]]:
+    return [(dotted(path), value) for path, value in leaves(loaded.settings)]

@@ -1,0 +1,134 @@
+"""Carries one task: decide, perform, record, until it rests or ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from ostler.engine.core.decide import decide
+from ostler.engine.core.evolve import evolve
+from ostler.engine.core.step import Step
+from ostler.engine.projection import project
+from ostler.engine.rows import row_of, state_of
+from ostler.engine.steps.perform import perform
+from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.errors import Code, OstlerError, StateError
+from ostler.files.lock import Held
+from ostler.model.event import Event, Notice, Record, TaskClaimed, TaskCreated, TaskReleased
+from ostler.model.ids import TaskId
+from ostler.model.state import State
+from ostler.model.status import TaskStatus
+from ostler.model.task import Task
+
+
+class Fenced(Exception):
+    """Another run has claimed the task since; this one keeps its hands off."""
+
+
+class Carrier:
+    """One task in one run's hands, from the claim to the release of its lock."""
+
+    def __init__(self, task: TaskId, held: Held, tools: Tools) -> None:
+        self._task = task
+        self._held = held
+        self._tools = tools
+        self._news = asyncio.Event()
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Bring the task to a resumable rest."""
+        self._stopping = True
+        self._news.set()
+
+    def look(self) -> None:
+        """Someone wrote to the journal; perhaps about this task."""
+        self._news.set()
+
+    async def carry(self) -> State:
+        try:
+            return await self._carry()
+        finally:
+            self._held.release()
+
+    async def _carry(self) -> State:
+        task, state = self._load()
+        state = await self._record(state, TaskClaimed(self._tools.run))
+        while not self._stopping and (step := decide(state)) is not None:
+            state = await self._perform(task, state, step)
+        if state.status is TaskStatus.IN_PROGRESS:
+            state = await self._record(state, TaskReleased("the run was stopped; the next one goes on"))
+        return state
+
+    def _load(self) -> tuple[Task, State]:
+        row = self._tools.journal.row(self._task)
+        first = self._tools.journal.read(self._task)[:1]
+        if row is None or not first or not isinstance(first[0].event, TaskCreated):
+            raise StateError(Code.STATE_CORRUPT, f"task {self._task} has no beginning in the journal")
+        return first[0].event.task, state_of(row)
+
+    async def _perform(self, task: Task, state: State, step: Step) -> State:
+        basis = state.seq
+        work = asyncio.create_task(perform(step, Case(task, state, self._held.fd), self._tools))
+        try:
+            state = await self._until_done(work, state, step)
+            answer = work.result()
+        except OstlerError as error:
+            await self._give_back(state, error)
+            raise
+        finally:
+            await _end(work)
+        if answer is None:
+            return state
+        return await self._record(state, answer.event, answer.notices, step.key, basis)
+
+    async def _until_done(self, work: asyncio.Task[Answer | None], state: State, step: Step) -> State:
+        """Fold what comes from outside; when another step is wanted now, cancel the work, once."""
+        cancelled = False
+        while not work.done():
+            news = asyncio.ensure_future(self._news.wait())
+            await asyncio.wait({work, news}, return_when=asyncio.FIRST_COMPLETED)
+            news.cancel()
+            if not self._news.is_set():
+                continue
+            self._news.clear()
+            state = self._catch_up(state)
+            if not cancelled and (self._stopping or not _still_wanted(state, step)):
+                cancelled = work.cancel()
+        return state
+
+    async def _give_back(self, state: State, error: OstlerError) -> None:
+        """The host is in trouble; leave the task as it was, if that can still be written down."""
+        try:
+            await self._record(state, TaskReleased(error.message))
+        except OstlerError:
+            return  # a task that is in progress without a lock reads as interrupted anyway
+
+    async def _record(
+        self, state: State, event: Event, notices: Sequence[Notice] = (), step: str = "", basis: int = 0
+    ) -> State:
+        while True:
+            record = Record(state.task, state.seq + 1, self._tools.clock.now(), event, step, basis)
+            after = evolve(state, record)
+            if await self._tools.writer.append(record, row_of(after), notices):
+                break
+            state = self._catch_up(state)
+        project(after, self._tools.layout)
+        return after
+
+    def _catch_up(self, state: State) -> State:
+        for record in self._tools.journal.read(state.task, state.seq):
+            if isinstance(record.event, TaskClaimed) and record.event.run != self._tools.run:
+                raise Fenced(state.task)
+            state = evolve(state, record)
+        return state
+
+
+async def _end(work: asyncio.Task[Answer | None]) -> None:
+    if not work.done():
+        work.cancel()
+        await asyncio.wait({work})
+
+
+def _still_wanted(state: State, step: Step) -> bool:
+    now = decide(state)
+    return now is not None and now.key == step.key

@@ -1,0 +1,150 @@
+"""The local driver: asyncio, one SQLite file, no server.
+
+A task is carried by whoever holds its file lock, so there are no leases: when a run dies the kernel gives the
+lock back as soon as the last keeper of its attempts has ended, and the next run goes on from the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from ostler.engine.carry import Carrier, Fenced
+from ostler.engine.rows import state_of
+from ostler.engine.schedule import choose, takeable
+from ostler.engine.steps.tools import Tools
+from ostler.files.lock import Held, try_lock
+from ostler.model.attempt import TaskRow
+from ostler.model.ids import TaskId
+from ostler.model.outcome import Outcome
+from ostler.model.state import State
+
+POLL_SECONDS = 0.1
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which tasks a run is for."""
+
+    ids: tuple[TaskId, ...] = ()  # empty: every task that can be taken
+
+    def covers(self, row: TaskRow) -> bool:
+        return not self.ids or row.id in self.ids
+
+
+class LocalDriver:
+    """Carries tasks side by side until none is left to take, or until it is told to stop."""
+
+    def __init__(self, tools: Tools, jobs: int, in_place: bool) -> None:
+        self._tools = tools
+        self._jobs = jobs
+        self._in_place = in_place
+        self._carriers: dict[TaskId, Carrier] = {}
+        self._running: dict[asyncio.Task[State], TaskId] = {}
+        self._done: dict[TaskId, State] = {}
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Take nothing more and bring what runs to a resumable rest."""
+        self._stopping = True
+        for carrier in self._carriers.values():
+            carrier.stop()
+
+    async def run(self, wanted: Wanted) -> list[Outcome]:
+        """The outcome of every task that this run carried, and of the wanted ones that others carried."""
+        watcher = asyncio.create_task(self._watch())
+        try:
+            await self._carry_all(wanted)
+        finally:
+            watcher.cancel()
+            await self._settle()
+        return [_outcome(state) for state in self._done.values()]
+
+    async def _carry_all(self, wanted: Wanted) -> None:
+        while True:
+            busy = [] if self._stopping else self._take(wanted)
+            if not self._running and not busy:
+                return
+            await self._wait_for_one()
+
+    def _take(self, wanted: Wanted) -> list[TaskId]:
+        """Start what is free; the ids of those that another run holds."""
+        now = self._tools.clock.now()
+        board = [row for row in self._tools.journal.rows() if wanted.covers(row)]
+        taken = set(self._carriers) | set(self._done)
+        busy: list[TaskId] = []
+        for task in choose(board, taken, len(board), now):
+            if len(self._running) >= self._jobs:
+                break
+            held = try_lock(self._lock_path(task))
+            if held is None:
+                busy.append(task)
+            elif self._still_takeable(task, now):
+                self._start(task, held)
+            else:
+                held.release()
+        return busy
+
+    def _lock_path(self, task: TaskId) -> Path:
+        layout = self._tools.layout
+        return layout.in_place_lock if self._in_place else layout.lock(task)
+
+    def _still_takeable(self, task: TaskId, now: float) -> bool:
+        """Asked again under the lock: another run may have ended it since the board was read."""
+        row = self._tools.journal.row(task)
+        return row is not None and takeable(row, now)
+
+    def _start(self, task: TaskId, held: Held) -> None:
+        carrier = Carrier(task, held, self._tools)
+        self._carriers[task] = carrier
+        self._running[asyncio.create_task(carrier.carry())] = task
+
+    async def _wait_for_one(self) -> None:
+        if not self._running:
+            await self._tools.clock.sleep(POLL_SECONDS)
+            return
+        # With free places a task that another run gives up should be taken soon.
+        timeout = POLL_SECONDS if len(self._running) < self._jobs else None
+        done, _ = await asyncio.wait(self._running, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        for finished in done:
+            self._collect(finished)
+
+    def _collect(self, finished: asyncio.Task[State]) -> None:
+        task = self._running.pop(finished)
+        self._carriers.pop(task)
+        try:
+            self._done[task] = finished.result()
+        except Fenced:
+            row = self._tools.journal.row(task)
+            assert row is not None
+            self._done[task] = state_of(row)
+
+    async def _settle(self) -> None:
+        """After an error in one task: bring the others to rest before the error goes on."""
+        self.stop()
+        if self._running:
+            await asyncio.wait(self._running)
+            for work in self._running:
+                work.exception()  # the first error is already on its way up
+
+    async def _watch(self) -> None:
+        """Tell the carriers when any process has written to the journal."""
+        version = self._tools.journal.version()
+        while True:
+            await self._tools.clock.sleep(POLL_SECONDS)
+            seen, version = version, self._tools.journal.version()
+            if version != seen:
+                for carrier in self._carriers.values():
+                    carrier.look()
+
+
+def _outcome(state: State) -> Outcome:
+    return Outcome(
+        task_id=state.task,
+        status=state.status,
+        code=state.code,
+        message=state.message,
+        warnings=state.warnings,
+        resumes_at=state.resumes_at,
+    )

@@ -1,0 +1,37 @@
+"""What people find in a task's directory: state.yaml and task.md, made anew from the state."""
+
+from __future__ import annotations
+
+import json
+
+from ostler.clock import rfc3339
+from ostler.files.atomic import write_projection
+from ostler.files.layout import Layout
+from ostler.model.state import State
+from ostler.model.task import Task
+
+
+def project(state: State, layout: Layout) -> None:
+    """Write state.yaml; the journal is the truth, so a lost one is no loss."""
+    write_projection(layout.task(state.task) / "state.yaml", _state_yaml(state).encode())
+
+
+def project_task(task: Task, layout: Layout) -> None:
+    write_projection(layout.task(task.id) / "task.md", f"# {task.title}\n\n{task.body.strip()}\n".encode())
+
+
+def _state_yaml(state: State) -> str:
+    facts: dict[str, object] = {
+        "id": state.task,
+        "title": state.title,
+        "status": state.status,
+        "phase": state.current.id,
+        "iteration": state.iteration,
+        "branch": state.branch,
+        "commit": state.commit,
+        "code": state.code,
+        "message": state.message,
+        "updated_at": rfc3339(state.updated_at),
+    }
+    # JSON scalars are YAML scalars, so nothing in a title can be read as anything else.
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in facts.items())

@@ -1,0 +1,24 @@
+"""Which tasks a run takes next."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ostler.model.attempt import TaskRow
+from ostler.model.ids import TaskId
+from ostler.model.status import EXECUTABLE, TaskStatus
+
+
+def takeable(row: TaskRow, now: float) -> bool:
+    """Whether a run may take a task by itself: new work, what came due, what a dead run left."""
+    status = TaskStatus(row.status)
+    if status is TaskStatus.DEFERRED:
+        return row.resumes_at is not None and row.resumes_at <= now
+    return status in EXECUTABLE or status is TaskStatus.IN_PROGRESS
+
+
+def choose(board: list[TaskRow], taken: Collection[TaskId], free: int, now: float) -> list[TaskId]:
+    """Up to `free` tasks, those begun first, then by priority, then by age."""
+    ready = [row for row in board if row.id not in taken and takeable(row, now)]
+    ready.sort(key=lambda row: (row.status != TaskStatus.IN_PROGRESS, row.priority, row.created_at, row.id))
+    return [row.id for row in ready[: max(0, free)]]

@@ -1,0 +1,127 @@
+"""CallAgent: the prompt, the call, and what it proves."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ostler.engine.core.step import CallAgent
+from ostler.engine.steps.evidence import Witness, judge
+from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.engine.steps.workspace import has_changed, working_directory
+from ostler.errors import Code
+from ostler.executors.protocol import Executor
+from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted
+from ostler.prompt.builder import Past, Place, build_prompt, interruption_note
+from ostler.worker.call import CallWorker, Order, Report
+from ostler.worker.session import session_for
+
+
+async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
+    """One call; when it is cancelled the agent is stopped and the answer says interrupted."""
+    worker = CallWorker(tools.settings, tools.layout, tools.writer, tools.clock, tools.environ, tools.run)
+    _announce(step, tools)
+    executor = tools.make_executor(case.task.executor or tools.settings.run.executor, case.lock)
+    order = _order(step, case, tools, executor)
+    try:
+        report = await worker.carry(order, executor)
+    except asyncio.CancelledError:
+        return Answer(_interrupted(step, order))
+    if report.result.ok:
+        return Answer(await _succeeded(step, case, tools, executor, report))
+    return _failed(step, report, tools)
+
+
+def _announce(step: CallAgent, tools: Tools) -> None:
+    notices: list[Notice] = [IterationStarted(step.phase, step.iteration)]
+    if step.iteration == 1:
+        notices.insert(0, PhaseStarted(step.phase))
+    tools.writer.notify(step.task, tools.clock.now(), notices)
+
+
+def _order(step: CallAgent, case: Case, tools: Tools, executor: Executor) -> Order:
+    attempts = tools.journal.attempts(step.task)
+    place = Place(str(working_directory(case.state, tools)), case.state.branch)
+    last_answer = _last_answer(case, tools)
+
+    def prompt_for(knows_task: bool, how: str) -> str:
+        note = interruption_note(how, place) if how else ""
+        return build_prompt(case.task, place, Past(step.iteration, last_answer, note, knows_task))
+
+    return Order(
+        task=step.task,
+        key=step.key,
+        phase=step.phase,
+        iteration=step.iteration,
+        role=case.task.role,
+        model=case.task.model or tools.settings.run.model,
+        cwd=place.directory,
+        session=session_for(case.state, attempts, executor.capabilities.resumes),
+        attempts=attempts,
+        prompt_for=prompt_for,
+    )
+
+
+def _last_answer(case: Case, tools: Tools) -> str:
+    if not case.state.answer:
+        return ""
+    try:
+        return (tools.layout.task(case.state.task) / case.state.answer).read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+
+
+async def _succeeded(
+    step: CallAgent, case: Case, tools: Tools, executor: Executor, report: Report
+) -> CallEnded:
+    changed = await asyncio.to_thread(has_changed, case.state, tools)
+    finding = judge(
+        Witness(
+            text=report.result.text,
+            prompt=report.prompt,
+            phase=step.phase,
+            weight=case.state.weight,
+            speaks=executor.capabilities.speaks,
+            changed=changed,
+        )
+    )
+    return CallEnded(
+        phase=step.phase,
+        iteration=step.iteration,
+        verdict=finding.verdict,
+        code=finding.code,
+        message=finding.message,
+        session_id=report.result.session_id,
+        answer=report.answer,
+        warnings=(*report.result.warnings, *finding.warnings),
+        usage=report.usage,
+        cost_usd=report.cost_usd,
+    )
+
+
+def _failed(step: CallAgent, report: Report, tools: Tools) -> Answer:
+    result = report.result
+    code = result.code or Code.UNKNOWN
+    deferred = report.defer_seconds is not None
+    ended = CallEnded(
+        phase=step.phase,
+        iteration=step.iteration,
+        verdict="deferred" if deferred else "failed",
+        code=code,
+        message=result.message,
+        session_id=result.session_id,
+        answer=report.answer,
+        resumes_at=tools.clock.now() + report.defer_seconds if report.defer_seconds is not None else None,
+        usage=report.usage,
+        cost_usd=report.cost_usd,
+    )
+    return Answer(ended, () if deferred else (PhaseFailed(step.phase, code, result.message),))
+
+
+def _interrupted(step: CallAgent, order: Order) -> CallEnded:
+    return CallEnded(
+        phase=step.phase,
+        iteration=step.iteration,
+        verdict="interrupted",
+        code=Code.INTERRUPTED,
+        session_id=order.session.id,
+    )

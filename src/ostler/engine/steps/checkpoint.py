@@ -1,0 +1,38 @@
+"""Checkpoint: one commit of what the phase left, made once however often it is tried."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ostler.engine.core.step import Checkpoint
+from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.engine.steps.workspace import worktree_of
+from ostler.errors import Code, GitError
+from ostler.files.failpoint import reach
+from ostler.git.commit import checkpoint
+from ostler.git.identity import read_identity
+from ostler.model.event import CheckpointMade, PhaseCompleted
+
+
+async def make_checkpoint(step: Checkpoint, case: Case, tools: Tools) -> Answer:
+    commit = None
+    if case.state.worktree is not None:
+        reach("checkpoint.commit")
+        commit = await asyncio.to_thread(_commit, step, case, tools)
+        reach("checkpoint.committed")
+    return Answer(CheckpointMade(step.phase, commit), (PhaseCompleted(step.phase, commit),))
+
+
+def _commit(step: Checkpoint, case: Case, tools: Tools) -> str:
+    attempts = tools.journal.attempts(step.task)
+    trailers = {
+        "Task-Id": step.task,
+        "Phase": step.phase,
+        "Attempt": str(attempts[-1].number if attempts else 0),
+        "Step": step.key,
+    }
+    subject = f"{tools.settings.git.commit_prefix} {step.task}: {step.phase} - completed"
+    worktree = worktree_of(case.state, tools)
+    if worktree is None:
+        raise GitError(Code.WORKTREE_LOST, f"the worktree of {step.task} is not in a git repository any more")
+    return checkpoint(worktree, subject.strip(), trailers, read_identity(worktree.repository)).commit

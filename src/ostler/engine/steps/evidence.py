@@ -1,0 +1,39 @@
+"""What a successful call proves about its phase (contract.md, "Evidence")."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ostler.errors import Code, Warn
+from ostler.model.event import Verdict
+from ostler.model.task import Weight
+from ostler.prompt.completion import check_phase_completion
+
+
+class Finding(Struct, frozen=True):
+    verdict: Verdict
+    code: Code | None = None
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Witness(Struct, frozen=True):
+    """What is known of the call and its workspace."""
+
+    text: str
+    prompt: str
+    phase: str
+    weight: Weight
+    speaks: bool  # the executor's final text is an answer
+    changed: bool  # the workspace is not as it was when the task began
+
+
+def judge(witness: Witness) -> Finding:
+    mark = check_phase_completion(witness.text, witness.phase, witness.prompt)
+    if mark is not None and mark.kind == "blocked":
+        return Finding("blocked", Code.AGENT_BLOCKED, mark.reason)
+    if mark is not None:
+        return Finding("complete")
+    if witness.changed and (witness.weight == "trivial" or not witness.speaks):
+        return Finding("complete", warnings=(Warn.NO_MARK,))
+    return Finding("continue")

@@ -1,0 +1,46 @@
+"""What the performers work with, handed in once per run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from ostler.clock import Clock
+from ostler.config.settings import Settings
+from ostler.executors.protocol import Executor
+from ostler.files.layout import Layout
+from ostler.model.event import Event, Notice
+from ostler.model.state import State
+from ostler.model.task import Task
+from ostler.store.journal import Journal
+from ostler.store.writer import GroupWriter
+
+MakeExecutor = Callable[[str, int], Executor]
+"""An executor by name, whose attempts hold the task's lock (a descriptor) until nothing of them is alive."""
+
+
+class Tools(Struct, frozen=True):
+    settings: Settings
+    layout: Layout
+    journal: Journal  # to read
+    writer: GroupWriter  # to write
+    clock: Clock
+    environ: Mapping[str, str]
+    make_executor: MakeExecutor
+    run: str  # this run's name
+
+
+class Case(Struct, frozen=True):
+    """One task in hand: what was asked, where it stands, and its lock."""
+
+    task: Task
+    state: State
+    lock: int
+
+
+class Answer(Struct, frozen=True):
+    """What a performer gives back: the event to record, and notices to go with it."""
+
+    event: Event
+    notices: tuple[Notice, ...] = ()

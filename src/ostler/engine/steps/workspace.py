@@ -1,0 +1,85 @@
+"""The workspace of a task: a worktree of its own, or the project's directory where there is no git."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ostler.engine.steps.tools import Tools
+from ostler.files.fingerprint import fingerprint
+from ostler.git import worktree as worktrees
+from ostler.git.diff import changed
+from ostler.git.discovery import discover
+from ostler.git.refs import find_base
+from ostler.git.repository import Repository, Worktree, worktree_at
+from ostler.model.event import TaskStarted, WorkspaceReleased
+from ostler.model.state import State
+from ostler.model.status import TaskStatus
+
+_BEFORE = "before.fingerprint"
+
+
+def works_in_place(tools: Tools) -> bool:
+    """Whether tasks share the project's own directory, one at a time."""
+    return repository_of(tools) is None
+
+
+def check_workspace(tools: Tools) -> None:
+    """Raise GitError where no worktree could be made: a bare, damaged or empty repository."""
+    repository = repository_of(tools)
+    if repository is not None:
+        find_base(repository, tools.settings.git.target)
+
+
+def repository_of(tools: Tools) -> Repository | None:
+    return discover(tools.layout.root) if tools.settings.git.worktree else None
+
+
+def prepare(state: State, tools: Tools) -> TaskStarted:
+    """Make the workspace, or make sure that it is as it was left."""
+    repository = repository_of(tools)
+    if repository is None:
+        _remember_before(state, tools)
+        return TaskStarted()
+    base = state.base or find_base(repository, tools.settings.git.target).commit
+    branch = state.branch or f"{tools.settings.git.branch_prefix}{state.task}"
+    made = worktrees.prepare(repository, tools.layout.worktree(state.task), branch, base, state.task)
+    return TaskStarted(str(made.path), made.branch, made.base)
+
+
+def release(state: State, tools: Tools) -> WorkspaceReleased:
+    """Take the worktree away where the settings say so; the branch stays."""
+    settings = tools.settings.git
+    done = state.status is TaskStatus.COMPLETED
+    wanted = settings.cleanup_on_complete if done else settings.cleanup_on_fail
+    worktree = worktree_of(state, tools)
+    if worktree is None or not wanted:
+        return WorkspaceReleased(kept=worktree is not None)
+    worktrees.remove(worktree)
+    return WorkspaceReleased()
+
+
+def worktree_of(state: State, tools: Tools) -> Worktree | None:
+    repository = repository_of(tools)
+    if repository is None or state.worktree is None or state.branch is None or state.base is None:
+        return None
+    return worktree_at(repository, Path(state.worktree), state.branch, state.base)
+
+
+def working_directory(state: State, tools: Tools) -> Path:
+    worktree = worktree_of(state, tools)
+    return tools.layout.root if worktree is None else worktree.cwd
+
+
+def has_changed(state: State, tools: Tools) -> bool:
+    """Whether anything in the workspace is not as it was when the task began."""
+    worktree = worktree_of(state, tools)
+    if worktree is not None:
+        return changed(worktree, worktree.base)
+    before = tools.layout.task(state.task) / _BEFORE
+    return not before.exists() or before.read_text() != fingerprint(tools.layout.root)
+
+
+def _remember_before(state: State, tools: Tools) -> None:
+    before = tools.layout.task(state.task) / _BEFORE
+    if not before.exists():
+        before.write_text(fingerprint(tools.layout.root))

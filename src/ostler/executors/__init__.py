@@ -1,0 +1,1 @@
+"""One file per agent program: each turns an AgentCall into AgentEvents and a CallResult."""

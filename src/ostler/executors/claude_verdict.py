@@ -1,0 +1,100 @@
+"""How one run of claude ended. The last result and the exit decide, never the subtype."""
+
+from __future__ import annotations
+
+from ostler.clock import Now
+from ostler.errors import Code
+from ostler.executors.claude_codes import Evidence, code_of, is_error_line, reset_time
+from ostler.executors.claude_stream import ClaudeStream
+from ostler.executors.claude_wire import Result
+from ostler.executors.ending import Ending, ending_of
+from ostler.executors.wire import one_line
+from ostler.model.call import AgentCall, CallResult
+from ostler.model.command import Exit
+
+_LAST_PER_RUN_COST = (2, 1, 197)  # newer versions report what the whole session has cost
+
+
+def judge(call: AgentCall, heard: ClaudeStream, exit: Exit, now: Now) -> CallResult:
+    """Everything that one run said and how it exited, as a CallResult."""
+    ending = _ending(heard, exit)
+    cost, total = _costs(call, heard)
+    text = heard.result.text if heard.result and ending.code is None else ""
+    return CallResult(
+        code=ending.code,
+        message=ending.message,
+        text=text,
+        session_id=heard.session_id or call.session_id,
+        model=heard.model or call.model,
+        exit_code=exit.status,
+        duration_seconds=exit.duration_seconds,
+        usage=heard.usage,
+        cost_usd=cost,
+        session_cost_usd=total,
+        retry_after_seconds=_retry_after(ending, now),
+        warnings=_warnings(heard, ending),
+    )
+
+
+def _ending(heard: ClaudeStream, exit: Exit) -> Ending:
+    if heard.result is None:
+        return _without_result(heard, exit)
+    if heard.result.failed:
+        return _failed(heard.result, heard.error_word)
+    if exit.status != 0 and exit.stopped is None:
+        return ending_of(exit, "claude, after its answer,")
+    if not heard.result.text.strip():
+        return Ending(Code.RESPONSE_EMPTY, "claude answered nothing")
+    if is_error_line(heard.result.text):
+        return _failed(heard.result, heard.error_word)
+    return Ending(None)
+
+
+def _failed(result: Result, word: str) -> Ending:
+    evidence = Evidence(
+        text=result.text,
+        terminal=result.terminal_reason or "",
+        stop=result.stop_reason or "",
+        word=word,
+        status=result.api_error_status,
+    )
+    said = one_line(result.text) or "no reason given"
+    return Ending(code_of(evidence) or Code.AGENT_FAILED, f"claude failed: {said}")
+
+
+def _without_result(heard: ClaudeStream, exit: Exit) -> Ending:
+    ending = ending_of(exit, "claude")
+    if exit.stopped is not None:
+        waiting = f" while it waited for its provider ({heard.retry.code})" if heard.retry else ""
+        return Ending(ending.code, ending.message + waiting)
+    if ending.code in (Code.AGENT_FAILED, Code.NO_RESULT):
+        named = code_of(Evidence(text=exit.stderr_tail)) or (heard.retry.code if heard.retry else None)
+        return Ending(named or ending.code, ending.message)
+    return ending
+
+
+def _costs(call: AgentCall, heard: ClaudeStream) -> tuple[float | None, float | None]:
+    """The cost of this run and the session's running total."""
+    reported = heard.result.total_cost_usd if heard.result else None
+    before = call.session_cost_usd
+    if reported is None:
+        return None, None
+    if _version(heard.version) <= _LAST_PER_RUN_COST or reported == 0:
+        return reported, before + reported
+    return (reported - before if reported >= before else reported), reported
+
+
+def _version(text: str) -> tuple[int, ...]:
+    numbers = tuple(int(part) for part in text.split(".") if part.isdecimal())
+    return numbers or (_LAST_PER_RUN_COST[0] + 1,)
+
+
+def _retry_after(ending: Ending, now: Now) -> float | None:
+    reset = reset_time(ending.message) if ending.code is Code.QUOTA_EXCEEDED else None
+    return max(0.0, reset - now()) if reset is not None else None
+
+
+def _warnings(heard: ClaudeStream, ending: Ending) -> tuple[str, ...]:
+    cut = heard.result is not None and heard.result.stop_reason == "max_tokens"
+    truncated = cut or ending.code is Code.OUTPUT_LIMIT
+    return ("RESPONSE_TRUNCATED",) * truncated + ("PERMISSION_DENIED",) * heard.denied

@@ -1,0 +1,112 @@
+"""What claude prints, as far as we read it. Every field is foreign and so has a default."""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from ostler.model.usage import Usage
+
+
+class Line(Struct, frozen=True):
+    """The envelope of every line; the body is decoded only when someone needs it."""
+
+    type: str = ""
+    subtype: str = ""
+    message: Raw = Raw()
+    error: str | None = None  # assistant: the kind of API error that this text stands for
+    api_error: str | None = None
+
+
+class Tokens(Struct, frozen=True):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+    def usage(self) -> Usage:
+        return Usage(
+            self.input_tokens or 0,
+            self.output_tokens or 0,
+            self.cache_read_input_tokens or 0,
+            self.cache_creation_input_tokens or 0,
+        )
+
+
+class Block(Struct, frozen=True):
+    type: str = ""
+    text: str = ""
+    name: str = ""
+    input: Raw = Raw()
+
+
+class Message(Struct, frozen=True):
+    id: str = ""
+    content: list[Block] | str = []
+    usage: Tokens | None = None
+
+
+class ToolInput(Struct, frozen=True):
+    """The members of a tool's input that tell a person in one line what it does."""
+
+    command: str | None = None
+    file_path: str | None = None
+    path: str | None = None
+    notebook_path: str | None = None
+    pattern: str | None = None
+    url: str | None = None
+    query: str | None = None
+    description: str | None = None
+
+    def summary(self) -> str:
+        candidates = (self.command, self.file_path, self.path, self.notebook_path, self.pattern)
+        return next(filter(None, (*candidates, self.url, self.query, self.description)), "")
+
+
+class System(Struct, frozen=True):
+    """The members of all system lines that we read: init, api_retry, permission_denied, model_fallback."""
+
+    session_id: str = ""
+    model: str = ""
+    claude_code_version: str = ""
+    error: str | None = None
+    error_status: int | None = None
+    retry_delay_ms: float = 0.0
+    tool_name: str = ""
+    tool_use_id: str = ""
+    message: str = ""
+    fallback_model: str = ""
+
+
+class Denial(Struct, frozen=True):
+    tool_name: str = ""
+    tool_use_id: str = ""
+    tool_input: Raw = Raw()
+
+
+class Result(Struct, frozen=True):
+    is_error: bool = False
+    result: str | None = None
+    errors: list[str] = []
+    session_id: str = ""
+    terminal_reason: str | None = None
+    stop_reason: str | None = None
+    api_error_status: int | None = None
+    total_cost_usd: float | None = None
+    usage: Tokens = Tokens()
+    permission_denials: list[Denial] = []
+
+    @property
+    def text(self) -> str:
+        return self.result or "; ".join(self.errors)
+
+    @property
+    def failed(self) -> bool:
+        return self.is_error or (not self.result and bool(self.errors))
+
+
+LINE = Decoder(Line)
+MESSAGE = Decoder(Message)
+TOOL_INPUT = Decoder(ToolInput)
+SYSTEM = Decoder(System)
+RESULT = Decoder(Result)

@@ -1,0 +1,140 @@
+"""Any program as an agent: it gets the prompt, its exit code decides, and what it changed counts."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import Code, OstlerError
+from ostler.executors.discover import find_program, require_program
+from ostler.executors.ending import Ending, command_for, ending_of, limit_of, result_of
+from ostler.executors.protocol import Capabilities
+from ostler.files.atomic import write_projection
+from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextSaid
+from ostler.model.command import Exit
+from ostler.process.protocol import CommandRunner
+
+_KEPT = 64 * 1024
+_PLACE = re.compile(r"\{(prompt_file|session_id|model)\}")
+
+
+class CommandExecutor:
+    """Runs settings.command; {prompt_file}, {session_id} and {model} in its arguments are filled in.
+
+    Without {prompt_file} the prompt goes to stdin. A program that takes {session_id} gets the same id again
+    when the session is resumed; one that does not cannot be resumed.
+    """
+
+    def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
+        self.name = name
+        self._settings = settings
+        self._runner = runner
+        remembers = any("{session_id}" in arg for arg in settings.args)
+        self.capabilities = Capabilities(resumes=remembers, takes_our_id=remembers, speaks=False)
+
+    def validate_availability(self) -> None:
+        """Raise AgentUnavailable when the program is nowhere."""
+        self._program()
+
+    async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        """Run the program once."""
+        return await self._run(call, on_event)
+
+    async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        """Run the program again with the same session id."""
+        if not self.capabilities.resumes:
+            message = f"{self.name} cannot resume: executors.{self.name}.args has no {{session_id}}"
+            return CallResult(Code.RESUME_UNSUPPORTED, message)
+        return await self._run(call, on_event)
+
+    async def _run(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        output = _Output(on_event)
+        try:
+            with self._filled(call) as (arguments, stdin):
+                argv = (self._program(), *arguments)
+                command = command_for(call, argv, {**call.env, **self._settings.env}, stdin)
+                on_event(SessionStarted(call.session_id, call.model))
+                exit = await self._runner.run(command, output.take)
+        except OstlerError as error:
+            return result_of(error)
+        return self._judge(call, exit, output.text)
+
+    @contextmanager
+    def _filled(self, call: AgentCall) -> Generator[tuple[tuple[str, ...], bytes], None, None]:
+        """The arguments with their places filled, and what goes to stdin."""
+        prompt = call.prompt.encode("utf-8", "replace")
+        values = {"session_id": call.session_id, "model": call.model}
+        if not any("{prompt_file}" in arg for arg in self._settings.args):
+            yield self._arguments(values), prompt
+            return
+        with _prompt_file(call.transcript, prompt) as path:
+            yield self._arguments({**values, "prompt_file": path}), b""
+
+    def _arguments(self, values: dict[str, str]) -> tuple[str, ...]:
+        return tuple(_PLACE.sub(lambda found: values[found[1]], arg) for arg in self._settings.args)
+
+    def _judge(self, call: AgentCall, exit: Exit, text: str) -> CallResult:
+        ending = self._ending(exit, text)
+        return CallResult(
+            code=ending.code,
+            message=ending.message,
+            text=text if ending.code is None else "",
+            session_id=call.session_id,
+            model=call.model,
+            exit_code=exit.status,
+            duration_seconds=exit.duration_seconds,
+        )
+
+    def _ending(self, exit: Exit, text: str) -> Ending:
+        if exit.status == 0 and exit.stopped is None:
+            return Ending(None)
+        ending = ending_of(exit, self.name)
+        if ending.code is not Code.AGENT_FAILED:
+            return ending
+        limit = limit_of(exit.stderr_tail) or limit_of(text)
+        return msgspec.structs.replace(ending, code=limit or ending.code)
+
+    def _program(self) -> str:
+        command = self._settings.command
+        hint = f"the program, or correct executors.{self.name}.command"
+        return require_program(find_program(self.name, command), command or self.name, hint)
+
+
+class _Output:
+    """Passes lines on and keeps the last 64 KiB as the program's final text."""
+
+    def __init__(self, on_event: OnEvent) -> None:
+        self._on_event = on_event
+        self._kept = bytearray()
+
+    def take(self, line: bytes) -> bool:
+        self._kept += line + b"\n"
+        if len(self._kept) > 2 * _KEPT:
+            del self._kept[:-_KEPT]
+        if line.strip():
+            self._on_event(TextSaid(line.decode("utf-8", "replace")))
+        return False
+
+    @property
+    def text(self) -> str:
+        return bytes(self._kept[-_KEPT:]).decode("utf-8", "replace").strip()
+
+
+@contextmanager
+def _prompt_file(transcript: str, prompt: bytes) -> Generator[str, None, None]:
+    """A file with the prompt, readable by us alone: kept beside the transcript, else for the call only."""
+    if transcript:
+        path = Path(transcript + ".prompt").absolute()
+        write_projection(path, prompt)
+        yield str(path)
+        return
+    with tempfile.NamedTemporaryFile(prefix="ostler-prompt-") as file:
+        file.write(prompt)
+        file.flush()
+        yield file.name

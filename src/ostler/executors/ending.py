@@ -1,0 +1,108 @@
+"""How a program's exit reads when its output says nothing better."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+from msgspec import Struct
+
+from ostler.errors import CODES, Code, OstlerError
+from ostler.executors.wire import one_line
+from ostler.model.call import AgentCall, CallResult
+from ostler.model.command import Command, Exit, Stopped
+
+_STOPPED = {
+    Stopped.TIMEOUT: Code.TIMEOUT,
+    Stopped.IDLE: Code.IDLE_TIMEOUT,
+    Stopped.AFTER_RESULT: Code.NO_RESULT,
+}
+_STATUS = {0: Code.NO_RESULT, 126: Code.AGENT_NOT_FOUND, 127: Code.AGENT_NOT_FOUND}
+
+# C36: only asked after a failure, and a bare number counts only beside the word that makes it HTTP.
+_LIMIT = re.compile(
+    r"rate.?limit|too many requests|RESOURCE_EXHAUSTED"
+    r"|\b(?:http|status|error|code)\b\W{0,3}(?:code\W{0,2})?429\b|\(429\)",
+    re.IGNORECASE,
+)
+_TAIL = 2000
+
+
+class Ending(Struct, frozen=True):
+    """The code of a failed attempt and one sentence about it; code None is success."""
+
+    code: Code | None
+    message: str = ""
+
+
+def ending_of(exit: Exit, program: str) -> Ending:
+    """Why there is no result, from the exit alone."""
+    if exit.stopped is not None:
+        code = _STOPPED[exit.stopped]
+        return Ending(code, f"{program} was stopped: {CODES[code].meaning}")
+    if number := _signal_of(exit.status):
+        return Ending(Code.AGENT_KILLED, f"{program} was ended by {_signal_name(number)}")
+    code = _STATUS.get(exit.status, Code.AGENT_FAILED)
+    said = one_line(_last_line(exit.stderr_tail))
+    return Ending(code, f"{program} exited with status {exit.status}" + (f": {said}" if said else ""))
+
+
+def limit_of(text: str) -> Code | None:
+    """RATE_LIMITED when the last words of a failed program speak of a limit."""
+    return Code.RATE_LIMITED if _LIMIT.search(text[-_TAIL:]) else None
+
+
+def result_of(error: OstlerError) -> CallResult:
+    """The result of a program that could not be started, or not be listened to."""
+    return CallResult(error.code, f"{error.message} ({error.hint})" if error.hint else error.message)
+
+
+def command_for(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], stdin: bytes = b"") -> Command:
+    """The call's own limits and places around this argv."""
+    return Command(
+        argv=argv,
+        cwd=call.cwd,
+        env=env,
+        stdin=stdin,
+        transcript=call.transcript,
+        timeout_seconds=call.timeout_seconds,
+        idle_timeout_seconds=call.idle_timeout_seconds,
+        result_grace_seconds=call.result_grace_seconds,
+        grace_seconds=call.grace_seconds,
+    )
+
+
+def _signal_of(status: int) -> int:
+    """The signal that ended a program, told by the system or by a shell; 0 for none."""
+    if status < 0:
+        return -status
+    return status - 128 if status - 128 in _SIGNALS else 0
+
+
+_SIGNALS = frozenset(
+    int(number)
+    for number in (
+        signal.SIGHUP,
+        signal.SIGINT,
+        signal.SIGQUIT,
+        signal.SIGILL,
+        signal.SIGABRT,
+        signal.SIGBUS,
+        signal.SIGFPE,
+        signal.SIGKILL,
+        signal.SIGSEGV,
+        signal.SIGPIPE,
+        signal.SIGTERM,
+    )
+)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]

@@ -1,0 +1,64 @@
+"""Executors by name; the code behind a name is imported when it is first asked for."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import cast
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import UsageError
+from ostler.executors.protocol import Executor, ExecutorFactory
+from ostler.process.protocol import CommandRunner
+
+BUILT_IN = {
+    "claude": "ostler.executors.claude:ClaudeExecutor",
+    "claude-code": "ostler.executors.claude:ClaudeExecutor",
+    "command": "ostler.executors.command:CommandExecutor",
+    "scripted": "ostler.executors.scripted:ScriptedExecutor",
+}
+ENTRY_POINTS = "ostler.executors"
+
+
+class ExecutorRegistry:
+    """Names to factories: the built-in types, what is registered here, what installed packages offer."""
+
+    def __init__(self) -> None:
+        self._factories: dict[str, ExecutorFactory | str] = dict(BUILT_IN)
+
+    def register(self, name: str, factory: ExecutorFactory | str) -> None:
+        """Add a type: a factory, or the dotted path `module:attribute` of one."""
+        if name in self._factories:
+            raise UsageError(f"executor {name} is already registered", "choose another name")
+        self._factories[name] = factory
+
+    def get(self, name: str) -> ExecutorFactory:
+        """The factory behind a name; raises UsageError for a name that nobody knows."""
+        found = self._factories.get(name) or _installed(name)
+        if found is None:
+            raise UsageError(f"unknown executor: {name}", f"known are {', '.join(self.list())}")
+        return _load(name, found) if isinstance(found, str) else found
+
+    def list(self) -> builtins.list[str]:
+        """Every name that get() answers to."""
+        return sorted({*self._factories, *(point.name for point in entry_points(group=ENTRY_POINTS))})
+
+    def make(self, name: str, settings: Mapping[str, ExecutorSettings], runner: CommandRunner) -> Executor:
+        """The executor that the settings call by this name; several may share one type."""
+        own = settings.get(name, ExecutorSettings())
+        return self.get(own.type or name)(name, own, runner)
+
+
+def _installed(name: str) -> str | None:
+    return next((point.value for point in entry_points(group=ENTRY_POINTS, name=name)), None)
+
+
+def _load(name: str, path: str) -> ExecutorFactory:
+    module, _, attribute = path.partition(":")
+    try:
+        found: object = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"executor {name} cannot be loaded from {path}: {error}") from error
+    return cast(ExecutorFactory, found)

@@ -1,0 +1,85 @@
+"""Named places where a test makes this process fail; they do nothing unless OSTLER_FAILPOINT is set.
+
+OSTLER_FAILPOINT=journal.append:kill:3      kill this process the third time that it comes there
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from ostler.errors import UsageError
+
+_SLEEP_SECONDS = 60.0  # long enough for a test to look, and to kill what sleeps
+
+
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _exit() -> None:
+    os._exit(1)
+
+
+def _refuse_space() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _fail_io() -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def _sleep() -> None:
+    time.sleep(_SLEEP_SECONDS)
+
+
+_ACTIONS: dict[str, Callable[[], None]] = {
+    "kill": _kill,
+    "exit": _exit,
+    "enospc": _refuse_space,
+    "eio": _fail_io,
+    "sleep": _sleep,
+}
+
+
+class _Point:
+    def __init__(self, name: str, action: Callable[[], None], countdown: int) -> None:
+        self.name = name
+        self._action = action
+        self._countdown = countdown
+
+    def reach(self) -> None:
+        self._countdown -= 1
+        if self._countdown == 0:
+            self._action()
+
+
+_armed: _Point | None = None
+
+
+def reach(name: str) -> None:
+    """Say that this place is reached; it fails when a test asked for that."""
+    if _armed is not None and _armed.name == name:
+        _armed.reach()
+
+
+def arm(order: str) -> None:
+    """Set the one failpoint from `name:action[:n]`; an empty order disarms it."""
+    global _armed  # noqa: PLW0603  (one process has one failpoint)
+    _armed = _read(order) if order else None
+
+
+def _read(order: str) -> _Point:
+    name, _, rest = order.partition(":")
+    action, _, count = rest.partition(":")
+    if not name or action not in _ACTIONS or not (count or "1").isdecimal():
+        raise UsageError(
+            f"OSTLER_FAILPOINT: {order!r} is not name:action:n", f"actions: {', '.join(_ACTIONS)}"
+        )
+    return _Point(name, _ACTIONS[action], int(count or "1"))
+
+
+arm(os.environ.get("OSTLER_FAILPOINT", ""))

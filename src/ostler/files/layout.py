@@ -1,0 +1,50 @@
+"""Where things are on disk below a project's root."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from ostler.model.ids import TaskId
+
+
+class Layout(Struct, frozen=True):
+    """The names of contract.md, "On disk", in one place."""
+
+    root: Path
+
+    @property
+    def state(self) -> Path:
+        return self.root / ".ostler"
+
+    @property
+    def database(self) -> Path:
+        return self.state / "ostler.db"
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "ostler.toml"
+
+    @property
+    def worktrees(self) -> Path:
+        return self.state / "worktrees"
+
+    @property
+    def bug_log(self) -> Path:
+        return self.state / "bugs.log"
+
+    def task(self, task: TaskId) -> Path:
+        return self.state / "tasks" / task
+
+    def worktree(self, task: TaskId) -> Path:
+        return self.worktrees / task
+
+    def lock(self, task: TaskId) -> Path:
+        """Held by the run that carries the task, and by the keepers of its attempts until nothing is alive."""
+        return self.state / "locks" / task
+
+    @property
+    def in_place_lock(self) -> Path:
+        """Held instead where all tasks share one directory, so that they go one at a time."""
+        return self.state / "locks" / "in-place"

@@ -1,0 +1,144 @@
+"""Worktrees: made from a commit beside the user's checkout, found again after a crash, taken away."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from ostler.errors import Code, GitError, PathEscape
+from ostler.git.command import LONG_SECONDS, ask, run
+from ostler.git.head import attach, meeting_point, move_branch, read_heads
+from ostler.git.identity import OSTLER
+from ostler.git.lock import hold
+from ostler.git.refs import check_ref
+from ostler.git.registration import State, inspect, register, restore_pointer, unregister
+from ostler.git.repository import Repository, Worktree, worktree_at
+from ostler.git.trailers import find_commit, is_ahead
+from ostler.git.trash import discard, empty_trash
+
+
+class Listed(Struct, frozen=True):
+    """One worktree as git lists it, the user's own included."""
+
+    path: Path
+    head: str = ""
+    branch: str | None = None
+    locked: bool = False
+    missing: bool = False
+
+
+def prepare(project: Repository, path: Path, branch: str, base: str, task: str) -> Worktree:
+    """The task's worktree, made or found; called again after a crash at any moment it ends the same."""
+    worktree = worktree_at(project, path, check_ref(branch), base)
+    with hold(project.common_dir) as lock:
+        match inspect(worktree):
+            case State.WHOLE:
+                worktree = _reuse(worktree)
+            case State.UNREGISTERED:
+                worktree = _register_again(project, worktree, task)
+            case State.TAKEN:
+                raise _taken(worktree)
+            case State.ABSENT:
+                worktree = _add(project, worktree, task, lock)
+            case State.HALF_MADE | State.LOST:
+                _take_away(worktree)
+                worktree = _add(project, worktree, task, lock)
+    return _with_working_directory(worktree)
+
+
+def release(worktree: Worktree) -> None:
+    """Take a worktree away in the time of a rename; the branch stays."""
+    with hold(worktree.repository.common_dir):
+        _take_away(worktree)
+
+
+def remove(worktree: Worktree) -> int:
+    """Take a worktree away and delete its files; how many of them would not go."""
+    release(worktree)
+    return empty_trash(worktree.path.parent)
+
+
+def listing(repository: Repository) -> tuple[Listed, ...]:
+    """Every worktree that git knows."""
+    answer = run(repository, "worktree", "list", "--porcelain", "-z").stdout
+    return tuple(_listed(block) for block in os.fsdecode(answer).split("\0\0") if block)
+
+
+def _listed(block: str) -> Listed:
+    lines = (line.partition(" ") for line in block.split("\0"))
+    words = {word: rest for word, _, rest in lines}
+    branch = words.get("branch", "").removeprefix("refs/heads/")
+    return Listed(
+        path=Path(words["worktree"]),
+        head=words.get("HEAD", ""),
+        branch=branch or None,
+        locked="locked" in words,
+        missing="prunable" in words,
+    )
+
+
+def _add(project: Repository, worktree: Worktree, task: str, lock: int) -> Worktree:
+    path, tip = str(worktree.path), _tip(project, worktree)
+    if tip:
+        _require_ours(project, worktree, tip, task)
+    new = ("--no-track", "-b", worktree.branch, path, worktree.base)
+    worktree.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    what = (path, worktree.branch) if tip else new
+    run(project, "worktree", "add", "--quiet", *what, timeout_seconds=LONG_SECONDS, keep=(lock,))
+    return _started_from(worktree, tip) if tip else worktree
+
+
+def _reuse(worktree: Worktree) -> Worktree:
+    restore_pointer(worktree)
+    heads = read_heads(worktree)
+    if not heads.attached and meeting_point(worktree, heads.tip, heads.head) == heads.tip:
+        move_branch(worktree, heads, heads.head, OSTLER)
+        attach(worktree)
+    return _started_from(worktree, heads.tip)
+
+
+def _register_again(project: Repository, worktree: Worktree, task: str) -> Worktree:
+    tip = _tip(project, worktree)
+    if not tip:
+        message = f"{worktree.path} has files, but git knows neither it nor the branch {worktree.branch}"
+        raise GitError(Code.WORKTREE_LOST, message, "move that directory away")
+    _require_ours(project, worktree, tip, task)
+    register(worktree)
+    run(worktree.repository, "read-tree", worktree.ref)
+    return _started_from(worktree, tip)
+
+
+def _take_away(worktree: Worktree) -> None:
+    discard(worktree.path, worktree.path.parent)
+    unregister(worktree)
+
+
+def _tip(project: Repository, worktree: Worktree) -> str:
+    return ask(project, "for-each-ref", "--format=%(objectname)", worktree.ref)
+
+
+def _require_ours(project: Repository, worktree: Worktree, tip: str, task: str) -> None:
+    """A branch is the task's when it adds nothing to the base, or has a commit that says so."""
+    has_work = is_ahead(project, worktree.base, tip)
+    if has_work and find_commit(project, worktree.base, tip, "Task-Id", task) is None:
+        message = f"the branch {worktree.branch} exists in {project.work_tree} and is not this task's work"
+        raise GitError(Code.BRANCH_EXISTS, message, f"git branch -m {worktree.branch} another-name")
+
+
+def _started_from(worktree: Worktree, tip: str) -> Worktree:
+    """The base may have moved on since the branch was made; the work starts where they parted."""
+    return structs.replace(worktree, base=meeting_point(worktree, worktree.base, tip) or worktree.base)
+
+
+def _with_working_directory(worktree: Worktree) -> Worktree:
+    if not worktree.cwd.resolve().is_relative_to(worktree.path.resolve()):
+        raise PathEscape(f"{worktree.repository.prefix} leads out of the worktree {worktree.path}")
+    worktree.cwd.mkdir(parents=True, exist_ok=True)
+    return worktree
+
+
+def _taken(worktree: Worktree) -> GitError:
+    message = f"git already has a worktree named {worktree.path.name} somewhere else"
+    return GitError(Code.BRANCH_EXISTS, message, "git worktree list shows it")

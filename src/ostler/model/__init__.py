@@ -1,0 +1,1 @@
+"""What flows: frozen values with one line of meaning per field, and no I/O."""

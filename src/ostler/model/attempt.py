@@ -1,0 +1,54 @@
+"""One attempt as the store keeps it: a row when it starts, completed when it ends."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from ostler.errors import Code
+from ostler.model.ids import TaskId
+from ostler.model.usage import Usage
+
+AttemptStatus = Literal["running", "succeeded", "failed", "interrupted"]
+
+
+class Attempt(Struct, frozen=True):
+    task: TaskId
+    step: str  # key of the step that it performs
+    owner: str  # the run that started it
+    phase: str
+    iteration: int
+    executor: str
+    started_at: float
+    number: int = 0  # 1, 2, 3, ... per task; given by the store
+    model: str = ""
+    session_id: str = ""
+    resumed: bool = False
+    status: AttemptStatus = "running"
+    duration_ms: int | None = None
+    exit_code: int | None = None
+    code: Code | None = None
+    message: str = ""
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    session_cost_usd: float | None = None
+
+    @property
+    def transcript(self) -> str:
+        """The file of its raw bytes, below the task's directory."""
+        return f"transcripts/{self.phase}-{self.number:03d}.jsonl"
+
+
+class TaskRow(Struct, frozen=True):
+    """A task as lists show it, and its folded state as bytes; written with every record."""
+
+    id: TaskId
+    seq: int
+    status: str
+    title: str
+    priority: str
+    created_at: float
+    updated_at: float
+    state: bytes
+    resumes_at: float | None = None

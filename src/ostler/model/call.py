@@ -1,0 +1,102 @@
+"""One call of an agent: what is asked, what is heard while it works, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from ostler.errors import Code
+from ostler.model.usage import Usage
+
+Permissions = Literal["ask", "accept-edits", "skip"]
+
+
+class AgentCall(Struct, frozen=True):
+    """What an executor is asked to do. The first three fields are the seeds'."""
+
+    agent: str  # the role: implementer, reviewer, ...
+    prompt: str
+    session_id: str = ""  # ours to propose on spawn, the agent's to continue on resume
+    fresh_prompt: str = ""  # on resume: what to send instead when the session turns out not to exist
+    model: str = ""  # empty: the agent's own default
+    cwd: str = "."
+    env: dict[str, str] = {}  # the child's whole environment, before the executor adds its own switches
+    transcript: str = ""  # where the raw bytes go
+    timeout_seconds: float = 3600.0
+    idle_timeout_seconds: float = 600.0
+    result_grace_seconds: float = 10.0
+    grace_seconds: float = 5.0
+    session_cost_usd: float = 0.0  # what the session had cost before; for agents that report a running total
+
+
+class SessionStarted(Struct, frozen=True, tag="session_started"):
+    session_id: str
+    model: str = ""
+    version: str = ""
+
+
+class SessionReplaced(Struct, frozen=True, tag="session_replaced"):
+    """The session was not as we thought: there when it should be new, or gone when it should be there."""
+
+    session_id: str
+    resumed: bool  # true: its history goes on; false: it was begun again and remembers nothing
+
+
+class TextSaid(Struct, frozen=True, tag="text_said"):
+    text: str
+
+
+class ToolUsed(Struct, frozen=True, tag="tool_used"):
+    tool: str
+    detail: str = ""  # one short line: the command, the path
+
+
+class ToolDenied(Struct, frozen=True, tag="tool_denied"):
+    tool: str
+    detail: str = ""
+
+
+class RetrySeen(Struct, frozen=True, tag="retry_seen"):
+    """The agent itself waits for its provider."""
+
+    code: Code
+    delay_seconds: float
+
+
+class UsageSeen(Struct, frozen=True, tag="usage_seen"):
+    usage: Usage
+
+
+class LineUnread(Struct, frozen=True, tag="line_unread"):
+    """A line that is not what this agent prints; kept in the transcript."""
+
+    detail: str
+
+
+AgentEvent = (
+    SessionStarted | SessionReplaced | TextSaid | ToolUsed | ToolDenied | RetrySeen | UsageSeen | LineUnread
+)
+OnEvent = Callable[[AgentEvent], None]
+
+
+class CallResult(Struct, frozen=True):
+    """How one attempt ended, in words that do not depend on the agent."""
+
+    code: Code | None  # None: it succeeded
+    message: str = ""  # one sentence when it did not
+    text: str = ""  # the agent's final text
+    session_id: str = ""  # as the agent reported it
+    model: str = ""  # as the agent reported it
+    exit_code: int | None = None
+    duration_seconds: float = 0.0
+    usage: Usage = Usage()
+    cost_usd: float | None = None  # of this attempt alone; None: unknown
+    session_cost_usd: float | None = None  # the running total, where the agent reports one
+    retry_after_seconds: float | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.code is None

@@ -1,0 +1,248 @@
+"""What happened: events that the state is folded from, and notices that are only read.
+
+A Record is one event with its place in its task's history. The feed (`ostler events`) numbers records and
+notices alike; names are those of contract.md and are added to, never changed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Raw, Struct
+
+from ostler.errors import Code
+from ostler.model.ids import TaskId
+from ostler.model.plan import Plan
+from ostler.model.task import Task
+from ostler.model.usage import Usage
+
+Verdict = Literal["complete", "blocked", "continue", "failed", "deferred", "interrupted"]
+Verb = Literal["cancel"]
+
+
+class _Event(Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """An event or a notice; the tag is its public name."""
+
+
+# Events: the state is their fold.
+
+
+class TaskCreated(_Event, frozen=True, tag="task_created"):
+    task: Task
+    plan: Plan
+    rules: int  # which rules decide and evolve follow for this task, for good
+    session_seed: str  # what session ids are derived from
+
+
+class TaskClaimed(_Event, frozen=True, tag="task_claimed"):
+    run: str  # the run that took it
+
+
+class TaskStarted(_Event, frozen=True, tag="task_started"):
+    """The workspace is ready. All three are null in a directory that is not git."""
+
+    worktree: str | None = None
+    branch: str | None = None
+    base: str | None = None  # the commit that the branch starts from
+
+
+class CallEnded(_Event, frozen=True, tag="call_ended"):
+    phase: str
+    iteration: int
+    verdict: Verdict
+    code: Code | None = None
+    message: str = ""
+    session_id: str = ""
+    answer: str = ""  # path of the agent's final text, below the task's directory
+    warnings: tuple[str, ...] = ()
+    resumes_at: float | None = None
+    usage: Usage = Usage()  # of all its attempts, the failed ones too
+    cost_usd: float | None = None
+
+
+class CheckpointMade(_Event, frozen=True, tag="checkpoint_made"):
+    phase: str
+    commit: str | None = None  # null: nothing to commit to
+
+
+class StepFailed(_Event, frozen=True, tag="step_failed"):
+    """A step other than a call could not be done; the task ends with its code."""
+
+    code: Code
+    message: str
+
+
+class TaskReleased(_Event, frozen=True, tag="task_released"):
+    """The run was stopped in good order; the task is as it was and goes on next time."""
+
+    message: str = ""
+
+
+class TaskDeferred(_Event, frozen=True, tag="task_deferred"):
+    code: Code
+    message: str
+    resumes_at: float
+
+
+class TaskPaused(_Event, frozen=True, tag="task_paused"):
+    code: Code | None = None
+    message: str = ""
+
+
+class TaskBlocked(_Event, frozen=True, tag="task_blocked"):
+    code: Code
+    message: str
+
+
+class TaskCompleted(_Event, frozen=True, tag="task_completed"):
+    commit: str | None = None
+
+
+class TaskFailed(_Event, frozen=True, tag="task_failed"):
+    code: Code
+    message: str
+
+
+class TaskCancelled(_Event, frozen=True, tag="task_cancelled"):
+    message: str = ""
+
+
+class WorkspaceReleased(_Event, frozen=True, tag="workspace_released"):
+    kept: bool = False  # true: the worktree stays for a person to look at
+
+
+class TaskReopened(_Event, frozen=True, tag="task_reopened"):
+    by: str = "retry"
+
+
+class DecisionRecorded(_Event, frozen=True, tag="decision_recorded"):
+    """A person's word, from outside the run."""
+
+    verb: Verb
+    text: str = ""
+
+
+Event = (
+    TaskCreated
+    | TaskClaimed
+    | TaskStarted
+    | CallEnded
+    | CheckpointMade
+    | StepFailed
+    | TaskReleased
+    | TaskDeferred
+    | TaskPaused
+    | TaskBlocked
+    | TaskCompleted
+    | TaskFailed
+    | TaskCancelled
+    | WorkspaceReleased
+    | TaskReopened
+    | DecisionRecorded
+)
+
+
+# Notices: in the feed, never folded.
+
+
+class PhaseStarted(_Event, frozen=True, tag="phase_started"):
+    phase: str
+
+
+class IterationStarted(_Event, frozen=True, tag="iteration_started"):
+    phase: str
+    iteration: int
+
+
+class AttemptStarted(_Event, frozen=True, tag="attempt_started"):
+    number: int
+    phase: str
+    iteration: int
+    executor: str
+    model: str = ""
+    session_id: str = ""
+    resumed: bool = False
+
+
+class AttemptEnded(_Event, frozen=True, tag="attempt_ended"):
+    number: int
+    status: str
+    code: Code | None = None
+    message: str = ""
+    exit_code: int | None = None
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+
+
+class ToolUsedNotice(_Event, frozen=True, tag="tool_used"):
+    tool: str
+    detail: str = ""
+    denied: bool = False
+
+
+class UsageReported(_Event, frozen=True, tag="usage_reported"):
+    usage: Usage
+
+
+class ParseError(_Event, frozen=True, tag="parse_error"):
+    detail: str
+
+
+class SessionNoted(_Event, frozen=True, tag="session_replaced"):
+    session_id: str
+    resumed: bool  # true: it existed and goes on; false: it was lost and begun again
+
+
+class PhaseCompleted(_Event, frozen=True, tag="phase_completed"):
+    phase: str
+    commit: str | None = None
+
+
+class PhaseFailed(_Event, frozen=True, tag="phase_failed"):
+    phase: str
+    code: Code
+    message: str = ""
+
+
+class WaitStarted(_Event, frozen=True, tag="wait_started"):
+    until: float
+    reason: str = ""
+
+
+Notice = (
+    PhaseStarted
+    | IterationStarted
+    | AttemptStarted
+    | AttemptEnded
+    | ToolUsedNotice
+    | UsageReported
+    | ParseError
+    | SessionNoted
+    | PhaseCompleted
+    | PhaseFailed
+    | WaitStarted
+)
+
+
+class Record(Struct, frozen=True):
+    """One event in its task's history; task and seq together are its name."""
+
+    task: TaskId
+    seq: int  # 1, 2, 3, ... per task
+    at: float  # seconds since the epoch
+    event: Event | Raw  # Raw: written by a newer version; kept, and folded as nothing
+    step: str = ""  # key of the step that it answers; empty for what came from outside
+    basis: int = 0  # the seq that the step was decided from
+
+
+class FeedLine(Struct, frozen=True):
+    """One line of the feed: an event or a notice, numbered over the whole store."""
+
+    position: int
+    at: float
+    task: TaskId
+    body: Raw  # the event or notice as JSON, with its type
+
+
+EXTERNAL = (DecisionRecorded, TaskReopened)
+"""What may be written from outside the run that owns a task, in any stage."""

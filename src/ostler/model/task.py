@@ -1,0 +1,27 @@
+"""The task: what a person wants."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+from ostler.model.ids import TaskId
+
+Weight = Literal["trivial", "small", "medium", "large", "greenfield"]
+Priority = Literal["P0", "P1", "P2", "P3"]
+WEIGHTS: tuple[Weight, ...] = get_args(Weight)
+PRIORITIES: tuple[Priority, ...] = get_args(Priority)
+
+
+class Task(Struct, frozen=True, omit_defaults=True):
+    """What a person wants, as they said it."""
+
+    title: str
+    body: str = ""  # the description, Markdown
+    id: TaskId = TaskId("")  # empty until it is added
+    weight: Weight = "small"
+    priority: Priority = "P2"
+    role: str = "implementer"
+    executor: str = ""  # empty: as the settings say
+    model: str = ""  # empty: as the settings say

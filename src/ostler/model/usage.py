@@ -1,0 +1,33 @@
+"""Tokens by kind. Unknown money is None, never 0."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Usage(Struct, frozen=True):
+    """What one attempt, or a sum of them, consumed."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+def add_cost(left: float | None, right: float | None) -> float | None:
+    """A sum in which one unknown part leaves the known part standing."""
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right

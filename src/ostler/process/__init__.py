@@ -1,0 +1,1 @@
+"""The one place that starts or stops a program, and the proof that nothing of it is left."""

@@ -1,0 +1,148 @@
+"""One running program, watched to its end: output, deadlines, stop."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+from ostler.model.command import Command, Exit, Sink, Stopped
+from ostler.process.lines import LineSplitter
+from ostler.process.output import Output
+from ostler.process.spawner import Child
+from ostler.process.strays import end_strays
+from ostler.process.transcript import Transcript
+
+DRAIN_SECONDS = 2.0  # after the main process ended, for what a child of it still writes
+STDERR_TAIL_BYTES = 8 * 1024
+_KILLED = -9
+
+
+class Attempt:
+    """What is known of the program so far, and what is to be done about it next."""
+
+    def __init__(self, child: Child, command: Command, sink: Sink, transcript: Transcript) -> None:
+        self._child, self._keeper = child, child.keeper
+        self._command, self._sink, self._transcript = command, sink, transcript
+        self._errors = Transcript(f"{command.transcript}.stderr" if command.transcript else "")
+        self._loop = asyncio.get_running_loop()
+        self._began = self._heard = self._loop.time()
+        self._exited_at = math.inf
+        self._stdout_bytes = 0
+        self._tail = b""
+        self._lines = LineSplitter()
+        self._result_given = False
+        self._stopping = False
+        self._stopped: Stopped | None = None
+        self._failure: BaseException | None = None
+        changed = self._keeper.changed.set
+        self._stdout = Output(child.stdout, self._take_output, changed, self._fail)
+        self._stderr = Output(child.stderr, self._take_error, changed, self._fail)
+
+    async def finish(self) -> Exit:
+        """Watch until nothing of the program is alive. Cancelled: stop it all first, then let that go on."""
+        try:
+            await self._watch()
+        except asyncio.CancelledError:
+            await self._keeper.end(self._command.grace_seconds)
+            raise
+        finally:
+            if self._keeper.lost:
+                await self._settle()
+            self._close()
+        if self._failure:
+            raise self._failure
+        return self._describe()
+
+    async def _watch(self) -> None:
+        while not (self._keeper.gone or self._keeper.lost):
+            at, why = self._next_deadline()
+            if at <= self._loop.time():
+                self._stop(why)
+            else:
+                await self._sleep_until(at)
+
+    def _next_deadline(self) -> tuple[float, Stopped | None]:
+        """When to stop the program if nothing happens before, and the reason to give."""
+        if self._stopping:
+            return math.inf, None
+        if self._keeper.status is not None:
+            self._child.end_input()
+            self._exited_at = min(self._exited_at, self._loop.time())
+            drained = not (self._stdout.open or self._stderr.open)
+            return (self._exited_at + (0 if drained else DRAIN_SECONDS)), None
+        deadlines = [
+            (self._began + self._command.timeout_seconds, Stopped.TIMEOUT),
+            (self._heard + self._command.idle_timeout_seconds, Stopped.IDLE),
+        ]
+        if self._result_given:
+            deadlines.append((self._heard + self._command.result_grace_seconds, Stopped.AFTER_RESULT))
+        return min(deadlines)
+
+    def _stop(self, why: Stopped | None) -> None:
+        self._stopping = True
+        self._stopped = why
+        self._keeper.stop(self._command.grace_seconds)
+
+    async def _sleep_until(self, at: float) -> None:
+        timer = self._loop.call_at(at, self._keeper.changed.set) if at < math.inf else None
+        try:
+            await self._keeper.wait()
+        finally:
+            if timer:
+                timer.cancel()
+
+    def _take_output(self, chunk: bytes) -> None:
+        self._heard = self._loop.time()
+        self._stdout_bytes += len(chunk)
+        if self._failure:
+            return
+        self._transcript.write(chunk)
+        for line in self._lines.feed(chunk):
+            self._give(line)
+
+    def _give(self, line: bytes) -> None:
+        if self._sink(line) and not self._result_given:
+            self._result_given = True
+            self._keeper.changed.set()
+
+    def _take_error(self, chunk: bytes) -> None:
+        self._heard = self._loop.time()
+        self._tail = (self._tail + chunk)[-STDERR_TAIL_BYTES:]
+        if not self._failure:
+            self._errors.write(chunk)
+
+    def _fail(self, error: BaseException) -> None:
+        """The sink or the disk gave up: the program is stopped, and what it still says is not kept."""
+        self._failure = self._failure or error
+        if not self._stopping:
+            self._stop(None)
+
+    async def _settle(self) -> None:
+        """The keeper was killed. The forker ends what it left; if that is dead too, we have adopted it."""
+        await self._keeper.settle()
+        await end_strays(self._keeper.forker, self._command.env.get("OSTLER_ATTEMPT", ""))
+
+    def _close(self) -> None:
+        """Take the last output, which is all there now, and let go."""
+        for output in (self._stdout, self._stderr):
+            output.drain()
+            output.close()
+        try:
+            for line in () if self._failure else self._lines.finish():
+                self._give(line)
+        finally:
+            self._transcript.close()
+            self._errors.close()
+            self._child.close()
+
+    def _describe(self) -> Exit:
+        status = self._keeper.status
+        return Exit(
+            status=_KILLED if status is None else status,
+            duration_seconds=self._loop.time() - self._began,
+            stopped=self._stopped,
+            stdout_bytes=self._stdout_bytes,
+            long_lines=self._lines.long_lines,
+            stderr_tail=self._tail.decode("utf-8", "replace"),
+            leftovers=self._keeper.leftovers,
+        )

@@ -1,0 +1,135 @@
+"""The small process that forks one keeper per attempt.
+
+Started as `python -S -E forker.py DESCRIPTOR TOKEN`. On the socket come records of eight bytes, each with
+one descriptor: 0 asks for a keeper that talks on that descriptor; a keeper's pid asks to close the descriptor
+when that keeper and all that it left are gone. The token is a soft limit on message queues: every process
+below inherits it, so that the run can recognise what came from here.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+
+import keeper
+import tree
+from frames import encode
+
+RECORD_BYTES = 8
+
+
+class Forker:
+    """Which keepers are alive, and who waits for what a killed keeper left."""
+
+    def __init__(self, door: socket.socket) -> None:
+        self._door = door
+        self._open = True
+        self._keepers: set[int] = set()
+        self._strays = False  # a keeper was killed: its processes are ours now
+        self._waiting: list[tuple[int, socket.socket]] = []
+        self._wakeup = tree.wake_on_child()
+
+    def run(self) -> None:
+        """Serve until the run is gone, and then until the last keeper is."""
+        poller = select.poll()
+        poller.register(self._door, select.POLLIN)
+        poller.register(self._wakeup, select.POLLIN)
+        while self._open or self._keepers or self._strays:
+            ready = {descriptor for descriptor, _ in poller.poll(5 if self._strays else None)}
+            if self._wakeup in ready:
+                os.read(self._wakeup, 4096)
+            self._reap()
+            if self._door.fileno() in ready and not self._serve():
+                poller.unregister(self._door)
+            self._settle()
+
+    def _serve(self) -> bool:
+        record, descriptors, _, _ = socket.recv_fds(self._door, RECORD_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        self._open = bool(record)
+        for descriptor in descriptors:
+            self._answer(int.from_bytes(record, "big"), socket.socket(fileno=descriptor))
+        return self._open
+
+    def _answer(self, pid: int, peer: socket.socket) -> None:
+        if pid:
+            self._waiting.append((pid, peer))
+            return
+        with peer:
+            self._fork(peer)
+
+    def _fork(self, control: socket.socket) -> None:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            control.sendall(encode({"kind": "failed", "errno": error.errno, "step": "fork"}))
+            return
+        if pid:
+            self._keepers.add(pid)
+        else:
+            self._become_keeper(control)
+
+    def _become_keeper(self, control: socket.socket) -> None:
+        status = 1
+        try:
+            os.setsid()
+            self._forget()
+            keeper.keep(control)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _forget(self) -> None:
+        """A keeper holds nothing of the forker's: an open end would hide that the other side died."""
+        self._door.close()
+        os.close(signal.set_wakeup_fd(-1))
+        os.close(self._wakeup)
+        for _, peer in self._waiting:
+            peer.close()
+
+    def _reap(self) -> None:
+        """Collect ended keepers. One that did not end well has left its processes to us."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self._strays |= pid in self._keepers and status != 0
+            self._keepers.discard(pid)
+
+    def _settle(self) -> None:
+        if self._strays:
+            self._strays = bool(tree.kill_below(os.getpid(), spare=self._keepers))
+        if not self._strays:
+            for pid, peer in self._waiting:
+                if pid not in self._keepers:
+                    peer.close()
+            self._waiting = [(pid, peer) for pid, peer in self._waiting if pid in self._keepers]
+
+
+def _note_child(_number: int, _frame: object) -> None:
+    """Nothing to do: the signal's arrival has already woken the loop."""
+
+
+def main() -> None:
+    """Take the place between the run and its agents."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, _note_child)
+    tree.become_subreaper()
+    if sys.platform == "linux":
+        hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
+        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (int(sys.argv[2]), hard))
+    gc.freeze()
+    gc.disable()
+    Forker(socket.socket(fileno=int(sys.argv[1]))).run()
+
+
+if __name__ == "__main__":
+    main()

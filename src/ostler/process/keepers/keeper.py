@@ -1,0 +1,166 @@
+"""One keeper: starts one agent, reports its exit, stops its tree, and ends when nothing of it is left."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import socket
+import time
+
+import tree
+from frames import Frames, encode
+from program import StartFailed, enter, start_program
+
+ROUND_SECONDS = 0.005  # between two rounds of killing
+ORPHAN_GRACE_SECONDS = 1.0  # the run died: nobody is left to say how long
+_MOST_DESCRIPTORS = 64
+
+
+def keep(control: socket.socket) -> None:
+    """Carry one attempt from its request to the last of its processes."""
+    tree.become_subreaper()
+    frames = Frames()
+    if request := _receive(control, frames):
+        Keeper(control, frames).run(request)
+
+
+def _receive(control: socket.socket, frames: Frames) -> Request | None:
+    """The one request; None when the run needed this keeper no more."""
+    descriptors: list[int] = []
+    while True:
+        data, received, _, _ = socket.recv_fds(control, 65536, _MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+        descriptors += received
+        for body in frames.feed(data):
+            return Request(body, descriptors)
+        if not data:
+            return None
+
+
+class Request:
+    """What to start. Beyond the agent's own three descriptors come those that only the keeper holds."""
+
+    def __init__(self, body: bytes, descriptors: list[int]) -> None:
+        asked = json.loads(body)
+        self.argv: list[str] = asked["argv"]
+        self.env: dict[str, str] = asked["env"]
+        self.cwd: str = asked["cwd"]
+        self.nice: int = asked["nice"]
+        self.pty: bool = asked["pty"]
+        self.descriptors, self.held = descriptors[:3], descriptors[3:]
+
+
+class Keeper:
+    """What one attempt is at: its main process, its deadline, who had to be stopped."""
+
+    def __init__(self, control: socket.socket, frames: Frames) -> None:
+        self._control = control
+        self._frames = frames
+        self._main = 0
+        self._exited = False
+        self._kill_at = math.inf
+        self._leftovers: set[int] = set()
+        self._wakeup = tree.wake_on_child()
+
+    def run(self, request: Request) -> None:
+        """The whole life of the keeper."""
+        if not self._start(request):
+            return
+        self._obey(b"")  # what came together with the request
+        poller = select.poll()
+        poller.register(self._control, select.POLLIN)
+        poller.register(self._wakeup, select.POLLIN)
+        while not self._reap():
+            self._kill_when_due()
+            ready = {descriptor for descriptor, _ in poller.poll(self._patience_ms())}
+            if self._wakeup in ready:
+                os.read(self._wakeup, 4096)
+            if self._control.fileno() in ready and not self._listen():
+                poller.unregister(self._control)
+
+    def _start(self, request: Request) -> bool:
+        try:
+            enter(request.cwd)
+            self._main = start_program(request.argv, request.env, request.descriptors, pty=request.pty)
+        except StartFailed as failure:
+            self._report({"kind": "failed", "errno": failure.errno, "step": failure.step})
+            return False
+        enter("/")
+        for descriptor in request.descriptors:
+            os.close(descriptor)
+        if request.nice:
+            _be_nice(self._main, request.nice)
+        self._report({"kind": "started", "pid": self._main, "keeper": os.getpid()})
+        return True
+
+    def _reap(self) -> bool:
+        """Collect the dead; True when nothing is left. The main one's exit is reported at once."""
+        exits: list[dict[str, object]] = []
+        left = True
+        while left:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                exits.append({"kind": "gone", "leftovers": len(self._leftovers)})
+                left = False
+                continue
+            if pid == 0:
+                break
+            if pid == self._main:
+                self._exited = True
+                exits.append({"kind": "exited", "status": os.waitstatus_to_exitcode(status)})
+        self._report(*exits)
+        return not left
+
+    def _listen(self) -> bool:
+        """Act on what the run asks; its end of file means that it died. False when nothing more will come."""
+        try:
+            data = self._control.recv(65536)
+        except ConnectionError:
+            data = b""
+        self._obey(data)
+        if not data:
+            self._stop(ORPHAN_GRACE_SECONDS)
+        return bool(data)
+
+    def _obey(self, data: bytes) -> None:
+        for body in self._frames.feed(data):
+            self._stop(json.loads(body)["stop"])
+
+    def _stop(self, grace_seconds: float) -> None:
+        """Ask all to end, once; a second request can only shorten the grace."""
+        first = self._kill_at == math.inf
+        self._kill_at = min(self._kill_at, time.monotonic() + grace_seconds)
+        if not first:
+            return
+        if self._exited:
+            self._leftovers.update(tree.descendants_of(os.getpid()))
+        if grace_seconds > 0:
+            tree.terminate_below(os.getpid())
+
+    def _kill_when_due(self) -> None:
+        if time.monotonic() < self._kill_at:
+            return
+        killed = tree.kill_below(os.getpid())
+        if self._exited:
+            self._leftovers |= killed
+
+    def _patience_ms(self) -> float | None:
+        if self._kill_at == math.inf:
+            return None
+        return 1000 * max(ROUND_SECONDS, self._kill_at - time.monotonic())
+
+    def _report(self, *messages: dict[str, object]) -> None:
+        try:
+            if messages:
+                self._control.sendall(b"".join(map(encode, messages)))
+        except ConnectionError:
+            return  # the run died; the end of file says so too
+
+
+def _be_nice(main: int, nice: int) -> None:
+    try:
+        os.setpriority(os.PRIO_PGRP, main, nice)
+    except (PermissionError, ProcessLookupError):
+        return  # lowering needs a privilege; a short program may have ended

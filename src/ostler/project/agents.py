@@ -1,0 +1,31 @@
+"""The agents that Ostler knows, and which of them are on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from ostler.config.settings import Settings
+from ostler.executors import claude
+from ostler.executors.discover import find_program
+from ostler.executors.registry import ExecutorRegistry
+
+
+class Program(Struct, frozen=True):
+    name: str
+    path: str | None
+    install: str
+    version: Callable[[], str]
+
+
+def survey(environ: Mapping[str, str]) -> list[Program]:
+    """Every agent program that has an executor here, found or not."""
+    found = find_program("claude", environ=environ, places=claude.PLACES).path
+    return [Program("claude", found, claude.INSTALL, lambda: claude.version(found) if found else "")]
+
+
+def known_executor(settings: Settings, name: str) -> None:
+    """Raise UsageError for a name that neither the settings nor an installed package know."""
+    section = settings.executors.get(name)
+    ExecutorRegistry().get(section.type if section and section.type else name)

@@ -1,0 +1,100 @@
+"""The sample that `ostler demo` runs on: a small repository with a bug, and three tasks for it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ostler.errors import Code, GitError
+from ostler.model.task import Task
+from ostler.process.tool import run_tool
+
+_FILES = {
+    ".gitignore": "__pycache__/\n",
+    "README.md": "# Shoes\n\nA shop's slugs and prices.\n",
+    "shoes/__init__.py": "",
+    "shoes/slug.py": (
+        '"""Names for addresses."""\n\n\ndef slug(title):\n    return title.lower().replace(" ", "-")\n'
+    ),
+    "tests/__init__.py": "",
+    "tests/test_slug.py": (
+        "import unittest\n\nfrom shoes.slug import slug\n\n\n"
+        "class SlugTest(unittest.TestCase):\n"
+        "    def test_spaces_at_the_ends_do_not_count(self):\n"
+        '        self.assertEqual(slug("  Red Shoes "), "red-shoes")\n'
+    ),
+    "ostler.toml": '[run]\nexecutor = "scripted"\njobs = 3\n',
+}
+
+_FIX_SLUG = """\
+`slug("  Red Shoes ")` gives `--red-shoes-`. The test in tests/test_slug.py fails.
+
+```ostler-script
+- say: I run the tests first.
+- run: python3 -m unittest -q 2>&1 | tail -n 1
+- sleep: 0.8
+- say: The spaces at the ends become dashes. I strip them before anything else.
+- edit: {path: shoes/slug.py, replace: title.lower(), by: title.strip().lower()}
+- sleep: 0.6
+- run: python3 -m unittest -q
+- say: The test passes now. <phase_complete>true</phase_complete>
+```
+"""
+
+_ADD_PRICE = """\
+Prices are kept in cents; pages need them as text.
+
+```ostler-script
+- say: A module of its own, beside slug.py.
+- sleep: 0.7
+- edit:
+    path: shoes/price.py
+    content: |
+      \"\"\"Prices as people read them.\"\"\"
+
+
+      def price(cents):
+          return f"{cents // 100}.{cents % 100:02d}"
+- run: python3 -c "from shoes.price import price; assert price(1905) == '19.05'"
+- sleep: 0.9
+- say: price(1905) gives 19.05. <phase_complete>true</phase_complete>
+```
+"""
+
+_WRITE_README = """\
+A newcomer should see how to run the tests.
+
+```ostler-script
+- sleep: 0.5
+- edit: {path: README.md, append: "\\n## Tests\\n\\n    python3 -m unittest\\n"}
+- sleep: 0.7
+- say: The README says how to run the tests. <phase_complete>true</phase_complete>
+```
+"""
+
+TASKS = (
+    Task("Fix the slug of titles with spaces", _FIX_SLUG, weight="small", priority="P1"),
+    Task("Add a price function", _ADD_PRICE, weight="small"),
+    Task("Say in the README how to test", _WRITE_README, weight="trivial"),
+)
+
+
+def make_sample(root: Path) -> None:
+    """Write the repository and its first commit."""
+    for name, text in _FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    for args in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "A shop with a bug"]):
+        done = run_tool(["git", *args], env=_environment(), cwd=str(root))
+        if done.status != 0:
+            raise GitError(
+                Code.UNKNOWN, f"git {args[0]} failed: {done.stderr.decode('utf-8', 'replace').strip()}"
+            )
+
+
+def _environment() -> dict[str, str]:
+    who = {"NAME": "Ostler demo", "EMAIL": "demo@localhost"}
+    people = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
+    quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    return {"PATH": os.environ.get("PATH", os.defpath), **people, **quiet}

@@ -1,0 +1,124 @@
+"""The Ostler object: a project that can also run its tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ostler.clock import SystemClock
+from ostler.engine.carry import Carrier
+from ostler.engine.local import LocalDriver, Wanted
+from ostler.engine.schedule import takeable
+from ostler.engine.steps.tools import Tools
+from ostler.engine.steps.workspace import check_workspace, works_in_place
+from ostler.executors.protocol import Executor
+from ostler.executors.registry import ExecutorRegistry
+from ostler.files.lock import try_lock
+from ostler.model.ids import TaskId
+from ostler.model.outcome import Outcome
+from ostler.model.task import Task
+from ostler.process.runner import DefaultCommandRunner
+from ostler.process.spawner import create_spawner
+from ostler.project.project import Project
+from ostler.store.writer import GroupWriter
+
+
+class Ostler:
+    """Adds tasks and runs them; use as `async with Ostler.open(".") as ostler`."""
+
+    def __init__(self, project: Project, environ: Mapping[str, str]) -> None:
+        self.project = project
+        self._environ = environ
+        self._writer = GroupWriter(project.layout.database)
+        self._spawner = create_spawner(prefer_pty=False)
+        self._registry = ExecutorRegistry()
+        self._driver: LocalDriver | None = None
+        self._name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"
+
+    @classmethod
+    def open(cls, path: str | Path = ".") -> Self:
+        return cls(Project.open(Path(path), os.environ, create=True), os.environ)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+        self.project.journal.close()
+
+    async def close(self) -> None:
+        """Write out what is waiting and let go of everything."""
+        await self._writer.close()
+
+    async def add(self, task: Task) -> Task:
+        return await asyncio.to_thread(self.project.add, task)
+
+    async def run(self, task: TaskId) -> Outcome:
+        """Run one task to its end or rest."""
+        return (await self.run_all([task]))[0]
+
+    async def run_all(self, tasks: list[TaskId] | None = None, jobs: int | None = None) -> list[Outcome]:
+        """Run these tasks, or all that can be taken, side by side."""
+        tools = self._tools()
+        in_place = works_in_place(tools)
+        jobs = 1 if in_place else jobs or self.project.settings.run.jobs
+        self._driver = LocalDriver(tools, jobs, in_place)
+        outcomes = await self._driver.run(Wanted(tuple(tasks or ())))
+        return outcomes + self._standing(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
+
+    def stop(self) -> None:
+        """Bring what runs to a resumable rest; `run` then returns."""
+        if self._driver is not None:
+            self._driver.stop()
+
+    def check(self, tasks: list[TaskId]) -> None:
+        """Raise before anything is claimed when the repository or an agent that is needed cannot be used."""
+        tools = self._tools()
+        check_workspace(tools)
+        rows = [row for row in self.project.journal.rows() if not tasks or row.id in tasks]
+        due = [row.id for row in rows if takeable(row, tools.clock.now())]
+        default = self.project.settings.run.executor
+        for name in sorted({self.project.task(task).executor or default for task in due}):
+            self._executor(name, -1).validate_availability()
+
+    async def settle(self, task: TaskId) -> None:
+        """Carry out what was decided about a task that no run has in hand; starts no agent."""
+        tools = self._tools()
+        layout = self.project.layout
+        held = try_lock(layout.in_place_lock if works_in_place(tools) else layout.lock(task))
+        try:
+            if held is not None:
+                await Carrier(task, held, tools).carry()
+        finally:
+            await self._writer.close()
+
+    async def flush(self) -> None:
+        """Wait until everything said so far is in the journal."""
+        await self._writer.flush()
+
+    def _standing(self, others: set[TaskId]) -> list[Outcome]:
+        views = [self.project.show(task) for task in sorted(others)]
+        return [Outcome(TaskId(v.id), v.status, v.code, v.message, v.warnings) for v in views]
+
+    def _tools(self) -> Tools:
+        return Tools(
+            settings=self.project.settings,
+            layout=self.project.layout,
+            journal=self.project.journal,
+            writer=self._writer,
+            clock=SystemClock(),
+            environ=self._environ,
+            make_executor=self._executor,
+            run=self._name,
+        )
+
+    def _executor(self, name: str, lock: int) -> Executor:
+        held = (lock,) if lock >= 0 else ()
+        runner = DefaultCommandRunner(self._spawner, held)
+        return self._registry.make(name, self.project.settings.executors, runner)

@@ -1,0 +1,156 @@
+"""A project as a person sees it: its settings, its tasks, and what may be said about them. Starts nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec.structs import replace
+
+from ostler.clock import SystemClock
+from ostler.config.find import find_root
+from ostler.config.load import Loaded, load_settings
+from ostler.engine.post import RULES, create, post
+from ostler.engine.projection import project_task
+from ostler.engine.rows import state_of
+from ostler.errors import UsageError
+from ostler.files.atomic import make_private_dir, write_projection
+from ostler.files.layout import Layout
+from ostler.files.lock import is_locked
+from ostler.model.attempt import TaskRow
+from ostler.model.event import DecisionRecorded, FeedLine, TaskCreated, TaskReopened
+from ostler.model.ids import TAIL_ALPHABET, TaskId, task_id
+from ostler.model.plan import plan_for
+from ostler.model.state import State
+from ostler.model.status import REOPENABLE, TERMINAL, TaskStatus
+from ostler.model.task import Task
+from ostler.store.sqlite import SqliteJournal
+from ostler.views.task import TaskView, view_task
+
+_LONGEST_TITLE = 200
+
+
+class Project:
+    """Opened by every command; closes its journal at the end."""
+
+    def __init__(self, layout: Layout, loaded: Loaded, journal: SqliteJournal) -> None:
+        self.layout = layout
+        self.loaded = loaded
+        self.settings = loaded.settings
+        self.journal = journal
+        self._clock = SystemClock()
+
+    @classmethod
+    def open(
+        cls,
+        start: Path,
+        environ: Mapping[str, str],
+        flags: Mapping[str, object] | None = None,
+        create: bool = False,
+    ) -> Self:
+        """The project around `start`; with `create`, one is made there when none is found."""
+        root = find_root(start, environ)
+        if root is None and not create:
+            raise UsageError(f"no Ostler project in {start} or above it", "ostler init makes one here")
+        layout = Layout(root or start.resolve())
+        loaded = load_settings(layout.root, environ, flags or {})
+        if create:
+            make_state(layout)
+        return cls(layout, loaded, SqliteJournal(layout.database, create=create))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.journal.close()
+
+    def add(self, task: Task) -> Task:
+        """Write a task down; when this returns it is never lost."""
+        title = " ".join(task.title.split())
+        if not title:
+            raise UsageError("a task needs a title", 'ostler new "Fix the login redirect"')
+        if len(title) > _LONGEST_TITLE:
+            raise UsageError(
+                f"the title has {len(title)} characters; {_LONGEST_TITLE} are the most", "use -d or -f"
+            )
+        while True:
+            tail = "".join(secrets.choice(TAIL_ALPHABET) for _ in range(4))
+            named = replace(task, id=task_id(title, tail), title=title)
+            created = TaskCreated(named, plan_for(task.weight), RULES, secrets.token_hex(16))
+            if create(self.journal, created, self._clock.now()) is not None:
+                break
+        make_private_dir(self.layout.task(named.id))
+        project_task(named, self.layout)
+        return named
+
+    def resolve(self, text: str) -> TaskId:
+        """The one task that an id, or the beginning of one, names."""
+        found = self.journal.find(text)
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise UsageError(f"no task {text}", "ostler status lists them")
+        raise UsageError(f"{text} could be {', '.join(found[:5])}", "use more of the id")
+
+    def tasks(self) -> list[TaskView]:
+        return [self._view(row, with_attempts=False) for row in self.journal.rows()]
+
+    def show(self, task: TaskId) -> TaskView:
+        row = self.journal.row(task)
+        if row is None:
+            raise UsageError(f"no task {task}", "ostler status lists them")
+        return self._view(row, with_attempts=True)
+
+    def state(self, task: TaskId) -> State:
+        row = self.journal.row(task)
+        if row is None:
+            raise UsageError(f"no task {task}", "ostler status lists them")
+        return state_of(row)
+
+    def task(self, task: TaskId) -> Task:
+        """What was asked, as it was said."""
+        first = self.journal.read(task)[0].event
+        assert isinstance(first, TaskCreated)
+        return first.task
+
+    def feed(self, after: int, task: TaskId | None) -> list[FeedLine]:
+        return self.journal.feed(after, task)
+
+    def cancel(self, task: TaskId) -> TaskView:
+        """Write down that a task should end; whoever carries it stops it."""
+        view = self.show(task)
+        if view.status in TERMINAL and view.status is not TaskStatus.CANCELLED:
+            raise UsageError(f"{task} is {view.status}: there is nothing to cancel", f"ostler show {task}")
+        post(self.journal, task, DecisionRecorded("cancel"), self._clock.now())
+        return self.show(task)
+
+    def retry(self, task: TaskId) -> TaskView:
+        """Open a task again that failed, was cancelled or waits; the history stays."""
+        view = self.show(task)
+        if view.status not in REOPENABLE:
+            raise UsageError(f"{task} is {view.status}: there is nothing to retry", f"ostler show {task}")
+        post(self.journal, task, TaskReopened(), self._clock.now())
+        return self.show(task)
+
+    def in_hand(self, task: TaskId) -> bool:
+        """Whether a run carries the task at this moment."""
+        return is_locked(self.layout.lock(task)) or is_locked(self.layout.in_place_lock)
+
+    def _view(self, row: TaskRow, with_attempts: bool) -> TaskView:
+        attempts = self.journal.attempts(row.id) if with_attempts else []
+        abandoned = row.status == TaskStatus.IN_PROGRESS and not self.in_hand(row.id)
+        return view_task(row, attempts, abandoned)
+
+
+def make_state(layout: Layout) -> None:
+    """The .ostler directory: private, and invisible to git."""
+    for folder in (layout.state, layout.state / "tasks", layout.state / "locks", layout.worktrees):
+        make_private_dir(folder)
+    ignore = layout.state / ".gitignore"
+    if not ignore.exists():
+        write_projection(ignore, b"*\n")

@@ -1,0 +1,1 @@
+"""What an agent is told, and what its answer says about the work."""

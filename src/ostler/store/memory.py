@@ -1,0 +1,109 @@
+"""The journal in memory: for tests and for the simulated driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from ostler.model.attempt import Attempt, TaskRow
+from ostler.model.event import Event, FeedLine, Notice, Record
+from ostler.model.ids import TaskId
+from ostler.store import codec
+from ostler.store.journal import FEED_LIMIT
+
+
+class _Line(Struct, frozen=True):
+    task: TaskId
+    at: float
+    kind: str
+    body: bytes
+    seq: int | None = None  # None: a notice
+    step: str = ""
+    basis: int = 0
+
+
+class MemoryJournal:
+    """A Journal that lasts as long as its process."""
+
+    def __init__(self, store_id: str = "memory") -> None:
+        self.store_id = store_id
+        self._lines: list[_Line] = []
+        self._taken: set[tuple[TaskId, int]] = set()
+        self._rows: dict[TaskId, TaskRow] = {}
+        self._attempts: dict[TaskId, list[Attempt]] = {}
+
+    def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
+        name = (record.task, record.seq)
+        if name in self._taken:
+            return False
+        line = _line(record.task, record.at, record.event)
+        told = [_line(record.task, record.at, notice) for notice in notices]
+        self._taken.add(name)
+        self._lines += [replace(line, seq=record.seq, step=record.step, basis=record.basis), *told]
+        self._rows[row.id] = row
+        return True
+
+    def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
+        self._lines += [_line(task, at, notice) for notice in notices]
+
+    def begin(self, attempt: Attempt) -> int:
+        known = self._attempts.setdefault(attempt.task, [])
+        for left in [left for left in known if left.status == "running"]:
+            self._finish(codec.interrupted(left), attempt.started_at)
+        started = replace(attempt, number=len(known) + 1)
+        known.append(started)
+        self.notify(started.task, started.started_at, [codec.started_notice(started)])
+        return started.number
+
+    def end(self, attempt: Attempt) -> bool:
+        known = self._attempts.get(attempt.task, [])
+        if not known or known[-1].number != attempt.number or known[-1].status != "running":
+            return False
+        self._finish(attempt, codec.ended_at(attempt))
+        return True
+
+    def read(self, task: TaskId, after: int = 0) -> list[Record]:
+        records = [
+            Record(task, line.seq, line.at, codec.decode_event(line.kind, line.body), line.step, line.basis)
+            for line in self._lines
+            if line.task == task and line.seq is not None and line.seq > after
+        ]
+        return sorted(records, key=lambda record: record.seq)
+
+    def row(self, task: TaskId) -> TaskRow | None:
+        return self._rows.get(task)
+
+    def rows(self) -> list[TaskRow]:
+        return sorted(self._rows.values(), key=lambda row: (row.created_at, row.id))
+
+    def find(self, prefix: str) -> list[TaskId]:
+        found = sorted(task for task in self._rows if task.startswith(prefix))
+        return found[:1] if prefix in found else found
+
+    def attempts(self, task: TaskId) -> list[Attempt]:
+        return list(self._attempts.get(task, []))
+
+    def feed(self, after: int = 0, task: TaskId | None = None, limit: int = FEED_LIMIT) -> list[FeedLine]:
+        lines = [
+            FeedLine(position, line.at, line.task, Raw(line.body))
+            for position, line in enumerate(self._lines[after:], after + 1)
+            if task is None or line.task == task
+        ]
+        return lines[:limit]
+
+    def version(self) -> int:
+        return len(self._lines)
+
+    def close(self) -> None:
+        pass
+
+    def _finish(self, attempt: Attempt, at: float) -> None:
+        self._attempts[attempt.task][attempt.number - 1] = attempt
+        self.notify(attempt.task, at, [codec.ended_notice(attempt)])
+
+
+def _line(task: TaskId, at: float, event: Event | Notice | Raw) -> _Line:
+    kind, body = codec.encode_event(event)
+    return _Line(task, at, kind, body)

@@ -1,0 +1,96 @@
+"""The tables, and the numbered steps from each version of them to the next."""
+
+from __future__ import annotations
+
+import secrets
+
+import apsw
+
+from ostler.store.statement import run
+
+APPLICATION_ID = 0x4F73746C  # "Ostl", in the file's header
+
+_FIRST = """
+CREATE TABLE identity (store_id TEXT NOT NULL);
+
+-- Records and notices; only a record has a seq. Positions are never used twice.
+CREATE TABLE feed (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    task TEXT NOT NULL,
+    seq INTEGER,
+    at REAL NOT NULL,
+    type TEXT NOT NULL,
+    step TEXT NOT NULL,
+    basis INTEGER NOT NULL,
+    body BLOB NOT NULL
+);
+-- Claim, fence and idempotency: the second record of a seq is refused.
+CREATE UNIQUE INDEX record_once ON feed (task, seq);
+
+CREATE TABLE task (
+    id TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    title TEXT NOT NULL,
+    priority TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    updated_at REAL NOT NULL,
+    state BLOB NOT NULL,
+    resumes_at REAL
+) WITHOUT ROWID;
+
+CREATE TABLE attempt (
+    task TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (task, number)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+"""Entry n leads from version n to n + 1. Released entries are never edited."""
+
+_WAL_FORMAT = slice(18, 20)  # read and write version of the file format; 2 is write-ahead logging
+
+
+def newest_version() -> int:
+    return len(MIGRATIONS)
+
+
+def version_of(db: apsw.Connection) -> int:
+    return _pragma(db, "user_version")
+
+
+def is_ours(db: apsw.Connection) -> bool:
+    return _pragma(db, "application_id") == APPLICATION_ID
+
+
+def migrate(db: apsw.Connection) -> None:
+    """Bring the tables to the newest version, all the way or not at all."""
+    run(db, "BEGIN IMMEDIATE")
+    try:
+        for number in range(version_of(db), newest_version()):
+            run(db, MIGRATIONS[number])
+            run(db, f"PRAGMA user_version = {number + 1}")
+        run(db, "COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            run(db, "ROLLBACK")
+        raise
+
+
+def empty_store() -> bytes:
+    """The bytes of a new database file, in write-ahead mode, with a store id of its own."""
+    db = apsw.Connection(":memory:")
+    run(db, f"PRAGMA application_id = {APPLICATION_ID}")
+    migrate(db)
+    run(db, "INSERT INTO identity (store_id) VALUES (?)", secrets.token_hex(8))
+    image = bytearray(db.serialize("main"))
+    image[_WAL_FORMAT] = b"\x02\x02"
+    db.close()
+    return bytes(image)
+
+
+def _pragma(db: apsw.Connection, name: str) -> int:
+    return run(db, f"PRAGMA {name}")[0][0]

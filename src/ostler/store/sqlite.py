@@ -1,0 +1,200 @@
+"""The journal in one SQLite file, for one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from msgspec import Raw
+from msgspec.structs import astuple, replace
+
+from ostler.errors import Code, OstlerError
+from ostler.files.failpoint import reach
+from ostler.model.attempt import Attempt, TaskRow
+from ostler.model.event import FeedLine, Notice, Record
+from ostler.model.ids import TaskId
+from ostler.store import codec
+from ostler.store.journal import FEED_LIMIT
+from ostler.store.opening import connect
+from ostler.store.refusal import explained
+from ostler.store.statement import run
+
+CHECK_UP_TO = 1 << 20  # bytes
+
+_INSERT_RECORD = """
+    INSERT INTO feed (task, seq, at, type, step, basis, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO NOTHING"""
+_INSERT_NOTICE = "INSERT INTO feed (task, at, type, step, basis, body) VALUES (?, ?, ?, '', 0, ?)"
+_UPSERT_TASK = """
+    INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, status = excluded.status, title = excluded.title,
+        priority = excluded.priority, created_at = excluded.created_at, updated_at = excluded.updated_at,
+        state = excluded.state, resumes_at = excluded.resumes_at"""
+_INSERT_ATTEMPT = "INSERT INTO attempt (task, number, status, body) VALUES (?, ?, ?, ?)"
+_UPDATE_ATTEMPT = "UPDATE attempt SET status = ?, body = ? WHERE task = ? AND number = ?"
+_SELECT_NEWEST = "SELECT number, status FROM attempt WHERE task = ? ORDER BY number DESC LIMIT 1"
+_SELECT_RUNNING = "SELECT body FROM attempt WHERE task = ? AND status = 'running' ORDER BY number"
+_SELECT_ATTEMPTS = "SELECT body FROM attempt WHERE task = ? ORDER BY number"
+_SELECT_RECORDS = "SELECT seq, at, type, body, step, basis FROM feed WHERE task = ? AND seq > ? ORDER BY seq"
+_TASK = "SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at FROM task"
+_SELECT_TASK = f"{_TASK} WHERE id = ?"
+_SELECT_TASKS = f"{_TASK} ORDER BY created_at, id"
+_FIND_TASKS = "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id"
+_SELECT_FEED = "SELECT position, at, task, body FROM feed WHERE position > ? ORDER BY position LIMIT ?"
+# Notices are found by the index from `after` on; a task's records are few.
+_SELECT_FEED_OF_TASK = """
+    SELECT position, at, task, body FROM feed WHERE task = ?1 AND seq IS NULL AND position > ?2
+    UNION ALL
+    SELECT position, at, task, body FROM feed WHERE task = ?1 AND seq IS NOT NULL AND position > ?2
+    ORDER BY position LIMIT ?3"""
+_SELECT_STORE_ID = "SELECT store_id FROM identity"
+_SELECT_VERSION = "PRAGMA data_version"
+
+
+class SqliteJournal:
+    """A Journal that every process of a project may open at the same time."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        busy_timeout_seconds: float = 5.0,
+        check_up_to: int = CHECK_UP_TO,
+    ) -> None:
+        self.path = path
+        self._db = connect(
+            path, create=create, busy_timeout_seconds=busy_timeout_seconds, check_up_to=check_up_to
+        )
+        self._broken: OstlerError | None = None
+        self.store_id = str(self._ask(_SELECT_STORE_ID)[0][0])
+
+    def __enter__(self) -> SqliteJournal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with explained(self.path):
+            self._db.close()
+
+    # Writing
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Everything written inside is kept together when it ends well, and nothing of it otherwise."""
+        if self._broken is not None:
+            raise self._broken
+        with explained(self.path, self._remember):
+            run(self._db, "BEGIN IMMEDIATE")
+            try:
+                yield
+                reach("journal.append")
+                run(self._db, "COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    run(self._db, "ROLLBACK")
+                raise
+            reach("journal.appended")
+
+    def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
+        with self._change():
+            if not self._insert(record):
+                return False
+            run(self._db, _UPSERT_TASK, *astuple(row))
+            self._tell(record.task, record.at, notices)
+            return True
+
+    def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
+        with self._change():
+            self._tell(task, at, notices)
+
+    def begin(self, attempt: Attempt) -> int:
+        with self._change():
+            for left in run(self._db, _SELECT_RUNNING, attempt.task):
+                self._finish(codec.interrupted(codec.decode_attempt(left[0])), attempt.started_at)
+            newest = run(self._db, _SELECT_NEWEST, attempt.task)
+            started = replace(attempt, number=newest[0][0] + 1 if newest else 1)
+            body = codec.encode_attempt(started)
+            run(self._db, _INSERT_ATTEMPT, started.task, started.number, started.status, body)
+            self._tell(started.task, started.started_at, [codec.started_notice(started)])
+            return started.number
+
+    def end(self, attempt: Attempt) -> bool:
+        with self._change():
+            if run(self._db, _SELECT_NEWEST, attempt.task) != [(attempt.number, "running")]:
+                return False
+            self._finish(attempt, codec.ended_at(attempt))
+            return True
+
+    # Reading
+
+    def read(self, task: TaskId, after: int = 0) -> list[Record]:
+        return [
+            Record(task, seq, at, codec.decode_event(kind, body), step, basis)
+            for seq, at, kind, body, step, basis in self._ask(_SELECT_RECORDS, task, after)
+        ]
+
+    def row(self, task: TaskId) -> TaskRow | None:
+        found = self._ask(_SELECT_TASK, task)
+        return TaskRow(*found[0]) if found else None
+
+    def rows(self) -> list[TaskRow]:
+        return [TaskRow(*found) for found in self._ask(_SELECT_TASKS)]
+
+    def find(self, prefix: str) -> list[TaskId]:
+        found = [TaskId(row[0]) for row in self._ask(_FIND_TASKS, prefix)]
+        return found[:1] if prefix in found else found
+
+    def attempts(self, task: TaskId) -> list[Attempt]:
+        return [codec.decode_attempt(row[0]) for row in self._ask(_SELECT_ATTEMPTS, task)]
+
+    def feed(self, after: int = 0, task: TaskId | None = None, limit: int = FEED_LIMIT) -> list[FeedLine]:
+        if task is None:
+            found = self._ask(_SELECT_FEED, after, limit)
+        else:
+            found = self._ask(_SELECT_FEED_OF_TASK, task, after, limit)
+        return [FeedLine(position, at, TaskId(of), Raw(body)) for position, at, of, body in found]
+
+    def position(self) -> int:
+        return int(self._ask("SELECT coalesce(max(position), 0) FROM feed")[0][0])
+
+    def version(self) -> int:
+        return self._ask(_SELECT_VERSION)[0][0]
+
+    # Steps of both
+
+    def _change(self) -> AbstractContextManager[object]:
+        return nullcontext() if self._db.in_transaction else self.transaction()
+
+    def _ask(self, query: str, *values: str | int) -> list[tuple[Any, ...]]:
+        with explained(self.path):
+            return run(self._db, query, *values)
+
+    def _insert(self, record: Record) -> bool:
+        kind, body = codec.encode_event(record.event)
+        values = (record.task, record.seq, record.at, kind, record.step, record.basis, body)
+        run(self._db, _INSERT_RECORD, *values)
+        return self._db.changes() == 1
+
+    def _tell(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
+        for notice in notices:
+            kind, body = codec.encode_event(notice)
+            run(self._db, _INSERT_NOTICE, task, at, kind, body)
+
+    def _finish(self, attempt: Attempt, at: float) -> None:
+        body = codec.encode_attempt(attempt)
+        run(self._db, _UPDATE_ATTEMPT, attempt.status, body, attempt.task, attempt.number)
+        self._tell(attempt.task, at, [codec.ended_notice(attempt)])
+
+    def _remember(self, told: OstlerError) -> None:
+        # After a failed fsync the kernel may have dropped the pages: a later success would be a lie.
+        if told.code is Code.STORAGE_ERROR:
+            self._broken = told

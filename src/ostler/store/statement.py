@@ -1,0 +1,17 @@
+"""Running SQL: the one place that calls SQLite with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+Value = str | int | float | bytes | None
+
+
+def run(db: apsw.Connection, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+    """Run one statement, or a series without values, to its end, and give all rows.
+
+    apsw stops a series at the first row unless every row is fetched.
+    """
+    return db.execute(sql, values or None).fetchall()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

@@ -1,0 +1,130 @@
+"""A task as `show --json` gives it (ostler.task/1)."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct, to_builtins
+
+from ostler.clock import rfc3339
+from ostler.errors import Code
+from ostler.model.attempt import Attempt, TaskRow
+from ostler.model.state import State
+from ostler.model.status import TaskStatus
+from ostler.model.usage import Usage
+
+_decode = msgspec.json.Decoder(State).decode
+
+
+class PhaseView(Struct, frozen=True):
+    id: str
+    status: str
+    iterations: int
+    commit: str | None
+    gate: None = None
+
+
+class AttemptView(Struct, frozen=True):
+    number: int
+    phase: str
+    iteration: int
+    executor: str
+    model: str | None
+    session_id: str | None
+    resumed: bool
+    started_at: str
+    duration_ms: int | None
+    exit_code: int | None
+    status: str
+    code: Code | None
+    message: str
+    usage: Usage
+    cost_usd: float | None
+    transcript: str
+
+
+class TaskView(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.task/1"
+    id: str
+    title: str
+    status: TaskStatus
+    weight: str
+    priority: str
+    phase: str
+    iteration: int
+    branch: str | None
+    commit: str | None
+    worktree: str | None
+    output_path: str | None = None
+    pr_url: str | None = None
+    session_id: str | None
+    code: Code | None
+    message: str
+    warnings: tuple[str, ...]
+    resumes_at: str | None
+    usage: Usage
+    cost_usd: float | None
+    created_at: str
+    updated_at: str
+    phases: tuple[PhaseView, ...]
+    attempts: tuple[AttemptView, ...] = ()
+
+
+def view_task(row: TaskRow, attempts: list[Attempt], abandoned: bool) -> TaskView:
+    """The row and its attempts in the words of the contract.
+
+    `abandoned` says that nobody carries a task that reads in progress: the run that did has died, and the
+    next one goes on with it.
+    """
+    state = _decode(row.state)
+    over = state.phases[state.phase].status == "completed"
+    return TaskView(
+        id=state.task,
+        title=state.title,
+        status=TaskStatus.PENDING if abandoned else state.status,
+        weight=state.weight,
+        priority=state.priority,
+        phase=state.current.id,
+        iteration=state.iteration - 1 if over else state.iteration,
+        branch=state.branch,
+        commit=state.commit,
+        worktree=state.worktree,
+        session_id=state.session_id or None,
+        code=Code.INTERRUPTED if abandoned else state.code,
+        message="the run died; the next one goes on" if abandoned else state.message,
+        warnings=state.warnings,
+        resumes_at=rfc3339(state.resumes_at) if state.resumes_at is not None else None,
+        usage=state.usage,
+        cost_usd=state.cost_usd,
+        created_at=rfc3339(state.created_at),
+        updated_at=rfc3339(state.updated_at),
+        phases=tuple(PhaseView(p.id, p.status, p.iterations, p.commit) for p in state.phases),
+        attempts=tuple(_attempt(attempt) for attempt in attempts),
+    )
+
+
+def as_json(view: TaskView, attempts: bool = True) -> dict[str, object]:
+    shown: dict[str, object] = to_builtins(view)
+    if not attempts:
+        del shown["attempts"]
+    return shown
+
+
+def _attempt(attempt: Attempt) -> AttemptView:
+    return AttemptView(
+        number=attempt.number,
+        phase=attempt.phase,
+        iteration=attempt.iteration,
+        executor=attempt.executor,
+        model=attempt.model or None,
+        session_id=attempt.session_id or None,
+        resumed=attempt.resumed,
+        started_at=rfc3339(attempt.started_at),
+        duration_ms=attempt.duration_ms,
+        exit_code=attempt.exit_code,
+        status=attempt.status,
+        code=attempt.code,
+        message=attempt.message,
+        usage=attempt.usage,
+        cost_usd=attempt.cost_usd,
+        transcript=attempt.transcript,
+    )

@@ -1,0 +1,1 @@
+"""One call, to success or a reasoned give-up."""

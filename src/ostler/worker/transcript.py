@@ -1,0 +1,85 @@
+"""The papers of one attempt: the exact prompt, the raw bytes, and a page that reads well while it grows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self, assert_never
+
+from ostler.files.atomic import make_private_dir, write_projection
+from ostler.model.call import (
+    AgentEvent,
+    CallResult,
+    LineUnread,
+    RetrySeen,
+    SessionReplaced,
+    SessionStarted,
+    TextSaid,
+    ToolDenied,
+    ToolUsed,
+    UsageSeen,
+)
+
+
+class Papers:
+    """Files of one attempt below the task's directory; open while the attempt runs."""
+
+    def __init__(self, task_dir: Path, phase: str, number: int, prompt: str) -> None:
+        name = f"{phase}-{number:03d}"
+        for folder in ("prompts", "transcripts"):
+            make_private_dir(task_dir / folder)
+        write_projection(task_dir / "prompts" / f"{name}.md", prompt.encode())
+        self.transcript = task_dir / "transcripts" / f"{name}.jsonl"
+        self.answer = f"transcripts/{name}.answer.md"
+        self._answer = task_dir / self.answer
+        self._page = os.open(
+            task_dir / "transcripts" / f"{name}.md",
+            os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC,
+            0o600,
+        )
+        self._write(f"# {phase}, attempt {number}\n\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._write("\nstopped before it was done\n")
+        os.close(self._page)
+
+    def hear(self, event: AgentEvent) -> None:
+        """Add to the page what the agent says and does."""
+        line = _line(event)
+        if line:
+            self._write(line)
+
+    def close_with(self, result: CallResult) -> None:
+        write_projection(self._answer, result.text.encode("utf-8", "replace"))
+        ended = "succeeded" if result.ok else f"{result.code}: {result.message}"
+        tokens = f"{result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
+        self._write(f"\n{ended} ({result.duration_seconds:.1f} s, {tokens})\n\n")
+
+    def _write(self, text: str) -> None:
+        os.write(self._page, text.encode("utf-8", "replace"))
+
+
+def _line(event: AgentEvent) -> str:
+    match event:
+        case TextSaid(text=text):
+            return f"{text.strip()}\n\n"
+        case ToolUsed(tool=tool, detail=detail):
+            return f"- {tool} {detail}".rstrip() + "\n\n"
+        case ToolDenied(tool=tool, detail=detail):
+            return f"- {tool} denied {detail}".rstrip() + "\n\n"
+        case RetrySeen(code=code, delay_seconds=delay):
+            return f"- the agent waits {delay:.0f} s for its provider ({code})\n\n"
+        case SessionReplaced(resumed=resumed):
+            how = "existed already and goes on" if resumed else "was lost; a new one begins"
+            return f"- the session {how}\n\n"
+        case SessionStarted() | UsageSeen() | LineUnread():
+            return ""
+        case _:
+            assert_never(event)

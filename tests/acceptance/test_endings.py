@@ -1,0 +1,177 @@
+"""Endings: the status, the code and the exit code of contract.md, one by one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from world import INTERRUPT, KILL, STOP, World, end, wait_until
+
+from ostler.testing.fake_agent import read_ledger
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status", "code", "exit_code"),
+    [
+        ({"fault": "blocked"}, "blocked", "AGENT_BLOCKED", 4),
+        ({"fault": "a18_exit", "status": 2}, "failed", "AGENT_FAILED", 1),
+        ({"fault": "a16_empty"}, "failed", "RESPONSE_EMPTY", 1),
+        ({"fault": "a15_no_result"}, "failed", "NO_RESULT", 1),
+        ({"fault": "api_error", "error": 401}, "failed", "AUTH_FAILED", 1),
+        ({"fault": "no_mark", "edits": {}}, "paused", "ITERATION_LIMIT", 5),
+    ],
+)
+def test_an_ending_has_its_status_code_and_exit(
+    world: World, behaviour: dict[str, object], status: str, code: str, exit_code: int
+) -> None:
+    """The table of endings."""
+    world.behave(**behaviour)
+    task = world.new()
+    world.ostler("run", task, code=exit_code)
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == (status, code)
+    assert shown["message"] or status == "paused"
+
+
+def test_a_rate_limit_defers_the_task_with_a_time(world: World) -> None:
+    """Exit 5, resumes_at is set, nothing failed; when it is due the task completes."""
+    world.environ["OSTLER_RETRY__RATE_LIMIT_WAIT_SECONDS"] = "0.5"
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    world.behave(plan=[{"fault": "api_error", "error": 429}, {}])
+    task = world.new()
+    world.ostler("run", task, code=5)
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("deferred", "RATE_LIMITED")
+    assert shown["resumes_at"] is not None
+    time.sleep(0.6)
+    world.ostler("run", "--all")
+    assert world.show(task)["status"] == "completed"
+
+
+def test_a_completed_task_is_not_run_again(world: World) -> None:
+    """run ID of a completed task does nothing, exit 0."""
+    task = world.new()
+    world.ostler("run", task)
+    world.ostler("run", task)
+    assert len(world.started()) == 1
+
+
+@pytest.mark.parametrize("verb", ["failed", "cancelled"])
+def test_a_task_that_ended_badly_is_opened_again_by_retry(world: World, verb: str) -> None:
+    """run says what to type, retry reopens, run then completes it."""
+    task = world.new()
+    if verb == "failed":
+        world.behave(fault="a18_exit", status=1)
+        world.ostler("run", task, code=1)
+    else:
+        world.ostler("cancel", task)
+    assert "ostler retry" in world.ostler("run", task, code=2).stderr
+    world.behave()
+    world.ostler("retry", task)
+    assert world.show(task)["status"] == "pending"
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+
+
+def test_a_task_that_waits_for_a_person_is_not_started(world: World) -> None:
+    """run ID of a blocked task exits 4 and makes no call."""
+    world.behave(fault="blocked")
+    task = world.new()
+    world.ostler("run", task, code=4)
+    calls = len(world.started())
+    world.ostler("run", task, code=4)
+    assert len(world.started()) == calls
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(INTERRUPT, 130), (STOP, 143)])
+def test_a_stop_in_good_order_keeps_everything(world: World, number: int, exit_code: int) -> None:
+    """Ctrl-C and TERM: the task is pending with INTERRUPTED, nothing is left, the next run resumes the session."""
+    world.behave(plan=[{"fault": "a1_hangs"}, {}])
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    assert end(run, number) == exit_code
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("pending", "INTERRUPTED")
+    assert not world.survivors()
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert shown["status"] == "completed"
+    assert [attempt["status"] for attempt in shown["attempts"]] == ["interrupted", "succeeded"]
+    assert shown["attempts"][1]["resumed"]
+    assert shown["attempts"][0]["session_id"] == shown["attempts"][1]["session_id"]
+
+
+def test_two_interrupts_stop_at_once(world: World) -> None:
+    """An agent that ignores TERM does not hold the second Ctrl-C up; nothing outlives the run."""
+    world.environ["OSTLER_RUN__GRACE_SECONDS"] = "60"
+    world.behave(fault="a2_ignores_term")
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    run.send_signal(INTERRUPT)
+    time.sleep(0.3)
+    assert end(run, INTERRUPT) == 130
+    wait_until(lambda: not world.survivors(), 20, "something outlived the run")
+    assert world.show(task)["status"] == "pending"
+
+
+def test_cancel_from_another_terminal_stops_the_agent(world: World) -> None:
+    """The running `ostler run` sees the decision, stops the agent and ends the task as cancelled."""
+    world.behave(fault="a1_hangs")
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    world.ostler("cancel", task)
+    assert run.wait(20) == 1
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("cancelled", "ABORTED")
+    assert not world.survivors()
+
+
+def test_cancel_without_a_run_ends_the_task_at_once(world: World) -> None:
+    """No agent is started for it."""
+    task = world.new()
+    world.ostler("cancel", task)
+    assert world.show(task)["status"] == "cancelled"
+    assert world.started() == []
+    assert [e["type"] for e in world.events(task)].count("task_cancelled") == 1
+
+
+def test_a_killed_run_leaves_a_task_that_the_next_run_finishes(world: World) -> None:
+    """kill -9: status reads pending, nothing survives, the session is resumed and the prompt says what happened."""
+    world.behave(plan=[{"fault": "a1_hangs"}, {}])
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    end(run, KILL)
+    wait_until(lambda: not world.survivors(), 20, "the agent outlived the run")
+    assert (world.show(task)["status"], world.show(task)["code"]) == ("pending", "INTERRUPTED")
+    world.ostler("run", "--all")
+    shown = world.show(task)
+    assert shown["status"] == "completed" and shown["attempts"][1]["resumed"]
+    prompt = (world.root / ".ostler" / "tasks" / task / "prompts" / "implement-002.md").read_text()
+    assert "An earlier attempt at this ended before it was done" in prompt
+
+
+def test_two_runs_share_the_work_and_never_a_task(world: World) -> None:
+    """Two `run --all` at once: each task is started exactly once, and both end well."""
+    world.behave(delay_seconds=0.3)
+    tasks = [world.new(f"Task number {n}") for n in range(6)]
+    runs = [world.start("run", "--all"), world.start("run", "--all")]
+    assert [run.wait(60) for run in runs] == [0, 0]
+    assert [world.show(task)["status"] for task in tasks] == ["completed"] * 6
+    assert len(world.started()) == 6
+    edits = [line for line in read_ledger(world.ledger) if line["event"] == "edit"]
+    assert len(edits) == 6
+
+
+def test_the_second_run_of_one_task_waits_for_the_first(world: World) -> None:
+    """`run ID` while another run carries it: one start, both report the same end."""
+    world.behave(delay_seconds=1.0)
+    task = world.new()
+    first = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    world.ostler("run", task)
+    assert first.wait(30) == 0
+    assert len(world.started()) == 1

@@ -1,0 +1,29 @@
+"""What every test gets: a home of its own, and no settings of the person who runs them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from world import World
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """HOME is a fresh directory, and nothing of the caller's Ostler, git or agents leaks in."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("OSTLER_", "GIT_", "CLAUDE", "ANTHROPIC_", "XDG_")) and name != "OSTLER_FULL":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """A project with a repository and a well-behaved agent."""
+    made = World(tmp_path)
+    yield made
+    made.close()

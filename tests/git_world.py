@@ -1,0 +1,87 @@
+"""A small real repository for tests, away from the configuration of whoever runs them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ostler.git.commit import Checkpoint, checkpoint
+from ostler.git.discovery import discover
+from ostler.git.identity import OSTLER
+from ostler.git.refs import find_base
+from ostler.git.repository import Repository, Worktree
+from ostler.git.worktree import prepare
+
+TASK = "fix-login-ab12"
+
+
+def git(where: Path, *args: str, check: bool = True, stdin: bytes | None = None) -> str:
+    """Plain git, as a user or an agent would call it."""
+    done = subprocess.run(["git", "-C", str(where), *args], capture_output=True, check=False, input=stdin)
+    assert not check or done.returncode == 0, done.stderr.decode(errors="replace")
+    return done.stdout.decode(errors="surrogateescape").strip()
+
+
+class World:
+    """A project with two commits, and a home of its own."""
+
+    def __init__(self, root: Path, name: str = "project") -> None:
+        self.root = root
+        self.project = root / name
+        self.project.mkdir(parents=True)
+        git(self.project, "init", "-q", "-b", "main")
+        git(self.project, "config", "user.name", "Una User")
+        git(self.project, "config", "user.email", "una@example.org")
+
+    def commit(self, files: dict[str, str], message: str = "more") -> str:
+        for name, text in files.items():
+            (self.project / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.project / name).write_text(text)
+        git(self.project, "add", "-A")
+        git(self.project, "commit", "-q", "--allow-empty", "-m", message)
+        return git(self.project, "rev-parse", "HEAD")
+
+    @property
+    def repository(self) -> Repository:
+        found = discover(self.project)
+        assert found
+        return found
+
+    @property
+    def path(self) -> Path:
+        return self.repository.work_tree / ".ostler" / "worktrees" / TASK
+
+    def prepare(self, base: str = "") -> Worktree:
+        repository = self.repository
+        return prepare(repository, self.path, f"ostler/{TASK}", base or find_base(repository).commit, TASK)
+
+
+def commit_step(worktree: Worktree, step: str = "t/1.implement.1/checkpoint") -> Checkpoint:
+    trailers = {"Task-Id": TASK, "Phase": "implement", "Attempt": "1", "Step": step}
+    return checkpoint(worktree, f"[ostler] {TASK}: implement - completed", trailers, OSTLER)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    made = World(tmp_path)
+    made.commit({"a.txt": "one\n", "sub/b.txt": "two\n", ".gitignore": ".ostler/\nbuild/\n"}, "first")
+    return made
+
+
+def snapshot_of(project: Path) -> dict[str, bytes]:
+    """Every byte of a user's checkout that Ostler must not touch: files, index, HEAD, stash and branches."""
+    state = {}
+    for directory, folders, files in os.walk(project):
+        folders[:] = [name for name in folders if name not in (".ostler", ".git")]
+        for name in files:
+            full = Path(directory) / name
+            state[str(full.relative_to(project))] = os.readlink(full).encode() if full.is_symlink() else full.read_bytes()
+    for name in ("index", "HEAD", "config"):
+        state[f".git/{name}"] = (project / ".git" / name).read_bytes()
+    state["status"] = git(project, "status", "--porcelain", "-z").encode()
+    branches = git(project, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    state["refs"] = "\n".join(line for line in branches if "refs/heads/ostler/" not in line).encode()
+    return state

@@ -1,0 +1,124 @@
+"""One conformance suite on every executor that ships, each with a real child process."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ostler.config.settings import ExecutorSettings
+from ostler.executors.claude import ClaudeExecutor
+from ostler.executors.command import CommandExecutor
+from ostler.executors.scripted import ScriptedExecutor
+from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.process.runner import DefaultCommandRunner
+from ostler.testing.conformance import CHECKS, NotConforming, Subject, check_conformance, run_check
+from ostler.testing.fake_agent import fake_claude
+from ostler.testing.mocks import MockExecutor
+
+REMEMBERING = """
+import pathlib, sys, time
+mode, session, prompt = sys.argv[1], pathlib.Path(sys.argv[2]), sys.stdin.read()
+if mode == "hang": time.sleep(600)
+told = session.read_text() if session.exists() else ""
+session.write_text(told + prompt)
+print("osprey" if "osprey" in told else "OK")
+"""
+
+
+def claude_subject(place: Path) -> Subject:
+    def make(kind: str, fault: str = "") -> Callable[[], ClaudeExecutor]:
+        program = fake_claude(place / kind, fault=fault, sessions=str(place / "sessions"))
+        settings = ExecutorSettings(command=str(program))
+        return lambda: ClaudeExecutor("claude", settings, DefaultCommandRunner())
+
+    return Subject(
+        make=make("good"),
+        make_missing=make("missing", "a19_missing"),
+        make_hanging=make("hanging", "a2_ignores_term"),
+        make_empty=make("empty", "a16_empty"),
+    )
+
+
+def command_subject(place: Path) -> Subject:
+    program = place / "program.py"
+    program.write_text(REMEMBERING)
+
+    def make(mode: str, command: str = sys.executable) -> Callable[[], CommandExecutor]:
+        args = (str(program), mode, str(place / "{session_id}.txt"))
+        return lambda: CommandExecutor(
+            "mine", ExecutorSettings(command=command, args=args), DefaultCommandRunner()
+        )
+
+    return Subject(
+        make=make("work"),
+        make_missing=make("work", "/nowhere/agent"),
+        make_hanging=make("hang"),
+        keeps_sessions=False,
+    )
+
+
+def plain_command_subject(place: Path) -> Subject:
+    settings = ExecutorSettings(command="sh", args=("-c", "cat"))
+    return Subject(make=lambda: CommandExecutor("plain", settings, DefaultCommandRunner()))
+
+
+def scripted_subject(place: Path) -> Subject:
+    hanging = place / "hang.yaml"
+    hanging.write_text("- say: I wait\n- sleep: 600\n")
+    empty = place / "empty.yaml"
+    empty.write_text("- say: ' '\n")
+
+    def make(*args: str) -> Callable[[], ScriptedExecutor]:
+        return lambda: ScriptedExecutor("scripted", ExecutorSettings(args=args), DefaultCommandRunner())
+
+    fence = "```"
+    return Subject(
+        make=make(),
+        make_hanging=make(str(hanging)),
+        make_empty=make(str(empty)),
+        work=f"{fence}ostler-script\n- edit: {{path: a.txt, content: a}}\n- say: done\n{fence}\n",
+        remember=f"{fence}ostler-script\n- say: osprey\n{fence}\n",
+        recall="Go on.",
+    )
+
+
+SUBJECTS = {
+    "claude": claude_subject,
+    "command": command_subject,
+    "plain-command": plain_command_subject,
+    "scripted": scripted_subject,
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_executor_conforms(subject: str, check: str, tmp_path: Path) -> None:
+    """Each shipped executor keeps each promise."""
+    (tmp_path / "kit").mkdir()
+    asyncio.run(run_check(check, SUBJECTS[subject](tmp_path / "kit"), tmp_path / "bench"))
+
+
+def test_suite_finds_what_is_wrong(tmp_path: Path) -> None:
+    """An executor that claims everything and does nothing is found out by most checks."""
+
+    async def pretend(call: AgentCall, on_event: OnEvent) -> CallResult:
+        return CallResult(None, text="OK", session_id="always-the-same", exit_code=0)
+
+    def make() -> MockExecutor:
+        return MockExecutor(spawn_function=pretend, resume_function=pretend)
+
+    liar = Subject(make=make, make_missing=make, make_hanging=make, make_empty=make)
+    complaints = asyncio.run(check_conformance(liar, tmp_path))
+    found = {complaint.partition(":")[0] for complaint in complaints}
+    assert found == set(CHECKS) - {"names_itself", "counts_cost_once"}
+
+
+def test_check_raises_for_one_complaint(tmp_path: Path) -> None:
+    """A single check tells what is wrong in one sentence."""
+    subject = Subject(make=lambda: MockExecutor(name=" "))
+    with pytest.raises(NotConforming, match="its name is blank"):
+        asyncio.run(run_check("names_itself", subject, tmp_path))

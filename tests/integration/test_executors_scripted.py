@@ -1,0 +1,140 @@
+"""The scripted agent at work: a real child that edits, fails, is killed and goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import Code
+from ostler.executors.scripted import ScriptedExecutor
+from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced, TextSaid, ToolUsed
+from ostler.process.runner import DefaultCommandRunner
+
+
+class Stage:
+    """A workspace and the script that is played in it."""
+
+    def __init__(self, place: Path, script: str = "") -> None:
+        self.place = place / "workspace"
+        self.place.mkdir()
+        self.transcripts = place / "transcripts"
+        self.transcripts.mkdir()
+        (place / "script.yaml").write_text(script)
+        args = (str(place / "script.yaml"),) if script else ()
+        self.executor = ScriptedExecutor("scripted", ExecutorSettings(args=args), DefaultCommandRunner())
+        self.events: list[AgentEvent] = []
+        self._attempts = 0
+
+    def play(self, verb: str = "spawn", prompt: str = "go", session: str = "s-1") -> CallResult:
+        return asyncio.run(self.start(verb, prompt, session))
+
+    async def start(self, verb: str = "spawn", prompt: str = "go", session: str = "s-1") -> CallResult:
+        self._attempts += 1
+        env = {"PATH": os.environ["PATH"], "OSTLER_ATTEMPT": str(self.place)}
+        transcript = str(self.transcripts / f"{self._attempts}.jsonl")
+        call = AgentCall("i", prompt, session, cwd=str(self.place), env=env, transcript=transcript)
+        return await getattr(self.executor, verb)(call, self.events.append)
+
+
+def test_script_is_played(tmp_path: Path) -> None:
+    """Edits and commands happen in the workspace, and each step is heard."""
+    stage = Stage(
+        tmp_path,
+        "- edit: {path: src/a.txt, content: 'one two'}\n"
+        "- edit: {path: src/a.txt, replace: one, by: three}\n"
+        "- edit: {path: src/a.txt, append: '!'}\n"
+        "- run: cp src/a.txt b.txt\n"
+        "- tool: {name: look, detail: around}\n"
+        "- say: all done\n",
+    )
+    result = stage.play()
+    assert (result.code, result.text) == (None, "all done")
+    assert (stage.place / "b.txt").read_text() == "three two!"
+    assert result.usage.total > 0
+    assert result.cost_usd is None
+    assert [event for event in stage.events if isinstance(event, ToolUsed)][3:] == [
+        ToolUsed("run", "cp src/a.txt b.txt"),
+        ToolUsed("look", "around"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "message"),
+    [
+        ("- fail: {code: RATE_LIMITED, message: slow down}", Code.RATE_LIMITED, "slow down"),
+        ("- fail: {exit: 3}", Code.AGENT_FAILED, "the script says so"),
+        ("- run: 'echo no >&2; exit 7'", Code.AGENT_FAILED, "ended with status 7: no"),
+        ("- edit: {path: ../out.txt, content: x}", Code.AGENT_FAILED, "outside the workspace"),
+        ("- edit: {path: a, replace: x, by: y}", Code.AGENT_FAILED, "does not contain 'x'"),
+        ("- run: kill -9 $PPID", Code.AGENT_KILLED, "SIGKILL"),
+        ("- shout: x", Code.AGENT_FAILED, "script.yaml:1: expected one of"),
+    ],
+)
+def test_script_fails_as_it_says(script: str, code: Code, message: str, tmp_path: Path) -> None:
+    """A failing step ends the attempt with its code and one sentence."""
+    result = Stage(tmp_path, script).play()
+    assert result.code is code
+    assert message in result.message
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_missing_script_is_explained(tmp_path: Path) -> None:
+    """Without a file and without a block in the prompt the person learns where a script may stand."""
+    result = Stage(tmp_path).play()
+    assert result.code is Code.AGENT_FAILED
+    assert "no ```ostler-script block" in result.message
+    assert "executors.scripted.args" in result.message
+
+
+def test_failed_step_is_not_played_again(tmp_path: Path) -> None:
+    """The attempt after a failure goes on behind the failing step."""
+    stage = Stage(tmp_path, "- run: echo x >> runs\n- fail: {code: OVERLOADED}\n- say: second try\n")
+    assert stage.play().code is Code.OVERLOADED
+    assert stage.play("resume").text == "second try"
+    assert (stage.place / "runs").read_text() == "x\n"
+
+
+def test_killed_script_goes_on_with_the_next_step(tmp_path: Path) -> None:
+    """kill -9 in the middle: resuming plays only what was not finished, without needing the script again."""
+    stage = Stage(tmp_path)
+    prompt = "```ostler-script\n- run: echo x >> runs\n- say: waiting\n- sleep: 30\n- say: done\n```"
+
+    async def kill_and_resume() -> tuple[CallResult, CallResult]:
+        first = asyncio.create_task(stage.start(prompt=prompt))
+        while TextSaid("waiting") not in stage.events:
+            await asyncio.sleep(0.01)
+        _kill_agent(str(stage.place))
+        killed = await first
+        state = next(stage.transcripts.glob("*.script.json"))
+        state.write_text(state.read_text().replace('"sleep": 30', '"sleep": 0'))
+        return killed, await stage.start("resume", prompt="continue")
+
+    killed, resumed = asyncio.run(kill_and_resume())
+    assert killed.code is Code.AGENT_KILLED
+    assert resumed.text == "done"
+    assert (stage.place / "runs").read_text() == "x\n"
+    assert not [event for event in stage.events if isinstance(event, SessionReplaced)]
+
+
+def test_state_is_private(tmp_path: Path) -> None:
+    """What a session keeps is readable by its owner alone and outside the workspace."""
+    stage = Stage(tmp_path, "- say: hello\n")
+    stage.play(session="../../escape")
+    kept = list(stage.transcripts.glob("*.script.json"))
+    assert [path.stat().st_mode & 0o777 for path in kept] == [0o600]
+    assert list(stage.place.iterdir()) == []
+
+
+def _kill_agent(marker: str) -> None:
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("OSTLER_ATTEMPT") == marker:
+                os.kill(process.pid, signal.SIGKILL)
+        except (psutil.Error, OSError):
+            continue

@@ -1,0 +1,214 @@
+"""Hostile programs against every way in which an attempt can end: nothing is left, by an oracle of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from process_zoo import KINDS, Hostile
+
+from ostler.model.command import Exit, Stopped
+from ostler.process.forker import Forker
+from ostler.process.runner import DefaultCommandRunner
+from ostler.process.spawner import StandardSpawner
+
+DRIVER = Path(__file__).with_name("process_driver.py")
+LINGERING = tuple(kind for kind in KINDS if kind not in ("obedient", "stubborn", "stopped"))
+
+
+@pytest.fixture
+def forker():
+    forker = Forker()
+    yield forker
+    forker.close()
+
+
+def run_hostile(
+    forker: Forker, hostile: Hostile, during: Callable[[asyncio.Task[Exit]], Awaitable[None]], **changes: object
+) -> Exit | BaseException:
+    """Run it, do something when it says that it is ready, and return how run() ended."""
+
+    async def body() -> Exit | BaseException:
+        ready = asyncio.Event()
+        runner = DefaultCommandRunner(StandardSpawner(forker))
+        running = asyncio.create_task(runner.run(hostile.command(**changes), lambda _: bool(ready.set())))
+        await asyncio.wait_for(ready.wait(), 20)
+        await during(running)
+        return (await asyncio.gather(running, return_exceptions=True))[0]
+
+    return asyncio.run(body())
+
+
+async def nothing(_: asyncio.Task[Exit]) -> None:
+    return
+
+
+@pytest.mark.parametrize("kind", [*LINGERING, "keeps_stdout"])
+def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+    """A main process that ends well is a success, and what it left behind is ended before run() returns."""
+    hostile = Hostile(tmp_path, kind, stays=False)
+    ended = run_hostile(forker, hostile, nothing)
+    assert hostile.alive() == []
+    assert isinstance(ended, Exit)
+    assert (ended.status, ended.stopped) == (0, None)
+    assert ended.leftovers >= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_timeout_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+    """A program that does not end is stopped at its limit, with all that it started."""
+    hostile = Hostile(tmp_path, kind, stays=True)
+    ended = run_hostile(forker, hostile, nothing, timeout_seconds=1.0)
+    assert hostile.alive() == []
+    assert isinstance(ended, Exit)
+    assert ended.stopped is Stopped.TIMEOUT
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cancel_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+    """Cancelling the caller ends the whole tree before CancelledError goes on."""
+
+    async def cancel(running: asyncio.Task[Exit]) -> None:
+        running.cancel()
+
+    hostile = Hostile(tmp_path, kind, stays=True)
+    ended = run_hostile(forker, hostile, cancel)
+    assert hostile.alive() == []
+    assert isinstance(ended, asyncio.CancelledError)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_keeper_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+    """When the keeper is killed the forker inherits the tree and ends it before run() returns."""
+    hostile = Hostile(tmp_path, kind, stays=True)
+
+    async def kill_keeper(_: asyncio.Task[Exit]) -> None:
+        os.kill(hostile.main().ppid(), signal.SIGKILL)
+
+    ended = run_hostile(forker, hostile, kill_keeper)
+    assert hostile.alive() == []
+    assert isinstance(ended, Exit)
+    assert ended.status == -9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_forker_changes_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+    """The keepers outlive the forker: attempts go on and end cleanly, and the next one gets a new forker."""
+    hostile = Hostile(tmp_path, kind, stays=True)
+
+    async def kill_forker(running: asyncio.Task[Exit]) -> None:
+        os.kill(forker.pid, signal.SIGKILL)
+        await asyncio.sleep(0.05)
+        running.cancel()
+
+    ended = run_hostile(forker, hostile, kill_forker)
+    assert hostile.alive() == []
+    assert isinstance(ended, asyncio.CancelledError)
+    (tmp_path / "next").mkdir()
+    following = Hostile(tmp_path / "next", "keeps_stdout", stays=False)
+    assert isinstance(run_hostile(forker, following, nothing), Exit)
+    assert following.alive() == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_run_leaves_nothing(kind: str, tmp_path: Path) -> None:
+    """After kill -9 of the run its keepers end everything within their grace of one second and two more."""
+    hostile = Hostile(tmp_path, kind, stays=True)
+    with Driven(hostile) as driven:
+        driven.process.kill()
+        driven.process.wait()
+        assert hostile.alive_within(1.0 + 2.0) == []
+        assert driven.small_processes_within(3.0) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_forker_and_keeper_leave_nothing(kind: str, tmp_path: Path) -> None:
+    """A run that is a subreaper adopts what both leave when they are killed, and ends it."""
+    hostile = Hostile(tmp_path, kind, stays=True)
+    with Driven(hostile) as driven:
+        keeper = hostile.main().parent()
+        assert keeper
+        forker = keeper.parent()
+        assert forker
+        forker.kill()
+        keeper.kill()
+        assert driven.read_line() == "ended -9"
+        assert hostile.alive() == []
+
+
+def test_two_hundred_daemons_are_ended(tmp_path: Path, forker: Forker) -> None:
+    """Two hundred daemons that ignore TERM, each in a session of its own, do not survive a cancel."""
+    hostile = Hostile(tmp_path, "daemons", stays=True, count=200)
+
+    async def cancel(running: asyncio.Task[Exit]) -> None:
+        running.cancel()
+
+    assert isinstance(run_hostile(forker, hostile, cancel), asyncio.CancelledError)
+    assert hostile.alive() == []
+
+
+def test_oracle_catches_a_keeper_without_the_subreaper_call(tmp_path: Path) -> None:
+    """With the one line removed from a copy of the program, daemons survive and the oracle says so."""
+    copy = tmp_path / "keepers"
+    copy.mkdir()
+    source = Path(Forker.__init__.__globals__["_PROGRAM"]).parent
+    for path in source.glob("*.py"):
+        text = path.read_text()
+        (copy / path.name).write_text(text.replace("tree.become_subreaper()", "pass"))
+    assert (copy / "keeper.py").read_text() != (source / "keeper.py").read_text()
+    forker = Forker(str(copy / "forker.py"))
+    hostile = Hostile(tmp_path, "bare_daemon", stays=True)
+    try:
+        ended = run_hostile(forker, hostile, nothing, timeout_seconds=1.0)
+        assert isinstance(ended, Exit)
+        assert hostile.alive() != []
+    finally:
+        hostile.kill_all()
+        forker.close()
+    assert hostile.alive_within(2.0) == []
+
+
+class Driven:
+    """A run in a process of its own, so that it can be killed."""
+
+    def __init__(self, hostile: Hostile) -> None:
+        self.hostile = hostile
+        (hostile.folder / "argv.json").write_text(json.dumps(hostile.argv))  # not argv: the token would be seen
+        self.process = subprocess.Popen(
+            [sys.executable, str(DRIVER), str(hostile.folder)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    def __enter__(self) -> Driven:
+        assert self.read_line() == "ready"
+        self._small = [child.pid for child in psutil.Process(self.process.pid).children(recursive=True)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdout
+        self.process.stdout.close()
+        self.hostile.kill_all()
+
+    def read_line(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline().strip()
+
+    def small_processes_within(self, seconds: float) -> list[int]:
+        """The forker and keepers that are still there after at most so long."""
+        deadline = time.monotonic() + seconds
+        while (left := [pid for pid in self._small if psutil.pid_exists(pid)]) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return left

@@ -1,0 +1,147 @@
+"""Every recorded run of the real claude, judged as it was printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ostler.errors import Code
+from ostler.executors.claude_stream import ClaudeStream
+from ostler.executors.claude_verdict import judge
+from ostler.model.call import (
+    AgentCall,
+    AgentEvent,
+    CallResult,
+    LineUnread,
+    RetrySeen,
+    SessionStarted,
+    TextSaid,
+    ToolDenied,
+    ToolUsed,
+)
+from ostler.model.command import Exit
+from ostler.model.usage import Usage
+
+SAMPLES = Path(__file__).parents[1] / "data" / "claude"
+
+EXPECTED: dict[str, tuple[int, Code | None]] = {  # the exit status that the program had, and what it means
+    "err_400": (1, Code.API_ERROR),
+    "err_401": (1, Code.AUTH_FAILED),
+    "err_403": (1, Code.AUTH_FAILED),
+    "err_404model": (1, Code.MODEL_NOT_FOUND),
+    "err_429_nora": (1, Code.RATE_LIMITED),
+    "err_429_ra1": (1, Code.RATE_LIMITED),
+    "err_429_ra120_r1": (1, Code.RATE_LIMITED),
+    "err_429_retries0": (1, Code.RATE_LIMITED),
+    "err_429_then_ok": (0, None),
+    "err_500": (1, Code.API_ERROR),
+    "err_529": (1, Code.OVERLOADED),
+    "err_529_fallback": (1, Code.OVERLOADED),
+    "err_529_retries0": (1, Code.OVERLOADED),
+    "err_529_retries1": (1, Code.OVERLOADED),
+    "err_budget": (1, Code.BUDGET_EXCEEDED),
+    "err_connrefused": (1, Code.NETWORK),
+    "err_credit": (1, Code.BILLING),
+    "err_drop": (0, None),
+    "err_empty": (0, Code.RESPONSE_EMPTY),
+    "err_error_event": (0, None),
+    "err_hang_apitimeout3s": (1, Code.NETWORK),
+    "err_max_tokens": (1, Code.OUTPUT_LIMIT),
+    "err_nokey": (1, Code.AUTH_FAILED),
+    "err_prompt_too_long": (1, Code.PROMPT_TOO_LARGE),
+    "err_refusal": (1, Code.REFUSED),
+    "err_unlimited_turns_maxturns2": (1, Code.ITERATION_LIMIT),
+    "input_stream_json": (0, None),
+    "json_result": (0, None),
+    "json_result_2.1.197": (0, None),
+    "json_schema_result": (0, None),
+    "partial_messages": (0, None),
+    "stream_tool_denied": (0, None),
+    "stream_tool_yolo": (0, None),
+}
+
+
+def play(name: str, status: int = 0, *, strip: tuple[str, ...] = ()) -> tuple[CallResult, list[AgentEvent]]:
+    """Feed a recorded run to the decoder; `strip` renames members away, as in versions that lack them."""
+    events: list[AgentEvent] = []
+    heard = ClaudeStream(events.append)
+    for line in (SAMPLES / f"{name}.jsonl").read_bytes().splitlines():
+        heard.take(_without(line, strip))
+    heard.close()
+    exit = Exit(status, 1.0)
+    return judge(AgentCall("implementer", "p"), heard, exit, lambda: 0.0), events
+
+
+def _without(line: bytes, members: tuple[str, ...]) -> bytes:
+    for member in members:
+        line = line.replace(f'"{member}"'.encode(), b'"not_yet_invented"')
+    return line
+
+
+def test_every_sample_is_expected() -> None:
+    """A sample that is added must be given its meaning here."""
+    assert {path.stem for path in SAMPLES.glob("*.jsonl")} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_sample_gets_its_code(name: str) -> None:
+    """The code of a recorded run is the condition that the server had been told to play."""
+    status, code = EXPECTED[name]
+    result, events = play(name, status)
+    assert result.code is code, result.message
+    assert bool(result.text) is (code is None)
+    assert not [event for event in events if isinstance(event, LineUnread)]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_text_alone_gives_the_same_code(name: str) -> None:
+    """Versions up to 2.1.197 name no status and no error word: their text must be enough."""
+    status, code = EXPECTED[name]
+    structured = ("api_error_status", "error", "api_error", "terminal_reason", "stop_reason")
+    result, _ = play(name, status, strip=structured)
+    only_structured = (Code.BUDGET_EXCEEDED, Code.ITERATION_LIMIT)
+    assert result.code is (Code.AGENT_FAILED if code in only_structured else code), result.message
+
+
+def test_tool_run_is_told_in_order() -> None:
+    """The caller hears the session, what was said and the tool with its command."""
+    result, events = play("stream_tool_yolo")
+    assert events[0] == SessionStarted("5663f41a-ba2a-4efc-a718-f4b655dfb472", "claude-opus-5-5", "2.1.325")
+    assert events[1:4] == [
+        TextSaid("I will write it."),
+        ToolUsed("Bash", "echo hi > file.txt && cat file.txt"),
+        TextSaid("Done."),
+    ]
+    assert result.usage == Usage(20, 10)
+    assert result.text == "Done."
+
+
+def test_denial_is_told_once_and_warned_of() -> None:
+    """A denied tool comes as a line and again in the result; the caller hears of it once."""
+    result, events = play("stream_tool_denied")
+    assert [event.tool for event in events if isinstance(event, ToolDenied)] == ["Bash"]
+    assert result.warnings == ("PERMISSION_DENIED",)
+
+
+def test_retries_are_told_with_their_reason() -> None:
+    """Each wait for the provider is heard with its code and delay."""
+    _, events = play("err_429_then_ok")
+    retries = [event for event in events if isinstance(event, RetrySeen)]
+    assert retries == [RetrySeen(Code.RATE_LIMITED, 1.0), RetrySeen(Code.OVERLOADED, 1.171)]
+
+
+def test_last_result_counts() -> None:
+    """Two results in one run: the second is the answer and carries the running total."""
+    result, _ = play("input_stream_json")
+    assert (result.text, result.cost_usd) == ("A2", pytest.approx(0.00028))
+
+
+def test_fallback_model_is_reported() -> None:
+    """After claude switched models by itself, the result names the one that answered."""
+    assert play("err_529_fallback", 1)[0].model == "claude-sonnet-4-5"
+
+
+def test_truncation_is_a_warning() -> None:
+    """An answer over the output limit fails and says that it was cut."""
+    assert play("err_max_tokens", 1)[0].warnings == ("RESPONSE_TRUNCATED",)

@@ -1,0 +1,72 @@
+"""Where an agent's program is looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ostler.errors import AgentUnavailable, Code
+from ostler.executors.discover import Search, find_program, path_variable, require_program
+
+
+def program(path: Path, mode: int = 0o755) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(mode)
+    return str(path)
+
+
+def test_order_of_places(tmp_path: Path) -> None:
+    """The variable wins over the settings, these over PATH, PATH over the known places (C25)."""
+    known = program(tmp_path / "home" / ".local" / "agent")
+    environ = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home")}
+    places = ("~/.missing/agent", "~/.local/agent")
+    assert find_program("agent", "", environ, places).path == known
+    on_path = program(tmp_path / "bin" / "agent")
+    assert find_program("agent", "agent", environ, places).path == on_path
+    configured = program(tmp_path / "opt" / "agent")
+    assert find_program("agent", configured, environ, places).path == configured
+    chosen = program(tmp_path / "own" / "agent")
+    environ["OSTLER_AGENT_PATH"] = chosen
+    assert find_program("agent", configured, environ, places).path == chosen
+
+
+@pytest.mark.parametrize("mode", [0o644, None])
+def test_explicit_choice_is_not_passed_over(mode: int | None, tmp_path: Path) -> None:
+    """A path that a person named and that cannot be run is an error, even when PATH has another."""
+    program(tmp_path / "bin" / "agent")
+    named = tmp_path / "own" / "agent"
+    if mode:
+        program(named, mode)
+    environ = {"PATH": str(tmp_path / "bin"), "OSTLER_AGENT_PATH": str(named)}
+    assert find_program("agent", "", environ) == Search(None, (f"OSTLER_AGENT_PATH={named}",))
+    assert find_program("agent", str(named), {"PATH": str(tmp_path / "bin")}) == Search(None, (str(named),))
+
+
+def test_other_command_has_no_known_places(tmp_path: Path) -> None:
+    """Somebody who set another command does not get the default program by accident."""
+    known = program(tmp_path / "known" / "agent")
+    assert find_program("agent", "wrapper", {"PATH": ""}, (known,)) == Search(None, ("wrapper on PATH",))
+
+
+def test_directory_is_no_program(tmp_path: Path) -> None:
+    """A directory is executable and still nothing to start."""
+    assert find_program("agent", str(tmp_path), {}).path is None
+
+
+def test_missing_program_names_every_place() -> None:
+    """The error lists what was searched and how to install."""
+    search = find_program("agent", "", {"PATH": ""}, ("/a/agent", "/b/agent"))
+    with pytest.raises(AgentUnavailable, match="agent on PATH, /a/agent, /b/agent") as caught:
+        require_program(search, "agent", "get-agent")
+    assert caught.value.code is Code.AGENT_NOT_FOUND
+    assert caught.value.hint == "install it with: get-agent"
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"), [("claude", "OSTLER_CLAUDE_PATH"), ("my-agent.2", "OSTLER_MY_AGENT_2_PATH")]
+)
+def test_variable_of_a_name(name: str, variable: str) -> None:
+    """Every name has a variable that a shell can set."""
+    assert path_variable(name) == variable

@@ -1,0 +1,94 @@
+"""Executors by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import UsageError
+from ostler.executors.claude import ClaudeExecutor
+from ostler.executors.protocol import Executor
+from ostler.executors.registry import BUILT_IN, ExecutorRegistry
+from ostler.process.protocol import CommandRunner
+from ostler.testing.mocks import MockCommandRunner, MockExecutor
+
+
+def make_mock(name: str, settings: ExecutorSettings, runner: CommandRunner) -> Executor:
+    return MockExecutor(name)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_name_makes_an_executor(name: str) -> None:
+    """Every shipped name leads to something that has a name and capabilities."""
+    executor = ExecutorRegistry().get(name)(name, ExecutorSettings(command="true"), MockCommandRunner())
+    assert executor.name == name
+    assert isinstance(executor.capabilities.resumes, bool)
+
+
+def test_alias_is_the_same_type() -> None:
+    """claude-code is claude."""
+    assert ExecutorRegistry().get("claude-code") is ClaudeExecutor
+
+
+def test_unknown_name_lists_the_known_ones() -> None:
+    """A misspelt name is answered with what there is (C3)."""
+    with pytest.raises(UsageError, match=r"^unknown executor: clod$") as caught:
+        ExecutorRegistry().get("clod")
+    assert caught.value.hint == "known are claude, claude-code, command, scripted"
+
+
+def test_duplicate_is_refused() -> None:
+    """A name is given once; the first owner keeps it."""
+    registry = ExecutorRegistry()
+    registry.register("mine", make_mock)
+    with pytest.raises(UsageError, match="mine is already registered"):
+        registry.register("mine", make_mock)
+    assert registry.get("mine") is make_mock
+    assert "mine" in registry.list()
+
+
+def test_dotted_path_is_imported_on_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registering a path costs nothing; the module is loaded when the name is asked for."""
+    (tmp_path / "lazy_executor.py").write_text("def make(name, settings, runner): return name\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry = ExecutorRegistry()
+    registry.register("lazy", "lazy_executor:make")
+    assert "lazy_executor" not in sys.modules
+    assert registry.get("lazy")("lazy", ExecutorSettings(), MockCommandRunner()) == "lazy"
+
+
+@pytest.mark.parametrize("path", ["no_such_module:make", "json:no_such_name", "json"])
+def test_broken_path_is_one_sentence(path: str) -> None:
+    """A path that leads nowhere names itself."""
+    registry = ExecutorRegistry()
+    registry.register("broken", path)
+    with pytest.raises(UsageError, match=f"executor broken cannot be loaded from {path}"):
+        registry.get("broken")
+
+
+def test_installed_package_offers_an_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third party's entry point is found by name and listed, and cannot take a built-in name."""
+    package = tmp_path / "third-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: third\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text(
+        "[ostler.executors]\nthird = third_executor:make\nclaude = x:y\n"
+    )
+    (tmp_path / "third_executor.py").write_text("def make(name, settings, runner): return name\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry = ExecutorRegistry()
+    assert "third" in registry.list()
+    assert registry.get("third")("third", ExecutorSettings(), MockCommandRunner()) == "third"
+    assert registry.get("claude") is ClaudeExecutor
+
+
+def test_several_instances_share_a_type() -> None:
+    """Two names in the settings may be one type with different options."""
+    settings = {"work": ExecutorSettings(type="claude"), "home": ExecutorSettings(type="claude")}
+    registry = ExecutorRegistry()
+    made = [registry.make(name, settings, MockCommandRunner()) for name in ("work", "home", "claude")]
+    assert [executor.name for executor in made] == ["work", "home", "claude"]
+    assert {type(executor) for executor in made} == {ClaudeExecutor}

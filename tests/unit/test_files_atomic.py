@@ -1,0 +1,182 @@
+"""Files that are old, absent or whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ostler.errors import Code, OstlerError
+from ostler.files import atomic, failpoint
+from ostler.files.atomic import (
+    create_once,
+    make_private_dir,
+    remove_leftovers,
+    write_atomic,
+    write_projection,
+)
+
+
+@pytest.fixture(autouse=True)
+def disarmed() -> Iterator[None]:
+    yield
+    failpoint.arm("")
+
+
+@pytest.fixture(params=[write_atomic, write_projection], ids=["atomic", "projection"])
+def write(request: pytest.FixtureRequest) -> Callable[[Path, bytes], None]:
+    return request.param
+
+
+def test_replaces_whole(tmp_path: Path, write: Callable[[Path, bytes], None]) -> None:
+    """The new content stands where the old one stood, and nothing else is left."""
+    path = tmp_path / "state.yaml"
+    for data in (b"old", b"x" * 3_000_000, b""):
+        write(path, data)
+        assert path.read_bytes() == data
+    assert [file.name for file in tmp_path.iterdir()] == ["state.yaml"]
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
+def test_private_whatever_the_umask(tmp_path: Path, umask: int, write: Callable[[Path, bytes], None]) -> None:
+    """Files are 0600, and a mode that is asked for is kept to the bit."""
+    old = os.umask(umask)
+    try:
+        write(tmp_path / "private", b"x")
+        write_atomic(tmp_path / "open", b"x", mode=0o644)
+        make_private_dir(tmp_path / "a" / "b")
+    finally:
+        os.umask(old)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("private", "open", "a", "a/b")]
+    assert modes == [0o600, 0o644, 0o700, 0o700]
+
+
+def test_private_dir_is_tightened(tmp_path: Path) -> None:
+    """A directory that was open to others is closed."""
+    (tmp_path / "state").mkdir(mode=0o755)
+    make_private_dir(tmp_path / "state")
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+
+
+def test_private_dir_is_no_link(tmp_path: Path) -> None:
+    """A link that a repository planted in the place of our directory is not followed."""
+    (tmp_path / "target").mkdir(mode=0o755)
+    (tmp_path / "state").symlink_to("target")
+    with pytest.raises(OstlerError, match="state"):
+        make_private_dir(tmp_path / "state")
+    assert (tmp_path / "target").stat().st_mode & 0o777 == 0o755
+
+
+def test_link_is_replaced_not_followed(tmp_path: Path, write: Callable[[Path, bytes], None]) -> None:
+    """Writing over a symbolic or hard link leaves what it pointed to alone."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    (tmp_path / "soft").symlink_to(victim)
+    (tmp_path / "hard").hardlink_to(victim)
+    write(tmp_path / "soft", b"new")
+    write(tmp_path / "hard", b"new")
+    assert victim.read_bytes() == b"precious"
+    assert not (tmp_path / "soft").is_symlink()
+
+
+@pytest.mark.parametrize("point", ["file.write", "file.flush", "file.rename"])
+@pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
+def test_failure_leaves_the_old_file(tmp_path: Path, point: str, action: str, code: Code) -> None:
+    """Whatever fails before the rename, the old content stands and no temporary file stays."""
+    path = tmp_path / "file"
+    write_atomic(path, b"old")
+    failpoint.arm(f"{point}:{action}")
+    with pytest.raises(OstlerError, match=str(path)) as caught:
+        write_atomic(path, b"new")
+    assert caught.value.code is code
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_failed_flush_of_the_directory_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rename that the disk did not keep is not reported as done."""
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{fd}"):
+            raise OSError(errno.EIO, "injected")
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(OstlerError) as caught:
+        write_atomic(tmp_path / "file", b"new")
+    assert caught.value.code is Code.STORAGE_ERROR
+
+
+def test_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle removes the temporary file and goes on as Ctrl-C."""
+
+    def interrupt(fd: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(atomic, "flush", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(tmp_path / "file", b"new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_directory_is_named(tmp_path: Path) -> None:
+    """A place that is not there is a refusal that names it."""
+    with pytest.raises(OstlerError, match=str(tmp_path / "gone" / "file")) as caught:
+        write_atomic(tmp_path / "gone" / "file", b"x")
+    assert caught.value.code is Code.WORKSPACE_WRITE_FAILED
+
+
+def test_flushes_file_then_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Durable means both: the bytes before the rename, the name after it. A projection flushes neither."""
+    flushed: list[str] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        kind = "directory" if os.path.isdir(f"/proc/self/fd/{fd}") else "file"
+        flushed.append(f"{kind} {(tmp_path / 'file').exists()}")
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_atomic(tmp_path / "file", b"x")
+    assert flushed == ["file False", "directory True"]
+    write_projection(tmp_path / "file", b"x")
+    assert len(flushed) == 2
+
+
+def test_create_once(tmp_path: Path) -> None:
+    """The first creation wins, whole; the others leave it as it is."""
+    path = tmp_path / "new"
+    won: list[bytes] = []
+
+    def create(data: bytes) -> None:
+        if create_once(path, data):
+            won.append(data)
+
+    threads = [threading.Thread(target=create, args=(bytes([number]) * 100_000,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert won == [path.read_bytes()]
+    assert [file.name for file in tmp_path.iterdir()] == ["new"]
+
+
+def test_leftovers_of_the_dead_are_removed(tmp_path: Path) -> None:
+    """What a killed writer left goes; what a living one writes, and what is not ours, stays."""
+    pid = os.fork()
+    if pid == 0:
+        failpoint.arm("file.rename:kill")
+        write_atomic(tmp_path / "file", b"x")
+    os.waitpid(pid, 0)
+    living = tmp_path / f".{os.getpid()}-0123456789abcdef.tmp"
+    foreign = tmp_path / ".vim.tmp"
+    living.touch()
+    foreign.touch()
+    assert len(list(tmp_path.glob(".*.tmp"))) == 3
+    assert remove_leftovers(tmp_path) == 1
+    assert set(tmp_path.iterdir()) == {living, foreign}

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from ostler.git.trash import discard, empty_trash
+
+DEEP = 1500
+
+
+def make_mess(root: Path) -> None:
+    root.mkdir()
+    (root / ("n" * 255)).write_text("long name")
+    (root / "line\nbreak").write_text("x")
+    (root / "-rf").write_text("x")
+    (root / os.fsdecode(b"bad-\xff-utf8")).write_text("x")
+    os.mkfifo(root / "fifo")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(root / "socket"))
+    sealed = root / "sealed"
+    (sealed / "inner").mkdir(parents=True)
+    (sealed / "inner" / "file").write_text("x")
+    (sealed / "inner" / "file").chmod(0)
+    (sealed / "inner").chmod(0)
+    sealed.chmod(0)
+
+
+def make_deep(root: Path) -> None:
+    """Deeper than Python recurses and longer than any path may be."""
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(DEEP):
+        os.mkdir("a-rather-long-name", dir_fd=here)
+        below = os.open("a-rather-long-name", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+def test_every_kind_of_mess_goes(tmp_path: Path):
+    """Pipes, sockets, odd names, sealed directories and great depth: all deleted, nothing opened."""
+    make_mess(tmp_path / "mess")
+    make_deep(tmp_path / "mess")
+    (tmp_path / "mess").chmod(0)
+    discard(tmp_path / "mess", tmp_path)
+    assert not (tmp_path / "mess").exists()
+    assert empty_trash(tmp_path) == 0
+    assert os.listdir(tmp_path / ".trash") == []
+
+
+def test_links_are_removed_and_not_followed(tmp_path: Path):
+    """What a link points to outside of the trash is untouched."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("p")
+    (tmp_path / "mess").mkdir()
+    os.symlink(outside, tmp_path / "mess" / "link")
+    os.symlink(outside, tmp_path / "link")
+    discard(tmp_path / "mess", tmp_path)
+    discard(tmp_path / "link", tmp_path)
+    assert empty_trash(tmp_path) == 0
+    assert (outside / "precious").read_text() == "p"
+
+
+def test_nothing_to_discard(tmp_path: Path):
+    """What is not there needs no trash."""
+    assert discard(tmp_path / "missing", tmp_path) is None
+    assert empty_trash(tmp_path) == 0
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,259 @@
+"""What every Journal promises, checked on each: in memory, in SQLite, and through the loop's writer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from journal_values import OTHER, TASK, make_attempt, make_record, make_row
+from ostler.errors import Code
+from ostler.model.attempt import Attempt, TaskRow
+from ostler.model.event import FeedLine, Notice, ParseError, PhaseStarted, Record, TaskClaimed, TaskCompleted
+from ostler.model.ids import TaskId
+from ostler.model.usage import Usage
+from ostler.store.journal import Journal
+from ostler.store.memory import MemoryJournal
+from ostler.store.sqlite import SqliteJournal
+from ostler.store.writer import GroupWriter
+
+
+class ThroughLoop:
+    """Writes through a GroupWriter and reads what it committed, as a run does."""
+
+    def __init__(self, path: Path) -> None:
+        self._writer = GroupWriter(path, create=True)
+        self._reader = SqliteJournal(path)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
+        return asyncio.run(self._wait(lambda: self._writer.append(record, row, notices)))
+
+    def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
+        asyncio.run(self._wait(lambda: self._writer.notify(task, at, notices)))
+
+    def begin(self, attempt: Attempt) -> int:
+        return asyncio.run(self._wait(lambda: self._writer.begin(attempt)))
+
+    def end(self, attempt: Attempt) -> bool:
+        return asyncio.run(self._wait(lambda: self._writer.end(attempt)))
+
+    def close(self) -> None:
+        asyncio.run(self._writer.close())
+        self._reader.close()
+
+    async def _wait(self, write: Callable[[], asyncio.Future[Any]]) -> Any:
+        return await write()
+
+
+def open_journal(kind: str, directory: Path) -> Journal:
+    match kind:
+        case "memory":
+            return MemoryJournal()
+        case "sqlite":
+            return SqliteJournal(directory / "ostler.db", create=True)
+        case _:
+            return ThroughLoop(directory / "ostler.db")  # pyright: ignore[reportReturnType]
+
+
+@pytest.fixture(params=["memory", "sqlite", "loop"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
+    opened = open_journal(request.param, tmp_path)
+    yield opened
+    opened.close()
+
+
+def types_of(lines: list[FeedLine]) -> list[str]:
+    return [msgspec.json.decode(line.body)["type"] for line in lines]
+
+
+class TestAppend:
+    def test_record_comes_back_as_it_was(self, journal: Journal) -> None:
+        """What was appended is read again, field for field."""
+        record = make_record(1)
+        assert journal.append(record, make_row(1))
+        assert journal.read(TASK) == [record]
+
+    def test_second_of_a_seq_is_refused_whole(self, journal: Journal) -> None:
+        """The loser of a seq changes nothing: no record, no row, no notice."""
+        assert journal.append(make_record(1), make_row(1))
+        before = journal.feed()
+        loser = replace(make_record(1), event=TaskClaimed("another"))
+        assert not journal.append(loser, replace(make_row(1), status="failed"), [PhaseStarted("implement")])
+        assert journal.read(TASK) == [make_record(1)]
+        assert journal.row(TASK) == make_row(1)
+        assert journal.feed() == before
+
+    def test_row_follows_the_record(self, journal: Journal) -> None:
+        """Each record brings its task's row up to date."""
+        journal.append(make_record(1), make_row(1))
+        newer = replace(make_row(2), status="deferred", resumes_at=99.25, title="ü \N{SNOWMAN}")
+        journal.append(make_record(2), newer)
+        assert journal.row(TASK) == newer
+
+    def test_read_after(self, journal: Journal) -> None:
+        """Only what is newer than `after` is read, in order."""
+        for seq in (1, 2, 3):
+            journal.append(make_record(seq), make_row(seq))
+        assert [record.seq for record in journal.read(TASK, 1)] == [2, 3]
+
+    def test_tasks_are_apart(self, journal: Journal) -> None:
+        """The same seq of two tasks are two records."""
+        assert journal.append(make_record(1), make_row(1))
+        assert journal.append(make_record(1, OTHER), make_row(1, OTHER))
+        assert journal.read(OTHER) == [make_record(1, OTHER)]
+
+    def test_clock_that_jumps_back(self, journal: Journal) -> None:
+        """Order comes from the seq, never from the time."""
+        journal.append(make_record(1, at=5e9), make_row(1))
+        journal.append(make_record(2, at=-1.0), make_row(2))
+        assert [record.seq for record in journal.read(TASK)] == [1, 2]
+        assert [line.at for line in journal.feed()] == [5e9, -1.0]
+
+    def test_event_of_a_newer_version_is_kept(self, journal: Journal) -> None:
+        """A type that this version does not know comes back as it was written."""
+        raw = msgspec.Raw(b'{"type":"task_teleported","to":"mars"}')
+        journal.append(replace(make_record(1), event=raw), make_row(1))
+        event = journal.read(TASK)[0].event
+        assert isinstance(event, msgspec.Raw)
+        assert bytes(event) == bytes(raw)
+
+
+class TestLists:
+    def test_rows_oldest_first(self, journal: Journal) -> None:
+        """Lists are ordered by age, then by id."""
+        for task, created in ((OTHER, 5.0), (TASK, 5.0), (TaskId("aaa"), 9.0), (TaskId("zzz"), 1.0)):
+            journal.append(make_record(1, task), make_row(1, task, created))
+        assert [row.id for row in journal.rows()] == ["zzz", TASK, OTHER, "aaa"]
+
+    @pytest.mark.parametrize(
+        ("prefix", "expected"),
+        [
+            ("fix", ["fix", "fix-login-ab12", "fix-logout-cd34"][:1]),
+            ("fix-", ["fix-login-ab12", "fix-logout-cd34"]),
+            ("fix-login", ["fix-login-ab12"]),
+            ("x", []),
+            ("%", []),
+            ("fix*", []),
+        ],
+    )
+    def test_find(self, journal: Journal, prefix: str, expected: list[str]) -> None:
+        """A prefix finds all that start so; a whole id finds itself alone; wildcards mean nothing."""
+        for task in (TASK, OTHER, TaskId("fix")):
+            journal.append(make_record(1, task), make_row(1, task))
+        assert journal.find(prefix) == expected
+
+    def test_unknown_task(self, journal: Journal) -> None:
+        """A task that does not exist has no history, and that is no error."""
+        assert (journal.row(TASK), journal.read(TASK), journal.attempts(TASK), journal.feed(0, TASK)) == (
+            None,
+            [],
+            [],
+            [],
+        )
+
+
+class TestFeed:
+    def test_events_and_notices_in_writing_order(self, journal: Journal) -> None:
+        """The feed numbers all that was written, of one task or of all, a page at a time."""
+        journal.append(make_record(1), make_row(1), [PhaseStarted("implement")])
+        journal.notify(OTHER, 7.0, [ParseError("x"), ParseError("y")])
+        journal.append(make_record(2, event=TaskCompleted()), make_row(2))
+        lines = journal.feed()
+        assert types_of(lines) == [
+            "task_claimed",
+            "phase_started",
+            "parse_error",
+            "parse_error",
+            "task_completed",
+        ]
+        positions = [line.position for line in lines]
+        assert positions == sorted(set(positions))
+        assert journal.feed(positions[1]) == lines[2:]
+        assert journal.feed(0, TASK) == [lines[0], lines[1], lines[4]]
+        assert journal.feed(positions[0], TASK, 1) == [lines[1]]
+        assert journal.feed(limit=2) == lines[:2]
+
+    def test_store_id_stays(self, journal: Journal) -> None:
+        """The store has a name."""
+        assert journal.store_id == journal.store_id != ""
+
+
+class TestAttempts:
+    def test_numbers_count_per_task(self, journal: Journal) -> None:
+        """Each task counts its own attempts from 1."""
+        assert [journal.begin(make_attempt()), journal.begin(make_attempt())] == [1, 2]
+        assert journal.begin(make_attempt(OTHER)) == 1
+
+    def test_begin_closes_what_a_dead_run_left(self, journal: Journal) -> None:
+        """An attempt that still ran when the next one began was interrupted, and the feed says so."""
+        journal.begin(make_attempt())
+        journal.begin(make_attempt(started_at=3000.0))
+        first, second = journal.attempts(TASK)
+        assert (first.status, first.code, second.status) == ("interrupted", Code.INTERRUPTED, "running")
+        assert types_of(journal.feed()) == ["attempt_started", "attempt_ended", "attempt_started"]
+
+    def test_end_completes(self, journal: Journal) -> None:
+        """The end of the newest attempt is kept, with its figures, and told once."""
+        number = journal.begin(make_attempt())
+        ended = replace(
+            make_attempt(number=number),
+            status="succeeded",
+            duration_ms=1500,
+            exit_code=0,
+            usage=Usage(3, 4),
+            cost_usd=0.25,
+        )
+        assert journal.end(ended)
+        assert journal.attempts(TASK) == [ended]
+        assert journal.feed()[-1].at == 2001.5
+        assert not journal.end(ended)
+        assert types_of(journal.feed()) == ["attempt_started", "attempt_ended"]
+
+    def test_zombie_is_fenced(self, journal: Journal) -> None:
+        """An attempt that a newer one replaced cannot end any more."""
+        old = journal.begin(make_attempt())
+        journal.begin(make_attempt())
+        before = (journal.attempts(TASK), journal.feed())
+        assert not journal.end(replace(make_attempt(number=old), status="succeeded"))
+        assert (journal.attempts(TASK), journal.feed()) == before
+
+    def test_end_of_nothing(self, journal: Journal) -> None:
+        """An attempt that was never begun cannot end."""
+        assert not journal.end(make_attempt(number=1))
+
+
+names = st.tuples(st.sampled_from([TASK, OTHER]), st.integers(1, 4), st.integers(0, 9))
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_append_is_compare_and_set(kind: str) -> None:
+    """Of any series of appends, exactly the first of each (task, seq) wins, and only it is to be seen."""
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.lists(names, max_size=20))
+    def check(tries: list[tuple[TaskId, int, int]]) -> None:
+        with TemporaryDirectory() as directory:
+            journal = open_journal(kind, Path(directory))
+            won: dict[tuple[TaskId, int], str] = {}
+            for task, seq, value in tries:
+                record = make_record(seq, task, TaskClaimed(str(value)))
+                assert journal.append(record, make_row(seq, task)) == ((task, seq) not in won)
+                won.setdefault((task, seq), str(value))
+            for task in (TASK, OTHER):
+                kept = {(task, record.seq): record.event.run for record in journal.read(task)}  # pyright: ignore
+                assert kept == {name: run for name, run in won.items() if name[0] == task}
+            assert len(journal.feed()) == len(won)
+            journal.close()
+
+    check()

@@ -1,0 +1,148 @@
+"""The journal in SQLite: what it does when others hold it, and when the disk fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from journal_values import OTHER, TASK, make_attempt, make_record, make_row
+from ostler.errors import Code, OstlerError, StateError
+from ostler.files import failpoint
+from ostler.model.event import ParseError
+from ostler.store.sqlite import SqliteJournal
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / ".ostler" / "ostler.db"
+
+
+@pytest.fixture
+def journal(path: Path) -> Iterator[SqliteJournal]:
+    with SqliteJournal(path, create=True, busy_timeout_seconds=0.1) as journal:
+        yield journal
+    failpoint.arm("")
+
+
+def test_locked_longer_than_the_timeout(path: Path, journal: SqliteJournal) -> None:
+    """A journal that someone else holds is busy, nothing is written, and it works when it is free again."""
+    holder = apsw.Connection(str(path))
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StateError) as caught:
+        journal.append(make_record(1), make_row(1))
+    assert caught.value.code is Code.STATE_BUSY
+    holder.execute("ROLLBACK")
+    assert journal.read(TASK) == []
+    assert journal.append(make_record(1), make_row(1))
+
+
+def test_waits_for_a_short_holder(path: Path) -> None:
+    """Someone who holds it for less than the timeout only delays the write."""
+    with SqliteJournal(path, create=True, busy_timeout_seconds=10) as journal:
+        code = "import apsw,sys,time; db=apsw.Connection(sys.argv[1]); db.execute('BEGIN IMMEDIATE')"
+        code += "; print(1, flush=True); time.sleep(0.2); db.execute('COMMIT')"
+        with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as holder:
+            assert holder.stdout is not None
+            holder.stdout.readline()
+            started = time.monotonic()
+            assert journal.append(make_record(1), make_row(1))
+            assert 0.05 < time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
+def test_failure_before_the_commit(journal: SqliteJournal, action: str, code: Code) -> None:
+    """A write that the disk refuses raises its code, and leaves nothing behind."""
+    assert journal.append(make_record(1), make_row(1))
+    failpoint.arm(f"journal.append:{action}")
+    with pytest.raises(OstlerError) as caught:
+        journal.append(make_record(2), make_row(2), [ParseError("x")])
+    assert caught.value.code is code
+    assert [record.seq for record in journal.read(TASK)] == [1]
+    assert len(journal.feed()) == 1
+
+
+def test_full_disk_heals(journal: SqliteJournal) -> None:
+    """When space is back the same journal goes on."""
+    failpoint.arm("journal.append:enospc")
+    with pytest.raises(OstlerError):
+        journal.append(make_record(1), make_row(1))
+    assert journal.append(make_record(1), make_row(1))
+
+
+def test_failed_flush_stops_the_writer(path: Path, journal: SqliteJournal) -> None:
+    """After an error of the disk nothing more is written until the journal is opened again."""
+    failpoint.arm("journal.append:eio")
+    with pytest.raises(OstlerError):
+        journal.append(make_record(1), make_row(1))
+    for write in (
+        lambda: journal.append(make_record(1), make_row(1)),
+        lambda: journal.notify(TASK, 1.0, [ParseError("x")]),
+        lambda: journal.begin(make_attempt()),
+        lambda: journal.end(make_attempt(number=1)),
+    ):
+        with pytest.raises(OstlerError) as caught:
+            write()
+        assert caught.value.code is Code.STORAGE_ERROR
+    assert journal.read(TASK) == []
+    with SqliteJournal(path) as again:
+        assert again.append(make_record(1), make_row(1))
+
+
+def test_version_sees_other_writers(path: Path, journal: SqliteJournal) -> None:
+    """The version moves when another connection wrote, and stands still otherwise."""
+    before = journal.version()
+    assert journal.version() == before
+    with SqliteJournal(path) as other:
+        other.append(make_record(1), make_row(1))
+    assert journal.version() != before
+
+
+def test_transaction_is_all_or_nothing(journal: SqliteJournal) -> None:
+    """What is written inside a transaction that fails is gone, all of it."""
+    with pytest.raises(ZeroDivisionError), journal.transaction():
+        journal.append(make_record(1), make_row(1))
+        journal.begin(make_attempt(OTHER))
+        raise ZeroDivisionError
+    assert (journal.feed(), journal.rows(), journal.attempts(OTHER)) == ([], [], [])
+
+
+def test_unreadable_event_is_refused(path: Path, journal: SqliteJournal) -> None:
+    """An event of a known type with an unknown content is not taken for nothing."""
+    journal.append(make_record(1), make_row(1))
+    apsw.Connection(str(path)).execute('UPDATE feed SET body = \'{"type":"task_claimed"}\'')
+    with pytest.raises(StateError, match="task_claimed") as caught:
+        journal.read(TASK)
+    assert caught.value.code is Code.STATE_CORRUPT
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "_SELECT_RECORDS",
+        "_SELECT_TASK",
+        "_SELECT_NEWEST",
+        "_SELECT_FEED",
+        "_SELECT_FEED_OF_TASK",
+        "_FIND_TASKS",
+    ],
+)
+def test_queries_use_an_index(journal: SqliteJournal, query: str) -> None:
+    """Nothing that a run asks again and again reads a whole table."""
+    from ostler.store import sqlite
+
+    sql = getattr(sqlite, query)
+    values = (1,) * {"_SELECT_RECORDS": 2, "_SELECT_FEED": 2, "_SELECT_FEED_OF_TASK": 3}.get(query, 1)
+    plan = journal._db.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
+    assert not [row[3] for row in plan if str(row[3]).startswith("SCAN")]
+
+
+def test_reading_needs_no_event_loop() -> None:
+    """`ostler status` does not pay for asyncio."""
+    code = "import sys, ostler.store.sqlite; sys.exit('asyncio' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

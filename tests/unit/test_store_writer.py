@@ -1,0 +1,213 @@
+"""The loop's writer: one commit for all that waits, and each waiter its own answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from msgspec.structs import replace
+
+from journal_values import OTHER, TASK, make_attempt, make_record, make_row
+from ostler.errors import Code, OstlerError, UsageError
+from ostler.files import failpoint
+from ostler.model.event import ParseError
+from ostler.model.ids import TaskId
+from ostler.store.sqlite import SqliteJournal
+from ostler.store.writer import GroupWriter
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / ".ostler" / "ostler.db"
+    failpoint.arm("")
+
+
+def count_commits(writer: GroupWriter, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    commits: list[int] = []
+    write = writer._write
+
+    def counted(group: list[Any]) -> list[Any]:
+        commits.append(len(group))
+        return write(group)
+
+    monkeypatch.setattr(writer, "_write", counted)
+    return commits
+
+
+async def many(writer: GroupWriter, count: int) -> list[bool]:
+    tasks = [TaskId(f"task-{number}") for number in range(count)]
+    return await asyncio.gather(*(writer.append(make_record(1, task), make_row(1, task)) for task in tasks))
+
+
+def test_waiting_writes_share_a_commit(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hundred writes that wait together cost a few commits, not two hundred."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True)
+        commits = count_commits(writer, monkeypatch)
+        assert await many(writer, 200) == [True] * 200
+        assert sum(commits) == 200
+        assert len(commits) < 50
+        await writer.close()
+
+    asyncio.run(check())
+    with SqliteJournal(path) as journal:
+        assert len(journal.rows()) == 200
+
+
+def test_rivals_in_one_group(path: Path) -> None:
+    """Of two writes of one seq in one commit the first wins."""
+
+    async def check() -> list[bool]:
+        writer = GroupWriter(path, create=True)
+        answers = await asyncio.gather(*(writer.append(make_record(1), make_row(1)) for _ in range(5)))
+        await writer.close()
+        return answers
+
+    assert asyncio.run(check()) == [True, False, False, False, False]
+
+
+def test_order_is_kept(path: Path) -> None:
+    """Notices that nobody waits for stand in the feed where they were said."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True)
+        for number in range(50):
+            writer.notify(TASK, float(number), [ParseError(str(number))])
+        assert await writer.begin(make_attempt()) == 1
+        writer.notify(TASK, 50.0, [])
+        await writer.close()
+
+    asyncio.run(check())
+    with SqliteJournal(path) as journal:
+        assert [line.at for line in journal.feed()] == [*map(float, range(50)), 2000.0]
+
+
+def test_close_writes_what_waits(path: Path) -> None:
+    """Closing loses nothing, closing twice is fine, and a closed writer says so."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True)
+        waiting = [writer.append(make_record(seq), make_row(seq)) for seq in range(1, 101)]
+        await writer.close()
+        assert [await done for done in waiting] == [True] * 100
+        await writer.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            writer.append(make_record(101), make_row(101))
+
+    asyncio.run(check())
+
+
+@pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
+def test_failed_commit_fails_its_whole_group(path: Path, action: str, code: Code) -> None:
+    """No waiter of a commit that failed is told that it is done."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True)
+        failpoint.arm(f"journal.append:{action}")
+        writes = [writer.append(make_record(1, task), make_row(1, task)) for task in (TASK, OTHER)]
+        writer.notify(TASK, 1.0, [ParseError("x")])
+        answers = await asyncio.gather(*writes, return_exceptions=True)
+        failed = [answer for answer in answers if isinstance(answer, OstlerError)]
+        assert {error.code for error in failed} == {code}
+        kept = [task for task, answer in zip((TASK, OTHER), answers, strict=True) if answer is True]
+        await writer.close()
+        with SqliteJournal(path) as journal:
+            assert [row.id for row in journal.rows()] == kept
+
+    asyncio.run(check())
+
+
+def test_broken_disk_refuses_what_follows(path: Path) -> None:
+    """After a failed flush the writer refuses, until a new one is opened."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True)
+        failpoint.arm("journal.append:eio")
+        for _ in range(3):
+            with pytest.raises(OstlerError) as caught:
+                await writer.append(make_record(1), make_row(1))
+            assert caught.value.code is Code.STORAGE_ERROR
+        await writer.close()
+        writer = GroupWriter(path)
+        assert await writer.append(make_record(1), make_row(1))
+        await writer.close()
+
+    asyncio.run(check())
+
+
+def test_bad_write_does_not_hurt_its_neighbours(path: Path) -> None:
+    """A write with a bug in it fails alone, and leaves no half of itself."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True)
+        bad = replace(make_row(1, OTHER), seq=1 << 80)
+        answers = await asyncio.gather(
+            writer.append(make_record(1), make_row(1)),
+            writer.append(make_record(1, OTHER), bad),
+            writer.append(make_record(2), make_row(2)),
+            return_exceptions=True,
+        )
+        assert (answers[0], type(answers[1]), answers[2]) == (True, OverflowError, True)
+        await writer.close()
+
+    asyncio.run(check())
+    with SqliteJournal(path) as journal:
+        assert journal.read(OTHER) == []
+
+
+def test_cancelled_waiter(path: Path) -> None:
+    """Cancelling a waiter disturbs nobody; its write may stand."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True)
+        cancelled, kept = (writer.append(make_record(seq), make_row(seq)) for seq in (1, 2))
+        cancelled.cancel()
+        assert await kept
+        await writer.close()
+
+    asyncio.run(check())
+
+
+def test_busy_journal_does_not_block_the_loop(path: Path) -> None:
+    """While someone else holds the journal the loop goes on, and the waiter is told in the end."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True, busy_timeout_seconds=0.3)
+        holder = apsw.Connection(str(path))
+        holder.execute("BEGIN IMMEDIATE")
+        write = writer.append(make_record(1), make_row(1))
+        turns = 0
+        while not write.done():
+            await asyncio.sleep(0.01)
+            turns += 1
+        assert turns > 5
+        with pytest.raises(OstlerError) as caught:
+            await write
+        assert caught.value.code is Code.STATE_BUSY
+        holder.execute("ROLLBACK")
+        await writer.close()
+
+    asyncio.run(check())
+
+
+def test_opening_errors_come_at_once(path: Path) -> None:
+    """A writer for a journal that is not there is refused before any thread starts."""
+    with pytest.raises(UsageError):
+        GroupWriter(path)
+
+
+def test_writer_is_durable(path: Path) -> None:
+    """The connection that acknowledges flushes at every commit."""
+
+    async def check() -> None:
+        writer = GroupWriter(path, create=True)
+        assert writer._journal._db.pragma("synchronous") == 2
+        assert writer.store_id == writer._journal.store_id
+        await writer.close()
+
+    asyncio.run(check())

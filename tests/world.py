@@ -1,0 +1,157 @@
+"""A project to test in: a real repository, the fake claude on its path, and the program as a person starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import psutil
+
+from ostler.testing.fake_agent import fake_claude, read_ledger
+
+GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+
+
+class World:
+    """One project below a test's directory. Everything that it starts is ended by `close`."""
+
+    def __init__(self, directory: Path, name: str = "project", git: bool = True, **behaviour: object) -> None:
+        self.root = directory / name
+        self.root.mkdir(parents=True)
+        self.agents = directory / "agents"
+        self.ledger = directory / "ledger.jsonl"
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": os.environ["HOME"],
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            "OSTLER_CLAUDE_PATH": str(self.agents / "claude"),
+            "OSTLER_RUN__GRACE_SECONDS": "1",
+            "OSTLER_RETRY__BASE_DELAY_SECONDS": "0.01",
+        }
+        self._started: list[subprocess.Popen[bytes]] = []
+        self.behave(**behaviour)
+        if git:
+            self.make_repository()
+
+    def behave(self, **behaviour: object) -> None:
+        """How the fake claude acts from now on."""
+        for launcher in (self.agents / "claude",):
+            launcher.unlink(missing_ok=True)
+        fake_claude(self.agents, ledger=str(self.ledger), **behaviour)
+
+    def make_repository(self) -> None:
+        (self.root / "README.md").write_text("# Sample\n")
+        self.git("init", "-q", "-b", "main")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "first")
+
+    def git(self, *args: str) -> str:
+        done = subprocess.run([*GIT, *args], cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def ostler(
+        self, *args: str, code: int | None = 0, stdin: str = "", **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end; the exit code is checked, and no traceback may ever show."""
+        done = subprocess.run(
+            [sys.executable, "-m", "ostler", *args],
+            cwd=self.root,
+            env=self.environ | environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        said = f"ostler {' '.join(args)} gave {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        assert "Traceback" not in done.stdout + done.stderr, said
+        assert code is None or done.returncode == code, said
+        return done
+
+    def json(self, *args: str, code: int | None = 0, **environ: str) -> Any:
+        return json.loads(self.ostler(*args, "--json", code=code, **environ).stdout)
+
+    def new(self, title: str = "Add a greeting", *args: str) -> str:
+        return self.ostler("new", title, *args).stdout.strip()
+
+    def show(self, task: str) -> Any:
+        return self.json("show", task)
+
+    def events(self, task: str | None = None) -> list[dict[str, Any]]:
+        done = self.ostler("events", *([task] if task else []), "--json")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def start(self, *args: str, **environ: str) -> subprocess.Popen[bytes]:
+        """Start a command and go on; its output goes to files beside the project."""
+        out = (self.root.parent / "out.txt").open("ab")
+        err = (self.root.parent / "err.txt").open("ab")
+        with out, err:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "ostler", *args],
+                cwd=self.root,
+                env=self.environ | environ,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        self._started.append(child)
+        return child
+
+    def close(self) -> None:
+        for child in self._started:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+        wait_until(lambda: not self.survivors(), 20, "processes are left")
+
+    def started(self) -> list[dict[str, Any]]:
+        """Every start of an agent, from its own ledger."""
+        return [line for line in read_ledger(self.ledger) if line["event"] == "start"]
+
+    def survivors(self) -> list[str]:
+        """Processes that carry this project's marker, or whose working directory is in it."""
+        found = []
+        for process in psutil.process_iter():
+            if process.pid == os.getpid() or any(process.pid == child.pid for child in self._started):
+                continue
+            try:
+                here = process.cwd().startswith(str(self.root))
+                ours = process.environ().get("OSTLER_PROJECT") == str(self.root)
+                if (here or ours) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(f"{process.pid} {' '.join(process.cmdline())}")
+            except psutil.Error:
+                continue
+        return found
+
+    def check_store(self) -> None:
+        """The database is whole, and nothing half-written lies about."""
+        connection = apsw.Connection(str(self.root / ".ostler" / "ostler.db"))
+        assert list(connection.execute("pragma integrity_check")) == [("ok",)]
+        connection.close()
+        assert not list((self.root / ".ostler").rglob("*.tmp"))
+
+
+def wait_until(true: Callable[[], object], seconds: float, else_say: str) -> None:
+    """Poll until it holds; the deadline is generous, the poll is short."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, else_say
+        time.sleep(0.02)
+
+
+def end(child: subprocess.Popen[bytes], number: int, seconds: float = 30) -> int:
+    """Send a signal and wait; the exit code."""
+    os.kill(child.pid, number)
+    return child.wait(seconds)
+
+
+STOP, KILL, INTERRUPT = signal.SIGTERM, signal.SIGKILL, signal.SIGINT
