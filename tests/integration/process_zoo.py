@@ -94,7 +94,10 @@ elif kind == "keeps_stdout":
     await_records(1)
 
 record()
-print("ready", flush=True)
+if "OSTLER_ATTEMPT" in os.environ:
+    with open(folder + "/main", "w") as file:
+        file.write(str(os.getpid()))
+    print("ready", flush=True)
 if kind == "stopped":
     os.kill(os.getpid(), signal.SIGSTOP)
 if stays:
@@ -125,9 +128,8 @@ class Hostile:
         return Command(**values)
 
     def main(self) -> psutil.Process:
-        """The main process: the one with the token whose parent does not have it."""
-        alive = {process.pid: process for process in self._with_token()}
-        return next(process for process in alive.values() if process.ppid() not in alive)
+        """The main process; its parent is the keeper."""
+        return psutil.Process(int((self.folder / "main").read_text()))
 
     def alive(self) -> list[str]:
         """Who is still there: by the token in its arguments, by the pid that it wrote down, by its beats."""

@@ -106,8 +106,8 @@ def test_limits_of_the_call_reach_the_runner(program: str) -> None:
     ("prompt", "stdin"),
     [
         ("fix it", b"fix it"),
-        ("/cost", b"Task: /cost"),
-        ("\n /compact now", b"Task: \n /compact now"),
+        ("/cost", b"\n/cost"),
+        ("\n /compact now", b"\n /compact now"),
         ("a /b", b"a /b"),
         ("half \ud800", b"half ?"),
     ],

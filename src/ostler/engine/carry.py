@@ -17,7 +17,7 @@ from ostler.files.lock import Held
 from ostler.model.event import Event, Notice, Record, TaskClaimed, TaskCreated, TaskReleased
 from ostler.model.ids import TaskId
 from ostler.model.state import State
-from ostler.model.status import TaskStatus
+from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
 
 
@@ -52,7 +52,8 @@ class Carrier:
 
     async def _carry(self) -> State:
         task, state = self._load()
-        state = await self._record(state, TaskClaimed(self._tools.run))
+        if state.status not in TERMINAL:
+            state = await self._record(state, TaskClaimed(self._tools.run))
         while not self._stopping and (step := decide(state)) is not None:
             state = await self._perform(task, state, step)
         if state.status is TaskStatus.IN_PROGRESS:

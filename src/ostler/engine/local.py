@@ -71,7 +71,7 @@ class LocalDriver:
     def _take(self, wanted: Wanted) -> list[TaskId]:
         """Start what is free; the ids of those that another run holds."""
         now = self._tools.clock.now()
-        board = [row for row in self._tools.journal.rows() if wanted.covers(row)]
+        board = [row for row in self._tools.journal.open_rows() if wanted.covers(row)]
         taken = set(self._carriers) | set(self._done)
         busy: list[TaskId] = []
         for task in choose(board, taken, len(board), now):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ostler.model.attempt import TaskRow
-from ostler.model.state import State
+from ostler.model.state import Stage, State
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(State).decode
@@ -22,6 +22,7 @@ def row_of(state: State) -> TaskRow:
         updated_at=state.updated_at,
         state=_encode(state),
         resumes_at=state.resumes_at,
+        open=state.stage is not Stage.CLOSED,
     )
 
 

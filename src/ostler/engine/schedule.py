@@ -6,14 +6,16 @@ from collections.abc import Collection
 
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
-from ostler.model.status import EXECUTABLE, TaskStatus
+from ostler.model.status import EXECUTABLE, TERMINAL, TaskStatus
 
 
 def takeable(row: TaskRow, now: float) -> bool:
-    """Whether a run may take a task by itself: new work, what came due, what a dead run left."""
+    """Whether a run may take a task by itself: new work, what came due, what a dead run left undone."""
     status = TaskStatus(row.status)
     if status is TaskStatus.DEFERRED:
         return row.resumes_at is not None and row.resumes_at <= now
+    if status in TERMINAL:
+        return row.open
     return status in EXECUTABLE or status is TaskStatus.IN_PROGRESS
 
 

@@ -125,8 +125,8 @@ def find_claude(name: str = "claude", command: str = "") -> Search:
 
 
 def stdin_of(prompt: str) -> bytes:
-    """The prompt as bytes; a first word that claude would take for a slash command gets one before it."""
-    text = f"Task: {prompt}" if prompt.lstrip().startswith("/") else prompt
+    """The prompt as bytes; one that claude would take for a slash command begins with an empty line."""
+    text = f"\n{prompt}" if prompt.startswith("/") else prompt
     return text.encode("utf-8", "replace")
 
 

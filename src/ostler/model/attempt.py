@@ -52,3 +52,4 @@ class TaskRow(Struct, frozen=True):
     updated_at: float
     state: bytes
     resumes_at: float | None = None
+    open: bool = True  # something is left to do, if only the release of its workspace

@@ -20,6 +20,7 @@ from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import try_lock
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
+from ostler.model.status import TERMINAL
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
@@ -81,8 +82,8 @@ class Ostler:
         """Raise before anything is claimed when the repository or an agent that is needed cannot be used."""
         tools = self._tools()
         check_workspace(tools)
-        rows = [row for row in self.project.journal.rows() if not tasks or row.id in tasks]
-        due = [row.id for row in rows if takeable(row, tools.clock.now())]
+        rows = [row for row in self.project.journal.open_rows() if not tasks or row.id in tasks]
+        due = [row.id for row in rows if row.status not in TERMINAL and takeable(row, tools.clock.now())]
         default = self.project.settings.run.executor
         for name in sorted({self.project.task(task).executor or default for task in due}):
             self._executor(name, -1).validate_availability()

@@ -51,6 +51,10 @@ class Journal(Protocol):
         """All tasks, the oldest first."""
         ...
 
+    def open_rows(self) -> list[TaskRow]:
+        """Those with something left to do, the oldest first."""
+        ...
+
     def find(self, prefix: str) -> list[TaskId]:
         """The tasks whose id starts so; the one alone whose id it is."""
         ...

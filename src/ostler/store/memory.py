@@ -78,6 +78,9 @@ class MemoryJournal:
     def rows(self) -> list[TaskRow]:
         return sorted(self._rows.values(), key=lambda row: (row.created_at, row.id))
 
+    def open_rows(self) -> list[TaskRow]:
+        return [row for row in self.rows() if row.open]
+
     def find(self, prefix: str) -> list[TaskId]:
         found = sorted(task for task in self._rows if task.startswith(prefix))
         return found[:1] if prefix in found else found
@@ -92,6 +95,9 @@ class MemoryJournal:
             if task is None or line.task == task
         ]
         return lines[:limit]
+
+    def position(self) -> int:
+        return len(self._lines)
 
     def version(self) -> int:
         return len(self._lines)

@@ -36,8 +36,10 @@ CREATE TABLE task (
     created_at REAL NOT NULL,
     updated_at REAL NOT NULL,
     state BLOB NOT NULL,
-    resumes_at REAL
+    resumes_at REAL,
+    open INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX open_tasks ON task (created_at) WHERE open;
 
 CREATE TABLE attempt (
     task TEXT NOT NULL,

@@ -29,20 +29,21 @@ _INSERT_RECORD = """
     ON CONFLICT DO NOTHING"""
 _INSERT_NOTICE = "INSERT INTO feed (task, at, type, step, basis, body) VALUES (?, ?, ?, '', 0, ?)"
 _UPSERT_TASK = """
-    INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, status = excluded.status, title = excluded.title,
         priority = excluded.priority, created_at = excluded.created_at, updated_at = excluded.updated_at,
-        state = excluded.state, resumes_at = excluded.resumes_at"""
+        state = excluded.state, resumes_at = excluded.resumes_at, open = excluded.open"""
 _INSERT_ATTEMPT = "INSERT INTO attempt (task, number, status, body) VALUES (?, ?, ?, ?)"
 _UPDATE_ATTEMPT = "UPDATE attempt SET status = ?, body = ? WHERE task = ? AND number = ?"
 _SELECT_NEWEST = "SELECT number, status FROM attempt WHERE task = ? ORDER BY number DESC LIMIT 1"
 _SELECT_RUNNING = "SELECT body FROM attempt WHERE task = ? AND status = 'running' ORDER BY number"
 _SELECT_ATTEMPTS = "SELECT body FROM attempt WHERE task = ? ORDER BY number"
 _SELECT_RECORDS = "SELECT seq, at, type, body, step, basis FROM feed WHERE task = ? AND seq > ? ORDER BY seq"
-_TASK = "SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at FROM task"
+_TASK = "SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open FROM task"
 _SELECT_TASK = f"{_TASK} WHERE id = ?"
 _SELECT_TASKS = f"{_TASK} ORDER BY created_at, id"
+_SELECT_OPEN_TASKS = f"{_TASK} WHERE open ORDER BY created_at, id"
 _FIND_TASKS = "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id"
 _SELECT_FEED = "SELECT position, at, task, body FROM feed WHERE position > ? ORDER BY position LIMIT ?"
 # Notices are found by the index from `after` on; a task's records are few.
@@ -51,6 +52,7 @@ _SELECT_FEED_OF_TASK = """
     UNION ALL
     SELECT position, at, task, body FROM feed WHERE task = ?1 AND seq IS NOT NULL AND position > ?2
     ORDER BY position LIMIT ?3"""
+_SELECT_POSITION = "SELECT coalesce(max(position), 0) FROM feed"
 _SELECT_STORE_ID = "SELECT store_id FROM identity"
 _SELECT_VERSION = "PRAGMA data_version"
 
@@ -144,10 +146,13 @@ class SqliteJournal:
 
     def row(self, task: TaskId) -> TaskRow | None:
         found = self._ask(_SELECT_TASK, task)
-        return TaskRow(*found[0]) if found else None
+        return _row(found[0]) if found else None
 
     def rows(self) -> list[TaskRow]:
-        return [TaskRow(*found) for found in self._ask(_SELECT_TASKS)]
+        return [_row(found) for found in self._ask(_SELECT_TASKS)]
+
+    def open_rows(self) -> list[TaskRow]:
+        return [_row(found) for found in self._ask(_SELECT_OPEN_TASKS)]
 
     def find(self, prefix: str) -> list[TaskId]:
         found = [TaskId(row[0]) for row in self._ask(_FIND_TASKS, prefix)]
@@ -164,7 +169,7 @@ class SqliteJournal:
         return [FeedLine(position, at, TaskId(of), Raw(body)) for position, at, of, body in found]
 
     def position(self) -> int:
-        return int(self._ask("SELECT coalesce(max(position), 0) FROM feed")[0][0])
+        return self._ask(_SELECT_POSITION)[0][0]
 
     def version(self) -> int:
         return self._ask(_SELECT_VERSION)[0][0]
@@ -198,3 +203,8 @@ class SqliteJournal:
         # After a failed fsync the kernel may have dropped the pages: a later success would be a lie.
         if told.code is Code.STORAGE_ERROR:
             self._broken = told
+
+
+def _row(found: tuple[Any, ...]) -> TaskRow:
+    *values, is_open = found
+    return TaskRow(*values, bool(is_open))

@@ -18,7 +18,7 @@ import sys
 
 import keeper
 import tree
-from frames import encode
+from frames import encode, receive
 
 RECORD_BYTES = 8
 
@@ -49,7 +49,7 @@ class Forker:
             self._settle()
 
     def _serve(self) -> bool:
-        record, descriptors, _, _ = socket.recv_fds(self._door, RECORD_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        record, descriptors = receive(self._door, RECORD_BYTES, 1)
         self._open = bool(record)
         for descriptor in descriptors:
             self._answer(int.from_bytes(record, "big"), socket.socket(fileno=descriptor))

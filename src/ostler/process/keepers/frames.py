@@ -1,8 +1,10 @@
-"""Messages on a stream socket: four bytes of length, then JSON."""
+"""Messages on a stream socket: four bytes of length, then JSON; and the descriptors that come with them."""
 
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Iterator, Mapping
 
 _LENGTH = 4
@@ -12,6 +14,14 @@ def encode(message: Mapping[str, object]) -> bytes:
     """One message, ready to be sent; lone surrogates (odd file names) survive as escapes."""
     body = json.dumps(message).encode("ascii")
     return len(body).to_bytes(_LENGTH, "big") + body
+
+
+def receive(peer: socket.socket, most_bytes: int, most_descriptors: int) -> tuple[bytes, list[int]]:
+    """What has come, and its descriptors. No program started later inherits these."""
+    data, descriptors, _, _ = socket.recv_fds(peer, most_bytes, most_descriptors)
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)  # recv_fds leaves out the flags that it is given
+    return data, descriptors
 
 
 class Frames:

@@ -10,7 +10,7 @@ import socket
 import time
 
 import tree
-from frames import Frames, encode
+from frames import Frames, encode, receive
 from program import StartFailed, enter, start_program
 
 ROUND_SECONDS = 0.005  # between two rounds of killing
@@ -30,7 +30,7 @@ def _receive(control: socket.socket, frames: Frames) -> Request | None:
     """The one request; None when the run needed this keeper no more."""
     descriptors: list[int] = []
     while True:
-        data, received, _, _ = socket.recv_fds(control, 65536, _MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+        data, received = receive(control, 65536, _MOST_DESCRIPTORS)
         descriptors += received
         for body in frames.feed(data):
             return Request(body, descriptors)

@@ -1,0 +1,33 @@
+"""What must hold of a project after any accident, once the next run has finished its work."""
+
+from __future__ import annotations
+
+from world import World, wait_until
+
+ENDS = {"task_completed", "task_failed", "task_cancelled"}
+
+
+def check_all_done(world: World, tasks: list[str]) -> None:
+    """Every task completed once, one commit each, nothing left over, the store whole."""
+    wait_until(lambda: not world.survivors(), 20, f"processes are left: {world.survivors()}")
+    world.check_store()
+    found = {task["id"]: task for task in world.json("status")["tasks"]}
+    assert sorted(found) == sorted(tasks), "a task was lost or made twice"
+    ends: dict[str, list[str]] = {task: [] for task in tasks}
+    for event in world.events():
+        if event["type"] in ENDS:
+            ends[event["task_id"]].append(event["type"])
+    for task in tasks:
+        _check_done(world, found[task], ends[task])
+    assert world.git("worktree", "list").count("\n") == 1, "a worktree was left"
+    assert world.git("status", "--porcelain") == "", "the user's checkout was touched"
+
+
+def _check_done(world: World, task: dict[str, object], ends: list[str]) -> None:
+    name = str(task["id"])
+    assert task["status"] == "completed", task
+    assert ends == ["task_completed"], (name, ends)
+    commits = world.git("rev-list", f"main..ostler/{name}").split()
+    assert commits == [task["commit"]], f"{name}: commits {commits}, recorded {task['commit']}"
+    lines = world.git("show", f"ostler/{name}:fake-agent.txt").splitlines()
+    assert lines and all(line.startswith("call ") for line in lines), lines

@@ -1,0 +1,39 @@
+"""kill -9 before and after every write of a task's story: each place converges to the same end (B2, B3, B5)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from oracle import check_all_done
+from world import World
+
+# How often each place is reached at the least; group commit may join neighbours.
+PLACES = {
+    "journal.append": 8,
+    "journal.appended": 8,
+    "attempt.begin": 1,
+    "attempt.begun": 1,
+    "attempt.end": 1,
+    "checkpoint.commit": 1,
+    "checkpoint.committed": 1,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_kill_at_every_write_changes_nothing_in_the_end(tmp_path: Path, place: str) -> None:
+    """The run dies there, the next one finishes, and the result is that of an undisturbed run."""
+    kills = 0
+    while _dies(World(tmp_path / f"{kills}"), f"{place}:kill:{kills + 1}"):
+        kills += 1
+    assert kills >= PLACES[place]
+
+
+def _dies(world: World, failpoint: str) -> bool:
+    task = world.new()
+    code = world.ostler("run", "--all", code=None, OSTLER_FAILPOINT=failpoint).returncode
+    assert code in (0, -9), failpoint
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+    world.close()
+    return code == -9

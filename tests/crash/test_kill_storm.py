@@ -1,0 +1,50 @@
+"""kill -9 of a run at random moments with three tasks open: nothing is lost, nothing happens twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from oracle import check_all_done
+from world import World
+
+KILLS = 100 if os.environ.get("OSTLER_FULL") else 25
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_killed_at_random_moments_every_task_is_done_once(tmp_path: Path, seed: int) -> None:
+    """Half of the kills hit the run alone, half the run and everything below it."""
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    world = World(tmp_path, delay_seconds=0.2, events=5)
+    tasks = [world.new(f"Task number {n}") for n in range(3)]
+    try:
+        for _ in range(KILLS):
+            run = world.start("run", "--all", "-j", "3")
+            time.sleep(chance.uniform(0.1, 1.3))
+            kill(run.pid, whole_tree=chance.random() < 0.5)
+            run.wait(20)
+            open_ones = [t for t in world.json("status")["tasks"] if t["status"] != "completed"]
+            tasks += [world.new(f"Task number {len(tasks) + n}") for n in range(3 - len(open_ones))]
+        world.ostler("run", "--all", "-j", "3")
+        check_all_done(world, tasks)
+        assert len(world.started()) > len(tasks), "no kill hit an agent at work: the storm was too weak"
+    finally:
+        world.close()
+
+
+def kill(pid: int, whole_tree: bool) -> None:
+    """SIGKILL, without asking anyone to clean up."""
+    try:
+        run = psutil.Process(pid)
+        below = run.children(recursive=True) if whole_tree else []
+        for process in (run, *below):
+            process.kill()
+    except psutil.NoSuchProcess:
+        return
