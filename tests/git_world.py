@@ -6,8 +6,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from ostler.git.commit import Checkpoint, checkpoint
 from ostler.git.discovery import discover
 from ostler.git.identity import OSTLER
@@ -22,7 +20,7 @@ def git(where: Path, *args: str, check: bool = True, stdin: bytes | None = None)
     """Plain git, as a user or an agent would call it."""
     done = subprocess.run(["git", "-C", str(where), *args], capture_output=True, check=False, input=stdin)
     assert not check or done.returncode == 0, done.stderr.decode(errors="replace")
-    return done.stdout.decode(errors="surrogateescape").strip()
+    return done.stdout.decode(errors="surrogateescape").removesuffix("\n")
 
 
 class World:
@@ -64,9 +62,8 @@ def commit_step(worktree: Worktree, step: str = "t/1.implement.1/checkpoint") ->
     return checkpoint(worktree, f"[ostler] {TASK}: implement - completed", trailers, OSTLER)
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    made = World(tmp_path)
+def make_world(root: Path) -> World:
+    made = World(root)
     made.commit({"a.txt": "one\n", "sub/b.txt": "two\n", ".gitignore": ".ostler/\nbuild/\n"}, "first")
     return made
 
@@ -78,7 +75,9 @@ def snapshot_of(project: Path) -> dict[str, bytes]:
         folders[:] = [name for name in folders if name not in (".ostler", ".git")]
         for name in files:
             full = Path(directory) / name
-            state[str(full.relative_to(project))] = os.readlink(full).encode() if full.is_symlink() else full.read_bytes()
+            state[str(full.relative_to(project))] = (
+                os.readlink(full).encode() if full.is_symlink() else full.read_bytes()
+            )
     for name in ("index", "HEAD", "config"):
         state[f".git/{name}"] = (project / ".git" / name).read_bytes()
     state["status"] = git(project, "status", "--porcelain", "-z").encode()

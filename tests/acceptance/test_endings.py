@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from world import INTERRUPT, KILL, STOP, World, end, wait_until
 
 from ostler.testing.fake_agent import read_ledger
+from world import INTERRUPT, KILL, STOP, World, end, wait_until
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_task_that_waits_for_a_person_is_not_started(world: World) -> None:
 
 @pytest.mark.parametrize(("number", "exit_code"), [(INTERRUPT, 130), (STOP, 143)])
 def test_a_stop_in_good_order_keeps_everything(world: World, number: int, exit_code: int) -> None:
-    """Ctrl-C and TERM: the task is pending with INTERRUPTED, nothing is left, the next run resumes the session."""
+    """Ctrl-C and TERM: the task is pending, nothing is left alive, and the next run resumes the session."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     task = world.new()
     run = world.start("run", task)
@@ -139,7 +139,7 @@ def test_cancel_without_a_run_ends_the_task_at_once(world: World) -> None:
 
 
 def test_a_killed_run_leaves_a_task_that_the_next_run_finishes(world: World) -> None:
-    """kill -9: status reads pending, nothing survives, the session is resumed and the prompt says what happened."""
+    """kill -9: it reads pending, nothing survives, and the resumed session is told what happened."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     task = world.new()
     run = world.start("run", task)

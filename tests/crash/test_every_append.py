@@ -1,10 +1,11 @@
-"""kill -9 before and after every write of a task's story: each place converges to the same end (B2, B3, B5)."""
+"""kill -9 before and after every write of a task's story: each converges to the same end (B2, B3, B5)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
 from oracle import check_all_done
 from world import World
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from oracle import check_all_done
 from world import World
 

@@ -49,7 +49,7 @@ def test_the_json_document_says_the_same(tmp_path: Path) -> None:
         "key": "run.jobs",
         "value": 3,
         "layer": "project file",
-        "place": "ostler.toml:2",
+        "source": "ostler.toml:2",
     }
 
 
@@ -58,3 +58,13 @@ def test_an_empty_section_is_shown() -> None:
     keys = [row.key for row in rows(load_settings(None, {}))]
     assert "executors" in keys
     assert {key.partition(".")[0] for key in keys} == set(Settings.__struct_fields__)
+
+
+def test_a_secret_of_an_agents_environment_is_not_shown(tmp_path: Path) -> None:
+    """A variable that is named like a key is hidden; others are not."""
+    (tmp_path / "ostler.toml").write_text("[executors.mine.env]\nAPI_KEY = 's3cret'\nMODE = 'fast'\n")
+    loaded = load_settings(tmp_path, {})
+    found = {row.key: row.value for row in rows(loaded)}
+    assert found["executors.mine.env.API_KEY"] == '"(hidden)"'
+    assert found["executors.mine.env.MODE"] == '"fast"'
+    assert "s3cret" not in json.dumps(as_json(loaded))

@@ -8,12 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_world import TASK, World, commit_step, git, world  # noqa: F401
 
+from git_world import TASK, World, commit_step, git, make_world
 from ostler.errors import Code, GitError
 from ostler.git.commit import checkpoint
 from ostler.git.identity import OSTLER, Identity
 from ostler.git.worktree import remove
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path)
+
 
 BRANCH = f"ostler/{TASK}"
 
@@ -73,8 +79,12 @@ def test_message_trailers_and_identity(world: World):
     trailers = {"Task-Id": TASK, "Phase": "implement", "Attempt": "2", "Step": "t/1"}
     who = Identity("Ünal User", "u@example.org")
     checkpoint(world.prepare(), f"[ostler] {TASK}: implement - completed\n\nForged: yes", trailers, who)
-    shown = git(world.project, "log", "-1", "--format=%s|%an|%ae|%cn|%(trailers:unfold,separator=%x2C)", BRANCH)
-    assert shown.startswith(f"[ostler] {TASK}: implement - completed Forged: yes|Ünal User|u@example.org|Ünal User|")
+    shown = git(
+        world.project, "log", "-1", "--format=%s|%an|%ae|%cn|%(trailers:unfold,separator=%x2C)", BRANCH
+    )
+    assert shown.startswith(
+        f"[ostler] {TASK}: implement - completed Forged: yes|Ünal User|u@example.org|Ünal User|"
+    )
     assert shown.endswith(f"Task-Id: {TASK},Phase: implement,Attempt: 2,Step: t/1")
 
 
@@ -82,7 +92,9 @@ def test_nothing_changed_is_an_empty_commit(world: World):
     """A phase without changes still ends with its commit."""
     worktree = world.prepare()
     made = commit_step(worktree)
-    assert git(world.project, "rev-parse", f"{made.commit}^{{tree}}") == git(world.project, "rev-parse", "main^{tree}")
+    assert git(world.project, "rev-parse", f"{made.commit}^{{tree}}") == git(
+        world.project, "rev-parse", "main^{tree}"
+    )
 
 
 def test_one_step_is_committed_once(world: World):
@@ -210,7 +222,9 @@ def test_a_rebase_left_open_is_ended(world: World):
     """A stopped rebase leaves HEAD elsewhere; afterwards the branch has it all and git knows of no rebase."""
     worktree = world.prepare()
     agent_commits(world, "one.txt")
-    git(world.path, "-c", "sequence.editor=sed -i 1s/^pick/edit/", "rebase", "-q", "-i", "--root", check=False)
+    git(
+        world.path, "-c", "sequence.editor=sed -i 1s/^pick/edit/", "rebase", "-q", "-i", "--root", check=False
+    )
     commit_step(worktree)
     assert "one.txt" in tree(world)
     assert "rebase" not in git(world.path, "status")
@@ -229,15 +243,29 @@ def test_files_and_directories_changing_places(world: World):
     (world.path / "f").unlink()
     (world.path / "f").mkdir()
     (world.path / "f" / "y").write_text("4")
+    (world.path / "a.txt").unlink()
+    (world.path / "a.txt").mkdir()
     commit_step(worktree)
     assert {"d1", "d2", "f/y"} <= tree(world)
-    assert not {"d1/x", "d2/x", "f"} & tree(world)
+    assert not {"d1/x", "d2/x", "f", "a.txt"} & tree(world)
     assert_settled(world)
 
 
-@pytest.mark.parametrize(
-    "name", [b"line\nbreak", b"tab\t", b'"quoted"', b"-n", b"--", b":(exclude)x", b" ", b"*", b"bad-\xff", b"n" * 255, b"A.TXT"]
-)  # fmt: skip
+ODD_NAMES = [
+    b"line\nbreak",
+    b"tab\t",
+    b'"quoted"',
+    b"-n",
+    b"--",
+    b":(exclude)x",
+    b" ",
+    b"*",
+    b"bad-\xff",
+    b"A.TXT",
+]
+
+
+@pytest.mark.parametrize("name", [*ODD_NAMES, b"n" * 255])
 def test_names_of_every_kind(world: World, name: bytes):
     """No name is read as an option, a pattern or two names."""
     worktree = world.prepare()
@@ -299,13 +327,35 @@ def test_nested_repositories_are_skipped_and_named(world: World):
 def test_a_submodule_keeps_its_commit(world: World):
     """A submodule's pointer is not moved by what happened inside it."""
     git(world.project, "init", "-q", "module")
-    git(world.project / "module", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "1")
+    git(
+        world.project / "module",
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "1",
+    )
     world.commit({})
     worktree = world.prepare()
     before = git(world.project, "ls-tree", BRANCH, "module")
     assert before.startswith("160000")
     git(world.path, "clone", "-q", str(world.project / "module"), "module")
-    git(world.path / "module", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "2")
+    git(
+        world.path / "module",
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "2",
+    )
     made = commit_step(worktree)
     assert git(world.project, "ls-tree", BRANCH, "module") == before
     assert made.warnings
@@ -346,7 +396,7 @@ def test_a_repository_that_disappears_is_corruption(world: World):
     with pytest.raises(GitError) as caught:
         commit_step(worktree)
     assert caught.value.code in (Code.GIT_CORRUPT, Code.WORKTREE_LOST)
-    assert (world.path / "a.txt").exists()
+    assert (worktree.path / "a.txt").exists()
 
 
 def _as_ordinary_user(act: Callable[[Path], None]) -> None:
@@ -366,7 +416,7 @@ def _as_ordinary_user(act: Callable[[Path], None]) -> None:
             os.setuid(65534)
             act(room)
             os._exit(0)
-        except BaseException:
+        except BaseException:  # noqa: BLE001  (a child of a test must never return into pytest)
             traceback.print_exc()
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0

@@ -4,10 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
-from git_world import World, git, world  # noqa: F401
 
+from git_world import World, git, make_world
 from ostler.errors import Code, GitError
 from ostler.git.discovery import discover
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path)
 
 
 def test_not_a_git_directory_is_none(tmp_path: Path):
@@ -64,7 +69,7 @@ def test_a_damaged_repository_is_not_taken_for_none(world: World, damage: str):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to another user")
 def test_dubious_ownership_says_what_to_do_and_the_advice_helps(world: World):
-    """The hint is git's own fix, and after it the repository is found although the wrapper ignores the rest."""
+    """The hint is git's own fix, and after it the repository is found."""
     for path in (world.project, world.project / ".git"):
         os.chown(path, 65534, 65534)
     with pytest.raises(GitError) as caught:

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
-import pytest
-from git_world import World, git, world  # noqa: F401
+from pathlib import Path
 
+import pytest
+
+from git_world import World, git, make_world
 from ostler.git.identity import OSTLER, Identity, read_identity
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path)
 
 
 def test_the_repository_wins_over_the_user(world: World):

@@ -5,12 +5,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from git_world import World, git, world  # noqa: F401
 
+from git_world import World, git, make_world
 from ostler.errors import Code, GitError
 from ostler.git.refs import check_ref, find_base, is_branch_name
 
-ALPHABET = ["a", "Z", "0", "-", ".", "/", "@", "{", "~", "^", ":", "?", "*", "[", "\\", " ", "\n", "\x7f", "\0", "é", "$", "(", ";", "'", '"', "|", "&", "lock", ".lock", "..", "--upload-pack=", "HEAD", "\udc80"]  # fmt: skip
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path)
+
+
+ALPHABET = [*"aZ0-./@{~^:?*[\\ \n\x7f\0é$(;'\"|&", "lock", ".lock", "..", "--upload-pack=", "HEAD", "\udc80"]
 
 
 def made_names(count: int) -> list[str]:

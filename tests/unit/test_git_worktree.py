@@ -5,13 +5,19 @@ import shutil
 from pathlib import Path
 
 import pytest
-from git_world import TASK, World, commit_step, git, snapshot_of, world  # noqa: F401
 
+from git_world import TASK, World, commit_step, git, make_world, snapshot_of
 from ostler.errors import Code, GitError, PathEscape
 from ostler.git.discovery import discover
 from ostler.git.refs import find_base
 from ostler.git.repository import worktree_at
 from ostler.git.worktree import listing, prepare, release, remove
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path)
+
 
 BRANCH = f"ostler/{TASK}"
 
@@ -91,7 +97,7 @@ def test_names_with_spaces_and_unicode(tmp_path: Path):
     made = World(tmp_path, "my prøject 'ü' 日本")
     made.commit({"a file with spaces é.txt": "x"})
     worktree = made.prepare()
-    (worktree.path / "b \"quoted\" ü.txt").write_text("y")
+    (worktree.path / 'b "quoted" ü.txt').write_text("y")
     commit_step(worktree)
     assert is_usable(made)
     assert remove(worktree) == 0

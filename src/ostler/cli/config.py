@@ -12,6 +12,7 @@ from ostler.cli.out import emit, json_option, say
 from ostler.cli.text import table
 from ostler.config.find import find_root
 from ostler.config.load import Loaded, load_settings
+from ostler.config.show import as_json as settings_json
 from ostler.config.show import rows
 from ostler.config.template import starter
 from ostler.errors import UsageError
@@ -29,12 +30,11 @@ def command() -> None:
 @json_option
 def show(as_json: bool) -> None:
     """Every setting with its value and source."""
-    found = rows(_load())
+    loaded = _load()
     if as_json:
-        settings = [{"key": key, "value": value, "source": source} for key, value, source in found]
-        emit({"schema": "ostler.config/1", "settings": settings})
+        emit(settings_json(loaded))
     else:
-        say(table(("setting", "value", "source"), found))
+        say(table(("setting", "value", "source"), rows(loaded)))
 
 
 @command.command("path")

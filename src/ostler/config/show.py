@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from msgspec import to_builtins
@@ -10,6 +11,9 @@ from ostler.config.leaves import leaves
 from ostler.config.literal import literal
 from ostler.config.load import Loaded
 from ostler.config.source import dotted
+
+HIDDEN = "(hidden)"
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
 class Row(NamedTuple):
@@ -32,7 +36,7 @@ def as_json(loaded: Loaded) -> dict[str, Any]:
                 "key": key,
                 "value": to_builtins(value),
                 "layer": loaded.sources[key].layer,
-                "place": loaded.sources[key].place,
+                "source": loaded.sources[key].place,
             }
             for key, value in _values(loaded)
         ],
@@ -40,4 +44,9 @@ def as_json(loaded: Loaded) -> dict[str, Any]:
 
 
 def _values(loaded: Loaded) -> list[tuple[str, Any]]:
-    return [(dotted(path), value) for path, value in leaves(loaded.settings)]
+    return [(dotted(path), HIDDEN if _is_secret(path) else value) for path, value in leaves(loaded.settings)]
+
+
+def _is_secret(path: tuple[str, ...]) -> bool:
+    """A variable of an agent's environment whose name says that nobody should read its value."""
+    return "env" in path[:-1] and _SECRET.search(path[-1]) is not None

@@ -77,7 +77,7 @@ class LocalDriver:
         for task in choose(board, taken, len(board), now):
             if len(self._running) >= self._jobs:
                 break
-            held = try_lock(self._lock_path(task))
+            held = try_lock(self._lock_path(task), patient=False)
             if held is None:
                 busy.append(task)
             elif self._still_takeable(task, now):

@@ -15,10 +15,10 @@ from ostler.process.protocol import CommandRunner
 
 BUILT_IN = {
     "claude": "ostler.executors.claude:ClaudeExecutor",
-    "claude-code": "ostler.executors.claude:ClaudeExecutor",
     "command": "ostler.executors.command:CommandExecutor",
     "scripted": "ostler.executors.scripted:ScriptedExecutor",
 }
+ALIASES = {"claude-code": "claude"}
 ENTRY_POINTS = "ostler.executors"
 
 
@@ -36,6 +36,7 @@ class ExecutorRegistry:
 
     def get(self, name: str) -> ExecutorFactory:
         """The factory behind a name; raises UsageError for a name that nobody knows."""
+        name = ALIASES.get(name, name)
         found = self._factories.get(name) or _installed(name)
         if found is None:
             raise UsageError(f"unknown executor: {name}", f"known are {', '.join(self.list())}")
@@ -47,7 +48,7 @@ class ExecutorRegistry:
 
     def make(self, name: str, settings: Mapping[str, ExecutorSettings], runner: CommandRunner) -> Executor:
         """The executor that the settings call by this name; several may share one type."""
-        own = settings.get(name, ExecutorSettings())
+        own = settings.get(name) or settings.get(ALIASES.get(name, name)) or ExecutorSettings()
         return self.get(own.type or name)(name, own, runner)
 
 

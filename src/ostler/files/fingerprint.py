@@ -20,5 +20,5 @@ def fingerprint(root: Path) -> str:
                 found = os.lstat(path)
             except FileNotFoundError:
                 continue
-            digest.update(f"{path}\0{found.st_size}\0{found.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+            digest.update(os.fsencode(f"{path}\0{found.st_size}\0{found.st_mtime_ns}\0"))
     return digest.hexdigest()

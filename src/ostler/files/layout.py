@@ -41,7 +41,7 @@ class Layout(Struct, frozen=True):
         return self.worktrees / task
 
     def lock(self, task: TaskId) -> Path:
-        """Held by the run that carries the task, and by the keepers of its attempts until nothing is alive."""
+        """Held by the run that carries the task, and by its attempts' keepers until nothing is alive."""
         return self.state / "locks" / task
 
     @property

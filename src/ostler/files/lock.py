@@ -39,13 +39,14 @@ class Held:
         self.release()
 
 
-def try_lock(path: Path) -> Held | None:
-    """The lock, or None when someone else owns it."""
+def try_lock(path: Path, patient: bool = True) -> Held | None:
+    """The lock, or None when someone else owns it; who asks again anyway need not be patient."""
     fd = _open(path)
-    for turn in range(_TRIES):
+    tries = _TRIES if patient else 1
+    for turn in range(tries):
         if _flock(fd, fcntl.LOCK_EX):
             return Held(fd)
-        if turn < _TRIES - 1:
+        if turn < tries - 1:
             time.sleep(_PAUSE_SECONDS)
     os.close(fd)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,13 +13,16 @@ from ostler.git import lock
 from ostler.git.command import run
 from ostler.git.head import Heads, attach, move_branch, parents_of_next, read_heads
 from ostler.git.identity import Identity
+from ostler.git.index import private_index, using
+from ostler.git.pending import EXCLUDE
 from ostler.git.registration import require
 from ostler.git.repository import Worktree
-from ostler.git.snapshot import EXCLUDE, Snapshot, private_index, take_snapshot, tree_of
+from ostler.git.snapshot import Snapshot, take_snapshot, tree_of
 from ostler.git.trailers import find_commit, write_message
 
 STEP = "Step"
-_UNFINISHED = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE")
+_UNFINISHED = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+_UNFINISHED_DIRECTORIES = ("rebase-merge", "rebase-apply", "sequencer")
 _log = logging.getLogger(__name__)
 
 
@@ -71,8 +75,7 @@ def _forward(
     stepped_back = parents == (heads.tip,) and heads.head != heads.tip
     if not stepped_back or snapshot.tree != tree_of(worktree, heads.head):
         return snapshot.tree
-    env = {"GIT_INDEX_FILE": str(index)}
-    run(worktree.repository, "read-tree", "-m", "-u", heads.head, heads.tip, env=env)
+    run(worktree.repository, "read-tree", "-m", "-u", heads.head, heads.tip, env=using(index))
     return tree_of(worktree, heads.tip)
 
 
@@ -91,9 +94,11 @@ def _use_index(worktree: Worktree, index: Path) -> None:
 
 
 def _settle(worktree: Worktree, heads: Heads) -> None:
-    """Leave no merge half done and no HEAD elsewhere for whoever works here next."""
+    """Leave no merge or rebase half done and no HEAD elsewhere for whoever works here next."""
     for name in _UNFINISHED:
         (worktree.repository.git_dir / name).unlink(missing_ok=True)
+    for name in _UNFINISHED_DIRECTORIES:
+        shutil.rmtree(worktree.repository.git_dir / name, ignore_errors=True)
     if not heads.attached:
         attach(worktree)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec import Struct
 
 from ostler.git.command import run
 from ostler.git.head import read_heads
+from ostler.git.index import private_index, using
+from ostler.git.pending import find_pending
 from ostler.git.registration import require
 from ostler.git.repository import Repository, Worktree
-from ostler.git.snapshot import find_pending, private_index, take_snapshot, tree_of
+from ostler.git.snapshot import take_snapshot, tree_of
 
 _SAFE = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
 
@@ -56,11 +60,13 @@ def changed(worktree: Worktree, since: str) -> bool:
     if heads.tip != since or heads.head != since:
         return True
     with private_index(worktree) as index:
-        return bool(find_pending(worktree, index).paths) or _staged(worktree, since)
+        pending = find_pending(worktree, index)
+        return bool(pending.written or pending.replaced) or _is_staged(worktree, index, since)
 
 
-def _staged(worktree: Worktree, since: str) -> bool:
-    return current_tree(worktree) != tree_of(worktree, since)
+def _is_staged(worktree: Worktree, index: Path, since: str) -> bool:
+    tree = run(worktree.repository, "write-tree", env=using(index)).stdout.decode().strip()
+    return tree != tree_of(worktree, since)
 
 
 def current_tree(worktree: Worktree) -> str:

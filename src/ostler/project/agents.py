@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from ostler.config.settings import Settings
+from ostler.errors import Code, OstlerError
 from ostler.executors import claude
 from ostler.executors.discover import find_program
 from ostler.executors.registry import ExecutorRegistry
@@ -23,6 +24,17 @@ def survey(environ: Mapping[str, str]) -> list[Program]:
     """Every agent program that has an executor here, found or not."""
     found = find_program("claude", environ=environ, places=claude.PLACES).path
     return [Program("claude", found, claude.INSTALL, lambda: claude.version(found) if found else "")]
+
+
+def require_sandbox(settings: Settings, name: str) -> None:
+    """Refuse an agent that skips every permission where nothing holds it; there is no silent fall-back."""
+    section = settings.executors.get(name)
+    if section and section.permissions == "skip" and not settings.sandbox.allow_unsandboxed_skip:
+        raise OstlerError(
+            Code.SANDBOX_UNAVAILABLE,
+            f'executors.{name}.permissions = "skip" lets the agent do anything on this machine',
+            "set sandbox.allow_unsandboxed_skip = true if that is what you want",
+        )
 
 
 def known_executor(settings: Settings, name: str) -> None:

@@ -24,6 +24,7 @@ from ostler.model.status import TERMINAL
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
+from ostler.project.agents import require_sandbox
 from ostler.project.project import Project
 from ostler.store.writer import GroupWriter
 
@@ -122,4 +123,5 @@ class Ostler:
     def _executor(self, name: str, lock: int) -> Executor:
         held = (lock,) if lock >= 0 else ()
         runner = DefaultCommandRunner(self._spawner, held)
+        require_sandbox(self.project.settings, name)
         return self._registry.make(name, self.project.settings.executors, runner)

@@ -206,5 +206,4 @@ class SqliteJournal:
 
 
 def _row(found: tuple[Any, ...]) -> TaskRow:
-    *values, is_open = found
-    return TaskRow(*values, bool(is_open))
+    return TaskRow(*found[:-1], open=bool(found[-1]))

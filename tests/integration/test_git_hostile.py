@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from git_traps import (
+    Traps,
+    commit_bait,
+    plant_by_include,
+    plant_commondir,
+    plant_hooks,
+    plant_in_configuration,
+    plant_nested,
+    plant_pointer,
+    touch_bait,
+)
+from git_world import TASK, World, commit_step, git, make_world
+from ostler.errors import Code, GitError
+from ostler.git import command, shield
+from ostler.git.diff import changed, diff, diff_stat, diff_stat_worktree, diff_worktree
+from ostler.git.discovery import discover
+from ostler.git.identity import read_identity
+from ostler.git.refs import find_base
+from ostler.git.repository import Repository, Worktree
+from ostler.git.trailers import find_commit
+from ostler.git.worktree import listing, prepare, remove
+
+BRANCH = f"ostler/{TASK}"
+
+
+@pytest.fixture
+def trapped(tmp_path: Path) -> tuple[World, Worktree, Traps]:
+    """A worktree in which an agent has left every trap that we know."""
+    world = make_world(tmp_path)
+    commit_bait(world)
+    worktree = world.prepare()
+    touch_bait(worktree)
+    traps = Traps(world)
+    plant_nested(traps, worktree)
+    plant_in_configuration(traps)
+    plant_by_include(traps)
+    plant_hooks(traps, worktree)
+    plant_commondir(traps, worktree)
+    plant_pointer(traps, worktree)
+    traps.disarm()
+    return world, worktree, traps
+
+
+def do_everything(world: World, worktree: Worktree) -> None:
+    """Each thing that Ostler does with git, once."""
+    repository = world.repository
+    discover(world.project / "sub")
+    read_identity(repository)
+    base = find_base(repository)
+    assert changed(worktree, worktree.base)
+    assert b"changed by the agent" in diff_worktree(worktree)
+    assert diff_stat_worktree(worktree).files > 5
+    commit_step(worktree)
+    assert diff(repository, worktree.base, f"refs/heads/{BRANCH}")
+    assert diff_stat(repository, worktree.base, f"refs/heads/{BRANCH}").files > 5
+    assert find_commit(repository, worktree.base, f"refs/heads/{BRANCH}", "Task-Id", TASK)
+    assert world.prepare() == worktree
+    other = prepare(
+        repository, worktree.path.with_name("another-cd34"), "ostler/another-cd34", base.commit, "x"
+    )
+    assert (other.path / "bait.smudge").read_text() == "smudge\n"
+    assert len(listing(repository)) == 3
+    for each in (other, worktree):
+        assert remove(each) == 0
+
+
+def test_no_trap_fires(trapped: tuple[World, Worktree, Traps]):
+    """Over a tree, a registration and a configuration full of traps, git runs none of them, and the work is done."""
+    world, worktree, traps = trapped
+    do_everything(world, worktree)
+    assert traps.fired() == set()
+    assert (
+        git(world.project, "-c", "core.fsmonitor=false", "show", "--no-textconv", f"{BRANCH}:new.clean")
+        == "new"
+    )
+
+
+def test_plain_git_fires_them(trapped: tuple[World, Worktree, Traps]):
+    """The traps are real: ordinary calls in the same tree set off at least fifteen of them."""
+    world, worktree, traps = trapped
+    for command_line in (["status"], ["diff"]):
+        git(worktree.path, *command_line, check=False)
+    assert traps.fired() >= {"pointer-fsmonitor"}
+    (worktree.path / ".git").write_text(f"gitdir: {worktree.repository.git_dir}\n")
+    git(worktree.path, "status", check=False)
+    assert traps.fired() >= {"commondir-fsmonitor"}
+    (worktree.repository.git_dir / "commondir").write_text("../..\n")
+    for command_line in (
+        ["status"],
+        ["diff"],
+        ["diff", "--no-ext-diff"],
+        ["add", "-A"],
+        ["commit", "-m", "x"],
+        ["-c", "commit.gpgSign=false", "commit", "-m", "x", "--trailer", "Task-Id: 1"],
+        ["-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "commit", "-m", "x"],
+        ["checkout", "-q", "HEAD~1"],
+        ["worktree", "add", "-q", "--detach", str(world.root / "plain")],
+    ):
+        git(worktree.path, *command_line, check=False)
+    fired = traps.fired()
+    assert fired >= {"nested-fsmonitor", "diff-external", "gpg", "textconv", "filter-with-equals-sign"}
+    assert fired >= {
+        "filter-clean",
+        "filter-smudge",
+        "filter-process",
+        "filter-included",
+        "worktree-config-hook",
+    }
+    assert len(fired) >= 15, sorted(fired)
+
+
+def _without_fixed(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.delitem(shield.FIXED, key)
+
+
+def _without_the_repositorys_own(monkeypatch: pytest.MonkeyPatch, _: str) -> None:
+    monkeypatch.setattr(shield, "_instead_of", lambda name: None)
+
+
+def _by_command_line(monkeypatch: pytest.MonkeyPatch, _: str) -> None:
+    """Settings handed over as -c would be: the name ends at the first equals sign."""
+    real = command.settings_environment
+
+    def cut(settings: dict[str, str]) -> dict[str, str]:
+        pairs = (f"{key}={value}".partition("=") for key, value in settings.items())
+        return real({key: value for key, _, value in pairs if "." in key})
+
+    monkeypatch.setattr(command, "settings_environment", cut)
+
+
+MUTANTS: list[tuple[Callable[[pytest.MonkeyPatch, str], None], str, str]] = [
+    (_without_fixed, "core.fsmonitor", "fsmonitor"),
+    (_without_fixed, "core.hooksPath", "hook-reference-transaction"),
+    (_without_the_repositorys_own, "", "filter-clean"),
+    (_without_the_repositorys_own, "", "filter-smudge"),
+    (_without_the_repositorys_own, "", "filter-process"),
+    (_without_the_repositorys_own, "", "filter-included"),
+    (_by_command_line, "", "filter-with-equals-sign"),
+]
+
+
+@pytest.mark.parametrize(
+    ("break_it", "key", "canary"), MUTANTS, ids=[f"{m[0].__name__[1:]}-{m[2]}" for m in MUTANTS]
+)
+def test_each_protection_is_needed(
+    trapped: tuple[World, Worktree, Traps],
+    monkeypatch: pytest.MonkeyPatch,
+    break_it: Callable[[pytest.MonkeyPatch, str], None],
+    key: str,
+    canary: str,
+):
+    """With one protection taken away, its trap fires: the test above can fail."""
+    world, worktree, traps = trapped
+    break_it(monkeypatch, key)
+    try:
+        do_everything(world, worktree)
+    except (GitError, AssertionError):
+        pass  # a filter that is not one spoils the work; only the canary counts here
+    assert canary in traps.fired()
+
+
+def test_a_partial_clone_runs_no_transport(tmp_path: Path):
+    """A missing object and a promisor whose upload-pack is a trap: refused, not run."""
+    world = make_world(tmp_path)
+    traps = Traps(world)
+    git(world.project, "config", "core.repositoryFormatVersion", "1")
+    git(world.project, "config", "extensions.partialClone", "evil")
+    git(world.project, "config", "remote.evil.promisor", "true")
+    git(world.project, "config", "remote.evil.url", str(world.project))
+    traps.set("remote.evil.uploadpack", "uploadpack")
+    blob = git(world.project, "rev-parse", "HEAD:a.txt")
+    (world.project / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(GitError) as caught:
+        world.prepare()
+    assert caught.value.code is Code.GIT_CORRUPT
+    assert traps.fired() == set()
+    git(world.project, "cat-file", "-p", blob, check=False)
+    assert traps.fired() == {"uploadpack"}
+
+
+def test_a_relative_path_entry_runs_nothing_from_the_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A dot in the user's PATH does not make a program named git in the worktree ours."""
+    world = make_world(tmp_path)
+    worktree = world.prepare()
+    traps = Traps(world)
+    Path(traps.script("path")).rename(worktree.path / "git")
+    monkeypatch.setenv("PATH", f".:{monkeypatch_path()}")
+    commit_step(worktree)
+    assert traps.fired() == set()
+
+
+def monkeypatch_path() -> str:
+    import os
+
+    return os.environ["PATH"]
+
+
+def test_the_pointer_is_put_right_for_the_users_own_tools(trapped: tuple[World, Worktree, Traps]):
+    """After a checkpoint the worktree leads to the user's repository again."""
+    _, worktree, _ = trapped
+    commit_step(worktree)
+    expected = Repository(worktree.path, worktree.repository.git_dir, worktree.repository.common_dir)
+    assert discover(worktree.path) == expected

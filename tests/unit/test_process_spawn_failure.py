@@ -1,0 +1,60 @@
+"""What a person is told when a program cannot be started."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from ostler.errors import Code, SpawnError
+from ostler.model.command import Command
+from ostler.process.spawn_failure import check_arguments, spawn_error
+
+AGENT = Command(("agent",), "/place", {})
+
+
+@pytest.mark.parametrize(
+    ("number", "step", "code", "says", "advises"),
+    [
+        (errno.ENOENT, "exec", Code.AGENT_NOT_FOUND, "agent was not found", "install"),
+        (errno.EACCES, "exec", Code.AGENT_NOT_FOUND, "agent may not be executed", "chmod +x"),
+        (errno.ENOEXEC, "exec", Code.AGENT_NOT_FOUND, "not a program for this machine", "architecture"),
+        (errno.ENOENT, "chdir", Code.WORKTREE_LOST, "/place cannot be entered", "made anew"),
+        (errno.E2BIG, "exec", Code.SPAWN_FAILED, "too long", "stdin or in a file"),
+        (errno.ENOMEM, "fork", Code.SPAWN_FAILED, "no memory left", "run.jobs"),
+        (errno.EAGAIN, "fork", Code.SPAWN_FAILED, "limit of processes", "ulimit -u"),
+        (errno.EMFILE, "open", Code.SPAWN_FAILED, "too many open files", "ulimit -n"),
+        (errno.ENFILE, "open", Code.SPAWN_FAILED, "the machine has too many", "fs.file-max"),
+        (errno.ELOOP, "exec", Code.SPAWN_FAILED, "agent could not be started", "ostler doctor"),
+    ],
+)
+def test_each_errno_has_its_code_sentence_and_advice(
+    number: int, step: str, code: Code, says: str, advises: str
+) -> None:
+    """Every refusal of the operating system says what it was and what to do."""
+    error = spawn_error(number, step, AGENT)
+    assert (error.code, error.errno) == (code, number)
+    assert says in error.message
+    assert advises in error.hint
+
+
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [
+        (Command(("agent", "x" * 131072), "/", {}), errno.E2BIG),
+        (Command(("agent", "ü" * 65536), "/", {}), errno.E2BIG),
+        (Command(("agent",), "/", {"A": "x" * 131070}), errno.E2BIG),
+        (Command(("agent", "a\0b"), "/", {}), errno.EINVAL),
+        (Command((), "/", {}), errno.EINVAL),
+    ],
+)
+def test_arguments_that_exec_would_refuse_are_refused_before(command: Command, number: int) -> None:
+    """One argument or variable of 128 KiB, a NUL byte, no program at all."""
+    with pytest.raises(SpawnError) as caught:
+        check_arguments(command)
+    assert caught.value.errno == number
+
+
+def test_longest_argument_that_exec_takes_is_accepted() -> None:
+    """131071 bytes and the closing NUL are what Linux allows."""
+    check_arguments(Command(("agent", "x" * 131071), "/", {}))

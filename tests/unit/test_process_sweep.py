@@ -1,0 +1,58 @@
+"""Ending what a crash left, by its marker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import uuid
+
+import pytest
+
+from ostler.process.sweep import sweep
+
+
+@pytest.fixture
+def sleepers():
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(marker: str | None, argv: tuple[str, ...] = ("sleep", "60")) -> subprocess.Popen[bytes]:
+        env = {"PATH": os.environ["PATH"], **({"OSTLER_ATTEMPT": marker} if marker else {})}
+        started.append(subprocess.Popen(argv, env=env, start_new_session=True, stdout=subprocess.PIPE))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_only_matching_markers_are_ended(sleepers) -> None:
+    """Those of one store are ended; another's, and those without a marker, live on."""
+    store = uuid.uuid4().hex
+    ours, other, plain = sleepers(f"{store}:t1:1"), sleepers("other:t1:1"), sleepers(None)
+    assert sweep(lambda marker: marker.startswith(f"{store}:")) == 1
+    assert ours.wait(20) == -9
+    assert (other.poll(), plain.poll()) == (None, None)
+
+
+def test_children_that_inherited_the_marker_are_ended(sleepers) -> None:
+    """The marker is inherited, so a whole tree is found, stubborn members too."""
+    store = uuid.uuid4().hex
+    script = "trap '' TERM; setsid sleep 60 & echo $!; wait"
+    shell = sleepers(f"{store}:t1:1", ("sh", "-c", script))
+    shell.stdout.readline()
+    assert sweep(f"{store}:t1:1".__eq__) >= 2
+    assert shell.wait(20) == -9
+    assert sweep(f"{store}:t1:1".__eq__) == 0
+
+
+def test_marker_of_a_name_that_only_ends_alike_is_not_ours(sleepers) -> None:
+    """Only the variable OSTLER_ATTEMPT counts, not one that contains its name or its value."""
+    token = uuid.uuid4().hex
+    env = {"PATH": os.environ["PATH"], "NOT_OSTLER_ATTEMPT": token, "OTHER": f"OSTLER_ATTEMPT={token}"}
+    with subprocess.Popen(["sleep", "60"], env=env) as process:
+        try:
+            assert sweep(token.__eq__) == 0
+            assert process.poll() is None
+        finally:
+            process.kill()

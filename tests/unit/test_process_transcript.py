@@ -1,0 +1,57 @@
+"""The raw bytes of one attempt."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ostler.errors import Code, OstlerError
+from ostler.process.transcript import Transcript
+
+
+def test_bytes_are_appended_and_private(tmp_path: Path) -> None:
+    """A second attempt's bytes follow the first's, and nobody else may read them whatever the umask."""
+    path = tmp_path / "raw"
+    before = os.umask(0)
+    try:
+        for part in (b"one\xff", b"\0two"):
+            transcript = Transcript(str(path))
+            transcript.write(part)
+            transcript.close()
+    finally:
+        os.umask(before)
+    assert path.read_bytes() == b"one\xff\0two"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_symbolic_link_is_refused(tmp_path: Path) -> None:
+    """A link that an agent planted leads nowhere."""
+    (tmp_path / "raw").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OstlerError) as caught:
+        Transcript(str(tmp_path / "raw")).open()
+    assert caught.value.code is Code.WORKSPACE_WRITE_FAILED
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_missing_directory_is_named(tmp_path: Path) -> None:
+    """The sentence has the path, so that a person finds it."""
+    with pytest.raises(OstlerError, match=str(tmp_path / "none" / "raw")):
+        Transcript(str(tmp_path / "none" / "raw")).open()
+
+
+def test_full_disk_has_its_own_code() -> None:
+    """ENOSPC while writing is DISK_FULL."""
+    transcript = Transcript("/dev/full")
+    with pytest.raises(OstlerError) as caught:
+        transcript.write(b"x")
+    transcript.close()
+    assert caught.value.code is Code.DISK_FULL
+
+
+def test_without_a_path_nothing_is_kept() -> None:
+    """An empty path is allowed and silent."""
+    transcript = Transcript("")
+    transcript.write(b"x")
+    transcript.close()
