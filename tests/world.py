@@ -1,4 +1,4 @@
-"""A project to test in: a real repository, the fake claude on its path, and the program as a person starts it."""
+"""A project to test in: a real repository, the fake claude, and the program as a person starts it."""
 
 from __future__ import annotations
 

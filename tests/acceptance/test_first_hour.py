@@ -9,7 +9,8 @@ import pytest
 
 from world import World
 
-FIELDS = """id title status weight priority phase iteration branch commit worktree output_path pr_url session_id
+FIELDS = """id title status weight priority phase iteration branch commit worktree output_path pr_url
+    session_id
     code message warnings resumes_at usage cost_usd created_at updated_at phases attempts"""
 ATTEMPT_FIELDS = """number phase iteration executor model session_id resumed started_at duration_ms exit_code
     status code message usage cost_usd transcript"""

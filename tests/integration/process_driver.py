@@ -24,7 +24,9 @@ async def drive(folder: Path, argv: list[str]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         env = {"PATH": os.environ["PATH"], "OSTLER_ATTEMPT": f"driver:{folder}:1"}
         command = Command(tuple(argv), str(folder), env, grace_seconds=0.2)
-        ended = await DefaultCommandRunner(held=(lock.fileno(),)).run(command, lambda line: say(line.decode()))
+        ended = await DefaultCommandRunner(held=(lock.fileno(),)).run(
+            command, lambda line: say(line.decode())
+        )
     say(f"ended {ended.status}")
 
 

@@ -14,9 +14,18 @@ import psutil
 
 from ostler.model.command import Command
 
-KINDS = ("obedient", "stubborn", "stopped", "daemons", "hopper", "session_hopper", "bare_hopper", "bare_daemon")
+KINDS = (
+    "obedient",
+    "stubborn",
+    "stopped",
+    "daemons",
+    "hopper",
+    "session_hopper",
+    "bare_hopper",
+    "bare_daemon",
+)
 
-_PROGRAM = r'''
+_PROGRAM = r"""
 import os, signal, sys, time
 kind, folder, token, stays, count = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "stay", int(sys.argv[5])
 
@@ -102,7 +111,7 @@ if kind == "stopped":
     os.kill(os.getpid(), signal.SIGSTOP)
 if stays:
     idle()
-'''
+"""
 
 
 class Hostile:
@@ -134,7 +143,7 @@ class Hostile:
     def alive(self) -> list[str]:
         """Who is still there: by the token in its arguments, by the pid that it wrote down, by its beats."""
         found = [f"token {process.pid}" for process in self._with_token()]
-        found += [f"pid {path.stem}" for path in self.folder.glob("*.pid") if _runs(int(path.stem))]
+        found += [f"pid {path.stem}" for path in self.folder.glob("*.pid") if runs(int(path.stem))]
         return found + (["beats"] if self._beats() else [])
 
     def alive_within(self, seconds: float) -> list[str]:
@@ -155,7 +164,11 @@ class Hostile:
                     process.kill()
 
     def _with_token(self) -> list[psutil.Process]:
-        return [process for process in psutil.process_iter() if process.pid != os.getpid() and self._is_mine(process)]
+        return [
+            process
+            for process in psutil.process_iter()
+            if process.pid != os.getpid() and self._is_mine(process)
+        ]
 
     def _is_mine(self, process: psutil.Process) -> bool:
         with contextlib.suppress(psutil.Error):
@@ -169,8 +182,8 @@ class Hostile:
         return (beats.stat().st_size if beats.exists() else 0) != before
 
 
-def _runs(pid: int) -> bool:
-    """A pid may have been used anew; then its creation is younger than the record, and it is no concern."""
+def runs(pid: int) -> bool:
+    """Whether there is a process of this number that is not dead."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
@@ -11,10 +12,11 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TextIO
 
 import psutil
 import pytest
-from process_zoo import KINDS, Hostile
+from process_zoo import KINDS, Hostile, runs
 
 from ostler.model.command import Exit, Stopped
 from ostler.process.forker import Forker
@@ -33,7 +35,10 @@ def forker():
 
 
 def run_hostile(
-    forker: Forker, hostile: Hostile, during: Callable[[asyncio.Task[Exit]], Awaitable[None]], **changes: object
+    forker: Forker,
+    hostile: Hostile,
+    during: Callable[[asyncio.Task[Exit]], Awaitable[None]],
+    **changes: object,
 ) -> Exit | BaseException:
     """Run it, do something when it says that it is ready, and return how run() ended."""
 
@@ -177,12 +182,35 @@ def test_oracle_catches_a_keeper_without_the_subreaper_call(tmp_path: Path) -> N
     assert hostile.alive_within(2.0) == []
 
 
+def test_held_lock_is_taken_until_nothing_is_alive(tmp_path: Path) -> None:
+    """After kill -9 of the run a task's lock stays taken by the keeper until its last process is gone."""
+    hostile = Hostile(tmp_path, "bare_daemon", stays=True)
+    with Driven(hostile) as driven, (tmp_path / "lock").open("w") as lock:
+        driven.process.kill()
+        driven.process.wait()
+        assert not try_lock(lock)
+        deadline = time.monotonic() + 10 * 3.0
+        while not try_lock(lock):
+            assert time.monotonic() < deadline
+        assert hostile.alive() == []
+
+
+def try_lock(file: TextIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 class Driven:
     """A run in a process of its own, so that it can be killed."""
 
     def __init__(self, hostile: Hostile) -> None:
         self.hostile = hostile
-        (hostile.folder / "argv.json").write_text(json.dumps(hostile.argv))  # not argv: the token would be seen
+        (hostile.folder / "argv.json").write_text(
+            json.dumps(hostile.argv)
+        )  # not argv: the token would be seen
         self.process = subprocess.Popen(
             [sys.executable, str(DRIVER), str(hostile.folder)],
             stdout=subprocess.PIPE,
@@ -209,6 +237,6 @@ class Driven:
     def small_processes_within(self, seconds: float) -> list[int]:
         """The forker and keepers that are still there after at most so long."""
         deadline = time.monotonic() + seconds
-        while (left := [pid for pid in self._small if psutil.pid_exists(pid)]) and time.monotonic() < deadline:
+        while (left := [pid for pid in self._small if runs(pid)]) and time.monotonic() < deadline:
             time.sleep(0.02)
         return left

@@ -20,6 +20,7 @@ from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.strays import become_subreaper
 from ostler.project.ostler import Ostler
+from ostler.project.preflight import check_ready, executors_needed
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
 from ostler.views.task import as_json as task_json
@@ -58,9 +59,11 @@ def command(
     fresh = prompt is not None or file is not None
     with open_project({key: value for key, value in flags.items() if value}, create=fresh) as project:
         if fresh:
+            check_ready(project, [project.settings.run.executor])
             wanted = [_add(project, prompt, file, weight)]
         else:
-            wanted = _runnable(project, tasks) if tasks else []
+            wanted = _runnable(project, tasks)
+            check_ready(project, executors_needed(project, wanted))
         return asyncio.run(run_tasks(project, wanted, as_json, conclude=True))
 
 
@@ -89,7 +92,6 @@ async def run_tasks(project: Project, wanted: list[TaskId], as_json: bool, concl
     ostler = Ostler(project, os.environ)
     signals = Signals(ostler)
     try:
-        ostler.check(wanted)
         outcomes = await _with_progress(ostler, wanted, as_json)
     finally:
         await ostler.close()

@@ -7,14 +7,13 @@ lock back as soon as the last keeper of its attempts has ended, and the next run
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 
 from ostler.engine.carry import Carrier, Fenced
 from ostler.engine.rows import state_of
 from ostler.engine.schedule import choose, takeable
-from ostler.engine.steps.tools import Tools
+from ostler.engine.steps.tools import Tools, lock_path
 from ostler.files.lock import Held, try_lock
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
@@ -36,10 +35,9 @@ class Wanted(msgspec.Struct, frozen=True):
 class LocalDriver:
     """Carries tasks side by side until none is left to take, or until it is told to stop."""
 
-    def __init__(self, tools: Tools, jobs: int, in_place: bool) -> None:
+    def __init__(self, tools: Tools, jobs: int) -> None:
         self._tools = tools
-        self._jobs = jobs
-        self._in_place = in_place
+        self._jobs = jobs if tools.repository is not None else 1
         self._carriers: dict[TaskId, Carrier] = {}
         self._running: dict[asyncio.Task[State], TaskId] = {}
         self._done: dict[TaskId, State] = {}
@@ -77,7 +75,7 @@ class LocalDriver:
         for task in choose(board, taken, len(board), now):
             if len(self._running) >= self._jobs:
                 break
-            held = try_lock(self._lock_path(task), patient=False)
+            held = try_lock(lock_path(task, self._tools), patient=False)
             if held is None:
                 busy.append(task)
             elif self._still_takeable(task, now):
@@ -85,10 +83,6 @@ class LocalDriver:
             else:
                 held.release()
         return busy
-
-    def _lock_path(self, task: TaskId) -> Path:
-        layout = self._tools.layout
-        return layout.in_place_lock if self._in_place else layout.lock(task)
 
     def _still_takeable(self, task: TaskId, now: float) -> bool:
         """Asked again under the lock: another run may have ended it since the board was read."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ostler.errors import UsageError
 from ostler.git.diff import diff, diff_worktree
-from ostler.git.discovery import discover
 from ostler.git.repository import worktree_at
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
@@ -15,7 +14,7 @@ from ostler.project.project import Project
 def changes_of(project: Project, task: TaskId) -> bytes:
     """The patch from the task's base to its branch, with what is not committed yet."""
     state = project.state(task)
-    repository = discover(project.layout.root)
+    repository = project.repository()
     if repository is None or state.branch is None or state.base is None:
         where = (
             "the project is not a git repository" if repository is None else f"{task} has not been started"

@@ -38,7 +38,7 @@ def examine(start: Path, environ: Mapping[str, str]) -> list[Check]:
     root = find_root(start, environ) or start
     checks = [_python(), _attempt("git", _git), _sqlite(), _attempt("processes", _processes)]
     checks.append(_attempt("settings", lambda: _settings(root, environ)))
-    checks.append(_attempt("journal", lambda: _journal(Layout(root))))
+    checks.append(_attempt("tasks", lambda: _journal(Layout(root))))
     return checks + [_agent(program) for program in survey(environ)]
 
 
@@ -89,7 +89,7 @@ def _journal(layout: Layout) -> str:
         return "none yet"
     journal = SqliteJournal(layout.database)
     try:
-        return f"{len(journal.rows())} tasks in {layout.database}"
+        return f"{len(journal.rows())} in {layout.database}"
     finally:
         journal.close()
 

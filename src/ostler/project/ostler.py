@@ -12,15 +12,12 @@ from typing import Self
 from ostler.clock import SystemClock
 from ostler.engine.carry import Carrier
 from ostler.engine.local import LocalDriver, Wanted
-from ostler.engine.schedule import takeable
-from ostler.engine.steps.tools import Tools
-from ostler.engine.steps.workspace import check_workspace, works_in_place
+from ostler.engine.steps.tools import Tools, lock_path
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import try_lock
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
-from ostler.model.status import TERMINAL
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
@@ -68,9 +65,7 @@ class Ostler:
     async def run_all(self, tasks: list[TaskId] | None = None, jobs: int | None = None) -> list[Outcome]:
         """Run these tasks, or all that can be taken, side by side."""
         tools = self._tools()
-        in_place = works_in_place(tools)
-        jobs = 1 if in_place else jobs or self.project.settings.run.jobs
-        self._driver = LocalDriver(tools, jobs, in_place)
+        self._driver = LocalDriver(tools, jobs or self.project.settings.run.jobs)
         outcomes = await self._driver.run(Wanted(tuple(tasks or ())))
         return outcomes + self._standing(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
 
@@ -79,21 +74,10 @@ class Ostler:
         if self._driver is not None:
             self._driver.stop()
 
-    def check(self, tasks: list[TaskId]) -> None:
-        """Raise before anything is claimed when the repository or an agent that is needed cannot be used."""
-        tools = self._tools()
-        check_workspace(tools)
-        rows = [row for row in self.project.journal.open_rows() if not tasks or row.id in tasks]
-        due = [row.id for row in rows if row.status not in TERMINAL and takeable(row, tools.clock.now())]
-        default = self.project.settings.run.executor
-        for name in sorted({self.project.task(task).executor or default for task in due}):
-            self._executor(name, -1).validate_availability()
-
     async def settle(self, task: TaskId) -> None:
         """Carry out what was decided about a task that no run has in hand; starts no agent."""
         tools = self._tools()
-        layout = self.project.layout
-        held = try_lock(layout.in_place_lock if works_in_place(tools) else layout.lock(task))
+        held = try_lock(lock_path(task, tools))
         try:
             if held is not None:
                 await Carrier(task, held, tools).carry()
@@ -112,6 +96,7 @@ class Ostler:
         return Tools(
             settings=self.project.settings,
             layout=self.project.layout,
+            repository=self.project.repository(),
             journal=self.project.journal,
             writer=self._writer,
             clock=SystemClock(),

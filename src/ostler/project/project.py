@@ -20,6 +20,8 @@ from ostler.errors import UsageError
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
+from ostler.git.discovery import discover
+from ostler.git.repository import Repository
 from ostler.model.attempt import TaskRow
 from ostler.model.event import DecisionRecorded, FeedLine, TaskCreated, TaskReopened
 from ostler.model.ids import TAIL_ALPHABET, TaskId, task_id
@@ -136,6 +138,10 @@ class Project:
             raise UsageError(f"{task} is {view.status}: there is nothing to retry", f"ostler show {task}")
         post(self.journal, task, TaskReopened(), self._clock.now())
         return self.show(task)
+
+    def repository(self) -> Repository | None:
+        """Where worktrees are made; None where tasks share the project's own directory, one at a time."""
+        return discover(self.layout.root) if self.settings.git.worktree else None
 
     def in_hand(self, task: TaskId) -> bool:
         """Whether a run carries the task at this moment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -10,7 +11,9 @@ from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.executors.protocol import Executor
 from ostler.files.layout import Layout
+from ostler.git.repository import Repository
 from ostler.model.event import Event, Notice
+from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.store.journal import Journal
@@ -23,12 +26,18 @@ MakeExecutor = Callable[[str, int], Executor]
 class Tools(Struct, frozen=True):
     settings: Settings
     layout: Layout
+    repository: Repository | None  # where worktrees are made; None: tasks share the project's directory
     journal: Journal  # to read
     writer: GroupWriter  # to write
     clock: Clock
     environ: Mapping[str, str]
     make_executor: MakeExecutor
     run: str  # this run's name
+
+
+def lock_path(task: TaskId, tools: Tools) -> Path:
+    """The lock that whoever carries the task holds."""
+    return tools.layout.lock(task) if tools.repository is not None else tools.layout.in_place_lock
 
 
 class Case(Struct, frozen=True):

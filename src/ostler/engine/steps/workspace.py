@@ -8,9 +8,8 @@ from ostler.engine.steps.tools import Tools
 from ostler.files.fingerprint import fingerprint
 from ostler.git import worktree as worktrees
 from ostler.git.diff import changed
-from ostler.git.discovery import discover
 from ostler.git.refs import find_base
-from ostler.git.repository import Repository, Worktree, worktree_at
+from ostler.git.repository import Worktree, worktree_at
 from ostler.model.event import TaskStarted, WorkspaceReleased
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
@@ -18,25 +17,9 @@ from ostler.model.status import TaskStatus
 _BEFORE = "before.fingerprint"
 
 
-def works_in_place(tools: Tools) -> bool:
-    """Whether tasks share the project's own directory, one at a time."""
-    return repository_of(tools) is None
-
-
-def check_workspace(tools: Tools) -> None:
-    """Raise GitError where no worktree could be made: a bare, damaged or empty repository."""
-    repository = repository_of(tools)
-    if repository is not None:
-        find_base(repository, tools.settings.git.target)
-
-
-def repository_of(tools: Tools) -> Repository | None:
-    return discover(tools.layout.root) if tools.settings.git.worktree else None
-
-
 def prepare(state: State, tools: Tools) -> TaskStarted:
     """Make the workspace, or make sure that it is as it was left."""
-    repository = repository_of(tools)
+    repository = tools.repository
     if repository is None:
         _remember_before(state, tools)
         return TaskStarted()
@@ -59,7 +42,7 @@ def release(state: State, tools: Tools) -> WorkspaceReleased:
 
 
 def worktree_of(state: State, tools: Tools) -> Worktree | None:
-    repository = repository_of(tools)
+    repository = tools.repository
     if repository is None or state.worktree is None or state.branch is None or state.base is None:
         return None
     return worktree_at(repository, Path(state.worktree), state.branch, state.base)

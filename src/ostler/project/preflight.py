@@ -1,0 +1,34 @@
+"""What must hold before a run takes anything: checked first, so that a refusal leaves no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ostler.clock import SystemClock
+from ostler.engine.schedule import takeable
+from ostler.executors.registry import ExecutorRegistry
+from ostler.git.refs import find_base
+from ostler.model.ids import TaskId
+from ostler.model.status import TERMINAL
+from ostler.process.runner import DefaultCommandRunner
+from ostler.project.agents import require_sandbox
+from ostler.project.project import Project
+
+
+def check_ready(project: Project, executors: Iterable[str]) -> None:
+    """Raise when no worktree could be made here, or when one of these agents cannot be used."""
+    settings = project.settings
+    repository = project.repository()
+    if repository is not None:
+        find_base(repository, settings.git.target)
+    for name in sorted(set(executors)):
+        require_sandbox(settings, name)
+        ExecutorRegistry().make(name, settings.executors, DefaultCommandRunner()).validate_availability()
+
+
+def executors_needed(project: Project, tasks: list[TaskId]) -> set[str]:
+    """The agents of these tasks, or of all for none, as far as they can be taken now."""
+    now = SystemClock.now()
+    rows = [row for row in project.journal.open_rows() if not tasks or row.id in tasks]
+    due = [row.id for row in rows if row.status not in TERMINAL and takeable(row, now)]
+    return {project.task(task).executor or project.settings.run.executor for task in due}
