@@ -45,10 +45,10 @@ class Traps:
         for path in self.room.iterdir():
             path.unlink()
 
-    def script(self, name: str) -> str:
+    def script(self, name: str, then: str = "exec cat") -> str:
         """A program that lets its canary sing and then behaves as a filter that changes nothing."""
         path = self.world.root / f"trap-{name}"
-        path.write_text(f'#!/bin/sh\n: > "{self.room / name}"\nexec cat\n')
+        path.write_text(f'#!/bin/sh\n: > "{self.room / name}"\n{then}\n')
         path.chmod(0o755)
         return str(path)
 
@@ -72,7 +72,12 @@ def plant_in_configuration(traps: Traps) -> None:
         git(traps.world.project, "config", key, "true")
     traps.set("filter.trap-clean.clean", "filter-clean")
     traps.set("filter.trap-smudge.smudge", "filter-smudge")
-    traps.set("filter.trap-process.process", "filter-process")
+    git(
+        traps.world.project,
+        "config",
+        "filter.trap-process.process",
+        traps.script("filter-process", then="exit 1"),
+    )
     traps.set("filter.a=b.clean", "filter-with-equals-sign")
     traps.set("diff.trap-text.textconv", "textconv")
     traps.set("diff.trap-command.command", "diff-command")

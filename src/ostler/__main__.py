@@ -9,8 +9,6 @@ from typing import NoReturn
 import click
 
 from ostler.cli.app import app
-from ostler.cli.trouble import report_bug, report_error, report_usage
-from ostler.errors import OstlerError
 
 
 def main() -> NoReturn:
@@ -24,14 +22,12 @@ def run(argv: list[str]) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return _reader_left()
-    except OstlerError as error:
-        return report_error(error, argv)
-    except click.ClickException as error:
-        return report_usage(error, argv)
     except (KeyboardInterrupt, click.Abort):
         return 130
     except Exception as error:  # noqa: BLE001  (the one place that turns a surprise into an exit code)
-        return report_bug(error, argv)
+        from ostler.cli.trouble import report  # noqa: PLC0415  (what goes well has no use for it)
+
+        return report(error, argv)
     return code if isinstance(code, int) else 0
 
 

@@ -220,7 +220,7 @@ class SettingsInvalid(OstlerError):
     """The settings have mistakes; `mistakes` holds one line for each."""
 
     def __init__(self, mistakes: list[str]) -> None:
-        super().__init__(Code.CONFIG_INVALID, "\n".join(mistakes), "ostler config show prints every setting")
+        super().__init__(Code.CONFIG_INVALID, "\n".join(mistakes), "ostler config edit opens the project's settings and checks them")
         self.mistakes = mistakes
 
 

@@ -27,6 +27,8 @@ def _check_done(world: World, task: dict[str, object], ends: list[str]) -> None:
     name = str(task["id"])
     assert task["status"] == "completed", task
     assert ends == ["task_completed"], (name, ends)
+    projection = (world.root / ".ostler" / "tasks" / name / "state.yaml").read_text()
+    assert 'status: "completed"' in projection, projection
     commits = world.git("rev-list", f"main..ostler/{name}").split()
     assert commits == [task["commit"]], f"{name}: commits {commits}, recorded {task['commit']}"
     lines = world.git("show", f"ostler/{name}:fake-agent.txt").splitlines()

@@ -18,6 +18,9 @@ PLACES = {
     "attempt.end": 1,
     "checkpoint.commit": 1,
     "checkpoint.committed": 1,
+    "file.write": 6,
+    "file.rename": 6,
+    "file.renamed": 6,
 }
 
 

@@ -1,4 +1,4 @@
-"""A run of its own: python process_driver.py FOLDER runs the argv in FOLDER/argv.json and says how it ended."""
+"""A run of its own: runs the argv in FOLDER/argv.json and says how it ended."""
 
 from __future__ import annotations
 

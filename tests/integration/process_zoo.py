@@ -27,7 +27,7 @@ KINDS = (
 
 _PROGRAM = r"""
 import os, signal, sys, time
-kind, folder, token, stays, count = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "stay", int(sys.argv[5])
+kind, folder, token, stays, count = sys.argv[1:]
 
 def beat():
     with open(folder + "/beats", "a") as file:
@@ -65,7 +65,8 @@ def hop(new_session):
 
 def again_without_environment(name):
     if os.fork() == 0:
-        os.execve(sys.executable, [sys.executable, "-S", "-E", sys.argv[0], name, folder, token, "go", "1"], {})
+        script = [sys.argv[0], name, folder, token, "go", "1"]
+        os.execve(sys.executable, [sys.executable, "-S", "-E", *script], {})
 
 def await_records(wanted):
     while sum(name.endswith(".pid") for name in os.listdir(folder)) < wanted:
@@ -79,9 +80,9 @@ if kind == "stubborn":
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 elif kind == "daemons":
-    for _ in range(count):
+    for _ in range(int(count)):
         daemon()
-    await_records(count)
+    await_records(int(count))
 elif kind == "hopper":
     for _ in range(3):
         hop(False)
@@ -109,7 +110,7 @@ if "OSTLER_ATTEMPT" in os.environ:
     print("ready", flush=True)
 if kind == "stopped":
     os.kill(os.getpid(), signal.SIGSTOP)
-if stays:
+if stays == "stay":
     idle()
 """
 

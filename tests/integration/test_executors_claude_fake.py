@@ -82,7 +82,7 @@ FAULTS: dict[str, tuple[dict[str, Any], Code | None]] = {
     "a14_broken_json": ({}, None),
     "a15_no_result": ({}, Code.NO_RESULT),
     "a16_empty": ({}, Code.RESPONSE_EMPTY),
-    "a16_silent": ({}, Code.NO_RESULT),
+    "a16_silent": ({}, Code.RESPONSE_EMPTY),
     "a19_missing": ({}, Code.AGENT_NOT_FOUND),
     "a19_not_executable": ({}, Code.AGENT_NOT_FOUND),
     "a19_wrong_format": ({}, Code.AGENT_NOT_FOUND),

@@ -1,4 +1,4 @@
-"""Hostile programs against every way in which an attempt can end: nothing is left, by an oracle of its own."""
+"""Hostile programs against every way in which an attempt can end: nothing is left of them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import pytest
 from process_zoo import KINDS, Hostile, runs
 
 from ostler.model.command import Exit, Stopped
+from ostler.process import keepers
 from ostler.process.forker import Forker
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import StandardSpawner
@@ -165,12 +166,11 @@ def test_oracle_catches_a_keeper_without_the_subreaper_call(tmp_path: Path) -> N
     """With the one line removed from a copy of the program, daemons survive and the oracle says so."""
     copy = tmp_path / "keepers"
     copy.mkdir()
-    source = Path(Forker.__init__.__globals__["_PROGRAM"]).parent
+    source = Path(keepers.__file__).parent
     for path in source.glob("*.py"):
-        text = path.read_text()
-        (copy / path.name).write_text(text.replace("tree.become_subreaper()", "pass"))
+        (copy / path.name).write_text(path.read_text().replace("tree.become_subreaper()", "pass"))
     assert (copy / "keeper.py").read_text() != (source / "keeper.py").read_text()
-    forker = Forker(str(copy / "forker.py"))
+    forker = Forker(str(tmp_path))
     hostile = Hostile(tmp_path, "bare_daemon", stays=True)
     try:
         ended = run_hostile(forker, hostile, nothing, timeout_seconds=1.0)

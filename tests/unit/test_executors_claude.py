@@ -236,7 +236,8 @@ def test_result_and_exit_decide(result: dict[str, Any], exit: Exit, code: Code |
 @pytest.mark.parametrize(
     ("exit", "code"),
     [
-        (Exit(0, 1.0), Code.NO_RESULT),
+        (Exit(0, 1.0, stdout_bytes=90), Code.NO_RESULT),
+        (Exit(0, 1.0), Code.RESPONSE_EMPTY),
         (Exit(1, 1.0), Code.AGENT_FAILED),
         (Exit(2, 1.0), Code.AGENT_FAILED),
         (Exit(126, 1.0), Code.AGENT_NOT_FOUND),

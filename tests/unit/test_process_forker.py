@@ -62,7 +62,7 @@ def test_it_ignores_the_signals_of_a_terminal(forker: Forker, number: int) -> No
     run(forker, "true")
     os.kill(forker.pid, number)
     first = forker.pid
-    assert run(forker, "kill -%d $PPID; echo x" % number) == [b"x"]
+    assert run(forker, f"kill -{int(number)} $PPID; echo x") == [b"x"]
     assert forker.pid == first
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ def test_lines_do_not_depend_on_where_the_chunks_end(data: bytes, cuts: list[int
     """Any bytes, cut anywhere, give the same lines, carriage returns at a cut included."""
     data = data.replace(b"0", b"\n").replace(b"1", b"\r")
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
-    chunks = [data[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    chunks = [data[start:end] for start, end in pairwise(edges)]
     assert split(chunks) == (expected(data), 0)
 
 

@@ -52,7 +52,7 @@ def test_death_by_signal_is_a_negative_status() -> None:
 
 
 def test_agent_inherits_nothing_but_its_three_descriptors(tmp_path: Path) -> None:
-    """Neither the keeper's control socket nor a held lock reaches the program; signals are at their defaults."""
+    """No control socket and no held lock reaches the program; its signals are at their defaults."""
     script = """if True:
         import os, signal
         print(sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:-1])
@@ -68,7 +68,7 @@ def test_agent_inherits_nothing_but_its_three_descriptors(tmp_path: Path) -> Non
 
 
 def test_transcript_has_the_raw_bytes(tmp_path: Path) -> None:
-    """Invalid UTF-8, NUL, lone carriage returns and a byte order mark are kept as they came, errors beside them."""
+    """Invalid UTF-8, NUL, lone carriage returns and a byte order mark are kept as they came."""
     raw = b"\xef\xbb\xbfa\x00b\xff\xfe\rc\xed\xa0\x80\r\nlast"
     script = f"import os; os.write(1, {raw!r}); os.write(2, b'e\\xff')"
     path = tmp_path / "raw"
@@ -163,7 +163,7 @@ def test_background_child_without_our_streams_costs_no_time() -> None:
 
 
 def test_flood_without_newline_stays_in_bounds(tmp_path: Path) -> None:
-    """A huge line is whole in the transcript, counted, not given to the sink, and does not fill the memory."""
+    """A huge line is whole in the transcript, counted, kept from the sink, and fills no memory."""
     size = 1024 if FULL else 64
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     command = sh(f"head -c {size}M /dev/zero | tr '\\0' x; echo; echo end", transcript=str(tmp_path / "raw"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 
 import click
 
 from ostler import __version__
+from ostler.config.nearest import nearest
 
 # name: (module below ostler.cli, what it does in a few words), in the order of a first hour
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -20,8 +20,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log": ("log", "what the agent said and did"),
     "events": ("events", "everything that happened, as it was recorded"),
     "diff": ("diff", "what a task changed"),
-    "cancel": ("cancel", "end a task"),
-    "retry": ("retry", "open a failed, cancelled or waiting task again"),
+    "cancel": ("cancel", "end a task; what it did is kept"),
+    "retry": ("retry", "make a failed, cancelled or waiting task pending again"),
     "doctor": ("doctor", "check this machine and project"),
     "config": ("config", "settings, and where each value comes from"),
 }
@@ -54,8 +54,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            near = difflib.get_close_matches(name, COMMANDS, 1)
-            hint = f"; did you mean ostler {near[0]}?" if near else "; ostler --help lists them"
+            near = nearest(name, COMMANDS)
+            hint = f"; did you mean ostler {near}?" if near else ""
             raise click.UsageError(f"no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -67,9 +67,12 @@ class Commands(click.Group):
 @click.command(
     cls=Commands,
     epilog=EPILOG,
-    no_args_is_help=True,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="ostler %(version)s")
-def app() -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     """Runs AI agents on tasks, unattended, and never loses one."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -13,10 +13,10 @@ from ostler.views.task import as_json as task_json
 
 
 @click.command("cancel")
-@click.argument("tasks", nargs=-1, required=True)
+@click.argument("tasks", nargs=-1, required=True, metavar="ID...")
 @json_option
 def command(tasks: tuple[str, ...], as_json: bool) -> None:
-    """End tasks; their agents are stopped and their work is kept."""
+    """End tasks: their agents are stopped, what they did is kept."""
     with open_project() as project:
         for found in [project.resolve(task) for task in tasks]:
             project.cancel(found)

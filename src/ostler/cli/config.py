@@ -21,9 +21,12 @@ from ostler.files.layout import Layout
 from ostler.process.foreground import run_in_foreground
 
 
-@click.group("config", no_args_is_help=True)
-def command() -> None:
+@click.group("config", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
     """Settings, and where each value comes from."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @command.command("show")

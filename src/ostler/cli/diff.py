@@ -14,7 +14,7 @@ _COLOURS = {"+": "green", "-": "red", "@": "blue"}
 
 
 @click.command("diff")
-@click.argument("task")
+@click.argument("task", metavar="ID")
 @json_option
 def command(task: str, as_json: bool) -> None:
     """What a task changed, committed or not."""

@@ -17,7 +17,7 @@ from ostler.project.doctor import Check, examine
 @click.command("doctor")
 @json_option
 def command(as_json: bool) -> int:
-    """Check this machine and project: what works, what is missing, and what mends it."""
+    """What works on this machine and in this project, what is missing, and what mends it."""
     checks = examine(Path.cwd(), os.environ)
     healthy = all(check.ok for check in checks if check.required)
     if as_json:

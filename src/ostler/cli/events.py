@@ -14,7 +14,7 @@ from ostler.views.feed import feed_json
 
 
 @click.command("events")
-@click.argument("task", required=False)
+@click.argument("task", required=False, metavar="[ID]")
 @click.option(
     "--after", metavar="SEQ", type=click.IntRange(min=0), default=0, help="Only what came after this number."
 )

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import click
 
-from ostler.cli.out import emit, json_option, open_project
+from ostler.cli.out import emit, hint, json_option, open_project
 from ostler.cli.text import printable
-from ostler.project.project import Project
 from ostler.views.log import Page, pages, read_from
 
 
 @click.command("log")
-@click.argument("task")
+@click.argument("task", metavar="ID")
 @click.option("-f", "--follow", is_flag=True, help="Go on as the agent works, until the task rests.")
 @json_option
 def command(task: str, follow: bool, as_json: bool) -> None:
@@ -31,7 +30,7 @@ def command(task: str, follow: bool, as_json: bool) -> None:
                 break
             time.sleep(0.1)
         if not seen and not as_json:
-            _say_nothing_yet(project, found)
+            hint(f"{found} has not been started.  Next: ostler run {found}")
 
 
 def _print_new(directory: Path, seen: dict[str, int], as_json: bool) -> None:
@@ -47,7 +46,3 @@ def _print(page: Page, text: str, as_json: bool) -> None:
         emit({"schema": "ostler.log/1", "attempt": page.name, "text": text})
     else:
         sys.stdout.write("\n".join(printable(line) for line in text.split("\n")))
-
-
-def _say_nothing_yet(project: Project, task: str) -> None:
-    click.echo(f"{task} has not been started.  ostler run {task}", err=True)

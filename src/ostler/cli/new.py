@@ -19,15 +19,25 @@ _LARGEST_FILE = 10 * 1024 * 1024
 @click.command("new")
 @click.argument("title", required=False)
 @click.option("-d", "--description", metavar="TEXT", help="What should be done, in full.")
-@click.option("-f", "--file", metavar="FILE.md", help="Read the description from a file (- for stdin).")
+@click.option("-f", "--file", metavar="FILE.md", help="The description from a file; - is stdin.")
 @click.option(
-    "--weight", type=click.Choice(WEIGHTS), default="small", show_default=True, help="How large it is."
+    "--weight",
+    metavar="SIZE",
+    type=click.Choice(WEIGHTS),
+    default="small",
+    show_default=True,
+    help=f"How large it is: {', '.join(WEIGHTS)}.",
 )
 @click.option(
-    "--priority", type=click.Choice(PRIORITIES), default="P2", show_default=True, help="P0 goes first."
+    "--priority",
+    metavar="P",
+    type=click.Choice(PRIORITIES),
+    default="P2",
+    show_default=True,
+    help="P0 to P3; P0 goes first.",
 )
-@click.option("--executor", metavar="NAME", default="", help="Which agent; the settings decide otherwise.")
-@click.option("--model", metavar="NAME", default="", help="Which model; the agent decides otherwise.")
+@click.option("--executor", metavar="NAME", default="", help="The agent; without it, as the settings say.")
+@click.option("--model", metavar="NAME", default="", help="The model; without it, as the settings say.")
 @json_option
 def command(
     title: str | None,
@@ -53,7 +63,7 @@ def command(
             emit(task_json(project.show(added.id)))
         else:
             click.echo(added.id)
-            hint(f"ostler run {added.id}   starts it")
+            hint(f"Next: ostler run {added.id}")
 
 
 def read_body(title: str | None, description: str | None, file: str | None) -> tuple[str, str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from ostler.cli.board import ENDINGS, Board
+from ostler.cli.board import ENDINGS, Board, Lane
 from ostler.cli.out import emit
 from ostler.cli.sentence import sentence
-from ostler.cli.text import fit, money, printable, span, terminal_width, tokens
+from ostler.cli.text import fit, money, one_line, span, terminal_width, tokens
 from ostler.views.feed import Line
 
 if TYPE_CHECKING:
@@ -38,9 +39,14 @@ class PlainProgress:
     """One line per thing that happened, for logs and pipes."""
 
     def take(self, line: Line, at: float) -> None:
-        if line["type"] in _TOLD:
+        if line["type"] in _TOLD or _went_wrong(line):
             sys.stdout.write(sentence(line) + "\n")
             sys.stdout.flush()
+
+
+def _went_wrong(line: Line) -> bool:
+    """An attempt that failed, so that the next one is no surprise."""
+    return line["type"] == "attempt_ended" and line.get("code") is not None
 
 
 class LiveProgress:
@@ -57,15 +63,28 @@ class LiveProgress:
 
         now = time.time()
         lines = Text(no_wrap=True, overflow="ellipsis")
-        room = max((len(task) for task in self._board.lanes), default=0)
-        for lane in self._board.lanes.values():
-            facts = f"{lane.phase} {lane.iteration or ''}".ljust(13)
-            numbers = f"{span(now - lane.since):>6}  {tokens(lane.tokens):>6} tok  {money(lane.cost_usd):>6}"
+        lanes = list(self._board.lanes.values())
+        for lane, facts in zip(lanes, _aligned([_facts(lane, now) for lane in lanes]), strict=True):
             lines.append(_spinner(now) + " ", style="cyan")
-            lines.append(f"{lane.task:<{room}}  {facts}{numbers}  ")
-            left = terminal_width() - room - len(facts) - len(numbers) - 8
-            lines.append(fit(printable(lane.doing), max(8, left)) + "\n", style="dim")
+            lines.append(facts)
+            left = terminal_width() - len(facts) - 3
+            lines.append(fit(one_line(lane.doing), max(8, left)) + "\n", style="dim")
         return lines
+
+
+def _facts(lane: Lane, now: float) -> tuple[str, ...]:
+    used = f"{tokens(lane.tokens)} tokens" if lane.tokens else ""
+    where = f"{lane.phase} {lane.iteration or ''}".rstrip()
+    return lane.task, where, span(now - lane.since), used, money(lane.cost_usd)
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Each row on one line, in columns; a column that is empty in all rows takes no room."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "".join(f"{cell:<{width + 2}}" for cell, width in zip(row, widths, strict=True) if width)
+        for row in rows
+    ]
 
 
 def _spinner(now: float) -> str:
@@ -77,7 +96,7 @@ def showing(as_json: bool) -> Generator[Progress]:
     """The progress that fits whoever is looking."""
     if as_json:
         yield JsonProgress()
-    elif not sys.stdout.isatty():
+    elif not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         yield PlainProgress()
     else:
         from rich.console import Console  # noqa: PLC0415

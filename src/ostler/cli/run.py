@@ -10,9 +10,10 @@ import sys
 import click
 
 from ostler.cli.new import read_body
+from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
 from ostler.cli.progress import Progress, showing
-from ostler.cli.text import STATUS_COLOURS, paint, printable, wants_colour
+from ostler.cli.text import STATUS_COLOURS, one_line, paint, wants_colour
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome, exit_of_all
@@ -29,14 +30,26 @@ _TITLE_COLUMNS = 72
 
 
 @click.command("run")
-@click.argument("tasks", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every task that can go on.")
+@click.argument("tasks", nargs=-1, metavar="[ID]...")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every task that is ready: new, due again, or left by a run that died.",
+)
 @click.option("-p", "--prompt", metavar="TEXT", help="Write a task down and run it at once.")
-@click.option("-f", "--file", metavar="FILE.md", help="The same with the text from a file (- for stdin).")
-@click.option("--weight", type=click.Choice(WEIGHTS), help="Of the new task; -p makes it trivial, -f small.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), help="How many tasks side by side.")
-@click.option("--executor", metavar="NAME", help="Which agent.")
-@click.option("--model", metavar="NAME", help="Which model.")
+@click.option("-f", "--file", metavar="FILE.md", help="The same, from a file; - is stdin.")
+@click.option(
+    "--weight",
+    metavar="SIZE",
+    type=click.Choice(WEIGHTS),
+    help=f"How large that task is: {', '.join(WEIGHTS)}.  [default: trivial with -p, small with -f]",
+)
+@click.option(
+    "-j", "--jobs", metavar="N", type=click.IntRange(min=1), help="How many tasks run side by side."
+)
+@click.option("--executor", metavar="NAME", help="The agent, for tasks that name none.")
+@click.option("--model", metavar="NAME", help="The model, for tasks that name none.")
 @json_option
 def command(
     tasks: tuple[str, ...],
@@ -49,7 +62,7 @@ def command(
     model: str | None,
     as_json: bool,
 ) -> int:
-    """Let agents work on tasks, until each one is done or needs you.
+    """Let agents work on tasks until each one is done or needs you.
 
     Ctrl-C stops in good order and keeps everything; a second one stops at once.
     """
@@ -156,6 +169,7 @@ def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
     for view in views:
         why = f"{view.code}: {view.message}" if view.code else view.branch or "in place"
         status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
-        say(f"{status}  {view.id:<{room}}  {printable(why)}")
-    for view in views[:1]:
-        hint(f"\nostler show {view.id}   ostler diff {view.id}   ostler log {view.id}")
+        say(f"{status}  {view.id:<{room}}  {one_line(why)}")
+    for view in sorted(views, key=lambda view: view.code is None)[:1]:
+        shown = f"ostler show {view.id}   ostler diff {view.id}   ostler log {view.id}"
+        hint(f"\nNext: {next_step(view)}" if view.code else f"\n{shown}")

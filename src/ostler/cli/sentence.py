@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from ostler.cli.text import printable
+from datetime import datetime
+from typing import Any
+
+from ostler.cli.text import money, one_line
 from ostler.views.feed import Line
 
-_ORDER = (
-    "phase",
-    "iteration",
-    "number",
-    "executor",
-    "tool",
-    "detail",
-    "verdict",
-    "status",
-    "code",
-    "message",
-    "commit",
-)
+_ID_COLUMNS = 29  # the longest id that we make
+_KIND_COLUMNS = 17
+_MEMBERS = {
+    "number": "#{}",
+    "phase": "{}",
+    "iteration": "iteration {}",
+    "executor": "with {}",
+    "resumed": "(resumed)",
+    "denied": "(denied)",
+    "tool": "{}",
+    "detail": "{}",
+    "verdict": "{}",
+    "verb": "{}",
+    "status": "{}",
+    "code": "{}",
+    "message": "{}",
+    "commit": "{:.10}",
+}
 
 
 def sentence(line: Line) -> str:
     """Time of day, task, what happened, and the few fields that matter."""
-    when = str(line["time"])[11:19]
+    when = datetime.fromisoformat(line["time"]).astimezone().strftime("%H:%M:%S")
     what = str(line["type"]).replace("_", " ")
-    return printable(f"{when}  {line['task_id']}  {what}  {_details(line)}").rstrip()
+    said = one_line(_details(line))
+    return f"{when}  {line['task_id']:<{_ID_COLUMNS}}  {what:<{_KIND_COLUMNS}}  {said}".rstrip()
 
 
 def _details(line: Line) -> str:
     if line["type"] == "task_created":
         return str(line["task"]["title"])
-    return " ".join(_short(name, line[name]) for name in _ORDER if line.get(name) not in (None, ""))
+    words = [form.format(line[name]) for name, form in _MEMBERS.items() if line.get(name)]
+    return " ".join([*words, _used(line.get("usage", {})), money(line.get("cost_usd"))])
 
 
-def _short(name: str, value: object) -> str:
-    return str(value)[:10] if name == "commit" else str(value)
+def _used(usage: dict[str, Any]) -> str:
+    total = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+    return f"{total} tokens" if total else ""

@@ -6,26 +6,15 @@ import sys
 
 import click
 
+from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, json_option, open_project, say
-from ostler.cli.text import STATUS_COLOURS, money, paint, printable, table, wants_colour
+from ostler.cli.text import STATUS_COLOURS, money, one_line, paint, printable, reason, table, wants_colour
 from ostler.views.task import AttemptView, TaskView
 from ostler.views.task import as_json as task_json
 
-_NEXT = {
-    "pending": "ostler run {id}",
-    "in_progress": "ostler log {id} -f",
-    "completed": "ostler diff {id}",
-    "failed": "ostler log {id}   and then   ostler retry {id}",
-    "quarantined": "ostler log {id}   and then   ostler retry {id}",
-    "cancelled": "ostler retry {id}",
-    "blocked": "ostler log {id}   and then   ostler retry {id}",
-    "paused": "ostler retry {id}",
-    "deferred": "ostler run {id}   once it is due",
-}
-
 
 @click.command("show")
-@click.argument("task")
+@click.argument("task", metavar="ID")
 @json_option
 def command(task: str, as_json: bool) -> None:
     """One task in full: where it stands, what came of it, every attempt."""
@@ -37,8 +26,8 @@ def command(task: str, as_json: bool) -> None:
     say(card(view))
     if view.attempts:
         say("\n" + attempts_table(view.attempts))
-    if view.status in _NEXT:
-        say("\nNext: " + _NEXT[view.status].format(id=view.id))
+    if step := next_step(view):
+        say(f"\nNext: {step}")
 
 
 def card(view: TaskView) -> str:
@@ -47,7 +36,7 @@ def card(view: TaskView) -> str:
         "status": status if not view.code else f"{status} ({view.code})",
         "why": view.message,
         "resumes": view.resumes_at or "",
-        "weight": f"{view.weight}, {view.priority}",
+        "weight": f"{view.weight}, priority {view.priority}",
         "phase": f"{view.phase}, iteration {view.iteration}",
         "branch": view.branch or "",
         "commit": view.commit or "",
@@ -60,11 +49,16 @@ def card(view: TaskView) -> str:
     }
     lines = [f"{view.id}  {printable(view.title)}", ""]
     lines += [
-        f"  {name:<9} {value if name == 'status' else printable(value)}"
+        f"  {name:<9} {value if name == 'status' else _indented(printable(value))}"
         for name, value in facts.items()
         if value
     ]
     return "\n".join(lines)
+
+
+def _indented(value: str) -> str:
+    """So that a second line of what an agent said cannot be taken for a field of ours."""
+    return value.replace("\n", "\n" + " " * 12)
 
 
 def attempts_table(attempts: tuple[AttemptView, ...]) -> str:
@@ -75,7 +69,7 @@ def attempts_table(attempts: tuple[AttemptView, ...]) -> str:
             f"{a.phase} {a.iteration}",
             a.executor,
             "" if a.duration_ms is None else f"{a.duration_ms / 1000:.1f} s",
-            printable(f"{a.code}: {a.message}" if a.code else ""),
+            one_line(reason(a.code, a.message)),
         )
         for a in attempts
     ]

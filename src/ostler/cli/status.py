@@ -7,11 +7,12 @@ from datetime import datetime
 import click
 
 from ostler.cli.out import emit, json_option, open_project, say
-from ostler.cli.text import STATUS_COLOURS, money, printable, since, table, tokens
+from ostler.cli.text import STATUS_COLOURS, money, printable, reason, since, table, tokens
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
-HEADER = ("id", "status", "phase", "tokens", "cost", "updated", "title")
+HEADER = ("id", "status", "phase", "tokens", "cost", "updated", "title or reason")
+SPARE = ("phase", "tokens", "updated", "cost")
 
 
 @click.command("status")
@@ -23,14 +24,15 @@ def command(as_json: bool) -> None:
     if as_json:
         emit({"schema": "ostler.status/1", "tasks": [task_json(view, attempts=False) for view in views]})
     elif not views:
-        say('No tasks yet.  ostler new "What should be done"')
+        say('No tasks yet.  Next: ostler new "What should be done"')
     else:
         print_table(views)
         say(summary(views))
 
 
 def print_table(views: list[TaskView]) -> None:
-    say(table(HEADER, [row(view) for view in views], [STATUS_COLOURS.get(v.status, "") for v in views]))
+    colours = [STATUS_COLOURS.get(view.status, "") for view in views]
+    say(table(HEADER, [row(view) for view in views], colours, SPARE))
 
 
 def row(view: TaskView) -> tuple[str, ...]:
@@ -38,10 +40,10 @@ def row(view: TaskView) -> tuple[str, ...]:
         view.id,
         view.status,
         f"{view.phase} {view.iteration}",
-        tokens(view.usage.total),
+        tokens(view.usage.total) if view.usage.total else "",
         money(view.cost_usd),
         since(datetime.fromisoformat(view.updated_at).timestamp()),
-        printable(view.title if not view.code else f"{view.code}: {view.message}"),
+        printable(reason(view.code, view.message) or view.title),
     )
 
 

@@ -11,11 +11,13 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
 
-# C0 and C1 controls but for tab and newline, bidirectional controls, and the invisible tag characters.
+# C0 and C1 controls but for tab and newline, bidirectional controls, line separators, invisible tag characters.
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 _COLOURS = {"green": "32", "red": "31", "yellow": "33", "blue": "36", "dim": "2", "bold": "1"}
+_NO_END = 10_000
+_LAST_COLUMN = 30  # what the last column of a table should have, at the cost of spare ones
 STATUS_COLOURS = {
     "completed": "green",
     "approved": "green",
@@ -34,6 +36,11 @@ STATUS_COLOURS = {
 def printable(text: str) -> str:
     """The text with everything that could steer a terminal made visible instead."""
     return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line: what an agent says must not look like a line of ours."""
+    return printable(" ".join(text.split()))
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -75,31 +82,49 @@ def pad(text: str, columns: int) -> str:
 
 
 def terminal_width() -> int:
-    return shutil.get_terminal_size((100, 24)).columns
+    """The columns there are to fill; a pipe or a file has no end."""
+    return shutil.get_terminal_size((_NO_END, 24)).columns
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[str] = ()) -> str:
-    """Aligned columns; the last one takes what room is left. `colours` colours each row's second column."""
-    colour = wants_colour(sys.stdout)
-    room = terminal_width()
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    colours: Sequence[str] = (),
+    spare: Sequence[str] = (),
+) -> str:
+    """Aligned columns; the last one takes what room is left. `colours` colours each row's second column.
+
+    Columns in which nothing stands are left out, and those named in `spare`, the first one first, where the
+    terminal is too narrow for all.
+    """
     widths = [max(width(row[i]) for row in (header, *rows)) for i in range(len(header))]
-    widths[-1] = max(8, min(widths[-1], room - sum(widths[:-1]) - 2 * (len(widths) - 1)))
-    lines = [paint(_line(header, widths), "dim", colour)]
+    shown = [i for i in range(len(header)) if not rows or any(row[i] for row in rows)]
+    for name in spare:
+        if _room_for_last(shown, widths) < min(widths[shown[-1]], _LAST_COLUMN):
+            shown = [i for i in shown if header[i] != name]
+    widths[shown[-1]] = max(8, min(widths[shown[-1]], _room_for_last(shown, widths)))
+    colour = wants_colour(sys.stdout)
+    lines = [paint(_line(header, shown, widths), "dim", colour)]
     for number, row in enumerate(rows):
-        lines.append(_line(row, widths, colours[number] if colours and colour else ""))
+        lines.append(_line(row, shown, widths, colours[number] if colours and colour else ""))
     return "\n".join(lines)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], colour: str = "") -> str:
-    shown = [pad(fit(cell, columns), columns) for cell, columns in zip(cells, widths, strict=True)]
+def _room_for_last(shown: Sequence[int], widths: Sequence[int]) -> int:
+    return terminal_width() - sum(widths[i] + 2 for i in shown[:-1])
+
+
+def _line(cells: Sequence[str], shown: Sequence[int], widths: Sequence[int], colour: str = "") -> str:
+    fitted = [pad(fit(cells[i], widths[i]), widths[i]) for i in shown]
     if colour:
-        shown[1] = paint(shown[1], colour, on=True)
-    return "  ".join(shown).rstrip()
+        fitted[1] = paint(fitted[1], colour, on=True)
+    return "  ".join(fitted).rstrip()
 
 
 def since(at: float, now: float | None = None) -> str:
     """How long ago, in the one unit that matters."""
-    return span(max(0.0, (time.time() if now is None else now) - at)) + " ago"
+    passed = (time.time() if now is None else now) - at
+    return "now" if passed < 1 else span(passed) + " ago"
 
 
 def span(seconds: float) -> str:
@@ -111,6 +136,11 @@ def span(seconds: float) -> str:
 
 def tokens(count: int) -> str:
     return f"{count}" if count < 10_000 else f"{count / 1000:.0f}k"
+
+
+def reason(code: str | None, message: str) -> str:
+    """Why something is as it is: the code, then the sentence where there is one."""
+    return ": ".join(part for part in (code, message) if part)
 
 
 def money(usd: float | None) -> str:

@@ -13,11 +13,18 @@ from ostler.cli.text import printable
 from ostler.errors import CODES, Code, OstlerError
 
 
-def report_error(error: OstlerError, argv: list[str]) -> int:
-    return _report(error.code, error.message, error.hint, argv)
+def report(error: Exception, argv: list[str]) -> int:
+    """Say what went wrong; the exit code for it."""
+    match error:
+        case OstlerError():
+            return _report(error.code, error.message, error.hint, argv)
+        case click.ClickException():
+            return _report_usage(error, argv)
+        case _:
+            return _report_bug(error, argv)
 
 
-def report_usage(error: click.ClickException, argv: list[str]) -> int:
+def _report_usage(error: click.ClickException, argv: list[str]) -> int:
     message = error.format_message()
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = (
@@ -26,7 +33,7 @@ def report_usage(error: click.ClickException, argv: list[str]) -> int:
     return _report(Code.USAGE, message[:1].lower() + message[1:].rstrip("."), hint, argv)
 
 
-def report_bug(error: BaseException, argv: list[str]) -> int:
+def _report_bug(error: Exception, argv: list[str]) -> int:
     """A bug of ours: the traceback goes to a file, the sentence to the person."""
     log = Path.cwd() / "ostler-bug.log"
     home = Path.cwd() / ".ostler"

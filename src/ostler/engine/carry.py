@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
 from ostler.engine.core.step import Step
-from ostler.engine.projection import project
+from ostler.engine.projection import differs, project, tidy
 from ostler.engine.rows import row_of, state_of
 from ostler.engine.steps.perform import perform
 from ostler.engine.steps.tools import Answer, Case, Tools
@@ -52,6 +52,8 @@ class Carrier:
 
     async def _carry(self) -> State:
         task, state = self._load()
+        tidy(self._task, self._tools.layout)
+        project(state, self._tools.layout)  # a run that died may not have come to it
         if state.status not in TERMINAL:
             state = await self._record(state, TaskClaimed(self._tools.run))
         while not self._stopping and (step := decide(state)) is not None:
@@ -113,7 +115,8 @@ class Carrier:
             if await self._tools.writer.append(record, row_of(after), notices):
                 break
             state = self._catch_up(state)
-        project(after, self._tools.layout)
+        if differs(state, after):
+            project(after, self._tools.layout)
         return after
 
     def _catch_up(self, state: State) -> State:

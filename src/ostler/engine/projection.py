@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from ostler.clock import rfc3339
-from ostler.files.atomic import write_projection
+from ostler.files.atomic import remove_leftovers, write_projection
 from ostler.files.layout import Layout
+from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.task import Task
 
@@ -20,8 +21,27 @@ def project_task(task: Task, layout: Layout) -> None:
     write_projection(layout.task(task.id) / "task.md", f"# {task.title}\n\n{task.body.strip()}\n".encode())
 
 
+def tidy(task: TaskId, layout: Layout) -> None:
+    """Remove what a run that died left half written in the task's directory."""
+    home = layout.task(task)
+    for folder in (home, home / "prompts", home / "transcripts"):
+        if folder.is_dir():
+            remove_leftovers(folder)
+
+
+def differs(before: State, after: State) -> bool:
+    """Whether state.yaml would say anything new."""
+    return _facts(before) != _facts(after)
+
+
 def _state_yaml(state: State) -> str:
-    facts: dict[str, object] = {
+    facts = _facts(state) | {"updated_at": rfc3339(state.updated_at)}
+    # JSON scalars are YAML scalars, so nothing in a title can be read as anything else.
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in facts.items())
+
+
+def _facts(state: State) -> dict[str, object]:
+    return {
         "id": state.task,
         "title": state.title,
         "status": state.status,
@@ -31,7 +51,4 @@ def _state_yaml(state: State) -> str:
         "commit": state.commit,
         "code": state.code,
         "message": state.message,
-        "updated_at": rfc3339(state.updated_at),
     }
-    # JSON scalars are YAML scalars, so nothing in a title can be read as anything else.
-    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in facts.items())

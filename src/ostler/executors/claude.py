@@ -97,7 +97,7 @@ class ClaudeExecutor:
             exit = await self._runner.run(command_for(call, argv, env, stdin_of(call.prompt)), heard.take)
         except OstlerError as error:
             return result_of(error)
-        heard.close()
+        heard.close(exit.long_lines)
         return judge(call, heard, exit, self._now)
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:

@@ -64,8 +64,10 @@ class ClaudeStream:
     def denied(self) -> bool:
         return bool(self._denials)
 
-    def close(self) -> None:
+    def close(self, long_lines: int = 0) -> None:
         """Tell how many lines were counted without being told one by one."""
+        if long_lines:
+            self._on_event(LineUnread(f"{long_lines} longer than what is read; the transcript has them"))
         if self.unread > _TOLD:
             self._on_event(LineUnread(f"and {self.unread - _TOLD} more lines that are not JSON"))
 

@@ -52,7 +52,8 @@ def path_variable(name: str) -> str:
 
 def _only(path: str, label: str, environ: Mapping[str, str]) -> Search:
     found = _executable(path, environ)
-    return Search(found, () if found else (label,))
+    refused = f"{label}, which is not executable" if _spelled_out(path, environ).exists() else label
+    return Search(found, () if found else (refused,))
 
 
 def _first_of(places: tuple[str, ...], searched: tuple[str, ...], environ: Mapping[str, str]) -> Search:
@@ -63,7 +64,11 @@ def _first_of(places: tuple[str, ...], searched: tuple[str, ...], environ: Mappi
 
 
 def _executable(path: str, environ: Mapping[str, str]) -> str | None:
-    home = environ.get("HOME", "")
-    spelled = Path(home, path[2:]) if path.startswith("~/") and home else Path(path)
+    spelled = _spelled_out(path, environ)
     runs = spelled.is_file() and os.access(spelled, os.X_OK)
     return str(spelled.absolute()) if runs else None
+
+
+def _spelled_out(path: str, environ: Mapping[str, str]) -> Path:
+    home = environ.get("HOME", "")
+    return Path(home, path[2:]) if path.startswith("~/") and home else Path(path)

@@ -17,7 +17,11 @@ _STOPPED = {
     Stopped.IDLE: Code.IDLE_TIMEOUT,
     Stopped.AFTER_RESULT: Code.NO_RESULT,
 }
-_STATUS = {0: Code.NO_RESULT, 126: Code.AGENT_NOT_FOUND, 127: Code.AGENT_NOT_FOUND}
+_STATUS = {
+    0: (Code.NO_RESULT, "without giving a result"),
+    126: (Code.AGENT_NOT_FOUND, "because a program that it needs may not be executed"),
+    127: (Code.AGENT_NOT_FOUND, "because a program that it needs was not found"),
+}
 
 # C36: only asked after a failure, and a bare number counts only beside the word that makes it HTTP.
 _LIMIT = re.compile(
@@ -39,12 +43,16 @@ def ending_of(exit: Exit, program: str) -> Ending:
     """Why there is no result, from the exit alone."""
     if exit.stopped is not None:
         code = _STOPPED[exit.stopped]
-        return Ending(code, f"{program} was stopped: {CODES[code].meaning}")
+        return Ending(code, f"{program} was stopped after {exit.duration_seconds:.0f} s: {CODES[code].meaning}")
     if number := _signal_of(exit.status):
-        return Ending(Code.AGENT_KILLED, f"{program} was ended by {_signal_name(number)}")
-    code = _STATUS.get(exit.status, Code.AGENT_FAILED)
+        return Ending(
+            Code.AGENT_KILLED, f"{program} was ended by {_signal_name(number)}, which Ostler did not send"
+        )
     said = one_line(_last_line(exit.stderr_tail))
-    return Ending(code, f"{program} exited with status {exit.status}" + (f": {said}" if said else ""))
+    code, why = _STATUS.get(exit.status, (Code.AGENT_FAILED, "and gave no reason"))
+    if exit.status == 0 and exit.stdout_bytes == 0:
+        code, why = Code.RESPONSE_EMPTY, "and printed nothing"
+    return Ending(code, f"{program} exited with status {exit.status}" + (f": {said}" if said else f" {why}"))
 
 
 def limit_of(text: str) -> Code | None:

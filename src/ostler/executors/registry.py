@@ -5,13 +5,15 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import UsageError
 from ostler.executors.protocol import Executor, ExecutorFactory
 from ostler.process.protocol import CommandRunner
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 BUILT_IN = {
     "claude": "ostler.executors.claude:ClaudeExecutor",
@@ -44,7 +46,7 @@ class ExecutorRegistry:
 
     def list(self) -> builtins.list[str]:
         """Every name that get() answers to."""
-        return sorted({*self._factories, *(point.name for point in entry_points(group=ENTRY_POINTS))})
+        return sorted({*self._factories, *(point.name for point in _entry_points())})
 
     def make(self, name: str, settings: Mapping[str, ExecutorSettings], runner: CommandRunner) -> Executor:
         """The executor that the settings call by this name; several may share one type."""
@@ -53,7 +55,13 @@ class ExecutorRegistry:
 
 
 def _installed(name: str) -> str | None:
-    return next((point.value for point in entry_points(group=ENTRY_POINTS, name=name)), None)
+    return next((point.value for point in _entry_points() if point.name == name), None)
+
+
+def _entry_points() -> EntryPoints:
+    from importlib.metadata import entry_points  # noqa: PLC0415  (10 ms, and only other people's need it)
+
+    return entry_points(group=ENTRY_POINTS)
 
 
 def _load(name: str, path: str) -> ExecutorFactory:

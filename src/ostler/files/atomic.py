@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -70,7 +69,7 @@ def flush(fd: int) -> None:
 
 
 def _write(path: Path, data: bytes, mode: int, place: _Place, *, durable: bool) -> None:
-    tmp = f".{os.getpid()}-{secrets.token_hex(8)}.tmp"
+    tmp = f".{os.getpid()}-{os.urandom(8).hex()}.tmp"
     with _explained(path), _opened_dir(path.parent) as directory:
         try:
             _fill(directory, tmp, data, mode, durable=durable)

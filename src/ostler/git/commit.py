@@ -43,29 +43,30 @@ def checkpoint(
 ) -> Checkpoint:
     """Commit all that the worktree holds on top of the task's branch, once for each Step trailer."""
     require(worktree)
-    with lock.hold(worktree.repository.git_dir):
+    with lock.hold(worktree.repository.git_dir) as held:
         heads = read_heads(worktree)
-        commit = find_commit(worktree.repository, worktree.base, heads.tip, STEP, trailers[STEP])
-        if commit is None:
-            return _commit(worktree, heads, write_message(subject, trailers), who, exclude)
-        if not heads.attached:
-            attach(worktree)
-        return Checkpoint(commit, adopted=True)
+        made = find_commit(worktree.repository, worktree.base, heads.tip, STEP, trailers[STEP])
+        if made is not None:
+            _settle(worktree, heads)
+            return Checkpoint(made, adopted=True)
+        commit, nested = _write(worktree, heads, write_message(subject, trailers), who, exclude)
+        # A kill before this line leaves everything staged and no commit; after it, a commit to adopt.
+        move_branch(worktree, heads, commit, who, keep=(held,))
+        _settle(worktree, heads)
+        return Checkpoint(commit, warnings=tuple(_warn_of(path) for path in nested))
 
 
-def _commit(
+def _write(
     worktree: Worktree, heads: Heads, message: bytes, who: Identity, exclude: tuple[str, ...]
-) -> Checkpoint:
+) -> tuple[str, tuple[str, ...]]:
+    """A commit of everything that no branch has yet, and the nested repositories that it leaves out."""
     with private_index(worktree) as index:
         snapshot = take_snapshot(worktree, index, exclude)
         parents = parents_of_next(worktree, heads)
         tree = _forward(worktree, heads, parents, snapshot, index)
         commit = _write_commit(worktree, tree, parents, message, who)
         _use_index(worktree, index)
-    # A kill before this line leaves everything staged and no commit; after it, a commit that is adopted.
-    move_branch(worktree, heads, commit, who)
-    _settle(worktree, heads)
-    return Checkpoint(commit, warnings=tuple(_nested_warning(path) for path in snapshot.nested))
+    return commit, snapshot.nested
 
 
 def _forward(
@@ -103,6 +104,6 @@ def _settle(worktree: Worktree, heads: Heads) -> None:
         attach(worktree)
 
 
-def _nested_warning(path: str) -> str:
+def _warn_of(path: str) -> str:
     _log.warning("%s is a repository of its own and was not committed", path)
     return f"{path} is a repository of its own and was not committed"

@@ -48,6 +48,12 @@ _COMPLAINTS = (
         "rename that branch, or set git.branch_prefix",
     ),
     _complaint(
+        r"external filter .* failed|clean filter .* failed",
+        Code.LFS_UNAVAILABLE,
+        "git-lfs did not take a file in {place}: {line}",
+        "git lfs status shows more",
+    ),
+    _complaint(
         r"transport '.*' not allowed|promisor remote|lazy fetching disabled",
         Code.GIT_CORRUPT,
         "{place} is a partial clone, and objects that are needed are not on this machine",

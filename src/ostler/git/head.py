@@ -44,12 +44,14 @@ def meeting_point(worktree: Worktree, one: str, other: str) -> str:
     return ask(worktree.repository, "merge-base", one, other).partition("\n")[0]
 
 
-def move_branch(worktree: Worktree, heads: Heads, commit: str, who: Identity) -> None:
+def move_branch(
+    worktree: Worktree, heads: Heads, commit: str, who: Identity, keep: tuple[int, ...] = ()
+) -> None:
     """Set the branch to a commit, if it still is where it was read."""
     old = heads.tip if heads.branch_exists else "0" * len(commit)
     # --no-deref: an agent may have made our branch a name for one of the user's.
     args = ("update-ref", "--no-deref", "-m", "ostler: checkpoint", worktree.ref, commit, old)
-    run(worktree.repository, *args, env=who.environment())
+    run(worktree.repository, *args, env=who.environment(), keep=keep)
 
 
 def attach(worktree: Worktree) -> None:

@@ -54,9 +54,10 @@ def clear(lock: Path, repository: Repository, patience_seconds: float = 2.0) -> 
 
 def remove_if_stale(lock: Path, repository: Repository, after_seconds: float = STALE_AFTER_SECONDS) -> bool:
     """Remove a lock file that is ours to judge, is old, and has no live git behind it."""
-    roots = (repository.git_dir, repository.common_dir)
+    roots = (repository.git_dir.resolve(), repository.common_dir.resolve())
+    place = lock.parent.resolve()
     if (
-        not any(lock.is_relative_to(root) for root in roots)
+        not any(place.is_relative_to(root) for root in roots)
         or not _is_old(lock, after_seconds)
         or _is_owned(lock, repository)
     ):

@@ -12,15 +12,16 @@ import sys
 from functools import cache
 from pathlib import Path
 
-_PROGRAM = str(Path(__file__).parent / "keepers" / "forker.py")
+_HOME = str(Path(__file__).parent)
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from keepers.forker import main; main()"
 _NEW_KEEPER = 0
 
 
 class Forker:
     """Gives out keepers. The small process starts on first use, and again when it was killed."""
 
-    def __init__(self, program: str = _PROGRAM) -> None:
-        self._program = program
+    def __init__(self, home: str = _HOME) -> None:
+        self._home = home  # the folder of the package `keepers`
         self._process: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
         self._spare: socket.socket | None = None
@@ -104,7 +105,7 @@ class Forker:
         return self._door
 
     def _start(self, door: int) -> subprocess.Popen[bytes]:
-        argv = [sys.executable, "-S", "-E", self._program, str(door), str(self.token)]
+        argv = [sys.executable, "-I", "-S", "-c", _PROGRAM, self._home, str(door), str(self.token)]
         self.command_line = b"".join(os.fsencode(word) + b"\0" for word in argv)
         return subprocess.Popen(
             argv,

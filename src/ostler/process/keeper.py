@@ -7,10 +7,7 @@ import contextlib
 import errno
 import socket
 from collections.abc import Sequence
-from typing import Literal
-
-import msgspec
-from msgspec import Struct
+from typing import NamedTuple
 
 from ostler.errors import SpawnError
 from ostler.model.command import Command
@@ -28,16 +25,14 @@ _PATIENCE_SECONDS = (
 )  # the machine is short of processes or descriptors: usually for a moment
 
 
-class Report(Struct, frozen=True):
-    """One message of a keeper."""
+class Started(NamedTuple):
+    pid: int
+    keeper: int
 
-    kind: Literal["started", "failed", "exited", "gone"]
-    pid: int = 0
-    keeper: int = 0
-    errno: int = 0
-    step: str = ""
-    status: int = 0
-    leftovers: int = 0
+
+class Failed(NamedTuple):
+    errno: int
+    step: str
 
 
 class Keeper:
@@ -50,8 +45,8 @@ class Keeper:
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._control, self._listen)
         self.changed = asyncio.Event()
-        self.started: Report | None = None
-        self.failed: Report | None = None
+        self.started: Started | None = None
+        self.failed: Failed | None = None
         self.status: int | None = None  # of the main process, once it exited
         self.leftovers = 0
         self.gone = False  # nothing of the program is alive
@@ -59,15 +54,7 @@ class Keeper:
 
     async def start(self, command: Command, descriptors: Sequence[int]) -> None:
         """Hand over the program and its descriptors, and wait for the word that it runs."""
-        request = encode(
-            {
-                "argv": command.argv,
-                "env": command.env,
-                "cwd": command.cwd,
-                "nice": command.nice,
-                "pty": command.pty,
-            }
-        )
+        request = _encode_request(command)
         with contextlib.suppress(ConnectionError):  # then its end of file tells more
             sent = socket.send_fds(self._control, [request], descriptors)
             if sent < len(request):
@@ -83,7 +70,7 @@ class Keeper:
     def stop(self, grace_seconds: float) -> None:
         """Ask all to end, kill what is left after the grace; may be repeated with a shorter one."""
         with contextlib.suppress(ConnectionError):
-            self._control.send(encode({"stop": grace_seconds}))
+            self._control.send(encode(grace_seconds))
 
     async def end(self, grace_seconds: float) -> None:
         """Stop, wait until nothing is left whoever cancels the waiting. Cancelled again: kill now."""
@@ -96,7 +83,8 @@ class Keeper:
 
     async def settle(self) -> None:
         """After the keeper was killed: wait until the forker has ended what it left."""
-        end = self.forker.settle(self.started.keeper if self.started else 0)
+        assert self.started
+        end = self.forker.settle(self.started.keeper)
         if end is None:
             return
         with end:
@@ -118,24 +106,32 @@ class Keeper:
             return
         except ConnectionError:
             data = b""
-        for body in self._frames.feed(data):
-            self._note(msgspec.json.decode(body, type=Report))
+        for words in self._frames.feed(data):
+            self._note(words)
         if not data:
             self.lost = not self.gone
             self._loop.remove_reader(self._control)
         self.changed.set()
 
-    def _note(self, report: Report) -> None:
-        match report.kind:
-            case "started":
-                self.started = report
-            case "failed":
-                self.failed = report
-            case "exited":
-                self.status = report.status
-            case "gone":
+    def _note(self, words: list[bytes]) -> None:
+        match words:
+            case [b"started", pid, keeper]:
+                self.started = Started(int(pid), int(keeper))
+            case [b"failed", number, step]:
+                self.failed = Failed(int(number), step.decode())
+            case [b"exited", status]:
+                self.status = int(status)
+            case [b"gone", leftovers]:
                 self.gone = True
-                self.leftovers = report.leftovers
+                self.leftovers = int(leftovers)
+            case _:
+                raise AssertionError(words)
+
+
+def _encode_request(command: Command) -> bytes:
+    variables = [text for variable in command.env.items() for text in variable]
+    numbers = (command.nice, int(command.pty), len(command.argv))
+    return encode(command.cwd, *numbers, *command.argv, *variables)
 
 
 async def start_kept(forker: Forker, command: Command, descriptors: Sequence[int]) -> Keeper:
@@ -163,7 +159,7 @@ async def _start_once(forker: Forker, command: Command, descriptors: Sequence[in
         raise
     if not keeper.started:
         keeper.close()
-        failed = keeper.failed or Report("failed", errno=errno.EAGAIN, step="fork")
+        failed = keeper.failed or Failed(errno.EAGAIN, "fork")
         raise spawn_error(failed.errno, failed.step, command)
     forker.prepare_keeper()
     return keeper

@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
-
 MARKER = "OSTLER_ATTEMPT"
 BOUND_SECONDS = 2.0
 _ROUND_SECONDS = 0.005
@@ -32,6 +30,8 @@ def sweep(matches: Callable[[str], bool]) -> int:
 
 def _own_line() -> set[int]:
     """This process and its ancestors."""
+    import psutil  # noqa: PLC0415  (few runs have anything to sweep)
+
     this = psutil.Process()
     return {this.pid, *(parent.pid for parent in this.parents())}
 
@@ -67,6 +67,8 @@ def _is_marked(pid: int, matches: Callable[[str], bool]) -> bool:
 
 
 def _kill_by_psutil(matches: Callable[[str], bool], spared: set[int]) -> Iterator[int]:
+    import psutil  # noqa: PLC0415
+
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             marker = process.environ().get(MARKER) if process.pid not in spared else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,6 @@ from ostler.errors import UsageError
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
-from ostler.git.discovery import discover
 from ostler.git.repository import Repository
 from ostler.model.attempt import TaskRow
 from ostler.model.event import DecisionRecorded, FeedLine, TaskCreated, TaskReopened
@@ -81,9 +80,9 @@ class Project:
                 f"the title has {len(title)} characters; {_LONGEST_TITLE} are the most", "use -d or -f"
             )
         while True:
-            tail = "".join(secrets.choice(TAIL_ALPHABET) for _ in range(4))
+            tail = "".join(TAIL_ALPHABET[byte % len(TAIL_ALPHABET)] for byte in os.urandom(4))
             named = replace(task, id=task_id(title, tail), title=title)
-            created = TaskCreated(named, plan_for(task.weight), RULES, secrets.token_hex(16))
+            created = TaskCreated(named, plan_for(task.weight), RULES, os.urandom(16).hex())
             if create(self.journal, created, self._clock.now()) is not None:
                 break
         make_private_dir(self.layout.task(named.id))
@@ -141,6 +140,8 @@ class Project:
 
     def repository(self) -> Repository | None:
         """Where worktrees are made; None where tasks share the project's own directory, one at a time."""
+        from ostler.git.discovery import discover  # noqa: PLC0415  (reading a status starts no program)
+
         return discover(self.layout.root) if self.settings.git.worktree else None
 
     def in_hand(self, task: TaskId) -> bool:

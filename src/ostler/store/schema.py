@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 
 import apsw
 
@@ -87,7 +87,7 @@ def empty_store() -> bytes:
     db = apsw.Connection(":memory:")
     run(db, f"PRAGMA application_id = {APPLICATION_ID}")
     migrate(db)
-    run(db, "INSERT INTO identity (store_id) VALUES (?)", secrets.token_hex(8))
+    run(db, "INSERT INTO identity (store_id) VALUES (?)", os.urandom(8).hex())
     image = bytearray(db.serialize("main"))
     image[_WAL_FORMAT] = b"\x02\x02"
     db.close()

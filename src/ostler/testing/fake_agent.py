@@ -71,6 +71,7 @@ class FakeAgent:
     def __init__(self, launcher: Path, arguments: list[str]) -> None:
         self.launcher = launcher
         self.arguments = arguments
+        self.beats = f"{launcher}.beats"  # grows while a daemon of it lives
         self.number = _count_start(launcher)
         self.behaviour = _behaviour(launcher, self.number)
         self.resumed = "--resume" in arguments

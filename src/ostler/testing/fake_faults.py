@@ -114,23 +114,22 @@ def a3_stops_itself(agent: FakeAgent) -> int:
 def a4_daemons(agent: FakeAgent) -> int:
     """Leaves behaviour["count"] daemons behind: double fork, own session, no environment, closed output."""
     for _ in range(agent["count"]):
-        _daemon(agent, lambda: time.sleep(_FOREVER))
+        _daemon(agent, lambda: _beat(agent.beats))
     return behave(agent)
 
 
 def a5_hops(agent: FakeAgent) -> int:
     """Leaves processes that fork and exit for ever, so that no list of pids is ever true."""
     for _ in range(min(agent["count"], 5)):
-        _daemon(agent, _hop)
+        _daemon(agent, lambda: _hop(agent.beats))
     return behave(agent)
 
 
 def a7_child_keeps_stdout(agent: FakeAgent) -> int:
-    status = behave(agent)
     if os.fork() == 0:
         time.sleep(_FOREVER)
         os._exit(0)
-    return status
+    return behave(agent)
 
 
 def a8_never_reads(agent: FakeAgent) -> int:
@@ -284,11 +283,19 @@ def _daemon(agent: FakeAgent, then: Callable[[], object]) -> None:
     os._exit(0)
 
 
-def _hop() -> NoReturn:
+def _beat(beats: str) -> NoReturn:
+    """Nothing but this file tells that it lives: its environment is empty and its directory is the root."""
+    os.chdir("/")
+    os.execve("/bin/sh", ["sh", "-c", 'while :; do printf . >>"$0"; sleep 0.05; done', beats], {})
+
+
+def _hop(beats: str) -> NoReturn:
+    descriptor = os.open(beats, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     while True:
         if os.fork():
             os._exit(0)
         os.setsid()
+        os.write(descriptor, b".")
         time.sleep(0.0005)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from ostler.clock import rfc3339
 from ostler.errors import Code
@@ -76,7 +77,9 @@ def view_task(row: TaskRow, attempts: list[Attempt], abandoned: bool) -> TaskVie
     next one goes on with it.
     """
     state = _decode(row.state)
-    over = state.phases[state.phase].status == "completed"
+    alive = state.status is TaskStatus.IN_PROGRESS and not abandoned
+    now = state.phases[state.phase]
+    over = now.status == "completed" or now.iterations == state.current.max_iterations
     return TaskView(
         id=state.task,
         title=state.title,
@@ -84,7 +87,7 @@ def view_task(row: TaskRow, attempts: list[Attempt], abandoned: bool) -> TaskVie
         weight=state.weight,
         priority=state.priority,
         phase=state.current.id,
-        iteration=state.iteration - 1 if over else state.iteration,
+        iteration=min(state.iteration - over, state.current.max_iterations),
         branch=state.branch,
         commit=state.commit,
         worktree=state.worktree,
@@ -98,7 +101,7 @@ def view_task(row: TaskRow, attempts: list[Attempt], abandoned: bool) -> TaskVie
         created_at=rfc3339(state.created_at),
         updated_at=rfc3339(state.updated_at),
         phases=tuple(PhaseView(p.id, p.status, p.iterations, p.commit) for p in state.phases),
-        attempts=tuple(_attempt(attempt) for attempt in attempts),
+        attempts=tuple(_attempt(attempt, alive and attempt is attempts[-1]) for attempt in attempts),
     )
 
 
@@ -109,7 +112,10 @@ def as_json(view: TaskView, attempts: bool = True) -> dict[str, object]:
     return shown
 
 
-def _attempt(attempt: Attempt) -> AttemptView:
+def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
+    """An attempt that never ended was cut off with its run, unless it is the one under way."""
+    if attempt.status == "running" and not alive:
+        attempt = replace(attempt, status="interrupted", code=Code.INTERRUPTED)
     return AttemptView(
         number=attempt.number,
         phase=attempt.phase,

@@ -9,6 +9,7 @@ from ostler.files.fingerprint import fingerprint
 from ostler.git import worktree as worktrees
 from ostler.git.diff import changed
 from ostler.git.refs import find_base
+from ostler.git.registration import is_empty
 from ostler.git.repository import Worktree, worktree_at
 from ostler.model.event import TaskStarted, WorkspaceReleased
 from ostler.model.state import State
@@ -30,12 +31,12 @@ def prepare(state: State, tools: Tools) -> TaskStarted:
 
 
 def release(state: State, tools: Tools) -> WorkspaceReleased:
-    """Take the worktree away where the settings say so; the branch stays."""
+    """Take the worktree away where the settings say so, or where nothing of it is left; the branch stays."""
     settings = tools.settings.git
     done = state.status is TaskStatus.COMPLETED
     wanted = settings.cleanup_on_complete if done else settings.cleanup_on_fail
     worktree = worktree_of(state, tools)
-    if worktree is None or not wanted:
+    if worktree is None or not (wanted or is_empty(worktree.path)):
         return WorkspaceReleased(kept=worktree is not None)
     worktrees.remove(worktree)
     return WorkspaceReleased()

@@ -1,5 +1,5 @@
-"""The small program that owns every agent: it runs with `python -S -E` and knows only the standard library.
+"""The small program that owns every agent: isolated, without site packages, only the standard library.
 
-Its files import each other by bare name, because it is started by path; the run imports `tree`, `frames` and
-`program` as ordinary modules, so these three import nothing of ours.
+It is started with this package as its only import, so its files name each other relatively and nothing of
+ostler; the run imports them as well.
 """

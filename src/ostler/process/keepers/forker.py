@@ -1,6 +1,6 @@
 """The small process that forks one keeper per attempt.
 
-Started as `python -S -E forker.py DESCRIPTOR TOKEN`. On the socket come records of eight bytes, each with
+Its arguments are a descriptor and a token. On that socket come records of eight bytes, each with
 one descriptor: 0 asks for a keeper that talks on that descriptor; a keeper's pid asks to close the descriptor
 when that keeper and all that it left are gone. The token is a soft limit on message queues: every process
 below inherits it, so that the run can recognise what came from here.
@@ -16,9 +16,9 @@ import signal
 import socket
 import sys
 
-import keeper
-import tree
-from frames import encode, receive
+from . import keeper, tree
+from .bell import Bell
+from .frames import encode, receive
 
 RECORD_BYTES = 8
 
@@ -32,17 +32,17 @@ class Forker:
         self._keepers: set[int] = set()
         self._strays = False  # a keeper was killed: its processes are ours now
         self._waiting: list[tuple[int, socket.socket]] = []
-        self._wakeup = tree.wake_on_child()
+        self._bell = Bell()
 
     def run(self) -> None:
         """Serve until the run is gone, and then until the last keeper is."""
         poller = select.poll()
         poller.register(self._door, select.POLLIN)
-        poller.register(self._wakeup, select.POLLIN)
+        poller.register(self._bell, select.POLLIN)
         while self._open or self._keepers or self._strays:
             ready = {descriptor for descriptor, _ in poller.poll(5 if self._strays else None)}
-            if self._wakeup in ready:
-                os.read(self._wakeup, 4096)
+            if self._bell.fileno() in ready:
+                self._bell.clear()
             self._reap()
             if self._door.fileno() in ready and not self._serve():
                 poller.unregister(self._door)
@@ -66,7 +66,7 @@ class Forker:
         try:
             pid = os.fork()
         except OSError as error:
-            control.sendall(encode({"kind": "failed", "errno": error.errno, "step": "fork"}))
+            control.sendall(encode("failed", error.errno or 0, "fork"))
             return
         if pid:
             self._keepers.add(pid)
@@ -86,8 +86,7 @@ class Forker:
     def _forget(self) -> None:
         """A keeper holds nothing of the forker's: an open end would hide that the other side died."""
         self._door.close()
-        os.close(signal.set_wakeup_fd(-1))
-        os.close(self._wakeup)
+        self._bell.close()
         for _, peer in self._waiting:
             peer.close()
 
@@ -113,23 +112,24 @@ class Forker:
             self._waiting = [(pid, peer) for pid, peer in self._waiting if pid in self._keepers]
 
 
-def _note_child(_number: int, _frame: object) -> None:
-    """Nothing to do: the signal's arrival has already woken the loop."""
+def _rehearse() -> None:
+    """Carry one attempt in this process: what Python writes on first use is then shared by all keepers."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, open(os.devnull, "r+b", buffering=0) as null:  # noqa: PTH123
+        request = encode("/", 0, 0, 1, "/bin/true", "NAME", "value")
+        socket.send_fds(ours, [request], [null.fileno()] * 3)
+        keeper.keep(theirs)
 
 
 def main() -> None:
     """Take the place between the run and its agents."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, _note_child)
     tree.become_subreaper()
     if sys.platform == "linux":
         hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (int(sys.argv[2]), hard))
+    _rehearse()
     gc.freeze()
     gc.disable()
     Forker(socket.socket(fileno=int(sys.argv[1]))).run()
-
-
-if __name__ == "__main__":
-    main()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import select
 import socket
 import time
 
-import tree
-from frames import Frames, encode, receive
-from program import StartFailed, enter, start_program
+from . import tree
+from .bell import Bell
+from .frames import Frames, encode, receive
+from .program import StartFailed, enter, start_program
 
 ROUND_SECONDS = 0.005  # between two rounds of killing
 ORPHAN_GRACE_SECONDS = 1.0  # the run died: nobody is left to say how long
@@ -23,7 +23,9 @@ def keep(control: socket.socket) -> None:
     tree.become_subreaper()
     frames = Frames()
     if request := _receive(control, frames):
-        Keeper(control, frames).run(request)
+        kept = Keeper(control, frames)
+        kept.run(request)
+        kept.close()
 
 
 def _receive(control: socket.socket, frames: Frames) -> Request | None:
@@ -32,8 +34,8 @@ def _receive(control: socket.socket, frames: Frames) -> Request | None:
     while True:
         data, received = receive(control, 65536, _MOST_DESCRIPTORS)
         descriptors += received
-        for body in frames.feed(data):
-            return Request(body, descriptors)
+        for words in frames.feed(data):
+            return Request(words, descriptors)
         if not data:
             return None
 
@@ -41,13 +43,11 @@ def _receive(control: socket.socket, frames: Frames) -> Request | None:
 class Request:
     """What to start. Beyond the agent's own three descriptors come those that only the keeper holds."""
 
-    def __init__(self, body: bytes, descriptors: list[int]) -> None:
-        asked = json.loads(body)
-        self.argv: list[str] = asked["argv"]
-        self.env: dict[str, str] = asked["env"]
-        self.cwd: str = asked["cwd"]
-        self.nice: int = asked["nice"]
-        self.pty: bool = asked["pty"]
+    def __init__(self, words: list[bytes], descriptors: list[int]) -> None:
+        self.cwd, nice, pty, count, *rest = words
+        self.nice, self.pty = int(nice), pty == b"1"
+        self.argv, variables = rest[: int(count)], rest[int(count) :]
+        self.env = dict(zip(variables[::2], variables[1::2], strict=True))
         self.descriptors, self.held = descriptors[:3], descriptors[3:]
 
 
@@ -61,7 +61,7 @@ class Keeper:
         self._exited = False
         self._kill_at = math.inf
         self._leftovers: set[int] = set()
-        self._wakeup = tree.wake_on_child()
+        self._bell = Bell()
 
     def run(self, request: Request) -> None:
         """The whole life of the keeper."""
@@ -70,47 +70,50 @@ class Keeper:
         self._obey(b"")  # what came together with the request
         poller = select.poll()
         poller.register(self._control, select.POLLIN)
-        poller.register(self._wakeup, select.POLLIN)
+        poller.register(self._bell, select.POLLIN)
         while not self._reap():
             self._kill_when_due()
             ready = {descriptor for descriptor, _ in poller.poll(self._patience_ms())}
-            if self._wakeup in ready:
-                os.read(self._wakeup, 4096)
+            if self._bell.fileno() in ready:
+                self._bell.clear()
             if self._control.fileno() in ready and not self._listen():
                 poller.unregister(self._control)
+
+    def close(self) -> None:
+        self._bell.close()
 
     def _start(self, request: Request) -> bool:
         try:
             enter(request.cwd)
             self._main = start_program(request.argv, request.env, request.descriptors, pty=request.pty)
         except StartFailed as failure:
-            self._report({"kind": "failed", "errno": failure.errno, "step": failure.step})
+            self._report(encode("failed", failure.errno, failure.step))
             return False
-        enter("/")
+        enter(b"/")
         for descriptor in request.descriptors:
             os.close(descriptor)
         if request.nice:
             _be_nice(self._main, request.nice)
-        self._report({"kind": "started", "pid": self._main, "keeper": os.getpid()})
+        self._report(encode("started", self._main, os.getpid()))
         return True
 
     def _reap(self) -> bool:
         """Collect the dead; True when nothing is left. The main one's exit is reported at once."""
-        exits: list[dict[str, object]] = []
+        exits = b""
         left = True
         while left:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                exits.append({"kind": "gone", "leftovers": len(self._leftovers)})
+                exits += encode("gone", len(self._leftovers))
                 left = False
                 continue
             if pid == 0:
                 break
             if pid == self._main:
                 self._exited = True
-                exits.append({"kind": "exited", "status": os.waitstatus_to_exitcode(status)})
-        self._report(*exits)
+                exits += encode("exited", os.waitstatus_to_exitcode(status))
+        self._report(exits)
         return not left
 
     def _listen(self) -> bool:
@@ -125,8 +128,8 @@ class Keeper:
         return bool(data)
 
     def _obey(self, data: bytes) -> None:
-        for body in self._frames.feed(data):
-            self._stop(json.loads(body)["stop"])
+        for (grace_seconds,) in self._frames.feed(data):
+            self._stop(float(grace_seconds))
 
     def _stop(self, grace_seconds: float) -> None:
         """Ask all to end, once; a second request can only shorten the grace."""
@@ -151,10 +154,9 @@ class Keeper:
             return None
         return 1000 * max(ROUND_SECONDS, self._kill_at - time.monotonic())
 
-    def _report(self, *messages: dict[str, object]) -> None:
+    def _report(self, messages: bytes) -> None:
         try:
-            if messages:
-                self._control.sendall(b"".join(map(encode, messages)))
+            self._control.sendall(messages)
         except ConnectionError:
             return  # the run died; the end of file says so too
 

@@ -20,7 +20,7 @@ class StartFailed(Exception):
         self.step = step
 
 
-def enter(cwd: str) -> None:
+def enter(cwd: bytes) -> None:
     """Make this the directory that the program will start in."""
     try:
         os.chdir(cwd)
@@ -29,7 +29,7 @@ def enter(cwd: str) -> None:
 
 
 def start_program(
-    argv: Sequence[str], env: Mapping[str, str], descriptors: Sequence[int], *, pty: bool
+    argv: Sequence[bytes], env: Mapping[bytes, bytes], descriptors: Sequence[int], *, pty: bool
 ) -> int:
     """Start it in this process's directory and return its pid."""
     try:
@@ -40,9 +40,9 @@ def start_program(
         raise StartFailed(errno.EINVAL, "exec") from None
 
 
-def _spawn(argv: Sequence[str], env: Mapping[str, str], actions: Sequence[_Action]) -> int:
+def _spawn(argv: Sequence[bytes], env: Mapping[bytes, bytes], actions: Sequence[_Action]) -> int:
     return os.posix_spawn(
-        find_program(argv[0], env.get("PATH", os.defpath)),
+        find_program(argv[0], env.get(b"PATH", os.fsencode(os.defpath))),
         list(argv),
         dict(env),
         file_actions=actions,
@@ -65,15 +65,15 @@ def _terminal(descriptor: int) -> list[_Action]:
     ]
 
 
-def find_program(name: str, path: str) -> str:
+def find_program(name: bytes, path: bytes) -> bytes:
     """Where a program is, by the child's own PATH. Raises OSError as exec would."""
-    if "/" in name:
+    if b"/" in name:
         return name
     refused = errno.ENOENT
-    for folder in path.split(os.pathsep):
-        candidate = f"{folder or '.'}/{name}"
+    for folder in path.split(b":"):
+        candidate = (folder or b".") + b"/" + name
         if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):  # noqa: PTH112
             return candidate
         if os.path.isfile(candidate):  # noqa: PTH113
             refused = errno.EACCES
-    raise OSError(refused, os.strerror(refused), name)
+    raise OSError(refused, os.strerror(refused))

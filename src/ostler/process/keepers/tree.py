@@ -21,14 +21,6 @@ def become_subreaper() -> bool:
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
-def wake_on_child() -> int:
-    """A descriptor that becomes readable whenever a child ends."""
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    return reader
-
-
 def children_of(pid: int) -> list[int]:
     """The children of all threads of a process; empty when it is gone."""
     try:

@@ -1,0 +1,73 @@
+"""A project to measure in: a repository with one commit, and an agent that answers at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from resource import struct_rusage
+
+AGENT = """#!/bin/sh
+# Does nothing until the last call, which leaves a file; then there is something to commit.
+read calls < {count}
+calls=$((calls + 1))
+echo $calls > {count}
+[ $calls -lt {last} ] || echo hello > hello.txt
+echo done
+"""
+SETTINGS = """[run]
+executor = "mine"
+
+[executors.mine]
+type = "command"
+command = "{agent}"
+"""
+GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
+
+
+class Sample:
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.root = place / "project"
+        self.agent = place / "agent"
+        self._count = place / "calls"
+        self.root.mkdir()
+        (self.root / "ostler.toml").write_text(SETTINGS.format(agent=self.agent))
+        for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "first")):
+            subprocess.run([*GIT, *command], cwd=self.root, check=True, capture_output=True)
+        self.finish_at(1)
+
+    def finish_at(self, call: int) -> None:
+        """From now on a task is done with its so many-th call."""
+        self._count.write_text("0\n")
+        self.agent.write_text(AGENT.format(count=self._count, last=call))
+        self.agent.chmod(0o755)
+
+    @property
+    def calls(self) -> int:
+        """How often the agent was started since then."""
+        return int(self._count.read_text())
+
+    def ostler(self, *arguments: str) -> struct_rusage:
+        """One command as a person gives it, to its end."""
+        return self.run((str(Path(sys.executable).with_name("ostler")), *arguments), {})
+
+    def run(self, argv: tuple[str, ...], environ: Mapping[str, str]) -> struct_rusage:
+        """One program here, to its end, silent; what it used."""
+        child = subprocess.Popen(
+            argv,
+            cwd=self.root,
+            env=self.environ | environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        return used
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "HOME": str(self.place)}

@@ -1,0 +1,41 @@
+"""What a person does next about a task, in one line."""
+
+from __future__ import annotations
+
+from ostler.errors import Code
+from ostler.views.task import TaskView
+
+_BY_STATUS = {
+    "pending": "ostler run {id}",
+    "in_progress": "ostler log {id} -f",
+    "completed": "ostler diff {id}",
+    "failed": "ostler log {id}   and then   ostler retry {id}",
+    "quarantined": "ostler log {id}   and then   ostler retry {id}",
+    "cancelled": "ostler retry {id}",
+    "blocked": "ostler log {id}   and then   ostler retry {id}",
+    "paused": "ostler log {id}   and then   ostler retry {id}",
+    "deferred": "ostler run {id}   once it is due",
+}
+
+# What has to be put right first, where the code alone says it.
+_FIRST = {
+    Code.AGENT_NOT_FOUND: "ostler doctor shows which agents work here",
+    Code.AGENT_INCOMPATIBLE: "ostler doctor shows the agent's version; update it or Ostler",
+    Code.TIMEOUT: "raise run.timeout_seconds or make the task smaller",
+    Code.IDLE_TIMEOUT: "raise run.idle_timeout_seconds if the agent needs long silences",
+    Code.BILLING: "put the account at your provider in order",
+    Code.AUTH_FAILED: "log in to the agent, or correct its key",
+    Code.MODEL_NOT_FOUND: "correct the model's name",
+    Code.NETWORK: "check the connection",
+    Code.OVERLOADED: "wait a while",
+    Code.PROMPT_TOO_LARGE: "shorten the task",
+    Code.CONFIG_INVALID: "correct it",
+}
+_RETRIED = ("failed", "quarantined")
+
+
+def next_step(view: TaskView) -> str:
+    """The commands to type, and what to put right before; empty when nothing is to be done."""
+    first = _FIRST.get(view.code) if view.code and view.status in _RETRIED else None
+    step = f"{first}; then   ostler retry {{id}}" if first else _BY_STATUS.get(view.status, "")
+    return step.format(id=view.id)

@@ -1,0 +1,125 @@
+"""What an agent prints, through the whole program: rows A10 to A14 and S15 of the fault matrix."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_oracle import check_ended, check_next
+from world import World, wait_until
+
+FULL = bool(os.environ.get("OSTLER_FULL"))
+MIB = 1 << 20
+_STEERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+ESCAPES = "\x1b[2J\x1b]0;owned\x07\x1b]52;c;aGk=\x07\x9b31m\u202egnp.exe\U000e0041\rover\x08"
+PAGES = (("log",), ("show",), ("events",))
+
+
+def page(world: World, *args: str, code: int = 0) -> str:
+    """What a command prints, byte for byte: nothing may be hidden by universal newlines."""
+    argv = [sys.executable, "-m", "ostler", *args]
+    done = subprocess.run(argv, cwd=world.root, env=world.environ, capture_output=True, timeout=100, check=False)
+    assert done.returncode == code, done.stderr.decode()
+    return (done.stdout + done.stderr).decode("utf-8")
+
+
+def transcript(world: World, shown: Any) -> Path:
+    return world.root / ".ostler" / "tasks" / shown["id"] / shown["attempts"][0]["transcript"]
+
+
+def peak_memory(pid: int) -> int:
+    """The most memory that a process ever had, in bytes; 0 once it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s+(\d+) kB", text)
+    return int(found[1]) * 1024 if found else 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        {"fault": "a10_flood", "bytes": (1024 if FULL else 64) * MIB},
+        {"fault": "a11_many_lines", "count": 100 if FULL else 5},
+        {"fault": "a14_broken_json", "bytes": 40 * MIB},
+    ],
+    ids=lambda behaviour: behaviour["fault"],
+)
+def test_a_flood_takes_no_memory_and_loses_no_byte(world: World, behaviour: dict[str, Any]) -> None:
+    """A10, A11, A14: the run grows by less than 64 MB, and its result counts all the same."""
+    world.behave(**behaviour, delay_seconds=1.0)
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(world.started, 30, "the agent did not start")
+    before = peak = peak_memory(run.pid)
+    while run.poll() is None:
+        peak = max(peak, peak_memory(run.pid))
+        time.sleep(0.01)
+    shown = check_ended(world, task, run.returncode)
+    assert (shown["status"], run.returncode) == ("completed", 0)
+    assert 0 < before and peak - before < 64 * MIB, f"{(peak - before) / MIB:.0f} MiB more"
+    printed = behaviour["bytes"] if "bytes" in behaviour else behaviour["count"] * 100_000
+    assert transcript(world, shown).stat().st_size >= printed
+    check_next(world)
+
+
+def test_lines_that_are_not_read_are_told(world: World) -> None:
+    """A11, A14: an event each for the first ones, then their number; a line over the limit is told too."""
+    world.behave(plan=[{"fault": "a11_many_lines", "count": 1}, {"fault": "a14_broken_json", "bytes": 17 * MIB}])
+    many, broken = world.new("Many lines"), world.new("Broken lines")
+    world.ostler("run", many)
+    told = [line["detail"] for line in world.events(many) if line["type"] == "parse_error"]
+    assert told == ["y"] * 20 + ["and 49980 more lines that are not JSON"]
+    world.ostler("run", broken)
+    told = [line["detail"] for line in world.events(broken) if line["type"] == "parse_error"]
+    assert len(told) == 2 and "longer than" in told[1]
+    assert "whole again" in world.ostler("log", broken).stdout
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "raw"),
+    [
+        ({"fault": "a12_bad_bytes"}, b"\xff\xfe\x00\x80\n\r\r\r\n"),
+        ({"fault": "a13_escapes"}, b"\x1bP1$r0 q\x1b\\\x1b[31mnot json\n"),
+        ({"fault": "a14_broken_json", "bytes": 1024}, b'{"type":"te\n'),
+        ({"events": 1, "edits": {"a\x1b[31mred\n.txt": "x"}}, b"\\u001b[31mred"),
+    ],
+    ids=["A12", "A13", "A14", "names"],
+)
+def test_what_steers_a_terminal_is_shown_not_sent(
+    world: World, behaviour: dict[str, Any], raw: bytes
+) -> None:
+    """A12 to A14: no page has a control byte, the transcript has them all."""
+    world.behave(**behaviour)
+    task = world.new()
+    spoken = page(world, "run", task)
+    spoken += "".join(page(world, *command, task) for command in PAGES)
+    assert not _STEERS.findall(spoken)
+    assert raw in transcript(world, world.show(task)).read_bytes()
+
+
+def test_an_agent_cannot_write_lines_of_ours(world: World) -> None:
+    """S15: the reason that an agent gives is escaped and stays within its own line or field."""
+    reason = f"{ESCAPES}\ncompleted     other-task-abcd  ostler/other-task-abcd\n  status    completed"
+    world.behave(text=f"<phase_blocked>{reason}</phase_blocked>")
+    task = world.new()
+    spoken = page(world, "run", task, code=4)
+    card, events = page(world, "show", task), page(world, "events", task)
+    assert not _STEERS.findall(spoken + card + events + page(world, "log", task))
+    assert not [line for line in spoken.splitlines() if line.startswith("completed")]
+    assert [line.split() for line in card.splitlines() if line.startswith("  status")] == [
+        ["status", "blocked", "(AGENT_BLOCKED)"]
+    ]
+    assert all(re.match(r" *\d+ ", line) for line in events.splitlines())
+    assert "owned" in spoken and "\x1b" not in page(world, "events", task, "--json")

@@ -1,0 +1,103 @@
+"""What must hold of a project after an agent misbehaved, whatever it did."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+from world import World, wait_until
+
+from ostler.errors import Code
+from ostler.testing.fake_agent import read_ledger
+
+LIMIT_SECONDS, GRACE_SECONDS = 1.0, 0.5
+PROMISE_SECONDS = LIMIT_SECONDS + GRACE_SECONDS + 2
+EXITS = {
+    "completed": {0},
+    "failed": {1},
+    "quarantined": {1},
+    "cancelled": {1},
+    "blocked": {4},
+    "paused": {4, 5},
+    "deferred": {5},
+    "pending": {130, 143},
+}
+"""The exit codes that the contract gives to each status."""
+
+
+def hurry(world: World, retries: int = 1) -> None:
+    """Limits short enough for a test; the waits between attempts too."""
+    world.environ["OSTLER_RUN__TIMEOUT_SECONDS"] = str(LIMIT_SECONDS)
+    world.environ["OSTLER_RUN__GRACE_SECONDS"] = str(GRACE_SECONDS)
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = str(retries)
+
+
+def check_ended(world: World, task: str, exit_code: int | None = None) -> Any:
+    """The task has a documented end, and nothing but its record is left of it; how it is shown."""
+    shown = world.show(task)
+    assert shown["code"] is None or shown["code"] in set(Code), shown
+    assert exit_code is None or exit_code in EXITS[shown["status"]], shown
+    check_nothing_lives(world)
+    world.check_store()
+    _check_worktree(world, shown)
+    _check_feed(world, shown)
+    assert world.git("status", "--porcelain") == "", "the user's checkout was touched"
+    return shown
+
+
+def check_next(world: World) -> None:
+    """The next task of the same project runs and completes, whatever happened to the one before."""
+    world.behave()
+    title = "The task after it"
+    world.ostler("run", "-p", title, OSTLER_RUN__TIMEOUT_SECONDS="60")
+    after = [task for task in world.json("status")["tasks"] if task["title"] == title]
+    assert [task["status"] for task in after] == ["completed"]
+
+
+def check_nothing_lives(world: World) -> None:
+    """No process of the project, no daemon by its pid, no heartbeat of one that hides from every list."""
+    daemons = [line["pid"] for line in read_ledger(world.ledger) if line["event"] == "daemon"]
+    wait_until(lambda: not world.survivors(), 20, f"processes are left: {world.survivors()}")
+    wait_until(lambda: not any(map(_lives, daemons)), 20, "a daemon is left")
+    before = _beats(world)
+    time.sleep(0.15)
+    assert _beats(world) == before, "something still beats"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and process.cmdline()[:1] == ["sh"]
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _beats(world: World) -> int:
+    file = world.agents / "claude.beats"
+    return file.stat().st_size if file.exists() else 0
+
+
+def _check_worktree(world: World, shown: Any) -> None:
+    """Shown means usable, not shown means gone: git and the disk agree."""
+    listed = world.git("worktree", "list", "--porcelain").count("worktree ")
+    assert listed == (1 if shown["worktree"] is None else 2), world.git("worktree", "list")
+    kept = [path.name for path in (world.root / ".ostler" / "worktrees").iterdir() if path.name != ".trash"]
+    assert kept == ([] if shown["worktree"] is None else [shown["id"]])
+    if shown["worktree"]:
+        world.git("-C", shown["worktree"], "status", "--porcelain")
+
+
+def _check_feed(world: World, shown: Any) -> None:
+    """Each attempt that was begun has one start and, unless its run was killed, one end."""
+    feed = world.events(shown["id"])
+    began = [line["number"] for line in feed if line["type"] == "attempt_started"]
+    ended = [line["number"] for line in feed if line["type"] == "attempt_ended"]
+    assert began == [attempt["number"] for attempt in shown["attempts"]]
+    assert ended == [a["number"] for a in shown["attempts"] if a["status"] != "running"]
+
+
+def session_prompts(world: World, session: str) -> str:
+    """What the fake's session was told, as its file has it."""
+    return Path(world.agents, "sessions", f"{session}.jsonl").read_text("utf-8")

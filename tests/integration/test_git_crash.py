@@ -1,0 +1,143 @@
+"""Kills at any moment, and many at once, with real processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from git_world import TASK, World, commit_step, git, make_world, snapshot_of
+from ostler.git.refs import find_base
+from ostler.git.worktree import listing, prepare, remove
+
+BRANCH = f"ostler/{TASK}"
+CHILD = """
+import sys
+from pathlib import Path
+sys.path[:0] = {path!r}
+from git_world import World, commit_step
+world = World.__new__(World)
+world.project = Path({project!r})
+print("ready", flush=True)
+worktree = world.prepare()
+(worktree.path / "work.txt").write_text("done")
+commit_step(worktree)
+"""
+
+
+def start_child(world: World, **env: str) -> subprocess.Popen[bytes]:
+    code = CHILD.format(path=[str(Path(__file__).parents[1]), *sys.path], project=str(world.project))
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=os.environ | env)
+    assert child.stdout and child.stdout.readline() == b"ready\n"
+    return child
+
+
+def kill(child: subprocess.Popen[bytes]) -> None:
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+
+
+def finish(world: World) -> None:
+    """What the next run does; afterwards all is as if nothing had happened."""
+    worktree = world.prepare()
+    (worktree.path / "work.txt").write_text("done")
+    commit_step(worktree)
+    assert git(world.project, "rev-list", "--count", f"{worktree.base}..{BRANCH}") == "1"
+    assert git(world.project, "show", f"{BRANCH}:work.txt") == "done"
+    assert git(world.path, "status", "--porcelain") == ""
+    assert len(listing(world.repository)) == 2
+    assert remove(worktree) == 0
+
+
+def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path):
+    """Twelve kills spread over the whole of prepare and checkpoint: one commit each time, nothing left over."""
+    world = make_world(tmp_path)
+    before = snapshot_of(world.project)
+    dice = random.Random(7)
+    for turn in range(12):
+        child = start_child(world)
+        time.sleep(0.12 * (turn + dice.random()) / 12)
+        kill(child)
+        finish(world)
+        git(world.project, "branch", "-qD", BRANCH)
+    assert snapshot_of(world.project) == before
+    assert git(world.project, "fsck", "--no-dangling", check=False) == ""
+
+
+def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
+    """Killed during `git worktree add`, whose git goes on: the next run waits for it instead of undoing it."""
+    world = make_world(tmp_path)
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    real = shutil.which("git")
+    body = (
+        f'#!/bin/sh\nif [ "$1" = worktree ]; then : > "{tmp_path}/began"; sleep 0.7; fi\nexec {real} "$@"\n'
+    )
+    (slow / "git").write_text(body)
+    (slow / "git").chmod(0o755)
+    child = start_child(world, PATH=f"{slow}:{os.environ['PATH']}")
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "began").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    kill(child)
+    assert not world.path.exists()
+    started = time.monotonic()
+    worktree = world.prepare()
+    assert time.monotonic() - started > 0.2
+    assert git(worktree.path, "status", "--porcelain") == ""
+    finish(world)
+
+
+def test_many_tasks_at_once(tmp_path: Path):
+    """Eight tasks of one repository prepare, commit and go in parallel; git's own files never get in the way."""
+    world = make_world(tmp_path)
+    repository = world.repository
+    base = find_base(repository).commit
+    room = world.path.parent
+
+    def one(number: int) -> str:
+        name = f"task-{number}"
+        worktree = prepare(repository, room / name, f"ostler/{name}", base, name)
+        (worktree.path / name).write_text(name)
+        commit = commit_step(worktree, name).commit
+        assert remove(worktree) == 0
+        return commit
+
+    with ThreadPoolExecutor(8) as pool:
+        commits = list(pool.map(one, range(8)))
+    for number, commit in enumerate(commits):
+        assert git(world.project, "rev-parse", f"ostler/task-{number}") == commit
+        assert git(world.project, "show", f"{commit}:task-{number}") == f"task-{number}"
+    assert len(listing(repository)) == 1
+
+
+@pytest.mark.parametrize("moment", ["before the branch", "after the branch"])
+def test_a_kill_around_the_commit_makes_one_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+):
+    """Between writing the commit and the journal there is one commit, whichever side of the branch the kill was."""
+    from ostler.git import commit as module
+
+    world = make_world(tmp_path)
+    worktree = world.prepare()
+    (worktree.path / "work.txt").write_text("done")
+    real = module.move_branch
+
+    def killed(*args, **more) -> None:
+        if moment == "after the branch":
+            real(*args, **more)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "move_branch", killed)
+    with pytest.raises(KeyboardInterrupt):
+        commit_step(worktree)
+    monkeypatch.undo()
+    finish(world)

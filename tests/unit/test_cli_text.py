@@ -1,0 +1,90 @@
+"""Text on a terminal: nothing an agent writes can steer it, and columns line up."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.cli.text import fit, money, pad, printable, span, table, tokens, width
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "\x1b[2J",
+        "\x1b]52;c;aGk=\x07",
+        "\x1b]8;;http://x\x1b\\link",
+        "\x9b31m",
+        "a\rb",
+        "\x00\x07\x08\x7f",
+        "\u202eabc",
+        "\u2066x\u2069",
+        "\U000e0041",
+    ],
+)
+def test_control_characters_become_visible(hostile: str) -> None:
+    """A13: escapes, C1 controls, carriage returns, bidirectional and tag characters."""
+    shown = printable(f"before {hostile} after")
+    assert shown.startswith("before ") and shown.endswith(" after")
+    assert all(char.isprintable() for char in shown)
+    assert "\\x" in shown
+
+
+def test_ordinary_text_is_left_alone() -> None:
+    """Umlauts, CJK, emoji and tabs pass."""
+    assert printable("Größe 項目 🙂\tok") == "Größe 項目 🙂\tok"
+
+
+def test_width_counts_columns() -> None:
+    """Wide characters take two columns, combining ones none."""
+    assert (width("abc"), width("項目"), width("e\u0301")) == (3, 4, 1)
+    assert width(pad("項", 5)) == 5
+
+
+@pytest.mark.parametrize(("text", "columns"), [("a long title here", 8), ("項目項目項目", 7), ("x", 1)])
+def test_fit_never_exceeds_its_columns(text: str, columns: int) -> None:
+    """A cut text ends in an ellipsis and fits."""
+    assert width(fit(text, columns)) <= columns
+    assert fit(text, 100) == text
+
+
+def test_tables_line_up_with_wide_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second column starts at the same place in every row."""
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = table(("id", "title"), [("a", "項目"), ("項目", "b"), ("long-one", "c" * 200)]).splitlines()
+    assert [
+        width(line[: line.index(mark)]) for line, mark in zip(lines, ("title", "項目", "b", "c"), strict=True)
+    ] == [10] * 4
+    assert all(width(line) <= 60 for line in lines)
+
+
+def test_numbers_are_short() -> None:
+    """Spans, tokens and money as a person reads them; unknown money is empty, not zero."""
+    assert [span(s) for s in (5, 61, 3700, 90000)] == ["5 s", "1 min", "1 h", "1 d"]
+    assert [tokens(n) for n in (999, 12_345)] == ["999", "12k"]
+    assert [money(m) for m in (None, 0.0, 0.00014, 1.5)] == ["", "$0.00", "$0.0001", "$1.50"]
+
+
+HEADER = ("id", "status", "phase", "cost", "title")
+ROWS = [
+    ("a-task-with-a-long-name-x2y3", "completed", "implement 1", "", "Fix the slug of titles with spaces")
+]
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [("120", ["id", "status", "phase", "title"]), ("72", ["id", "status", "title"]), ("45", ["id", "title"])],
+)
+def test_a_narrow_terminal_loses_spare_columns_and_never_a_line(
+    monkeypatch: pytest.MonkeyPatch, columns: str, shown: list[str]
+) -> None:
+    """Empty columns never stand there; spare ones go in their order; each row stays on its line."""
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = table(HEADER, ROWS, spare=("phase", "status")).splitlines()
+    assert lines[0].split() == shown
+    assert all(width(line) <= int(columns) for line in lines)
+
+
+def test_a_pipe_gets_every_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is cut where there is no terminal to be too narrow."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert "c" * 500 in table(("id", "title"), [("a", "c" * 500)])

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_world import World, git, make_world
+from ostler.errors import Code, GitError
+from ostler.git import program
+from ostler.git.command import run
+from ostler.git.failure import explain, lock_in_the_way
+from ostler.git.program import execute
+
+SAID = [
+    ("fatal: Unable to create '/p/.git/index.lock': File exists.\n\nAnother git process", Code.GIT_LOCKED),
+    ("fatal: update_ref failed: cannot lock ref 'refs/heads/x': is at aa but expected bb", Code.GIT_LOCKED),
+    ("error: object file .git/objects/aa/bb is empty\nfatal: loose object aabb is corrupt", Code.GIT_CORRUPT),
+    ("fatal: bad object HEAD", Code.GIT_CORRUPT),
+    ("fatal: unable to read tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904", Code.GIT_CORRUPT),
+    ("fatal: bad config line 3 in file /p/.git/config", Code.GIT_CORRUPT),
+    ("fatal: not a git repository: '/p/.git'", Code.GIT_CORRUPT),
+    ("error: file write error: No space left on device\nfatal: unable to write", Code.DISK_FULL),
+    ("fatal: cannot create directory at 'x': Read-only file system", Code.WORKSPACE_WRITE_FAILED),
+    ("error: insufficient permission for adding an object: Permission denied", Code.WORKSPACE_WRITE_FAILED),
+    ("fatal: 'ostler/x' is already checked out at '/p'", Code.BRANCH_EXISTS),
+    ("fatal: 'ostler/x' is already used by worktree at '/p'", Code.BRANCH_EXISTS),
+    ("fatal: a branch named 'ostler/x' already exists", Code.BRANCH_EXISTS),
+    ("fatal: detected dubious ownership in repository at '/p'", Code.USAGE),
+    ("fatal: something nobody has seen", Code.UNKNOWN),
+    ("", Code.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("said", "code"), SAID)
+def test_complaints_have_codes(said: str, code: Code):
+    """Each thing that git says has its code, and the sentence names the place."""
+    error = explain(("add",), said.encode(), Path("/some/place"))
+    assert error.code is code
+    assert "/some/place" in error.message + error.hint or code in (Code.GIT_LOCKED, Code.BRANCH_EXISTS)
+    assert "{" not in error.message + error.hint
+
+
+def test_braces_in_a_message_are_text():
+    """What git quotes from a hostile name is never formatted."""
+    assert (
+        "{place.__class__}" in explain(("add",), b"fatal: bad object {place.__class__}", Path("/p")).message
+    )
+
+
+def test_the_lock_is_found_with_quotes_in_its_name():
+    """A path may contain quotes and spaces."""
+    said = b"fatal: Unable to create '/it's here/.git/index.lock': File exists.\n"
+    assert lock_in_the_way(said) == Path("/it's here/.git/index.lock")
+    assert lock_in_the_way(b"fatal: other") is None
+
+
+def test_bad_configuration_is_a_sentence(tmp_path: Path):
+    """A configuration that cannot be read stops everything with the line that is wrong."""
+    world = make_world(tmp_path)
+    repository = world.repository
+    (world.project / ".git" / "config").write_text("[core\n")
+    with pytest.raises(GitError) as caught:
+        run(repository, "status")
+    assert caught.value.code is Code.GIT_CORRUPT
+    assert "bad config line 1" in caught.value.message
+
+
+def test_a_missing_directory_and_a_missing_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """No worktree is WORKTREE_LOST; no git says what to install."""
+    world = make_world(tmp_path)
+    with pytest.raises(GitError) as caught:
+        execute(("status",), {"PATH": program.search_path()}, tmp_path / "missing")
+    assert caught.value.code is Code.WORKTREE_LOST
+    repository = world.repository
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(GitError) as caught:
+        run(repository, "status")
+    assert "not installed" in caught.value.message and caught.value.exit == 2
+
+
+def test_a_git_that_hangs_is_stopped(tmp_path: Path):
+    """A pipe where git expects a file ends in an error after the time it was given."""
+    world: World = make_world(tmp_path)
+    git(world.project, "config", "core.excludesFile", str(tmp_path / "pipe"))
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(GitError) as caught:
+        run(world.repository, "status", timeout_seconds=0.3)
+    assert "took longer than 0.3 s" in caught.value.message
