@@ -7,7 +7,6 @@ import os
 import threading
 
 from measure import memory_mb, report
-
 from ostler.model.command import Command
 from ostler.process.forker import shared_forker
 from ostler.process.spawner import StandardSpawner

@@ -11,8 +11,8 @@ import time
 import uuid
 
 import psutil
-from measure import report
 
+from measure import report
 from ostler.model.command import Command
 from ostler.process.spawner import Child, StandardSpawner
 
@@ -27,13 +27,12 @@ SCRIPTS = {
 
 
 def program(number: int) -> tuple[str, ...]:
-    script = SCRIPTS.get(number % 10, f"{PLAIN}")
+    script = SCRIPTS.get(number % 10, PLAIN)
     return ("sh", "-c", script, TOKEN)
 
 
 async def start(spawner: StandardSpawner, number: int) -> Child:
-    tty = Command(program(number), "/", {"PATH": os.environ["PATH"]})
-    return await spawner.spawn(tty)
+    return await spawner.spawn(Command(program(number), "/", {"PATH": os.environ["PATH"]}))
 
 
 def left() -> int:

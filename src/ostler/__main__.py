@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -12,7 +13,9 @@ from ostler.cli.app import app
 
 
 def main() -> NoReturn:
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a late Ctrl-C must not change how this ended
+    sys.exit(code)
 
 
 def run(argv: list[str]) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from agent_oracle import LIMIT_SECONDS, PROMISE_SECONDS, check_ended, check_next, hurry, session_prompts
 from world import KILL, World, end, wait_until
 
@@ -102,7 +103,7 @@ def test_a_program_that_is_not_there_stops_the_run_before_the_task(world: World,
 
 @pytest.mark.parametrize("fault", ["", "a8_never_reads", "a9_closes_stdin"])
 def test_a_prompt_of_five_megabytes(world: World, tmp_path: Path, fault: str) -> None:
-    """A9, A23: it never travels as an argument; whoever reads it gets every byte, whoever does not is no problem."""
+    """A9, A23: it never travels as an argument; a reader gets every byte, and no reader is no problem."""
     (tmp_path / "long.md").write_text("# A long task\n\n" + ("word " * 20_000 + "\n") * 50 + "The end é.\n")
     world.behave(fault=fault)
     done = world.ostler("run", "-f", str(tmp_path / "long.md"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from agent_oracle import check_ended, check_next
 from world import World, wait_until
 
@@ -26,7 +27,9 @@ PAGES = (("log",), ("show",), ("events",))
 def page(world: World, *args: str, code: int = 0) -> str:
     """What a command prints, byte for byte: nothing may be hidden by universal newlines."""
     argv = [sys.executable, "-m", "ostler", *args]
-    done = subprocess.run(argv, cwd=world.root, env=world.environ, capture_output=True, timeout=100, check=False)
+    done = subprocess.run(
+        argv, cwd=world.root, env=world.environ, capture_output=True, timeout=100, check=False
+    )
     assert done.returncode == code, done.stderr.decode()
     return (done.stdout + done.stderr).decode("utf-8")
 
@@ -68,7 +71,7 @@ def test_a_flood_takes_no_memory_and_loses_no_byte(world: World, behaviour: dict
         time.sleep(0.01)
     shown = check_ended(world, task, run.returncode)
     assert (shown["status"], run.returncode) == ("completed", 0)
-    assert 0 < before and peak - before < 64 * MIB, f"{(peak - before) / MIB:.0f} MiB more"
+    assert before > 0 and peak - before < 64 * MIB, f"{(peak - before) / MIB:.0f} MiB more"
     printed = behaviour["bytes"] if "bytes" in behaviour else behaviour["count"] * 100_000
     assert transcript(world, shown).stat().st_size >= printed
     check_next(world)
@@ -76,7 +79,9 @@ def test_a_flood_takes_no_memory_and_loses_no_byte(world: World, behaviour: dict
 
 def test_lines_that_are_not_read_are_told(world: World) -> None:
     """A11, A14: an event each for the first ones, then their number; a line over the limit is told too."""
-    world.behave(plan=[{"fault": "a11_many_lines", "count": 1}, {"fault": "a14_broken_json", "bytes": 17 * MIB}])
+    world.behave(
+        plan=[{"fault": "a11_many_lines", "count": 1}, {"fault": "a14_broken_json", "bytes": 17 * MIB}]
+    )
     many, broken = world.new("Many lines"), world.new("Broken lines")
     world.ostler("run", many)
     told = [line["detail"] for line in world.events(many) if line["type"] == "parse_error"]

@@ -58,7 +58,7 @@ def finish(world: World) -> None:
 
 
 def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path):
-    """Twelve kills spread over the whole of prepare and checkpoint: one commit each time, nothing left over."""
+    """Twelve kills spread over prepare and checkpoint: one commit each time, and nothing left over."""
     world = make_world(tmp_path)
     before = snapshot_of(world.project)
     dice = random.Random(7)
@@ -73,7 +73,7 @@ def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path):
 
 
 def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
-    """Killed during `git worktree add`, whose git goes on: the next run waits for it instead of undoing it."""
+    """Killed during `git worktree add`, whose git goes on: the next run waits for it."""
     world = make_world(tmp_path)
     slow = tmp_path / "slow"
     slow.mkdir()
@@ -97,7 +97,7 @@ def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
 
 
 def test_many_tasks_at_once(tmp_path: Path):
-    """Eight tasks of one repository prepare, commit and go in parallel; git's own files never get in the way."""
+    """Eight tasks of one repository prepare, commit and go in parallel and do not collide."""
     world = make_world(tmp_path)
     repository = world.repository
     base = find_base(repository).commit
@@ -123,7 +123,7 @@ def test_many_tasks_at_once(tmp_path: Path):
 def test_a_kill_around_the_commit_makes_one_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
-    """Between writing the commit and the journal there is one commit, whichever side of the branch the kill was."""
+    """Killed just before or just after the branch moved: one commit in the end."""
     from ostler.git import commit as module
 
     world = make_world(tmp_path)

@@ -18,6 +18,7 @@ SAID = [
     ("fatal: bad object HEAD", Code.GIT_CORRUPT),
     ("fatal: unable to read tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904", Code.GIT_CORRUPT),
     ("fatal: bad config line 3 in file /p/.git/config", Code.GIT_CORRUPT),
+    ("fatal: bad boolean config value 'x' for 'core.safecrlf'", Code.GIT_CORRUPT),
     ("fatal: not a git repository: '/p/.git'", Code.GIT_CORRUPT),
     ("error: file write error: No space left on device\nfatal: unable to write", Code.DISK_FULL),
     ("fatal: cannot create directory at 'x': Read-only file system", Code.WORKSPACE_WRITE_FAILED),

@@ -63,7 +63,8 @@ def validate(as_json: bool) -> None:
 
 
 @command.command("edit")
-def edit() -> None:
+@json_option
+def edit(as_json: bool) -> None:
     """Open the project's settings in your editor, then check them."""
     where = _file()
     if not where.exists():
@@ -72,6 +73,8 @@ def edit() -> None:
     if run_in_foreground([*editor, str(where)]) != 0:
         raise UsageError(f"{editor[0]} could not edit {where}", "set EDITOR to an editor that you have")
     _load()
+    if as_json:
+        emit({"schema": "ostler.path/1", "path": str(where), "exists": True})
 
 
 def _file() -> Path:

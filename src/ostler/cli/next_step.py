@@ -5,10 +5,11 @@ from __future__ import annotations
 from ostler.errors import Code
 from ostler.views.task import TaskView
 
+_DIFF = "ostler diff {id}"
 _BY_STATUS = {
     "pending": "ostler run {id}",
     "in_progress": "ostler log {id} -f",
-    "completed": "ostler diff {id}",
+    "completed": _DIFF,
     "failed": "ostler log {id}   and then   ostler retry {id}",
     "quarantined": "ostler log {id}   and then   ostler retry {id}",
     "cancelled": "ostler retry {id}",
@@ -38,4 +39,4 @@ def next_step(view: TaskView) -> str:
     """The commands to type, and what to put right before; empty when nothing is to be done."""
     first = _FIRST.get(view.code) if view.code and view.status in _RETRIED else None
     step = f"{first}; then   ostler retry {{id}}" if first else _BY_STATUS.get(view.status, "")
-    return step.format(id=view.id)
+    return step.format(id=view.id) if step != _DIFF or view.branch else ""

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
 
-# C0 and C1 controls but for tab and newline, bidirectional controls, line separators, invisible tag characters.
+# C0 and C1 controls but for tab and newline, bidirectional controls, line separators, invisible tags.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )

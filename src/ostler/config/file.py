@@ -13,7 +13,7 @@ from ostler.config.source import Layer, Source
 from ostler.config.walk import walk
 
 _LARGEST = 256 * 1024
-_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_PLACE = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 
 
 def read_file(kind: Any, path: Path, name: str, layer: Layer) -> Reading:
@@ -61,7 +61,7 @@ def _read_text(kind: Any, text: str, whole: Source) -> Reading:
 
 def _explain(message: str, text: str) -> tuple[int, str]:
     """The line and the reason in tomllib's message."""
-    found = _PLACE.search(message)
+    found = re.search(_PLACE, message)
     if found is None:
         return 0, message.partition(";")[0]
     reason = message[: found.start()]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ostler.config.literal import quote
-from ostler.config.load import PROJECT_FILE
 from ostler.errors import UsageError
 
+PROJECT_FILE = "ostler.toml"
 STATE_DIRECTORY = ".ostler"
 _WORKTREES = (STATE_DIRECTORY, "worktrees")
 

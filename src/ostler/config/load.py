@@ -13,6 +13,7 @@ from msgspec import Struct, ValidationError, convert
 
 from ostler.config.environment import read_environment
 from ostler.config.file import read_file
+from ostler.config.find import PROJECT_FILE
 from ostler.config.flags import read_flags
 from ostler.config.leaves import leaves
 from ostler.config.reading import Reading, merge
@@ -20,8 +21,6 @@ from ostler.config.settings import Settings
 from ostler.config.source import DEFAULT, Source, dotted
 from ostler.config.walk import missing
 from ostler.errors import SettingsInvalid
-
-PROJECT_FILE = "ostler.toml"
 
 _Tree = TypeVar("_Tree")
 

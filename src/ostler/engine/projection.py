@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from ostler.clock import rfc3339
 from ostler.files.atomic import remove_leftovers, write_projection
 from ostler.files.layout import Layout
@@ -35,6 +33,8 @@ def differs(before: State, after: State) -> bool:
 
 
 def _state_yaml(state: State) -> str:
+    import json  # noqa: PLC0415  (reading a status writes none)
+
     facts = _facts(state) | {"updated_at": rfc3339(state.updated_at)}
     # JSON scalars are YAML scalars, so nothing in a title can be read as anything else.
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in facts.items())

@@ -42,8 +42,8 @@ class Ending(Struct, frozen=True):
 def ending_of(exit: Exit, program: str) -> Ending:
     """Why there is no result, from the exit alone."""
     if exit.stopped is not None:
-        code = _STOPPED[exit.stopped]
-        return Ending(code, f"{program} was stopped after {exit.duration_seconds:.0f} s: {CODES[code].meaning}")
+        code, seconds = _STOPPED[exit.stopped], round(exit.duration_seconds)
+        return Ending(code, f"{program} was stopped after {seconds} s: {CODES[code].meaning}")
     if number := _signal_of(exit.status):
         return Ending(
             Code.AGENT_KILLED, f"{program} was ended by {_signal_name(number)}, which Ostler did not send"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import time
 from collections.abc import Callable
 
@@ -17,6 +16,8 @@ _SLEEP_SECONDS = 60.0  # long enough for a test to look, and to kill what sleeps
 
 
 def _kill() -> None:
+    import signal  # noqa: PLC0415  (every command imports this module, and none is ever killed here)
+
     os.kill(os.getpid(), signal.SIGKILL)
 
 

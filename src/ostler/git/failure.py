@@ -60,7 +60,7 @@ _COMPLAINTS = (
         "git fetch --refetch --no-filter",
     ),
     _complaint(
-        r"bad config|unable to parse|exceeded maximum include depth|could not read config",
+        r"bad (boolean |numeric )?config|unable to parse|maximum include depth|could not read config",
         Code.GIT_CORRUPT,
         "the git configuration of {place} cannot be read: {line}",
         "git config --list --show-origin shows where",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 
 from ostler.model.command import Command, Exit, Sink, Stopped
 from ostler.process.lines import LineSplitter
 from ostler.process.output import Output
 from ostler.process.spawner import Child
 from ostler.process.strays import end_strays
+from ostler.process.sweep import MARKER
 from ostler.process.transcript import Transcript
 
 DRAIN_SECONDS = 2.0  # after the main process ended, for what a child of it still writes
@@ -23,6 +25,7 @@ class Attempt:
     def __init__(self, child: Child, command: Command, sink: Sink, transcript: Transcript) -> None:
         self._child, self._keeper = child, child.keeper
         self._command, self._sink, self._transcript = command, sink, transcript
+        self._marker = command.env.get(MARKER, "")
         self._errors = Transcript(f"{command.transcript}.stderr" if command.transcript else "")
         self._loop = asyncio.get_running_loop()
         self._began = self._heard = self._loop.time()
@@ -48,6 +51,8 @@ class Attempt:
         finally:
             if self._keeper.lost:
                 await self._settle()
+            elif sys.platform != "linux":
+                await end_strays(self._keeper.forker, self._marker)
             self._close()
         if self._failure:
             raise self._failure
@@ -120,7 +125,7 @@ class Attempt:
     async def _settle(self) -> None:
         """The keeper was killed. The forker ends what it left; if that is dead too, we have adopted it."""
         await self._keeper.settle()
-        await end_strays(self._keeper.forker, self._command.env.get("OSTLER_ATTEMPT", ""))
+        await end_strays(self._keeper.forker, self._marker)
 
     def _close(self) -> None:
         """Take the last output, which is all there now, and let go."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import socket
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -69,8 +70,11 @@ class Keeper:
 
     def stop(self, grace_seconds: float) -> None:
         """Ask all to end, kill what is left after the grace; may be repeated with a shorter one."""
+        kill_at = (
+            time.monotonic() + grace_seconds
+        )  # one clock for all: a busy machine does not add to the grace
         with contextlib.suppress(ConnectionError):
-            self._control.send(encode(grace_seconds))
+            self._control.send(encode(kill_at))
 
     async def end(self, grace_seconds: float) -> None:
         """Stop, wait until nothing is left whoever cancels the waiting. Cancelled again: kill now."""

@@ -73,9 +73,9 @@ def _processes() -> str:
     command = Command(
         ("true",), cwd="/", env={"PATH": os.environ.get("PATH", os.defpath)}, timeout_seconds=10
     )
-    done = asyncio.run(DefaultCommandRunner(create_spawner(prefer_pty=False)).run(command, lambda _: False))
+    asyncio.run(DefaultCommandRunner(create_spawner(prefer_pty=False)).run(command, lambda _: False))
     how = "a keeper per attempt" if sys.platform == "linux" else "process groups and a marker"
-    return f"{how}; `true` took {done.duration_seconds * 1000:.0f} ms"
+    return f"{how}; one was tried just now"
 
 
 def _settings(root: Path, environ: Mapping[str, str]) -> str:

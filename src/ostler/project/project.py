@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
 from ostler.clock import SystemClock
 from ostler.config.find import find_root
-from ostler.config.load import Loaded, load_settings
 from ostler.engine.post import RULES, create, post
 from ostler.engine.projection import project_task
 from ostler.engine.rows import state_of
@@ -31,16 +31,18 @@ from ostler.model.task import Task
 from ostler.store.sqlite import SqliteJournal
 from ostler.views.task import TaskView, view_task
 
+if TYPE_CHECKING:
+    from ostler.config.settings import Settings
+
 _LONGEST_TITLE = 200
 
 
 class Project:
     """Opened by every command; closes its journal at the end."""
 
-    def __init__(self, layout: Layout, loaded: Loaded, journal: SqliteJournal) -> None:
+    def __init__(self, layout: Layout, settings: Callable[[], Settings], journal: SqliteJournal) -> None:
         self.layout = layout
-        self.loaded = loaded
-        self.settings = loaded.settings
+        self._settings = settings
         self.journal = journal
         self._clock = SystemClock()
 
@@ -57,10 +59,11 @@ class Project:
         if root is None and not create:
             raise UsageError(f"no Ostler project in {start} or above it", "ostler init makes one here")
         layout = Layout(root or start.resolve())
-        loaded = load_settings(layout.root, environ, flags or {})
+        settings = _settings_of(layout, environ, flags or {})
         if create:
+            settings()  # a mistake in them leaves no trace
             make_state(layout)
-        return cls(layout, loaded, SqliteJournal(layout.database, create=create))
+        return cls(layout, settings, SqliteJournal(layout.database, create=create))
 
     def __enter__(self) -> Self:
         return self
@@ -69,6 +72,11 @@ class Project:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.journal.close()
+
+    @property
+    def settings(self) -> Settings:
+        """Read when they are first asked for: tasks can be looked at whatever is wrong with them."""
+        return self._settings()
 
     def add(self, task: Task) -> Task:
         """Write a task down; when this returns it is never lost."""
@@ -152,6 +160,18 @@ class Project:
         attempts = self.journal.attempts(row.id) if with_attempts else []
         abandoned = row.status == TaskStatus.IN_PROGRESS and not self.in_hand(row.id)
         return view_task(row, attempts, abandoned)
+
+
+def _settings_of(
+    layout: Layout, environ: Mapping[str, str], flags: Mapping[str, object]
+) -> Callable[[], Settings]:
+    @cache
+    def load() -> Settings:
+        from ostler.config.load import load_settings  # noqa: PLC0415
+
+        return load_settings(layout.root, environ, flags).settings
+
+    return load
 
 
 def make_state(layout: Layout) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -16,16 +18,24 @@ class _Envelope(Struct):
 
 
 _encode = msgspec.json.Encoder().encode
-_events = msgspec.json.Decoder(Event)
-_envelopes = msgspec.json.Decoder(_Envelope)
-_attempts = msgspec.json.Decoder(Attempt)
 _KNOWN = frozenset(str(kind.__struct_config__.tag) for kind in Event.__args__)
+
+
+@cache
+def _events() -> msgspec.json.Decoder[Event]:
+    """Made on first use: for the whole union that takes longer than a list of tasks does."""
+    return msgspec.json.Decoder(Event)
+
+
+@cache
+def _attempts() -> msgspec.json.Decoder[Attempt]:
+    return msgspec.json.Decoder(Attempt)
 
 
 def encode_event(event: Event | Notice | Raw) -> tuple[str, bytes]:
     """The event's name and its JSON."""
     if isinstance(event, Raw):
-        return _envelopes.decode(event).type, bytes(event)
+        return msgspec.json.decode(event, type=_Envelope).type, bytes(event)
     return str(event.__struct_config__.tag), _encode(event)
 
 
@@ -34,7 +44,7 @@ def decode_event(kind: str, body: bytes) -> Event | Raw:
     if kind not in _KNOWN:
         return Raw(body)
     try:
-        return _events.decode(body)
+        return _events().decode(body)
     except msgspec.DecodeError as error:
         raise _unreadable(kind, error) from error
 
@@ -45,7 +55,7 @@ def encode_attempt(attempt: Attempt) -> bytes:
 
 def decode_attempt(body: bytes) -> Attempt:
     try:
-        return _attempts.decode(body)
+        return _attempts().decode(body)
     except msgspec.DecodeError as error:
         raise _unreadable("attempt", error) from error
 

@@ -47,7 +47,7 @@ class Papers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self._write("\nstopped before it was done\n")
+            self._write("stopped before it was done\n\n")
         os.close(self._page)
 
     def hear(self, event: AgentEvent) -> None:
@@ -60,7 +60,7 @@ class Papers:
         write_projection(self._answer, result.text.encode("utf-8", "replace"))
         ended = "succeeded" if result.ok else f"{result.code}: {result.message}"
         tokens = f"{result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
-        self._write(f"\n{ended} ({result.duration_seconds:.1f} s, {tokens})\n\n")
+        self._write(f"{ended} ({result.duration_seconds:.1f} s, {tokens})\n\n")
 
     def _write(self, text: str) -> None:
         os.write(self._page, text.encode("utf-8", "replace"))

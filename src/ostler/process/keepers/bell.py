@@ -12,7 +12,6 @@ class Bell:
     def __init__(self) -> None:
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
-        signal.signal(signal.SIGCHLD, _ring)
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
 
     def fileno(self) -> int:
@@ -25,6 +24,11 @@ class Bell:
         signal.set_wakeup_fd(-1)
         os.close(self._reader)
         os.close(self._writer)
+
+
+def hang_bell() -> None:
+    """Once per program, before the forks: without a handler no signal would ring."""
+    signal.signal(signal.SIGCHLD, _ring)
 
 
 def _ring(_number: int, _frame: object) -> None:

@@ -15,9 +15,10 @@ import select
 import signal
 import socket
 import sys
+import time
 
 from . import keeper, tree
-from .bell import Bell
+from .bell import Bell, hang_bell
 from .frames import encode, receive
 
 RECORD_BYTES = 8
@@ -116,8 +117,9 @@ def _rehearse() -> None:
     """Carry one attempt in this process: what Python writes on first use is then shared by all keepers."""
     ours, theirs = socket.socketpair()
     with ours, theirs, open(os.devnull, "r+b", buffering=0) as null:  # noqa: PTH123
-        request = encode("/", 0, 0, 1, "/bin/true", "NAME", "value")
-        socket.send_fds(ours, [request], [null.fileno()] * 3)
+        request = encode("/", 0, 0, 2, "/bin/sleep", "9", "NAME", "value")
+        stop = encode(time.monotonic() + 0.001)
+        socket.send_fds(ours, [request, stop], [null.fileno()] * 3)
         keeper.keep(theirs)
 
 
@@ -125,6 +127,7 @@ def main() -> None:
     """Take the place between the run and its agents."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    hang_bell()
     tree.become_subreaper()
     if sys.platform == "linux":
         hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]

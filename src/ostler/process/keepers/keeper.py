@@ -6,6 +6,7 @@ import math
 import os
 import select
 import socket
+import sys
 import time
 
 from . import tree
@@ -15,6 +16,7 @@ from .program import StartFailed, enter, start_program
 
 ROUND_SECONDS = 0.005  # between two rounds of killing
 ORPHAN_GRACE_SECONDS = 1.0  # the run died: nobody is left to say how long
+SUBREAPER = sys.platform == "linux"
 _MOST_DESCRIPTORS = 64
 
 
@@ -112,6 +114,8 @@ class Keeper:
                 break
             if pid == self._main:
                 self._exited = True
+                if not SUBREAPER:
+                    tree.kill_group(self._main)  # what it left will never be ours: now or never
                 exits += encode("exited", os.waitstatus_to_exitcode(status))
         self._report(exits)
         return not left
@@ -124,30 +128,34 @@ class Keeper:
             data = b""
         self._obey(data)
         if not data:
-            self._stop(ORPHAN_GRACE_SECONDS)
+            self._stop(time.monotonic() + ORPHAN_GRACE_SECONDS)
         return bool(data)
 
     def _obey(self, data: bytes) -> None:
-        for (grace_seconds,) in self._frames.feed(data):
-            self._stop(float(grace_seconds))
+        for (kill_at,) in self._frames.feed(data):
+            self._stop(float(kill_at))
 
-    def _stop(self, grace_seconds: float) -> None:
-        """Ask all to end, once; a second request can only shorten the grace."""
+    def _stop(self, kill_at: float) -> None:
+        """Ask all to end, once; a second request can only bring the killing forward."""
         first = self._kill_at == math.inf
-        self._kill_at = min(self._kill_at, time.monotonic() + grace_seconds)
+        self._kill_at = min(self._kill_at, kill_at)
         if not first:
             return
         if self._exited:
             self._leftovers.update(tree.descendants_of(os.getpid()))
-        if grace_seconds > 0:
-            tree.terminate_below(os.getpid())
+        if time.monotonic() < kill_at:
+            tree.terminate_below(os.getpid(), self._unlisted())
 
     def _kill_when_due(self) -> None:
         if time.monotonic() < self._kill_at:
             return
-        killed = tree.kill_below(os.getpid())
+        killed = tree.kill_below(os.getpid(), also=self._unlisted())
         if self._exited:
             self._leftovers |= killed
+
+    def _unlisted(self) -> tuple[int, ...]:
+        """Where no list of children can be read, the main process's group is all that we know of."""
+        return () if SUBREAPER or self._exited else (self._main,)
 
     def _patience_ms(self) -> float | None:
         if self._kill_at == math.inf:

@@ -6,7 +6,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 
 _PR_SET_CHILD_SUBREAPER = 36
 _prctl: Callable[..., int] | None = None
@@ -40,9 +40,9 @@ def descendants_of(pid: int) -> list[int]:
     return found
 
 
-def terminate_below(root: int) -> None:
+def terminate_below(root: int, also: Iterable[int] = ()) -> None:
     """Ask every process below to end, the stopped ones too; the group of a child is asked as one."""
-    whole = set(children_of(root))
+    whole = {*children_of(root), *also}
     everyone = descendants_of(root)
     for leader in whole:
         _ask(os.killpg, leader)
@@ -51,9 +51,9 @@ def terminate_below(root: int) -> None:
             _ask(os.kill, pid)
 
 
-def kill_below(root: int, spare: Container[int] = ()) -> set[int]:
+def kill_below(root: int, spare: Container[int] = (), also: Iterable[int] = ()) -> set[int]:
     """Kill every process below; the callers repeat this until nothing is found."""
-    found = [pid for pid in children_of(root) if pid not in spare]
+    found = [pid for pid in (*children_of(root), *also) if pid not in spare]
     return {killed for pid in found for killed in kill_tree(pid)}
 
 
@@ -70,11 +70,18 @@ def kill_tree(root: int) -> set[int]:
     return killed
 
 
+def kill_group(group: int) -> None:
+    """Kill its members, though its leader may be gone."""
+    _send(os.killpg, group, signal.SIGKILL)
+
+
 def _kill(pid: int) -> None:
     """By group first, which is atomic: no member can fork its way out."""
     group = _group_of(pid)
-    if group not in (0, os.getpgrp()):
-        _send(os.killpg, group, signal.SIGKILL)
+    if group == 0:
+        return
+    if group != os.getpgrp():
+        kill_group(group)
     _send(os.kill, pid, signal.SIGKILL)
 
 

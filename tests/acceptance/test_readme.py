@@ -1,0 +1,168 @@
+"""What the documents say is true: their commands run, their examples work, their links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ostler.cli.app import COMMANDS
+from world import World
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
+LONGEST = {"README.md": 200, "ARCHITECTURE.md": 120, "CONTRIBUTING.md": 180, "CHANGELOG.md": 120}
+
+# Blocks that are not run here, by their first line, and why.
+EXEMPT = {
+    "make demo    # see it work": "installs; CI types it, and test_first_hour runs the demo",
+    "make check     # the inner loop": "would run this test inside itself",
+    "python3 -m venv ~/.venvs/ostler": "installs from the network",
+}
+
+FENCE = re.compile(
+    r"^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text("utf-8")
+
+
+def blocks(document: str, *languages: str) -> list[re.Match[str]]:
+    return [block for block in FENCE.finditer(text_of(document)) if block["language"] in languages]
+
+
+def is_exempt(block: re.Match[str]) -> bool:
+    return any(block["body"].startswith(first) for first in EXEMPT)
+
+
+@pytest.fixture
+def reader(world: World) -> World:
+    """Someone who types what the documents say: `ostler` is on the path, the agent is the fake."""
+    tools = world.root.parent / "tools"
+    tools.mkdir()
+    (tools / "ostler").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ostler "$@"\n')
+    (tools / "ostler").chmod(0o755)
+    world.environ["PATH"] = f"{tools}:{world.environ['PATH']}"
+    return world
+
+
+def type_in(world: World, script: str) -> str:
+    done = subprocess.run(
+        ["sh", "-euc", script],
+        cwd=world.root,
+        env=world.environ,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, f"{script}\n{said}"
+    assert "Traceback" not in said, said
+    return said
+
+
+def test_the_commands_of_the_readme_run_as_they_stand(reader: World) -> None:
+    """Every block, in order, in one project, as a newcomer would type them."""
+    ran = 0
+    for block in blocks("README.md", "sh", "toml"):
+        if block["file"]:
+            (reader.root / block["file"]).write_text(block["body"])
+        elif not is_exempt(block):
+            type_in(reader, block["body"])
+            ran += 1
+    assert ran >= 4
+    waiting = [task["title"] for task in reader.json("status")["tasks"] if task["status"] != "completed"]
+    assert waiting == ["Explain the build"], (
+        "the README runs all of its tasks but the last that it writes down"
+    )
+    assert "Write this down" in reader.ostler("diff", "write-this").stdout
+    assert reader.git("status", "--porcelain").split() == ["??", "ostler.toml"]
+
+
+def test_the_library_example_of_the_readme_runs(reader: World) -> None:
+    """It is a whole program, and prints how the task ended."""
+    (example,) = blocks("README.md", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", example["body"]],
+        cwd=reader.root,
+        env=reader.environ,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("completed\n", 0), done.stderr
+
+
+def test_an_executor_is_added_in_the_five_steps(reader: World) -> None:
+    """The package of CONTRIBUTING.md, written down as it says, conforms and runs a task."""
+    package = reader.root.parent / "package"
+    package.mkdir()
+    for block in blocks("CONTRIBUTING.md", "sh", "python", "toml"):
+        if block["file"]:
+            (package / block["file"]).write_text(block["body"])
+    (package / "parrot").chmod(0o755)
+    install(package)
+    reader.environ["PATH"] = f"{package}:{reader.environ['PATH']}"
+    reader.environ["PYTHONPATH"] = f"{package}{os.pathsep}{reader.environ['PYTHONPATH']}"
+    type_in(
+        reader, f'"{sys.executable}" -m pytest -q -p no:cacheprovider -c /dev/null "{package}/test_parrot.py"'
+    )
+    for block in blocks("CONTRIBUTING.md", "sh"):
+        if not block["file"] and not is_exempt(block):
+            type_in(reader, block["body"])
+    (task,) = reader.json("status")["tasks"]
+    assert task["status"] == "completed"
+    assert "parrot.txt" in reader.ostler("diff", task["id"]).stdout
+
+
+def install(package: Path) -> None:
+    """What pip would write for the entry point, without the network."""
+    told = (package / "pyproject.toml").read_text("utf-8")
+    (entry,) = re.findall(r'^parrot = "(.*)"$', told, re.MULTILINE)
+    assert '[project.entry-points."ostler.executors"]' in told
+    facts = package / "ostler_parrot-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: ostler-parrot\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(f"[ostler.executors]\nparrot = {entry}\n")
+
+
+def test_the_command_table_is_the_list_of_commands() -> None:
+    """None is missing, none is promised."""
+    listed = re.findall(r"^\| `ostler ([a-z]+)[^`]*` \|", text_of("README.md"), re.MULTILINE)
+    assert listed == list(COMMANDS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_to_files_that_exist(document: str) -> None:
+    """Every relative link, pictures and proofs included."""
+    local = [link for link in LINK.findall(text_of(document)) if "://" not in link]
+    assert [link for link in local if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize(("document", "lines"), LONGEST.items())
+def test_documents_stay_short(document: str, lines: int) -> None:
+    """ARCHITECTURE.md is one page; the others are read in one sitting."""
+    assert text_of(document).count("\n") <= lines
+
+
+def test_every_exemption_is_still_needed() -> None:
+    """A block that is no longer there needs no excuse."""
+    shell = "".join(block["body"] for document in DOCUMENTS for block in blocks(document, "sh"))
+    assert [first for first in EXEMPT if first not in shell] == []
+
+
+def test_pictures_stand_alone() -> None:
+    """They load nothing from elsewhere, and show no one's directories."""
+    for picture in (ROOT / "docs" / "pictures").glob("*.svg"):
+        shown = picture.read_text("utf-8")
+        assert "url(http" not in shown and "@import" not in shown, picture.name
+        assert "/tmp/" not in shown and "/home/" not in shown, picture.name

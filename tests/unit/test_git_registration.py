@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from git_world import World, git, make_world
+from ostler.git.registration import State, inspect, restore_pointer
+from ostler.git.repository import Worktree
+
+
+@pytest.fixture
+def worktree(tmp_path: Path) -> Worktree:
+    return make_world(tmp_path).prepare()
+
+
+def files(worktree: Worktree) -> dict[str, bytes]:
+    admin = worktree.repository.git_dir
+    named = {name: (admin / name).read_bytes() for name in ("HEAD", "gitdir", "commondir")}
+    return named | {".git": (worktree.path / ".git").read_bytes()}
+
+
+def test_what_git_wrote_is_what_we_would_write(worktree: Worktree):
+    """An untouched worktree needs nothing put right: our bytes are git's bytes."""
+    before = files(worktree)
+    assert restore_pointer(worktree) is False
+    assert files(worktree) == before
+
+
+def _pointer_to(text: str) -> Callable[[Worktree], object]:
+    return lambda worktree: (worktree.path / ".git").write_text(text)
+
+
+def _pointer_gone(worktree: Worktree) -> None:
+    (worktree.path / ".git").unlink()
+
+
+def _pointer_is_link(worktree: Worktree) -> None:
+    (worktree.path / ".git").unlink()
+    os.symlink("/etc/passwd", worktree.path / ".git")
+
+
+def _pointer_is_pipe(worktree: Worktree) -> None:
+    (worktree.path / ".git").unlink()
+    os.mkfifo(worktree.path / ".git")
+
+
+def _pointer_is_repository(worktree: Worktree) -> None:
+    (worktree.path / ".git").unlink()
+    git(worktree.path, "init", "-q")
+
+
+def _common_dir_elsewhere(worktree: Worktree) -> None:
+    (worktree.repository.git_dir / "commondir").write_text("/elsewhere\n")
+
+
+def _head_is_link(worktree: Worktree) -> None:
+    (worktree.repository.git_dir / "HEAD").unlink()
+    os.symlink("/etc/passwd", worktree.repository.git_dir / "HEAD")
+
+
+TAMPERINGS = [
+    _pointer_to("gitdir: /evil\n"),
+    _pointer_to(""),
+    _pointer_gone,
+    _pointer_is_link,
+    _pointer_is_pipe,
+    _pointer_is_repository,
+    _common_dir_elsewhere,
+    _head_is_link,
+]
+
+
+@pytest.mark.parametrize("tamper", TAMPERINGS)
+def test_every_tampering_is_undone(worktree: Worktree, tamper: Callable[[Worktree], object]):
+    """The files that lead git from the worktree to the repository have their bytes again."""
+    before = files(worktree)
+    tamper(worktree)
+    assert restore_pointer(worktree) is True
+    assert files(worktree) == before
+    assert git(worktree.path, "status", "--porcelain") == ""
+    assert Path("/etc/passwd").exists()
+
+
+def test_states(worktree: Worktree, tmp_path: Path):
+    """Each state of a worktree is told apart by looking at files alone."""
+    admin = worktree.repository.git_dir
+    assert inspect(worktree) is State.WHOLE
+    (admin / "locked").write_text("initializing")
+    assert inspect(worktree) is State.HALF_MADE
+    (admin / "locked").write_text("by the user")
+    assert inspect(worktree) is State.WHOLE
+    shutil.move(worktree.path, tmp_path / "moved")
+    assert inspect(worktree) is State.LOST
+    shutil.rmtree(admin)
+    assert inspect(worktree) is State.ABSENT
+    shutil.move(tmp_path / "moved", worktree.path)
+    assert inspect(worktree) is State.UNREGISTERED
+
+
+def test_another_worktree_of_that_name_is_taken(tmp_path: Path):
+    """A name is taken only by a directory that points back to it."""
+    world: World = make_world(tmp_path)
+    git(world.project, "worktree", "add", "-q", "-b", "x", str(tmp_path / "elsewhere" / world.path.name))
+    worktree = world.repository
+    from ostler.git.repository import worktree_at
+
+    assert inspect(worktree_at(worktree, world.path, "x", "HEAD")) is State.TAKEN
