@@ -37,7 +37,7 @@ def measure() -> list[Result]:
     if not by_count:
         print("P10: valgrind is missing (apt-get install valgrind); user CPU time stands in", file=sys.stderr)
     with scratch() as place:
-        sample = Sample(place)
+        sample = Sample(place, type="command")
         for number in range(4):
             sample.ostler("new", f"Task number {number}")
         compare = compare_instructions if by_count else compare_cpu

@@ -1,4 +1,7 @@
-"""P13: tasks that do nothing, end to end through the local driver, against a bare loop of as many commits."""
+"""P13: tasks that do nothing, end to end through the local driver, against a bare loop of as many commits.
+
+They have no workspace, as a document task has none: git, which makes worktrees, is measured by P11.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,17 @@ import apsw
 
 from measure import Result, per_second, ratio, scratch, show
 from ostler.clock import SystemClock
-from ostler.config.settings import GitSettings, Settings
+from ostler.config.settings import Settings
 from ostler.engine.local import LocalDriver, Wanted
 from ostler.engine.post import RULES, create
+from ostler.engine.steps import perform
 from ostler.engine.steps.tools import Tools
 from ostler.executors.protocol import Capabilities
 from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
+from ostler.git.repository import Repository
 from ostler.model.call import AgentCall, CallResult, OnEvent
-from ostler.model.event import TaskCreated
+from ostler.model.event import TaskCreated, TaskStarted
 from ostler.model.ids import TaskId
 from ostler.model.plan import plan_for
 from ostler.model.status import TaskStatus
@@ -32,6 +37,7 @@ ROUNDS, TASKS, SLOTS = 7, 200, 8
 
 
 def measure() -> list[Result]:
+    perform.prepare = lambda _state, _tools: TaskStarted()
     ours, bare = [], []
     with scratch() as place:
         for number in range(ROUNDS):
@@ -70,8 +76,9 @@ async def run_tasks(root: Path) -> tuple[float, int]:
             add(journal, layout, number)
         writer = CountingWriter(layout.database)
         tools = Tools(
-            settings=Settings(git=GitSettings(worktree=False)),
+            settings=Settings(),
             layout=layout,
+            repository=Repository(root, root, root),  # so that each task has a lock of its own
             journal=journal,
             writer=writer,
             clock=SystemClock(),
@@ -80,7 +87,7 @@ async def run_tasks(root: Path) -> tuple[float, int]:
             run="bench",
         )
         began = perf_counter()
-        outcomes = await LocalDriver(tools, SLOTS, in_place=False).run(Wanted())
+        outcomes = await LocalDriver(tools, SLOTS).run(Wanted())
         took = perf_counter() - began
         await writer.close()
     assert [outcome.status for outcome in outcomes] == [TaskStatus.COMPLETED] * TASKS

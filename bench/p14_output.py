@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 
 from measure import interleave, peak_mb, report, seconds
-
 from ostler.model.command import Command
 from ostler.process.runner import DefaultCommandRunner
 

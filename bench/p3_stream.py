@@ -1,16 +1,16 @@
-"""P3: CPU per streamed event, split, parsed and kept / bare chunk-split and msgspec decode. One line."""
+"""P3: CPU per streamed event, split, parsed and kept, against bare chunk-split and msgspec decode."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
 
 import msgspec
 
+from measure import Result, minima, ratio, scratch, show
 from ostler.executors.claude_stream import ClaudeStream
 from ostler.process.lines import LineSplitter
 from ostler.process.transcript import Transcript
@@ -21,20 +21,20 @@ EVENTS = 20_000
 CHUNK = 256 * 1024
 
 
-def main() -> None:
-    """Interleave both, compare the minima, print one line."""
+def measure() -> list[Result]:
     stream = os.memfd_create("stream")
     _fill(stream)
-    rounds = [(ours(stream), bare(stream)) for _ in range(ROUNDS)]
-    us, them = (min(column) / EVENTS * 1e6 for column in zip(*rounds, strict=True))
-    print(f"P3 stream: {us:.2f} us / {them:.2f} us per event = {us / them:.2f} (target <= 2.0)")
+    us, them = minima(lambda: ours(stream), lambda: bare(stream), rounds=ROUNDS)
+    os.close(stream)
+    name = "CPU per event, parsed and kept / bare split and decode"
+    return [ratio("P3", name, us / EVENTS, them / EVENTS, "<= 2", lambda spent: f"{spent * 1e6:.2f} us")]
 
 
 def ours(stream: int) -> float:
     """Read, keep, split, decode and tell: what the runner and the claude executor do."""
     told: list[object] = []
-    with tempfile.TemporaryDirectory() as place:
-        transcript = Transcript(str(Path(place, "transcript")))
+    with scratch() as place:
+        transcript = Transcript(str(place / "transcript"))
         splitter, heard = LineSplitter(), ClaudeStream(told.append)
         began = process_time()
         for chunk in _chunks(stream):
@@ -73,4 +73,4 @@ def _chunks(stream: int) -> Iterator[bytes]:
 
 
 if __name__ == "__main__":
-    main()
+    show(measure())

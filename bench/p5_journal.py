@@ -1,23 +1,33 @@
-"""P5: 8 writers that await every event, against one row for each transaction at FULL. Prints one line."""
+"""P5: 8 writers that await every event, against one row for each transaction at FULL."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import tempfile
 import time
 from pathlib import Path
 
 import apsw
 
+from measure import Result, per_second, ratio, scratch, show
 from ostler.model.attempt import TaskRow
 from ostler.model.event import CheckpointMade, Record
 from ostler.model.ids import TaskId
 from ostler.store.writer import GroupWriter
 
-ROUNDS, WRITERS, TURNS, TARGET = 9, 8, 400, 3.0
+ROUNDS, WRITERS, TURNS = 9, 8, 400
 EVENT = CheckpointMade("implement", "0" * 40)
 STATE = b"s" * 600
+
+
+def measure() -> list[Result]:
+    grouped: list[float] = []
+    raw: list[float] = []
+    with scratch() as place:
+        for turn in range(ROUNDS):
+            grouped.append(asyncio.run(rate_grouped(place / f"grouped-{turn}.db")))
+            raw.append(rate_raw(place / f"raw-{turn}.db"))
+    name = f"journal, {WRITERS} writers awaiting / raw FULL, one per commit"
+    return [ratio("P5", name, max(grouped), max(raw), ">= 3", per_second)]
 
 
 async def write_task(writer: GroupWriter, task: TaskId) -> None:
@@ -52,19 +62,5 @@ def rate_raw(path: Path) -> float:
     return rate
 
 
-def main() -> None:
-    grouped: list[float] = []
-    raw: list[float] = []
-    with tempfile.TemporaryDirectory(dir=os.environ.get("OSTLER_BENCH_DIR")) as name:
-        for turn in range(ROUNDS):
-            grouped.append(asyncio.run(rate_grouped(Path(name, f"grouped-{turn}.db"))))
-            raw.append(rate_raw(Path(name, f"raw-{turn}.db")))
-    figure = max(grouped) / max(raw)
-    print(
-        f"P5 journal, 8 writers awaiting / raw FULL: {figure:.2f}"
-        f"  target >= {TARGET}  ({max(grouped):.0f}/s, raw {max(raw):.0f}/s)"
-    )
-
-
 if __name__ == "__main__":
-    main()
+    show(measure())

@@ -1,13 +1,13 @@
-"""P6: one durable append alone, against write + fsync of the same bytes. Prints one line."""
+"""P6: one durable append alone, against write + fsync of the same bytes."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 import time
 from pathlib import Path
 
+from measure import Result, milliseconds, ratio, scratch, show
 from ostler.model.attempt import TaskRow
 from ostler.model.event import CheckpointMade, Record
 from ostler.model.ids import TaskId
@@ -15,11 +15,20 @@ from ostler.store.codec import encode_event
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.writer import GroupWriter
 
-ROUNDS, TURNS, TARGET = 12, 200, 2.0
+ROUNDS, TURNS = 12, 200
 TASK = TaskId("bench-aaaa")
 EVENT = CheckpointMade("implement", "0" * 40)
 STATE = b"s" * 600
 SIZE = len(encode_event(EVENT)[1]) + len(STATE)
+
+
+def measure() -> list[Result]:
+    with scratch() as place:
+        raw, alone, looped = asyncio.run(time_all(place))
+    return [
+        ratio("P6", "one durable append / write + fsync", alone, raw, "<= 2", milliseconds),
+        ratio("P6", "the same, awaited in the event loop", looped, raw, "<= 2", milliseconds),
+    ]
 
 
 def record_at(seq: int) -> tuple[Record, TaskRow]:
@@ -52,7 +61,7 @@ async def time_writer(writer: GroupWriter, first: int) -> float:
     return (time.perf_counter() - started) / TURNS
 
 
-async def measure(directory: Path) -> tuple[float, float, float]:
+async def time_all(directory: Path) -> tuple[float, float, float]:
     """The best time of each, with all three open as a run has them."""
     fd = os.open(directory / "raw", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     writer = GroupWriter(directory / "loop.db", create=True)
@@ -67,14 +76,5 @@ async def measure(directory: Path) -> tuple[float, float, float]:
     return raw, alone, looped
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory(dir=os.environ.get("OSTLER_BENCH_DIR")) as name:
-        raw, alone, looped = asyncio.run(measure(Path(name)))
-    print(
-        f"P6 one durable append / write + fsync: {alone / raw:.2f}  target <= {TARGET}"
-        f"  (raw {raw * 1e3:.3f} ms, ours {alone * 1e3:.3f} ms; from the loop {looped / raw:.2f})"
-    )
-
-
 if __name__ == "__main__":
-    main()
+    show(measure())

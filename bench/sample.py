@@ -10,31 +10,33 @@ from pathlib import Path
 from resource import struct_rusage
 
 AGENT = """#!/bin/sh
-# Does nothing until the last call, which leaves a file; then there is something to commit.
+# Speaks as claude does, and at once. Its last call leaves a file to commit and says that it is done.
 read calls < {count}
 calls=$((calls + 1))
 echo $calls > {count}
-[ $calls -lt {last} ] || echo hello > hello.txt
-echo done
+text=working
+[ $calls -lt {last} ] || {{ echo hello > hello.txt; text='<phase_complete>true</phase_complete>'; }}
+echo '{{"type":"system","subtype":"init","session_id":"bench","model":"none"}}'
+echo '{{"type":"result","subtype":"success","is_error":false,"session_id":"bench","result":"'"$text"'"}}'
 """
 SETTINGS = """[run]
 executor = "mine"
 
 [executors.mine]
-type = "command"
+type = "{type}"
 command = "{agent}"
 """
 GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
 
 
 class Sample:
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, type: str = "claude") -> None:
         self.place = place
         self.root = place / "project"
         self.agent = place / "agent"
         self._count = place / "calls"
         self.root.mkdir()
-        (self.root / "ostler.toml").write_text(SETTINGS.format(agent=self.agent))
+        (self.root / "ostler.toml").write_text(SETTINGS.format(type=type, agent=self.agent))
         for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "first")):
             subprocess.run([*GIT, *command], cwd=self.root, check=True, capture_output=True)
         self.finish_at(1)

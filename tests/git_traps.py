@@ -72,12 +72,7 @@ def plant_in_configuration(traps: Traps) -> None:
         git(traps.world.project, "config", key, "true")
     traps.set("filter.trap-clean.clean", "filter-clean")
     traps.set("filter.trap-smudge.smudge", "filter-smudge")
-    git(
-        traps.world.project,
-        "config",
-        "filter.trap-process.process",
-        traps.script("filter-process", then="exit 1"),
-    )
+    traps.set("filter.trap-process.process", "filter-process")
     traps.set("filter.a=b.clean", "filter-with-equals-sign")
     traps.set("diff.trap-text.textconv", "textconv")
     traps.set("diff.trap-command.command", "diff-command")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from typing import NoReturn
@@ -10,21 +9,25 @@ from typing import NoReturn
 import click
 
 from ostler.cli.app import app
+from ostler.cli.arguments import read_arguments
+from ostler.cli.streams import drop_unwritten, secure_streams
 
 
 def main() -> NoReturn:
+    secure_streams()
     code = run(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a late Ctrl-C must not change how this ended
+    drop_unwritten()
     sys.exit(code)
 
 
 def run(argv: list[str]) -> int:
     """The exit code of one command line."""
     try:
-        code = app.main(argv, prog_name="ostler", standalone_mode=False)
+        code = app.main(read_arguments(argv), prog_name="ostler", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
-        return _reader_left()
+    except (BrokenPipeError, SystemExit):  # click makes the second of the first
+        return 0  # whoever read our output has had enough: `ostler status | head`
     except (KeyboardInterrupt, click.Abort):
         return 130
     except Exception as error:  # noqa: BLE001  (the one place that turns a surprise into an exit code)
@@ -32,12 +35,6 @@ def run(argv: list[str]) -> int:
 
         return report(error, argv)
     return code if isinstance(code, int) else 0
-
-
-def _reader_left() -> int:
-    """Whoever read our output has gone (`ostler status | head`): nothing to say, nobody to say it to."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ CODES: dict[Code, CodeFacts] = {
     Code.SKILL_NOT_FOUND: CodeFacts(_FINAL, 2, "no such skill"),
     Code.CONTEXT_NOT_FOUND: CodeFacts(_FINAL, 2, "no such context file"),
     Code.INPUT_NOT_FOUND: CodeFacts(_FINAL, 1, "an input file is missing"),
-    Code.WORKSPACE_WRITE_FAILED: CodeFacts(_RETRY, 1, "a file could not be written"),
+    Code.WORKSPACE_WRITE_FAILED: CodeFacts(_RETRY, 2, "a file could not be written"),
     Code.PATH_ESCAPE: CodeFacts(_FINAL, 2, "a path leaves its root"),
     Code.DISK_FULL: CodeFacts(_RETRY, 1, "the disk is full"),
     Code.DISK_LIMIT: CodeFacts(_FINAL, 1, "the agent wrote more than it may"),
@@ -220,7 +220,7 @@ class SettingsInvalid(OstlerError):
     """The settings have mistakes; `mistakes` holds one line for each."""
 
     def __init__(self, mistakes: list[str]) -> None:
-        super().__init__(Code.CONFIG_INVALID, "\n".join(mistakes), "ostler config edit opens the project's settings and checks them")
+        super().__init__(Code.CONFIG_INVALID, "\n".join(mistakes), "mend them with: ostler config edit")
         self.mistakes = mistakes
 
 

@@ -162,7 +162,8 @@ def test_broken_lines_do_not_hide_the_good_ones(tmp_path: Path) -> None:
     room = Room(tmp_path, fault="a14_broken_json", bytes=1 << 25)
     assert room.spawn().ok
     assert TextSaid("whole again") in room.events
-    assert len([event for event in room.events if isinstance(event, LineUnread)]) == 1
+    unread = [event.detail for event in room.events if isinstance(event, LineUnread)]
+    assert len(unread) == 2 and unread[1].startswith("lines over the limit of 16 MiB: 1")
 
 
 def test_plan_gives_each_start_its_own_behaviour(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_script_is_played(tmp_path: Path) -> None:
         ("- edit: {path: ../out.txt, content: x}", Code.AGENT_FAILED, "outside the workspace"),
         ("- edit: {path: a, replace: x, by: y}", Code.AGENT_FAILED, "does not contain 'x'"),
         ("- run: kill -9 $PPID", Code.AGENT_KILLED, "SIGKILL"),
-        ("- shout: x", Code.AGENT_FAILED, "script.yaml:1: expected one of"),
+        ("- shout: x", Code.CONFIG_INVALID, "script.yaml:1: expected one of"),
     ],
 )
 def test_script_fails_as_it_says(script: str, code: Code, message: str, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_script_fails_as_it_says(script: str, code: Code, message: str, tmp_path
 def test_missing_script_is_explained(tmp_path: Path) -> None:
     """Without a file and without a block in the prompt the person learns where a script may stand."""
     result = Stage(tmp_path).play()
-    assert result.code is Code.AGENT_FAILED
+    assert result.code is Code.CONFIG_INVALID
     assert "no ```ostler-script block" in result.message
     assert "executors.scripted.args" in result.message
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.engine.steps.evidence import Witness, judge
+from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
 from ostler.model.task import Weight
 
 DONE, BLOCKED = "<phase_complete>true</phase_complete>", "<phase_blocked>no key</phase_blocked>"
@@ -32,3 +32,20 @@ def test_the_table_of_evidence(
     found = judge(Witness(text, "", "implement", weight, speaks, changed))
     assert (found.verdict, found.warnings) == (verdict, warnings)
     assert found.message == ("no key" if verdict == "blocked" else "")
+
+
+@pytest.mark.parametrize(
+    ("text", "weight", "speaks", "hinges"),
+    [
+        (DONE, "trivial", True, False),
+        (BLOCKED, "trivial", False, False),
+        ("Done.", "small", True, False),
+        ("Done.", "trivial", True, True),
+        ("Done.", "large", False, True),
+    ],
+)
+def test_the_workspace_is_looked_at_only_where_it_decides(
+    text: str, weight: Weight, speaks: bool, hinges: bool
+) -> None:
+    """Git is asked when there is no mark and a change would count, and at no other time."""
+    assert hinges_on_changes(Witness(text, "", "implement", weight, speaks)) == hinges

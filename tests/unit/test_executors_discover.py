@@ -61,7 +61,7 @@ def test_missing_program_names_every_place() -> None:
     """The error lists what was searched and how to install."""
     search = find_program("agent", "", {"PATH": ""}, ("/a/agent", "/b/agent"))
     with pytest.raises(AgentUnavailable, match="agent on PATH, /a/agent, /b/agent") as caught:
-        require_program(search, "agent", "get-agent")
+        require_program(search, "agent", "install it with: get-agent")
     assert caught.value.code is Code.AGENT_NOT_FOUND
     assert caught.value.hint == "install it with: get-agent"
 

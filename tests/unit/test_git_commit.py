@@ -277,6 +277,22 @@ def test_names_of_every_kind(world: World, name: bytes):
     assert os.fsdecode(name) not in tree(world)
 
 
+def test_a_write_that_only_its_time_betrays_is_seen(world: World):
+    """Same size, same time as the index: git looks into such files, and so must the copy of its index."""
+    worktree = world.prepare()
+    git(world.project, "config", "core.trustctime", "false")
+    file, index = world.path / "a.txt", worktree.repository.git_dir / "index"
+    past = file.stat().st_mtime - 10
+    file.write_text("aaa\n")
+    os.utime(file, (past, past))
+    git(world.path, "add", "a.txt")
+    file.write_text("bbb\n")
+    for each in (file, index):
+        os.utime(each, (past, past))
+    commit_step(worktree)
+    assert git(world.project, "show", f"{BRANCH}:a.txt") == "bbb"
+
+
 def test_a_write_in_the_same_tick_is_seen(world: World):
     """Same size, same second, right after git wrote its index: still a change."""
     worktree = world.prepare()
@@ -307,6 +323,19 @@ def test_a_damaged_index_is_made_again(world: World, damage: str):
     commit_step(worktree)
     assert tree(world) == {".gitignore", "a.txt", "new.txt", "sub/b.txt"}
     assert_settled(world)
+
+
+def test_pipes_in_the_way_are_removed(world: World, monkeypatch: pytest.MonkeyPatch):
+    """A pipe is never waited for: not as a file of the agent's, nor under a name that git opens."""
+    monkeypatch.setattr("ostler.git.pending.FIRST_LOOK_SECONDS", 1.0)
+    worktree = world.prepare()
+    (world.path / ".gitignore").unlink()
+    os.mkfifo(world.path / ".gitignore")
+    os.mkfifo(world.path / "sub" / ".gitattributes")
+    os.mkfifo(world.path / "pipe")
+    (world.path / "new.txt").write_text("x")
+    commit_step(worktree)
+    assert tree(world) == {"a.txt", "new.txt", "sub/b.txt"}
 
 
 def test_nested_repositories_are_skipped_and_named(world: World):

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from git_world import World, git, make_world
+from git_world import World, commit_step, git, make_world
 from ostler.errors import Code, GitError
 from ostler.git import program
 from ostler.git.command import run
 from ostler.git.failure import explain, lock_in_the_way
 from ostler.git.program import execute
+from ostler.git.worktree import prepare
 
 SAID = [
     ("fatal: Unable to create '/p/.git/index.lock': File exists.\n\nAnother git process", Code.GIT_LOCKED),
@@ -79,12 +83,29 @@ def test_a_missing_directory_and_a_missing_git(tmp_path: Path, monkeypatch: pyte
     assert "not installed" in caught.value.message and caught.value.exit == 2
 
 
+def test_files_that_cannot_be_used_have_codes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A full disk or a missing directory met by us is told like one met by git."""
+    world = make_world(tmp_path)
+    repository = world.repository
+    worktree = world.prepare()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/p")
+
+    monkeypatch.setattr("ostler.git.index.shutil.copy2", full)
+    with pytest.raises(GitError) as caught:
+        commit_step(worktree)
+    assert caught.value.code is Code.DISK_FULL
+    shutil.rmtree(world.project / ".git")
+    with pytest.raises(GitError) as caught:
+        prepare(repository, tmp_path / "w" / "t", "ostler/t", "0" * 40, "t")
+    assert caught.value.code is Code.GIT_CORRUPT
+
+
 def test_a_git_that_hangs_is_stopped(tmp_path: Path):
     """A pipe where git expects a file ends in an error after the time it was given."""
     world: World = make_world(tmp_path)
     git(world.project, "config", "core.excludesFile", str(tmp_path / "pipe"))
-    import os
-
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(GitError) as caught:
         run(world.repository, "status", timeout_seconds=0.3)

@@ -21,8 +21,9 @@ def open_project(flags: Mapping[str, object] | None = None, create: bool = False
 
 
 def emit(document: object) -> None:
-    """One JSON document on one line."""
-    sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
+    """One JSON document on one line, in UTF-8 whatever the locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.encode(document) + b"\n")
     sys.stdout.flush()
 
 

@@ -13,6 +13,7 @@ from ostler.cli.new import read_body
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
 from ostler.cli.progress import Progress, showing
+from ostler.cli.streams import outlive_readers
 from ostler.cli.text import STATUS_COLOURS, one_line, paint, wants_colour
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
@@ -102,6 +103,7 @@ def _runnable(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
 async def run_tasks(project: Project, wanted: list[TaskId], as_json: bool, conclude: bool = False) -> int:
     """Run these tasks, or all for none, with progress; the exit code that stands for how they ended."""
     become_subreaper()
+    outlive_readers()
     ostler = Ostler(project, os.environ)
     signals = Signals(ostler)
     try:
@@ -119,13 +121,18 @@ def _interrupted(outcomes: list[Outcome]) -> bool:
 
 async def _with_progress(ostler: Ostler, wanted: list[TaskId], as_json: bool) -> list[Outcome]:
     after = ostler.project.journal.position()
-    with showing(as_json) as progress:
-        work = asyncio.create_task(ostler.run_all(wanted or None))
-        while not work.done():
-            await asyncio.wait({work}, timeout=0.1)
-            after = _show_feed(ostler.project, after, progress)
-        await ostler.flush()
-        _show_feed(ostler.project, after, progress)
+    work = asyncio.create_task(ostler.run_all(wanted or None))
+    try:
+        with showing(as_json) as progress:
+            while not work.done():
+                await asyncio.wait({work}, timeout=0.1)
+                after = _show_feed(ostler.project, after, progress)
+            if work.exception() is None:
+                await ostler.flush()
+            _show_feed(ostler.project, after, progress)
+    finally:
+        ostler.stop()
+        await asyncio.gather(work, return_exceptions=True)
     return work.result()
 
 

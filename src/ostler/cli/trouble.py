@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import click
-import msgspec
 
+from ostler.cli.out import emit
 from ostler.cli.text import printable
 from ostler.errors import CODES, Code, OstlerError
+from ostler.files.disk import machine_error
 
 
 def report(error: Exception, argv: list[str]) -> int:
@@ -20,6 +23,8 @@ def report(error: Exception, argv: list[str]) -> int:
             return _report(error.code, error.message, error.hint, argv)
         case click.ClickException():
             return _report_usage(error, argv)
+        case _ if (told := machine_error(error)) is not None:
+            return _report(told.code, told.message, told.hint, argv)
         case _:
             return _report_bug(error, argv)
 
@@ -41,7 +46,7 @@ def _report_bug(error: Exception, argv: list[str]) -> int:
         log = home / "bugs.log"
     text = "".join(traceback.format_exception(error))
     try:
-        with log.open("a", encoding="utf-8") as file:
+        with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
             file.write(f"{argv!r}\n{text}\n")
         hint = f"please report it with {log}"
     except OSError:
@@ -51,9 +56,8 @@ def _report_bug(error: Exception, argv: list[str]) -> int:
 
 def _report(code: Code, message: str, hint: str, argv: list[str]) -> int:
     if "--json" in argv:
-        body = {"schema": "ostler.error/1", "code": code, "message": message, "hint": hint}
-        sys.stdout.write(msgspec.json.encode(body).decode() + "\n")
-        sys.stdout.flush()
+        with suppress(OSError):  # stdout may be what failed
+            emit({"schema": "ostler.error/1", "code": code, "message": message, "hint": hint})
     for line in message.splitlines() or [code]:
         sys.stderr.write(f"ostler: {printable(line)}\n")
     if hint:

@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from ostler.config.leaves import leaves
 from ostler.config.literal import literal
 from ostler.config.load import Loaded
-from ostler.config.source import dotted
+from ostler.config.source import Path, dotted
 
 HIDDEN = "(hidden)"
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -47,6 +47,6 @@ def _values(loaded: Loaded) -> list[tuple[str, Any]]:
     return [(dotted(path), HIDDEN if _is_secret(path) else value) for path, value in leaves(loaded.settings)]
 
 
-def _is_secret(path: tuple[str, ...]) -> bool:
+def _is_secret(path: Path) -> bool:
     """A variable of an agent's environment whose name says that nobody should read its value."""
-    return "env" in path[:-1] and _SECRET.search(path[-1]) is not None
+    return "env" in path[:-1] and _SECRET.search(str(path[-1])) is not None

@@ -47,6 +47,9 @@ class Carrier:
     async def carry(self) -> State:
         try:
             return await self._carry()
+        except OstlerError as error:
+            await self._give_back(error)
+            raise
         finally:
             self._held.release()
 
@@ -75,9 +78,6 @@ class Carrier:
         try:
             state = await self._until_done(work, state, step)
             answer = work.result()
-        except OstlerError as error:
-            await self._give_back(state, error)
-            raise
         finally:
             await _end(work)
         if answer is None:
@@ -99,10 +99,12 @@ class Carrier:
                 cancelled = work.cancel()
         return state
 
-    async def _give_back(self, state: State, error: OstlerError) -> None:
+    async def _give_back(self, error: OstlerError) -> None:
         """The host is in trouble; leave the task as it was, if that can still be written down."""
         try:
-            await self._record(state, TaskReleased(error.message))
+            _, state = self._load()
+            if state.status is TaskStatus.IN_PROGRESS:
+                await self._record(state, TaskReleased(error.message))
         except OstlerError:
             return  # a task that is in progress without a lock reads as interrupted anyway
 

@@ -112,7 +112,8 @@ class ClaudeExecutor:
         )
 
     def _program(self) -> str:
-        return require_program(find_claude(self.name, self._settings.command), "claude", INSTALL)
+        search = find_claude(self.name, self._settings.command)
+        return require_program(search, "claude", f"install it with: {INSTALL}")
 
 
 def find_claude(name: str = "claude", command: str = "") -> Search:

@@ -67,7 +67,9 @@ class ClaudeStream:
     def close(self, long_lines: int = 0) -> None:
         """Tell how many lines were counted without being told one by one."""
         if long_lines:
-            self._on_event(LineUnread(f"{long_lines} longer than what is read; the transcript has them"))
+            self._on_event(
+                LineUnread(f"lines over the limit of 16 MiB: {long_lines}; the transcript has them")
+            )
         if self.unread > _TOLD:
             self._on_event(LineUnread(f"and {self.unread - _TOLD} more lines that are not JSON"))
 

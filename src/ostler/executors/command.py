@@ -102,7 +102,7 @@ class CommandExecutor:
 
     def _program(self) -> str:
         command = self._settings.command
-        hint = f"the program, or correct executors.{self.name}.command"
+        hint = f"install it, or correct executors.{self.name}.command"
         return require_program(find_program(self.name, command), command or self.name, hint)
 
 

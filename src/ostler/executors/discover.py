@@ -37,11 +37,11 @@ def find_program(
     return _first_of(known, (f"{command} on PATH",), environ)
 
 
-def require_program(search: Search, name: str, install: str) -> str:
-    """The path, or AgentUnavailable with the command that installs it and the places searched."""
+def require_program(search: Search, name: str, hint: str) -> str:
+    """The path, or AgentUnavailable with the places searched and the way out."""
     if search.path is None:
         places = ", ".join(search.searched)
-        raise AgentUnavailable(f"{name} was not found; looked for {places}", f"install it with: {install}")
+        raise AgentUnavailable(f"{name} was not found; looked for {places}", hint)
     return search.path
 
 

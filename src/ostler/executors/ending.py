@@ -24,10 +24,9 @@ _STATUS = {
 }
 
 # C36: only asked after a failure, and a bare number counts only beside the word that makes it HTTP.
-_LIMIT = re.compile(
+_LIMIT = (
     r"rate.?limit|too many requests|RESOURCE_EXHAUSTED"
-    r"|\b(?:http|status|error|code)\b\W{0,3}(?:code\W{0,2})?429\b|\(429\)",
-    re.IGNORECASE,
+    r"|\b(?:http|status|error|code)\b\W{0,3}(?:code\W{0,2})?429\b|\(429\)"
 )
 _TAIL = 2000
 
@@ -57,7 +56,7 @@ def ending_of(exit: Exit, program: str) -> Ending:
 
 def limit_of(text: str) -> Code | None:
     """RATE_LIMITED when the last words of a failed program speak of a limit."""
-    return Code.RATE_LIMITED if _LIMIT.search(text[-_TAIL:]) else None
+    return Code.RATE_LIMITED if re.search(_LIMIT, text[-_TAIL:], re.IGNORECASE) else None
 
 
 def result_of(error: OstlerError) -> CallResult:

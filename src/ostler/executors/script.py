@@ -45,18 +45,20 @@ VERBS: dict[str, Any] = {"say": str, "edit": Edit, "run": str, "sleep": float, "
 
 
 class ScriptInvalid(OstlerError):
-    """A script that cannot be played; the message names file and line."""
+    """A script that cannot be played, now or later; the message names file and line."""
 
     def __init__(self, where: str, line: int, what: str) -> None:
-        super().__init__(Code.AGENT_FAILED, f"{where}:{line}: {what}")
+        super().__init__(Code.CONFIG_INVALID, f"{where}:{line}: {what}")
 
 
-def script_of_file(path: Path) -> list[dict[str, object]]:
-    """The steps of a script file."""
+def script_of_file(path: Path, where: str = "") -> list[dict[str, object]]:
+    """The steps of a script file; a mistake names it as `where`, when given."""
     try:
-        return parse(path.read_text("utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScriptInvalid(str(path), 1, f"the script cannot be read: {error}") from error
+        return parse(path.read_text("utf-8"), where or str(path))
+    except OSError as error:
+        raise ScriptInvalid(where or str(path), 1, f"the script cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ScriptInvalid(where or str(path), 1, f"the script cannot be read: {error}") from error
 
 
 def script_of_prompt(prompt: str) -> list[dict[str, object]] | None:

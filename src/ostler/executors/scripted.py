@@ -79,7 +79,8 @@ class ScriptedExecutor:
 
     def _steps(self, call: AgentCall) -> list[dict[str, object]] | None:
         if self._settings.args:
-            return script_of_file(Path(call.cwd, self._settings.args[0]))
+            named = self._settings.args[0]
+            return script_of_file(Path(call.cwd, named), named)
         return script_of_prompt(call.prompt)
 
 

@@ -7,6 +7,7 @@ import fcntl
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 
 from ostler.files.disk import disk_error
@@ -41,7 +42,7 @@ def create_once(path: Path, data: bytes) -> bool:
 
 def make_private_dir(path: Path) -> None:
     """Make the directory and its missing parents, 0700 whatever the umask."""
-    missing = [place for place in (path, *path.parents) if not os.path.lexists(place)]
+    missing = list(takewhile(lambda place: not os.path.lexists(place), (path, *path.parents)))
     with _explained(path):
         for place in reversed(missing):
             _make_dir(place)

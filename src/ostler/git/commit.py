@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ostler.git import lock
 from ostler.git.command import run
+from ostler.git.failure import with_git_errors
 from ostler.git.head import Heads, attach, move_branch, parents_of_next, read_heads
 from ostler.git.identity import Identity
 from ostler.git.index import private_index, using
@@ -34,6 +35,7 @@ class Checkpoint(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+@with_git_errors
 def checkpoint(
     worktree: Worktree,
     subject: str,

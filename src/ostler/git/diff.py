@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.git.command import run
+from ostler.git.failure import with_git_errors
 from ostler.git.head import read_heads
 from ostler.git.index import private_index, using
 from ostler.git.pending import find_pending
@@ -53,6 +54,7 @@ def diff_stat_worktree(worktree: Worktree) -> DiffStat:
     return diff_stat(worktree.repository, worktree.base, current_tree(worktree))
 
 
+@with_git_errors
 def changed(worktree: Worktree, since: str) -> bool:
     """Whether a commit was made, or a file written, after this commit."""
     require(worktree)
@@ -69,6 +71,7 @@ def _is_staged(worktree: Worktree, index: Path, since: str) -> bool:
     return tree != tree_of(worktree, since)
 
 
+@with_git_errors
 def current_tree(worktree: Worktree) -> str:
     """The worktree's files as a tree in the repository; its own index is left as it is."""
     require(worktree)

@@ -11,10 +11,13 @@ from msgspec import Struct
 from ostler.git.command import LONG_SECONDS, run
 from ostler.git.failure import explain, is_broken_index
 from ostler.git.index import rebuild, using
-from ostler.git.permissions import open_directories
+from ostler.git.obstacles import open_directories, remove_pipes
+from ostler.git.program import GitTimeout
 from ostler.git.repository import Worktree
+from ostler.process.tool import Finished
 
 EXCLUDE = (".ostler/",)  # the agent's state copy
+FIRST_LOOK_SECONDS = 20.0  # then a pipe may be in the way
 _LIST = ("ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
 
 
@@ -43,7 +46,7 @@ def find_pending(worktree: Worktree, index: Path, exclude: tuple[str, ...] = EXC
 
 def _list(worktree: Worktree, index: Path, exclude: tuple[str, ...]) -> bytes:
     args = (*_LIST, *(f"--exclude={pattern}" for pattern in exclude))
-    first = run(worktree.repository, *args, env=using(index), accept=(0, 128), timeout_seconds=LONG_SECONDS)
+    first = _look(worktree, index, args)
     if first.status == 0 and b"Permission denied" not in first.stderr:
         return first.stdout
     if first.status == 0:
@@ -53,6 +56,16 @@ def _list(worktree: Worktree, index: Path, exclude: tuple[str, ...]) -> bytes:
     else:
         raise explain(args, first.stderr, worktree.path)
     return run(worktree.repository, *args, env=using(index), timeout_seconds=LONG_SECONDS).stdout
+
+
+def _look(worktree: Worktree, index: Path, args: tuple[str, ...]) -> Finished:
+    try:
+        return run(
+            worktree.repository, *args, env=using(index), accept=(0, 128), timeout_seconds=FIRST_LOOK_SECONDS
+        )
+    except GitTimeout:
+        remove_pipes(worktree.path)
+    return run(worktree.repository, *args, env=using(index), accept=(0, 128), timeout_seconds=LONG_SECONDS)
 
 
 def _kind(root: Path, name: str) -> _Kind:

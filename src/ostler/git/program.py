@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from ostler.errors import Code, GitError
@@ -26,7 +29,13 @@ _CLEAN = {
     "GIT_COMMITTER_NAME": "Ostler",
     "GIT_COMMITTER_EMAIL": "ostler@localhost",
 }
+_SHORT = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_PATIENCE_SECONDS = (0.02, 0.1, 0.4, 1.0, 2.0)
 _USERS_OWN = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+
+
+class GitTimeout(GitError):
+    """Git did not end in time and was stopped."""
 
 
 def clean_environment() -> dict[str, str]:
@@ -69,20 +78,26 @@ def execute(
     keep: tuple[int, ...] = (),
 ) -> Finished:
     """Run git once. `keep` are descriptors that stay open until git itself has ended."""
+    run = partial(run_tool, ["git", *args], env=env, cwd=str(cwd), stdin=stdin, keep=keep)
     try:
-        return run_tool(
-            ["git", *args],
-            env=env,
-            cwd=str(cwd),
-            stdin=stdin,
-            timeout_seconds=timeout_seconds,
-            keep=keep,
-        )
+        return _patiently(partial(run, timeout_seconds=timeout_seconds))
     except ToolTimeout as slow:
         message = f"git {args[0]} in {cwd} took longer than {timeout_seconds:g} s and was stopped"
-        raise GitError(Code.GIT_LOCKED, message, "see what holds the files there") from slow
+        raise GitTimeout(Code.GIT_LOCKED, message, "see what holds the files there") from slow
     except OSError as refused:
         raise _not_started(cwd, refused) from refused
+
+
+def _patiently(start: Callable[[], Finished]) -> Finished:
+    """A machine that is short of processes or descriptors is asked again; other tasks may give some back."""
+    for pause in _PATIENCE_SECONDS:
+        try:
+            return start()
+        except OSError as refused:
+            if refused.errno not in _SHORT:
+                raise
+        time.sleep(pause)
+    return start()
 
 
 def _not_started(cwd: Path, refused: OSError) -> GitError:
@@ -90,4 +105,7 @@ def _not_started(cwd: Path, refused: OSError) -> GitError:
         return GitError(Code.WORKTREE_LOST, f"{cwd} is gone", "ostler retry makes the worktree again")
     if isinstance(refused, FileNotFoundError):
         return GitError(Code.USAGE, "git is not installed, or not on PATH", "install git 2.38 or newer")
-    return GitError(Code.SPAWN_FAILED, f"git could not be started in {cwd}: {refused.strerror}", "try again")
+    message = f"git could not be started in {cwd}: {refused.strerror}"
+    return GitError(
+        Code.SPAWN_FAILED, message, "raise the limits with ulimit, or run fewer tasks at once: lower run.jobs"
+    )

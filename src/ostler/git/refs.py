@@ -14,7 +14,6 @@ from ostler.git.repository import Repository
 
 _LONGEST_PART = 240  # a file name's 255 bytes, less what git appends to it
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
-_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 class Base(Struct, frozen=True):
@@ -22,10 +21,6 @@ class Base(Struct, frozen=True):
 
     commit: str
     branch: str | None = None  # null: a commit that no branch name led to
-
-
-def is_commit_id(text: str) -> bool:
-    return _COMMIT.fullmatch(text) is not None
 
 
 def is_branch_name(name: str) -> bool:

@@ -9,8 +9,8 @@ from msgspec import Struct
 from ostler.git.command import LONG_SECONDS, as_stdin, run
 from ostler.git.filters import settings_for_filters
 from ostler.git.index import using
+from ostler.git.obstacles import make_readable
 from ostler.git.pending import EXCLUDE, Pending, find_pending
-from ostler.git.permissions import make_readable
 from ostler.git.repository import Worktree
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from ostler.errors import Code, GitError, PathEscape
 from ostler.git.command import LONG_SECONDS, ask, run
+from ostler.git.failure import with_git_errors
 from ostler.git.head import attach, meeting_point, move_branch, read_heads
 from ostler.git.identity import OSTLER
 from ostler.git.lock import hold
@@ -29,6 +30,7 @@ class Listed(Struct, frozen=True):
     missing: bool = False
 
 
+@with_git_errors
 def prepare(project: Repository, path: Path, branch: str, base: str, task: str) -> Worktree:
     """The task's worktree, made or found; called again after a crash at any moment it ends the same."""
     worktree = worktree_at(project, path, check_ref(branch), base)
@@ -48,6 +50,7 @@ def prepare(project: Repository, path: Path, branch: str, base: str, task: str) 
     return _with_working_directory(worktree)
 
 
+@with_git_errors
 def release(worktree: Worktree) -> None:
     """Take a worktree away in the time of a rename; the branch stays."""
     with hold(worktree.repository.common_dir):

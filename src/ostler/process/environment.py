@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 # fmt: off
@@ -26,12 +26,12 @@ def child_environment(
     return {**passed, **extra}
 
 
-def _may_pass(name: str, patterns: Iterable[str]) -> bool:
+def _may_pass(name: str, patterns: Sequence[str]) -> bool:
     if name in _NEVER:
         return False
     if name.startswith(_BY_NAME_ONLY):
         patterns = [pattern for pattern in patterns if _names_more(pattern)]
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return name in patterns or any(fnmatchcase(name, wild) for wild in patterns if not wild.isidentifier())
 
 
 def _names_more(pattern: str) -> bool:

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError
-from ostler.executors import claude
 from ostler.executors.discover import find_program
 from ostler.executors.registry import ExecutorRegistry
 
@@ -22,6 +21,8 @@ class Program(Struct, frozen=True):
 
 def survey(environ: Mapping[str, str]) -> list[Program]:
     """Every agent program that has an executor here, found or not."""
+    from ostler.executors import claude  # noqa: PLC0415  (a run loads the agents that it uses, and no others)
+
     found = find_program("claude", environ=environ, places=claude.PLACES).path
     return [Program("claude", found, claude.INSTALL, lambda: claude.version(found) if found else "")]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ostler.clock import SystemClock
 from ostler.engine.schedule import takeable
 from ostler.executors.registry import ExecutorRegistry
+from ostler.files.disk import require_writable
 from ostler.git.refs import find_base
 from ostler.model.ids import TaskId
 from ostler.model.status import TERMINAL
@@ -17,9 +18,13 @@ from ostler.project.project import Project
 
 def check_ready(project: Project, executors: Iterable[str]) -> None:
     """Raise when no worktree could be made here, or when one of these agents cannot be used."""
-    settings = project.settings
+    settings, layout = project.settings, project.layout
     repository = project.repository()
+    for place in (layout.state, layout.state / "locks", layout.state / "tasks"):
+        require_writable(place)
     if repository is not None:
+        require_writable(layout.worktrees)
+        require_writable(repository.common_dir)
         find_base(repository, settings.git.target)
     for name in sorted(set(executors)):
         require_sandbox(settings, name)

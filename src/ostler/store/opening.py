@@ -73,7 +73,8 @@ def _require_headers(path: Path) -> None:
 
 def _head(path: Path, size: int) -> bytes:
     try:
-        with path.open("rb", buffering=0) as file:
+        # Not to hang on a pipe that lies in its place.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", 0) as file:
             return file.read(size) or b""
     except FileNotFoundError:  # the last user of the log has just removed it
         return b""

@@ -51,6 +51,8 @@ def refusal(path: Path, error: apsw.Error | OSError) -> OstlerError | None:
             told = unusable(path, str(error))
         case apsw.FullError():
             told = disk_error(path, OSError(errno.ENOSPC, ""))
+        case apsw.IOError(extendedresult=apsw.SQLITE_IOERR_SHMSIZE):  # no room for the log's index
+            told = disk_error(path, OSError(errno.ENOSPC, ""))
         case apsw.IOError():
             told = disk_error(path, OSError(errno.EIO, ""))
         case _:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import TracebackType
 from typing import Self, assert_never
 
+from ostler.errors import OstlerError
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.model.call import (
     AgentEvent,
@@ -20,6 +20,7 @@ from ostler.model.call import (
     ToolUsed,
     UsageSeen,
 )
+from ostler.process.transcript import Transcript
 
 
 class Papers:
@@ -33,11 +34,7 @@ class Papers:
         self.transcript = task_dir / "transcripts" / f"{name}.jsonl"
         self.answer = f"transcripts/{name}.answer.md"
         self._answer = task_dir / self.answer
-        self._page = os.open(
-            task_dir / "transcripts" / f"{name}.md",
-            os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC,
-            0o600,
-        )
+        self._page = Transcript(str(task_dir / "transcripts" / f"{name}.md"))
         self._write(f"# {phase}, attempt {number}\n\n")
 
     def __enter__(self) -> Self:
@@ -46,9 +43,13 @@ class Papers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None:
-            self._write("stopped before it was done\n\n")
-        os.close(self._page)
+        try:
+            if error is not None:
+                self._write("stopped before it was done\n\n")
+        except OstlerError:
+            return  # the error that ended the attempt says more
+        finally:
+            self._page.close()
 
     def hear(self, event: AgentEvent) -> None:
         """Add to the page what the agent says and does."""
@@ -63,7 +64,7 @@ class Papers:
         self._write(f"{ended} ({result.duration_seconds:.1f} s, {tokens})\n\n")
 
     def _write(self, text: str) -> None:
-        os.write(self._page, text.encode("utf-8", "replace"))
+        self._page.write(text.encode("utf-8", "replace"))
 
 
 def _line(event: AgentEvent) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec.structs import replace
+
 from ostler.engine.core.step import CallAgent
-from ostler.engine.steps.evidence import Witness, judge
+from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
 from ostler.engine.steps.tools import Answer, Case, Tools
 from ostler.engine.steps.workspace import has_changed, working_directory
 from ostler.errors import Code
@@ -73,17 +75,16 @@ def _last_answer(case: Case, tools: Tools) -> str:
 async def _succeeded(
     step: CallAgent, case: Case, tools: Tools, executor: Executor, report: Report
 ) -> CallEnded:
-    changed = await asyncio.to_thread(has_changed, case.state, tools)
-    finding = judge(
-        Witness(
-            text=report.result.text,
-            prompt=report.prompt,
-            phase=step.phase,
-            weight=case.state.weight,
-            speaks=executor.capabilities.speaks,
-            changed=changed,
-        )
+    witness = Witness(
+        text=report.result.text,
+        prompt=report.prompt,
+        phase=step.phase,
+        weight=case.state.weight,
+        speaks=executor.capabilities.speaks,
     )
+    if hinges_on_changes(witness):
+        witness = replace(witness, changed=await asyncio.to_thread(has_changed, case.state, tools))
+    finding = judge(witness)
     return CallEnded(
         phase=step.phase,
         iteration=step.iteration,

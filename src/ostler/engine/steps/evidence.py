@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.errors import Code, Warn
 from ostler.model.event import Verdict
@@ -25,7 +26,12 @@ class Witness(Struct, frozen=True):
     phase: str
     weight: Weight
     speaks: bool  # the executor's final text is an answer
-    changed: bool  # the workspace is not as it was when the task began
+    changed: bool = False  # the workspace is not as it was when the task began
+
+
+def hinges_on_changes(witness: Witness) -> bool:
+    """Whether the workspace must be looked at to judge; to ask git takes several processes."""
+    return judge(replace(witness, changed=True)) != judge(replace(witness, changed=False))
 
 
 def judge(witness: Witness) -> Finding:

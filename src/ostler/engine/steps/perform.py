@@ -12,10 +12,18 @@ from ostler.engine.steps.finish import finish
 from ostler.engine.steps.tools import Answer, Case, Tools
 from ostler.engine.steps.workspace import prepare, release
 from ostler.errors import Code, OstlerError
+from ostler.files.disk import machine_error
 from ostler.model.event import StepFailed
 
 HOST_TROUBLE = frozenset(
-    {Code.DISK_FULL, Code.STORAGE_ERROR, Code.STATE_BUSY, Code.STATE_CORRUPT, Code.STATE_VERSION}
+    {
+        Code.DISK_FULL,
+        Code.STORAGE_ERROR,
+        Code.SPAWN_FAILED,
+        Code.STATE_BUSY,
+        Code.STATE_CORRUPT,
+        Code.STATE_VERSION,
+    }
 )
 """Not the task's fault: the run stops and the task stays as it is."""
 
@@ -30,6 +38,11 @@ async def perform(step: Step, case: Case, tools: Tools) -> Answer | None:
         if error.code in HOST_TROUBLE:
             raise
         return Answer(StepFailed(error.code, error.message))
+    except (OSError, RuntimeError, MemoryError) as surprise:
+        told = machine_error(surprise)
+        if told is None:
+            raise
+        raise told from surprise
 
 
 async def _dispatch(step: Step, case: Case, tools: Tools) -> Answer:

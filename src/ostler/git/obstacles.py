@@ -1,10 +1,12 @@
-"""Modes that would hide an agent's files from a commit."""
+"""What an agent can leave in git's way: closed files and directories, and pipes where git wants to read."""
 
 from __future__ import annotations
 
 import os
 import stat
 from pathlib import Path
+
+_READ_BY_GIT = frozenset((".gitignore", ".gitattributes", ".gitmodules"))
 
 
 def open_directories(root: Path) -> None:
@@ -14,6 +16,15 @@ def open_directories(root: Path) -> None:
             path = Path(directory, name)
             if not path.is_symlink() and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
                 path.chmod(0o700)
+
+
+def remove_pipes(root: Path) -> None:
+    """Remove what git would open and wait for without end: a pipe under the name of one of its own files."""
+    for directory, _, files in os.walk(root):
+        for name in _READ_BY_GIT.intersection(files):
+            path = Path(directory, name)
+            if stat.S_ISFIFO(path.lstat().st_mode):
+                path.unlink()
 
 
 def make_readable(root: Path, names: tuple[str, ...]) -> None:

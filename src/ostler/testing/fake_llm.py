@@ -1,0 +1,99 @@
+"""A loopback model server, so that real agent programs and clients run offline:
+
+    with FakeLlm([call("Write", file_path="a.txt", content="hello"), say("Done.")]) as llm:
+        ...  # start claude with ANTHROPIC_BASE_URL=llm.url, codex with base_url = llm.url + "/v1"
+    assert llm.requests[1].holds("File created")
+
+It speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed or whole. A turn is
+an Answer, a Failure, a Silence, a Flood, or a function of the Request; FAULTS has the ways of going wrong.
+By hand: `python -m ostler.testing.fake_llm --port 8080 --script turns.yaml`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ostler.testing.llm.faults import FAULTS, limited
+from ostler.testing.llm.request import REDACTED, Request
+from ostler.testing.llm.script import Scripted, Turns
+from ostler.testing.llm.server import FakeLlm
+from ostler.testing.llm.turns import Answer, Failure, Flood, Silence, ToolCall, Turn, call, fail, say
+
+__all__ = [
+    "FAULTS",
+    "REDACTED",
+    "Answer",
+    "Failure",
+    "FakeLlm",
+    "Flood",
+    "Request",
+    "Scripted",
+    "Silence",
+    "ToolCall",
+    "Turn",
+    "Turns",
+    "call",
+    "fail",
+    "limited",
+    "read_script",
+    "say",
+]
+
+_KINDS: dict[str, type[Turn]] = {
+    "status": Failure,
+    "silence_seconds": Silence,
+    "flood_bytes": Flood,
+}
+
+
+def read_script(text: str) -> list[Scripted]:
+    """Turns from YAML: a list of strings to say, of {fault: NAME}, or of a turn's own fields."""
+    entries: object = msgspec.yaml.decode(text)
+    if not isinstance(entries, list) or not entries:
+        raise ValueError("a script is a list of turns, and has at least one")
+    return [_turn(entry) for entry in entries]  # pyright: ignore[reportUnknownVariableType]
+
+
+def _turn(entry: Any) -> Scripted:
+    if isinstance(entry, str):
+        return say(entry)
+    if "fault" in entry:
+        return FAULTS[entry["fault"]]
+    kind = next((kind for name, kind in _KINDS.items() if name in entry), Answer)
+    return msgspec.convert(entry, kind)
+
+
+def main() -> int:
+    """Serve until Ctrl-C; each request is one line on stdout."""
+    options = _options()
+    turns = read_script(options.script.read_text("utf-8")) if options.script else []
+    with FakeLlm(turns, options.port) as llm:
+        print(f"listening on {llm.url}", flush=True)
+        told = 0
+        while True:
+            for request in llm.requests[told:]:
+                told += 1
+                print(f"{request.method} {request.path} {request.model} {request.size} bytes", flush=True)
+            time.sleep(0.2)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "python -m ostler.testing.fake_llm", description="A model server for trying agents offline."
+    )
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
+    parser.add_argument("--script", type=Path, help="a YAML list of turns; the last one is repeated")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""The parts of ostler.testing.fake_llm; import from there."""

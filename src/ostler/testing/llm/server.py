@@ -1,0 +1,206 @@
+"""A model server on the loopback: real clients talk to it, a script answers."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+import uuid
+from http.server import ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self, assert_never
+
+from ostler.testing.llm.anthropic import ANTHROPIC
+from ostler.testing.llm.connection import Connection
+from ostler.testing.llm.dialect import Dialect
+from ostler.testing.llm.gemini import GEMINI
+from ostler.testing.llm.models import list_models
+from ostler.testing.llm.openai_chat import OPENAI_CHAT
+from ostler.testing.llm.openai_responses import OPENAI_RESPONSES
+from ostler.testing.llm.request import Request, read_request
+from ostler.testing.llm.script import Script, Turns
+from ostler.testing.llm.turns import Answer, Failure, Flood, Silence, fail
+
+_ASKS: dict[str, Dialect] = {
+    r"/messages": ANTHROPIC,
+    r"/chat/completions": OPENAI_CHAT,
+    r"/responses": OPENAI_RESPONSES,
+    r"/models/[^/:]+:(stream)?[gG]enerateContent": GEMINI,
+}
+_COUNTS: dict[str, Dialect] = {
+    r"/messages/count_tokens": ANTHROPIC,
+    r"/responses/input_tokens": OPENAI_RESPONSES,
+    r"/models/[^/:]+:countTokens": GEMINI,
+}
+_OVERLOADED = fail(529, "Overloaded", kind="overloaded_error")
+_LARGEST_BODY = 64 << 20
+
+
+class FakeLlm:
+    """Serves while it is open: `with FakeLlm([say("Hello")]) as llm: llm.url, llm.requests`."""
+
+    def __init__(self, turns: Turns = (), port: int = 0) -> None:
+        self.script = Script(turns)
+        self._requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._server = _Server(self, port)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Where it listens; OpenAI clients add /v1 to it, the others nothing."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """Everything that was received, in order."""
+        with self._lock:
+            return tuple(self._requests)
+
+    @property
+    def asked(self) -> tuple[Request, ...]:
+        """The requests that took a turn: neither models nor counting."""
+        return tuple(request for request in self.requests if _dialect(_ASKS, request))
+
+    def start(self) -> Self:
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """End every connection, in whatever state it is, and stop listening."""
+        self._server.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(10)
+
+    def record(self, method: str, target: str, headers: Any, data: bytes) -> Request:
+        with self._lock:
+            number = len(self._requests) + 1
+            request = read_request(number, method, target, headers, data, uuid.uuid4().hex[:20])
+            self._requests.append(request)
+        return request
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(self, llm: FakeLlm, port: int) -> None:
+        self.llm = llm
+        self.closing = threading.Event()
+        self._open: set[socket.socket] = set()
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for connection in list(self._open):
+            _hang_up(connection)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is no error of ours."""
+
+
+class _Handler(Connection):
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def setup(self) -> None:
+        self.closing = self.server.closing
+        super().setup()
+
+    def do_GET(self) -> None:
+        request = self.server.llm.record(self.command, self.path, self.headers, b"")
+        models = list_models(request.path)
+        self.send_json(200 if models else 404, models or {"error": {"message": "nothing is here"}})
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        data = self._read_body()
+        request = self.server.llm.record(self.command, self.path, self.headers, data)
+        if counting := _dialect(_COUNTS, request):
+            self.send_json(200, counting.count(request))
+        elif asked := _dialect(_ASKS, request):
+            self._answer(request, asked)
+        else:
+            self.send_json(404, {"error": {"message": f"no such API: {request.path}"}})
+
+    def _answer(self, request: Request, dialect: Dialect) -> None:
+        turn = self.server.llm.script.take(request)
+        match turn:
+            case Answer():
+                self._speak(turn, request, dialect)
+            case Failure():
+                self._refuse(turn, dialect)
+            case Silence(silence_seconds=seconds):
+                self.wait(seconds)
+                self.drop()
+            case Flood():
+                self.send_flood(turn)
+            case _:
+                assert_never(turn)
+
+    def _speak(self, answer: Answer, request: Request, dialect: Dialect) -> None:
+        if not self.wait(answer.delay_seconds):
+            return self.drop()
+        events = request.stream and (dialect is not GEMINI or "alt=sse" in request.query)
+        if not events and not answer.breaks:
+            whole = dialect.whole(answer, request)
+            return self.send_json(200, [whole] if request.stream else whole)
+        if not events and answer.breaks == "error_event":
+            return self._refuse(_OVERLOADED, dialect)
+        parts = dialect.frames(answer, request) if events else [b"{", b"}"]
+        if not answer.breaks:
+            return self.send_parts(parts, events=events)
+        error = dialect.failure_frame(_OVERLOADED)
+        return self.send_broken(parts, answer, error, dialect.ping, events=events)
+
+    def _refuse(self, failed: Failure, dialect: Dialect) -> None:
+        headers = dict(failed.headers)
+        if failed.retry_after is not None:
+            headers["Retry-After"] = failed.retry_after
+        if failed.html:
+            return self.send_body(failed.status, failed.html.encode(), "text/html", headers)
+        return self.send_json(failed.status, dialect.failure(failed), headers)
+
+    def _read_body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
+            return b"".join(iter(self._read_chunk, b""))
+        return self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _LARGEST_BODY))
+
+    def _read_chunk(self) -> bytes:
+        size = int(self.rfile.readline(100).split(b";")[0], 16)
+        data = self.rfile.read(min(size, _LARGEST_BODY))
+        self.rfile.readline(100)
+        return data
+
+
+def _dialect(table: dict[str, Dialect], request: Request) -> Dialect | None:
+    return next((dialect for ending, dialect in table.items() if _ends(request, ending)), None)
+
+
+def _ends(request: Request, ending: str) -> bool:
+    return request.method == "POST" and re.search(f"{ending}$", request.path) is not None
+
+
+def _hang_up(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # it was gone already

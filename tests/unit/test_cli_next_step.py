@@ -1,0 +1,53 @@
+"""The line that tells a person what to do about a task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ostler.cli.next_step import next_step
+from ostler.errors import Code
+from ostler.model.status import TaskStatus
+from ostler.views.task import TaskView
+
+_FACTS: dict[str, Any] = {"id": "mend-the-gate-ab12", "title": "", "message": "", "phase": "implement"}
+_EMPTY: dict[str, Any] = {"branch": None, "commit": None, "worktree": None, "session_id": None}
+_REST: dict[str, Any] = {
+    "resumes_at": None,
+    "usage": {},
+    "cost_usd": None,
+    "created_at": "",
+    "updated_at": "",
+}
+_LISTS: dict[str, Any] = {"weight": "small", "priority": "P2", "iteration": 1, "warnings": (), "phases": ()}
+
+
+def view(status: str, code: Code | None = None) -> TaskView:
+    return msgspec.convert(_FACTS | _EMPTY | _REST | _LISTS | {"status": status, "code": code}, TaskView)
+
+
+@pytest.mark.parametrize(
+    "status", ["pending", "failed", "quarantined", "cancelled", "blocked", "paused", "deferred"]
+)
+def test_a_task_that_is_not_done_names_a_command_for_itself(status: str) -> None:
+    """Whatever stopped it, the person can copy the next command."""
+    assert "ostler r" in next_step(view(status)) and "mend-the-gate-ab12" in next_step(view(status))
+
+
+@pytest.mark.parametrize("code", list(Code))
+def test_every_failure_ends_with_the_retry(code: Code) -> None:
+    """With a cause that must be put right first, or with the log."""
+    assert next_step(view("failed", code)).endswith("ostler retry mend-the-gate-ab12")
+
+
+def test_the_cause_stands_before_the_retry() -> None:
+    """A timeout is not cured by reading a log."""
+    assert next_step(view("failed", Code.TIMEOUT)).startswith("raise run.timeout_seconds")
+    assert next_step(view("failed", Code.AGENT_FAILED)).startswith("ostler log")
+
+
+def test_an_interrupted_task_is_simply_run() -> None:
+    """A code without a failure changes nothing."""
+    assert next_step(view(TaskStatus.PENDING, Code.INTERRUPTED)) == "ostler run mend-the-gate-ab12"
