@@ -27,9 +27,9 @@ EXITS = {
 """The exit codes that the contract gives to each status."""
 
 
-def hurry(world: World, retries: int = 1) -> None:
-    """Limits short enough for a test; the waits between attempts too."""
-    world.environ["OSTLER_RUN__TIMEOUT_SECONDS"] = str(LIMIT_SECONDS)
+def hurry(world: World, limit_seconds: float = LIMIT_SECONDS, retries: int = 1) -> None:
+    """Limits short enough for a test; one that is not to be reached is far away."""
+    world.environ["OSTLER_RUN__TIMEOUT_SECONDS"] = str(limit_seconds)
     world.environ["OSTLER_RUN__GRACE_SECONDS"] = str(GRACE_SECONDS)
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = str(retries)
 
