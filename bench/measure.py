@@ -100,10 +100,6 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def report(name: str, figure: str, target: str) -> None:
-    print(f"{name}: {figure} (target {target})", flush=True)
-
-
 @contextmanager
 def scratch() -> Generator[Path]:
     """A directory of one's own; OSTLER_BENCH_DIR says on which disk."""

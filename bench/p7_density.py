@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 
-from measure import memory_mb, report
+from measure import Result, memory_mb, show
 from ostler.model.command import Command
 from ostler.process.forker import shared_forker
 from ostler.process.spawner import StandardSpawner
@@ -14,7 +14,11 @@ from ostler.process.spawner import StandardSpawner
 ATTEMPTS = 200
 
 
-async def measure() -> None:
+def measure() -> list[Result]:
+    return asyncio.run(hold_many())
+
+
+async def hold_many() -> list[Result]:
     forker, spawner = shared_forker(), StandardSpawner()
     command = Command(("sleep", "600"), "/", {"PATH": os.environ["PATH"]})
     await end(await spawner.spawn(command))
@@ -24,8 +28,10 @@ async def measure() -> None:
     held = sum(map(memory_mb, keepers)) + memory_mb() + memory_mb(forker.pid) - alone
     threads = threading.active_count()
     await asyncio.gather(*map(end, children))
-    figure = f"{held / ATTEMPTS:.2f} MB PSS, {threads} threads"
-    report(f"P7 memory per attempt at {ATTEMPTS}", figure, "<= 1 MB, <= 8 threads")
+    return [
+        Result("P7", f"our memory per attempt at {ATTEMPTS} attempts (PSS)", held / ATTEMPTS, "<= 1", "MB"),
+        Result("P7", "threads of the run", threads, "<= 8", "threads"),
+    ]
 
 
 async def end(child) -> None:
@@ -34,4 +40,4 @@ async def end(child) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(measure())
+    show(measure())

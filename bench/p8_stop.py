@@ -12,7 +12,7 @@ import uuid
 
 import psutil
 
-from measure import report
+from measure import Result, milliseconds, ratio, show
 from ostler.model.command import Command
 from ostler.process.spawner import Child, StandardSpawner
 
@@ -66,15 +66,19 @@ def bare() -> float:
     return time.perf_counter() - began
 
 
-def main() -> None:
+def measure() -> list[Result]:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
     theirs = bare()
     took, alive = asyncio.run(ours())
     beyond = took - GRACE_SECONDS
-    figure = f"grace + {beyond:.2f} s ({beyond / theirs:.1f} x {theirs:.2f} s), {alive} left"
-    report(f"P8 stop {COUNT}, 10 % stubborn, 10 % with daemons", figure, "<= 5, none left at grace + 0.2 s")
+    what = f"stop {COUNT}, 10 % stubborn, 10 % with daemons"
+    return [
+        ratio("P8", f"{what} / kill + wait", beyond, theirs, "<= 5", milliseconds),
+        Result("P8", "how long after the grace the last one is gone", beyond, "<= 0.2", "s"),
+        Result("P8", "processes left", alive, "<= 0", "left"),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    show(measure())

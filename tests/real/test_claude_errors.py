@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ostler.errors import Code
-from ostler.testing.fake_llm import FAULTS, Answer, FakeLlm, call, limited, say
+from ostler.testing.fake_llm import FAULTS, FakeLlm
 from real_claude import Seat
 
 # Row: its code, and how many requests claude makes of it with the two retries that we leave it.

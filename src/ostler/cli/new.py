@@ -11,6 +11,7 @@ from ostler.cli.out import emit, hint, json_option, open_project
 from ostler.errors import UsageError
 from ostler.model.task import PRIORITIES, WEIGHTS, Priority, Task, Weight
 from ostler.project.agents import known_executor
+from ostler.prompt.role import find_agent
 from ostler.views.task import as_json as task_json
 
 _LARGEST_FILE = 10 * 1024 * 1024
@@ -36,6 +37,7 @@ _LARGEST_FILE = 10 * 1024 * 1024
     show_default=True,
     help="P0 to P3; P0 goes first.",
 )
+@click.option("--role", metavar="NAME", default="implementer", help="What kind of worker; ostler agent list.")
 @click.option("--executor", metavar="NAME", default="", help="The agent; without it, as the settings say.")
 @click.option("--model", metavar="NAME", default="", help="The model; without it, as the settings say.")
 @json_option
@@ -45,6 +47,7 @@ def command(
     file: str | None,
     weight: Weight,
     priority: Priority,
+    role: str,
     executor: str,
     model: str,
     as_json: bool,
@@ -54,8 +57,9 @@ def command(
     TITLE may be left out with -f: the file's first heading is the title then.
     """
     heading, body = read_body(title, description, file)
-    task = Task(heading, body, weight=weight, priority=priority, executor=executor, model=model)
+    task = Task(heading, body, weight=weight, priority=priority, role=role, executor=executor, model=model)
     with open_project(create=True) as project:
+        find_agent(role, project.layout.root)
         if executor:
             known_executor(project.settings, executor)
         added = project.add(task)

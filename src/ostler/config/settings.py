@@ -73,6 +73,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
     run: RunSettings = RunSettings()
     executors: dict[str, ExecutorSettings] = {}
+    agents: dict[str, str] = {}  # role -> executor
     retry: RetrySettings = RetrySettings()
     git: GitSettings = GitSettings()
     sandbox: SandboxSettings = SandboxSettings()

@@ -54,8 +54,9 @@ _RULES = (
         {
             r"no conversation found with session id|does not match any session": Code.SESSION_NOT_FOUND,
             r"session id \S+ is already in use": Code.SESSION_IN_USE,
-            r"credit balance is too low|spend(ing)? limit|billing": Code.BILLING,
+            r"credit balance is too low|spend(ing)?.limit|specified api usage limits|billing": Code.BILLING,
             r"usage limit reached|hit your (\w+ )?limit|limit will reset": Code.QUOTA_EXCEEDED,
+            r"connection to the api was lost": Code.STREAM_BROKEN,  # else it reads as if never connected
         },
     ),
     *_rules(
@@ -97,7 +98,7 @@ _RULES = (
             r"request timed out|fetch failed": Code.NETWORK,
             r"output token maximum": Code.OUTPUT_LIMIT,
             r"safeguards flagged|usage policy": Code.REFUSED,
-            r"stream (ended|closed|disconnected)|premature close": Code.STREAM_BROKEN,
+            r"stream (ended|closed|disconnected)|premature close|json parse error": Code.STREAM_BROKEN,
             r"unknown option|unknown argument": Code.AGENT_INCOMPATIBLE,
             r"^api error": Code.API_ERROR,
         },

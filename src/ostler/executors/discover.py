@@ -21,19 +21,24 @@ class Search(Struct, frozen=True):
 
 
 def find_program(
-    name: str, command: str = "", environ: Mapping[str, str] | None = None, places: tuple[str, ...] = ()
+    name: str,
+    command: str = "",
+    environ: Mapping[str, str] | None = None,
+    places: tuple[str, ...] = (),
+    usual: str = "",
 ) -> Search:
-    """Look for a program. What a person named explicitly is used or refused, never passed over."""
+    """Look for a program, `usual` or its name. What a person named is used or refused, never passed over."""
     environ = os.environ if environ is None else environ
     variable = path_variable(name)
     if chosen := environ.get(variable):
         return _only(chosen, f"{variable}={chosen}", environ)
-    command = command or name
+    usual = usual or name
+    command = command or usual
     if "/" in command:
         return _only(command, command, environ)
     if found := shutil.which(command, path=environ.get("PATH", os.defpath)):
         return Search(found)
-    known = places if command == name else ()
+    known = places if command == usual else ()
     return _first_of(known, (f"{command} on PATH",), environ)
 
 

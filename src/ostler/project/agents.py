@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from ostler.config.load import Loaded
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError
 from ostler.executors.discover import find_program
 from ostler.executors.registry import ExecutorRegistry
+from ostler.model.task import Task
 
 
 class Program(Struct, frozen=True):
@@ -36,6 +38,14 @@ def require_sandbox(settings: Settings, name: str) -> None:
             f'executors.{name}.permissions = "skip" lets the agent do anything on this machine',
             "set sandbox.allow_unsandboxed_skip = true if that is what you want",
         )
+
+
+def executor_for(task: Task, loaded: Loaded) -> str:
+    """Which executor works on a task: its own, the one asked for now, its role's, or the default."""
+    run = loaded.settings.run.executor
+    if task.executor or loaded.sources["run.executor"].layer == "flag":
+        return task.executor or run
+    return loaded.settings.agents.get(task.role, run)
 
 
 def known_executor(settings: Settings, name: str) -> None:

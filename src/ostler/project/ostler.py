@@ -19,9 +19,10 @@ from ostler.files.lock import try_lock
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
 from ostler.model.task import Task
+from ostler.process.forker import shared_forker
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
-from ostler.project.agents import require_sandbox
+from ostler.project.agents import executor_for, require_sandbox
 from ostler.project.project import Project
 from ostler.store.writer import GroupWriter
 
@@ -64,6 +65,7 @@ class Ostler:
 
     async def run_all(self, tasks: list[TaskId] | None = None, jobs: int | None = None) -> list[Outcome]:
         """Run these tasks, or all that can be taken, side by side."""
+        shared_forker().prepare_keeper()  # it comes up while git makes the first worktree
         tools = self._tools()
         self._driver = LocalDriver(tools, jobs or self.project.settings.run.jobs)
         outcomes = await self._driver.run(Wanted(tuple(tasks or ())))
@@ -105,8 +107,8 @@ class Ostler:
             run=self._name,
         )
 
-    def _executor(self, name: str, lock: int) -> Executor:
-        held = (lock,) if lock >= 0 else ()
-        runner = DefaultCommandRunner(self._spawner, held)
+    def _executor(self, task: Task, lock: int) -> Executor:
+        name = executor_for(task, self.project.loaded)
+        runner = DefaultCommandRunner(self._spawner, (lock,))
         require_sandbox(self.project.settings, name)
         return self._registry.make(name, self.project.settings.executors, runner)

@@ -12,7 +12,7 @@ from ostler.git.refs import find_base
 from ostler.model.ids import TaskId
 from ostler.model.status import TERMINAL
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.agents import require_sandbox
+from ostler.project.agents import executor_for, require_sandbox
 from ostler.project.project import Project
 
 
@@ -36,4 +36,4 @@ def executors_needed(project: Project, tasks: list[TaskId]) -> set[str]:
     now = SystemClock.now()
     rows = [row for row in project.journal.open_rows() if not tasks or row.id in tasks]
     due = [row.id for row in rows if row.status not in TERMINAL and takeable(row, now)]
-    return {project.task(task).executor or project.settings.run.executor for task in due}
+    return {executor_for(project.task(task), project.loaded) for task in due}

@@ -32,6 +32,7 @@ from ostler.store.sqlite import SqliteJournal
 from ostler.views.task import TaskView, view_task
 
 if TYPE_CHECKING:
+    from ostler.config.load import Loaded
     from ostler.config.settings import Settings
 
 _LONGEST_TITLE = 200
@@ -40,9 +41,9 @@ _LONGEST_TITLE = 200
 class Project:
     """Opened by every command; closes its journal at the end."""
 
-    def __init__(self, layout: Layout, settings: Callable[[], Settings], journal: SqliteJournal) -> None:
+    def __init__(self, layout: Layout, load: Callable[[], Loaded], journal: SqliteJournal) -> None:
         self.layout = layout
-        self._settings = settings
+        self._load = load
         self.journal = journal
         self._clock = SystemClock()
 
@@ -59,11 +60,11 @@ class Project:
         if root is None and not create:
             raise UsageError(f"no Ostler project in {start} or above it", "ostler init makes one here")
         layout = Layout(root or start.resolve())
-        settings = _settings_of(layout, environ, flags or {})
+        load = _settings_of(layout, environ, flags or {})
         if create:
-            settings()  # a mistake in them leaves no trace
+            load()  # a mistake in them leaves no trace
             make_state(layout)
-        return cls(layout, settings, SqliteJournal(layout.database, create=create))
+        return cls(layout, load, SqliteJournal(layout.database, create=create))
 
     def __enter__(self) -> Self:
         return self
@@ -74,9 +75,13 @@ class Project:
         self.journal.close()
 
     @property
-    def settings(self) -> Settings:
+    def loaded(self) -> Loaded:
         """Read when they are first asked for: tasks can be looked at whatever is wrong with them."""
-        return self._settings()
+        return self._load()
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
 
     def add(self, task: Task) -> Task:
         """Write a task down; when this returns it is never lost."""
@@ -164,12 +169,12 @@ class Project:
 
 def _settings_of(
     layout: Layout, environ: Mapping[str, str], flags: Mapping[str, object]
-) -> Callable[[], Settings]:
+) -> Callable[[], Loaded]:
     @cache
-    def load() -> Settings:
+    def load() -> Loaded:
         from ostler.config.load import load_settings  # noqa: PLC0415
 
-        return load_settings(layout.root, environ, flags).settings
+        return load_settings(layout.root, environ, flags)
 
     return load
 

@@ -14,6 +14,7 @@ from ostler.errors import Code
 from ostler.executors.protocol import Executor
 from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted
 from ostler.prompt.builder import Past, Place, build_prompt, interruption_note
+from ostler.prompt.role import find_agent, load_prompt
 from ostler.worker.call import CallWorker, Order, Report
 from ostler.worker.session import session_for
 
@@ -22,7 +23,7 @@ async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
     """One call; when it is cancelled the agent is stopped and the answer says interrupted."""
     worker = CallWorker(tools.settings, tools.layout, tools.writer, tools.clock, tools.environ, tools.run)
     _announce(step, tools)
-    executor = tools.make_executor(case.task.executor or tools.settings.run.executor, case.lock)
+    executor = tools.make_executor(case.task, case.lock)
     order = _order(step, case, tools, executor)
     try:
         report = await worker.carry(order, executor)
@@ -44,10 +45,12 @@ def _order(step: CallAgent, case: Case, tools: Tools, executor: Executor) -> Ord
     attempts = tools.journal.attempts(step.task)
     place = Place(str(working_directory(case.state, tools)), case.state.branch)
     last_answer = _last_answer(case, tools)
+    role = load_prompt(find_agent(case.task.role, tools.layout.root), tools.layout.root)
 
     def prompt_for(knows_task: bool, how: str) -> str:
         note = interruption_note(how, place) if how else ""
-        return build_prompt(case.task, place, Past(step.iteration, last_answer, note, knows_task))
+        prompt = build_prompt(case.task, place, Past(step.iteration, last_answer, note, knows_task))
+        return prompt if knows_task else f"{role}\n\n{prompt}"
 
     return Order(
         task=step.task,

@@ -19,8 +19,8 @@ from ostler.model.task import Task
 from ostler.store.journal import Journal
 from ostler.store.writer import GroupWriter
 
-MakeExecutor = Callable[[str, int], Executor]
-"""An executor by name, whose attempts hold the task's lock (a descriptor) until nothing of them is alive."""
+MakeExecutor = Callable[[Task, int], Executor]
+"""The executor for a task, whose attempts hold its lock (a descriptor) until nothing of them is alive."""
 
 
 class Tools(Struct, frozen=True):

@@ -70,7 +70,7 @@ def _blocks(answer: Answer, request: Request) -> list[Json]:
         {"type": "tool_use", "id": f"toolu_{request.id}_{index}", "name": tool.name, "input": tool.input}
         for index, tool in enumerate(answer.tools)
     ]
-    return [*said, *answer.blocks, *uses]
+    return [*answer.blocks, *said, *uses]
 
 
 def _block_events(block: Json) -> list[Json]:

@@ -23,12 +23,13 @@ _STATUS = {
 
 
 def whole(answer: Answer, request: Request) -> Json:
-    return _message(answer, request, [*_texts([answer.say]), *_rest(answer)], last=True)
+    return _message(answer, request, [*_spoken(answer, [answer.say]), *_calls(answer)], last=True)
 
 
 def frames(answer: Answer, request: Request) -> list[bytes]:
-    spoken = [_message(answer, request, [part], last=False) for part in _texts(pieces(answer.say))]
-    return [frame(message) for message in (*spoken, _message(answer, request, _rest(answer), last=True))]
+    parts = _spoken(answer, pieces(answer.say))
+    messages = [_message(answer, request, [part], last=False) for part in parts]
+    return [frame(message) for message in (*messages, _message(answer, request, _calls(answer), last=True))]
 
 
 def failure(failed: Failure) -> Json:
@@ -61,15 +62,12 @@ def _message(answer: Answer, request: Request, parts: list[Json], *, last: bool)
     }
 
 
-def _texts(texts: list[str]) -> list[Json]:
-    return [{"text": text} for text in texts if text]
+def _spoken(answer: Answer, texts: list[str]) -> list[Json]:
+    return [*answer.blocks, *({"text": text} for text in texts if text)]
 
 
-def _rest(answer: Answer) -> list[Json]:
-    return [
-        *answer.blocks,
-        *({"functionCall": {"name": tool.name, "args": tool.input}} for tool in answer.tools),
-    ]
+def _calls(answer: Answer) -> list[Json]:
+    return [{"functionCall": {"name": tool.name, "args": tool.input}} for tool in answer.tools]
 
 
 GEMINI = Dialect("gemini", whole, frames, failure, _failure_frame, _count)

@@ -29,9 +29,8 @@ def whole(answer: Answer, request: Request) -> Json:
 
 
 def frames(answer: Answer, request: Request) -> list[bytes]:
-    deltas: list[Json] = [{"role": "assistant", "content": ""}]
+    deltas: list[Json] = [{"role": "assistant", "content": ""}, *answer.blocks]
     deltas += [{"content": part} for part in pieces(answer.say)]
-    deltas += answer.blocks
     for index, call in enumerate(_tool_calls(answer, request)):
         deltas.append({"tool_calls": [{**call, "index": index}]})
     chunks = [_chunk(request, delta, None) for delta in deltas]

@@ -70,7 +70,7 @@ def _items(answer: Answer, request: Request) -> list[Json]:
         "content": [part],
     }
     uses = [_use(tool, f"{request.id}_{index}", request) for index, tool in enumerate(answer.tools)]
-    return [*([message] if answer.say or refused else []), *answer.blocks, *uses]
+    return [*answer.blocks, *([message] if answer.say or refused else []), *uses]
 
 
 def _text(text: str) -> Json:

@@ -24,7 +24,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
 
     say: str = ""
     tools: tuple[ToolCall, ...] = ()
-    blocks: tuple[dict[str, Any], ...] = ()  # sent as they are, behind the text: kinds that nobody knows
+    blocks: tuple[dict[str, Any], ...] = ()  # sent as they are, before the text: kinds that nobody knows
     stop: Stop = ""  # empty: tool_use when a tool is called, else end_turn
     usage: Usage = Usage(10, 5)
     delay_seconds: float = 0.0  # before the first byte

@@ -1,0 +1,92 @@
+"""Runs every benchmark and writes RESULTS.md: make bench."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from measure import Result
+
+HERE = Path(__file__).parent
+SCRIPTS = (
+    "p1_supervised",
+    "p3_stream",
+    "p5_journal",
+    "p6_checkpoint",
+    "p7_density",
+    "p8_stop",
+    "p9_recovery",
+    "p10_start",
+    "p13_tasks",
+    "p14_output",
+    "whole_task",
+)
+HEADER = """# Measured
+
+`make bench` writes this file. Ours and the baseline take turns in one run; the best of each is compared.
+The goals, and where their targets come from, are those of the design. Nothing here is a test.
+
+| machine | |
+|---|---|
+"""
+TABLE = """
+| goal | what | ours | baseline | figure | target | met |
+|---|---|---|---|---|---|---|
+"""
+
+
+def main() -> None:
+    began, load = time.monotonic(), os.getloadavg()
+    results = [result for script in SCRIPTS for result in run_script(script)]
+    (HERE / "RESULTS.md").write_text(HEADER + machine(load, time.monotonic() - began) + TABLE + rows(results))
+    missed = sum(not result.met for result in results)
+    print(f"{len(results) - missed} of {len(results)} targets met; bench/RESULTS.md is written")
+
+
+def run_script(script: str) -> list[Result]:
+    """In a process of its own, so that no benchmark inherits another's memory or children."""
+    code = f"import {script}, msgspec, sys; sys.stdout.buffer.write(msgspec.json.encode({script}.measure()))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=HERE, stdout=subprocess.PIPE, check=True)
+    results = msgspec.json.decode(done.stdout, type=list[Result])
+    for result in results:
+        print(result.line, flush=True)
+    return results
+
+
+def machine(load: tuple[float, float, float], took: float) -> str:
+    facts = {
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "cores": os.cpu_count(),
+        "processor": processor(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "load before, after": f"{load[0]:.2f}, {os.getloadavg()[0]:.2f}",
+        "took": f"{took:.0f} s",
+    }
+    return "".join(f"| {name} | {fact} |\n" for name, fact in facts.items())
+
+
+def processor() -> str:
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text().splitlines() if about.exists() else []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.machine())
+
+
+def rows(results: list[Result]) -> str:
+    return "".join(row(result) for result in results)
+
+
+def row(result: Result) -> str:
+    cells = (result.goal, result.name, result.ours, result.baseline, result.shown, result.target)
+    return f"| {' | '.join(cells)} | {'yes' if result.met else '**no**'} |\n"
+
+
+if __name__ == "__main__":
+    main()

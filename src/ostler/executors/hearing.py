@@ -1,0 +1,113 @@
+"""What one run of an agent says: told on as it comes, and kept for the verdict."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from ostler.errors import Code
+from ostler.executors.wire import one_line
+from ostler.model.call import (
+    LineUnread,
+    OnEvent,
+    RetrySeen,
+    SessionStarted,
+    TextSaid,
+    ToolDenied,
+    ToolUsed,
+    UsageSeen,
+)
+from ostler.model.usage import Usage, add_cost
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")  # it becomes an argument: never an option or a path
+_TOLD = 20  # unread lines told one by one; an agent may print millions
+
+
+class Failure(Struct, frozen=True):
+    """What the agent itself says went wrong."""
+
+    text: str
+    status: int | None = None  # the HTTP status, where it names one
+
+
+class Hearing:
+    """One run's evidence; a decoder calls the verbs, the verdict reads the fields."""
+
+    def __init__(self, on_event: OnEvent) -> None:
+        self._on_event = on_event
+        self._denied: set[str] = set()
+        self.session_id = ""
+        self.model = ""
+        self.text = ""  # of the last message
+        self.usage = Usage()
+        self.cost_usd: float | None = None
+        self.failure: Failure | None = None
+        self.retry: RetrySeen | None = None  # set while the agent waits for its provider
+        self.finished = False  # it has said that its turn is over
+        self.truncated = False
+        self.unread = 0
+
+    @property
+    def denied(self) -> bool:
+        return bool(self._denied)
+
+    def begin(self, session_id: str, model: str = "", version: str = "") -> None:
+        """The agent has named its session; only the first word counts."""
+        self.model = model or self.model
+        if not self.session_id and _SESSION.fullmatch(session_id):
+            self.session_id = session_id
+            self._on_event(SessionStarted(session_id, model, version))
+
+    def say(self, text: str) -> None:
+        """A whole message; the last one is the answer."""
+        self.text = text
+        self.retry = None
+        if text.strip():
+            self._on_event(TextSaid(text))
+
+    def use(self, tool: str, detail: str = "") -> None:
+        self.retry = None
+        self._on_event(ToolUsed(tool, one_line(detail)))
+
+    def deny(self, use: str, tool: str, detail: str = "") -> None:
+        """A tool was refused; told once for each use."""
+        if use not in self._denied:
+            self._denied.add(use)
+            self._on_event(ToolDenied(tool, one_line(detail)))
+
+    def count(self, usage: Usage) -> None:
+        """The run's tokens so far, all of them."""
+        self.usage = usage
+        self._on_event(UsageSeen(usage))
+
+    def charge(self, cost_usd: float) -> None:
+        self.cost_usd = add_cost(self.cost_usd, cost_usd)
+
+    def wait(self, code: Code, seconds: float = 0.0) -> None:
+        """The agent tries its provider again by itself."""
+        self.retry = RetrySeen(code, seconds)
+        self._on_event(self.retry)
+
+    def fail(self, text: str, status: int | None = None) -> None:
+        self.failure = Failure(text, status)
+
+    def finish(self) -> bool:
+        """The turn is over; True, as a sink says it."""
+        self.finished = True
+        return True
+
+    def miss(self, line: bytes) -> None:
+        """A line that is not what this agent prints."""
+        if line.strip():
+            self.unread += 1
+        if line.strip() and self.unread <= _TOLD:
+            self._on_event(LineUnread(one_line(line[:400].decode("utf-8", "replace"))))
+
+    def close(self, long_lines: int = 0) -> None:
+        """Tell how many lines were counted without being told one by one."""
+        if long_lines:
+            said = f"lines over the limit of 16 MiB: {long_lines}; the transcript has them"
+            self._on_event(LineUnread(said))
+        if self.unread > _TOLD:
+            self._on_event(LineUnread(f"and {self.unread - _TOLD} more lines that are not JSON"))

@@ -1,0 +1,150 @@
+"""An agent program, run: found, started with the prompt on stdin, heard, judged; its session kept straight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import Code, OstlerError
+from ostler.executors.ending import command_for, result_of
+from ostler.executors.known import KnownProgram
+from ostler.executors.protocol import Capabilities
+from ostler.executors.verdict import Listener, Manner
+from ostler.model.call import (
+    AgentCall,
+    AgentEvent,
+    CallResult,
+    OnEvent,
+    Permissions,
+    SessionReplaced,
+    SessionStarted,
+)
+from ostler.model.command import Exit
+from ostler.model.usage import Usage
+from ostler.process.protocol import CommandRunner
+
+
+class Hears(Protocol):
+    """Listens to one run and judges it."""
+
+    def take(self, line: bytes) -> bool: ...
+
+    def judge(self, call: AgentCall, exit: Exit) -> CallResult: ...
+
+
+class Start(Struct, frozen=True):
+    """What the arguments are made of. An empty session_id: the agent chooses its own."""
+
+    session_id: str
+    resume: bool
+    model: str
+    permissions: Permissions
+
+
+class Dialect(Struct, frozen=True):
+    """What is particular about one agent program."""
+
+    known: KnownProgram
+    capabilities: Capabilities
+    arguments: Callable[[Start], tuple[str, ...]]  # never the prompt
+    listen: Callable[[OnEvent], Hears]
+    switches: dict[str, str] = {}  # variables that keep it quiet; the call's own and the settings' win
+    permits: dict[Permissions, dict[str, str]] = {}  # variables that carry the permissions; the settings' win
+
+
+def listening(manner: Manner) -> Callable[[OnEvent], Hears]:
+    """Listeners of this manner."""
+    return partial(Listener, manner)
+
+
+class ProgramExecutor:
+    """Runs one agent program; stateless, so that any number of calls may share it."""
+
+    dialect: ClassVar[Dialect]
+
+    def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
+        self.name = name
+        self._settings = settings
+        self._runner = runner
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.dialect.capabilities
+
+    def validate_availability(self) -> None:
+        """Raise AgentUnavailable when the program is nowhere."""
+        self._program()
+
+    async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        """Start a session; one that exists already, as after a crash, is resumed instead."""
+        result = await self._run(self._unnamed(call), on_event, resume=False)
+        if result.code is not Code.SESSION_IN_USE:
+            return result
+        on_event(SessionReplaced(call.session_id, resumed=True))
+        return _after(result, await self._run(call, on_event, resume=True))
+
+    async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        """Continue a session; one that the agent does not know is begun again, and that is told."""
+        result = await self._run(call, on_event, resume=True)
+        if result.code is not Code.SESSION_NOT_FOUND:
+            return result
+        fresh = replace(
+            self._unnamed(call),
+            prompt=call.fresh_prompt or call.prompt,
+            session_cost_usd=0.0,
+            session_usage=Usage(),
+        )
+        return _after(result, await self._run(fresh, _telling_of_loss(on_event), resume=False))
+
+    async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
+        heard = self.dialect.listen(on_event)
+        try:
+            argv = (self._program(), *self.arguments(call, resume=resume))
+            command = command_for(call, argv, self._environment(call), stdin_of(call.prompt))
+            exit = await self._runner.run(command, heard.take)
+        except OstlerError as error:
+            return result_of(error)
+        return heard.judge(call, exit)
+
+    def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:
+        """What stands behind the program on the command line; never the prompt."""
+        start = Start(call.session_id, resume, call.model, self._settings.permissions)
+        return (*self.dialect.arguments(start), *self._settings.args)
+
+    def _environment(self, call: AgentCall) -> dict[str, str]:
+        permits = self.dialect.permits.get(self._settings.permissions, {})
+        return {**self.dialect.switches, **call.env, **permits, **self._settings.env}
+
+    def _unnamed(self, call: AgentCall) -> AgentCall:
+        """The call as a new session begins: an agent that chooses its own id is told none."""
+        return call if self.capabilities.takes_our_id else replace(call, session_id="")
+
+    def _program(self) -> str:
+        return self.dialect.known.require(self._settings.command, self.name)
+
+
+def stdin_of(prompt: str) -> bytes:
+    """The prompt as bytes; one that could be taken for a slash command begins with an empty line."""
+    text = f"\n{prompt}" if prompt.startswith("/") else prompt
+    return text.encode("utf-8", "replace")
+
+
+def _telling_of_loss(on_event: OnEvent) -> OnEvent:
+    """Say that the session was begun again as soon as the new one has a name."""
+
+    def tell(event: AgentEvent) -> None:
+        on_event(event)
+        if isinstance(event, SessionStarted):
+            on_event(SessionReplaced(event.session_id, resumed=False))
+
+    return tell
+
+
+def _after(first: CallResult, second: CallResult) -> CallResult:
+    """The second run is the result; the time of the first belongs to it."""
+    return replace(second, duration_seconds=first.duration_seconds + second.duration_seconds)

@@ -1,0 +1,113 @@
+"""How one run of an agent ended: what it said about itself first, then its exit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from ostler.errors import Code
+from ostler.executors.ending import Ending, ending_of
+from ostler.executors.failure import Words, code_of_failure, retry_after
+from ostler.executors.hearing import Hearing
+from ostler.executors.wire import one_line
+from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.model.command import Exit
+from ostler.model.usage import Usage
+
+_WAITS = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED)
+_SAYS_LITTLE = (Code.AGENT_FAILED, Code.NO_RESULT, Code.RESPONSE_EMPTY)
+
+Decode = Callable[[bytes, Hearing], bool]
+"""Reads one line of an agent's stream into a Hearing; True when it is the agent's last word."""
+
+
+class Manner(Struct, frozen=True):
+    """How one agent program talks, and how it fails."""
+
+    program: str
+    decode: Decode
+    words: Words = {}  # its own, beside what every provider says
+    statuses: Mapping[int, Code] = {}  # what its exit codes mean
+    totals_usage: bool = False  # it reports the tokens of the whole session, not of the run
+
+
+class Listener:
+    """A sink for one run, which can judge it afterwards."""
+
+    def __init__(self, manner: Manner, on_event: OnEvent) -> None:
+        self._manner = manner
+        self._heard = Hearing(on_event)
+
+    def take(self, line: bytes) -> bool:
+        """Read one line; True when the agent has given its result."""
+        return self._manner.decode(line, self._heard)
+
+    def judge(self, call: AgentCall, exit: Exit) -> CallResult:
+        """Everything that the run said and how it exited, as a CallResult."""
+        self._heard.close(exit.long_lines)
+        return judge(call, self._heard, exit, self._manner)
+
+
+def judge(call: AgentCall, heard: Hearing, exit: Exit, manner: Manner) -> CallResult:
+    """The result of one run of this program."""
+    ending = _ending(heard, exit, manner)
+    usage = _since(heard.usage, call.session_usage) if manner.totals_usage else heard.usage
+    return CallResult(
+        code=ending.code,
+        message=ending.message,
+        text=heard.text if ending.code is None else "",
+        session_id=heard.session_id or call.session_id,
+        model=heard.model or call.model,
+        exit_code=exit.status,
+        duration_seconds=exit.duration_seconds,
+        usage=usage,
+        session_usage=heard.usage if manner.totals_usage and heard.usage.total else None,
+        cost_usd=heard.cost_usd,
+        session_cost_usd=None if heard.cost_usd is None else call.session_cost_usd + heard.cost_usd,
+        retry_after_seconds=_retry_after(heard, exit, ending),
+        warnings=("RESPONSE_TRUNCATED",) * heard.truncated + ("PERMISSION_DENIED",) * heard.denied,
+    )
+
+
+def _ending(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
+    if heard.failure is not None:
+        said = one_line(heard.failure.text) or "no reason given"
+        named = code_of_failure(heard.failure.text, heard.failure.status, manner.words)
+        return Ending(named or Code.AGENT_FAILED, f"{manner.program} failed: {said}")
+    if not heard.finished:
+        return _without_result(heard, exit, manner)
+    if exit.status != 0 and exit.stopped is None:
+        return _by_exit(exit, manner, f"{manner.program}, after its answer,")
+    if not heard.text.strip():
+        return Ending(Code.RESPONSE_EMPTY, f"{manner.program} answered nothing")
+    return Ending(None)
+
+
+def _without_result(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
+    ending = _by_exit(exit, manner, manner.program)
+    if heard.retry is None:
+        return ending
+    if exit.stopped is not None:
+        return Ending(ending.code, f"{ending.message} while it waited for its provider ({heard.retry.code})")
+    return Ending(heard.retry.code if ending.code in _SAYS_LITTLE else ending.code, ending.message)
+
+
+def _by_exit(exit: Exit, manner: Manner, program: str) -> Ending:
+    """What the exit says; where it says little, stderr and the program's own exit codes say more."""
+    ending = ending_of(exit, program)
+    if ending.code not in _SAYS_LITTLE or exit.status == 0:
+        return ending
+    named = code_of_failure(exit.stderr_tail, own=manner.words) or manner.statuses.get(exit.status)
+    return Ending(named or ending.code, ending.message)
+
+
+def _retry_after(heard: Hearing, exit: Exit, ending: Ending) -> float | None:
+    if ending.code not in _WAITS:
+        return None
+    return retry_after(heard.failure.text if heard.failure else exit.stderr_tail)
+
+
+def _since(total: Usage, before: Usage) -> Usage:
+    """What this run added; a total below the one before belongs to a session that began anew."""
+    return total - before if total.total >= before.total else total

@@ -1,0 +1,82 @@
+"""How long an answer is waited for: until it is done, too late, silent for too long, or not wanted any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from ostler.errors import Code
+from ostler.llm.client import ClaudeRequest
+from ostler.llm.failure import ModelError
+
+
+@asynccontextmanager
+async def patience(request: ClaudeRequest) -> AsyncIterator[Callable[[], None]]:
+    """Ends the block at a deadline or the abort of the request; what it gives is called for each sign of life."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + request.timeout_seconds
+
+    def reach() -> float:
+        return min(end, loop.time() + request.idle_timeout_seconds)
+
+    def heard() -> None:
+        if not timer.expired() and not _unwanted(request.abort):
+            timer.reschedule(reach())
+
+    if _unwanted(request.abort):
+        raise aborted()
+    timer = asyncio.timeout_at(reach())
+    try:
+        async with timer, _watching(request.abort, timer):
+            yield heard
+    except TimeoutError:
+        if not timer.expired():
+            raise
+        raise _too_late(request, loop.time() >= end) from None
+
+
+async def cancellable_sleep(seconds: float, abort: asyncio.Event | None = None) -> None:
+    """Wait; raises ModelError with ABORTED the moment that the event is set."""
+    if abort is None:
+        return await asyncio.sleep(seconds)
+    if not abort.is_set():
+        try:
+            await asyncio.wait_for(abort.wait(), seconds)
+        except TimeoutError:
+            return None
+    raise aborted()
+
+
+def aborted() -> ModelError:
+    return ModelError(Code.ABORTED, "the request was aborted by its caller")
+
+
+def _unwanted(abort: asyncio.Event | None) -> bool:
+    return abort is not None and abort.is_set()
+
+
+def _too_late(request: ClaudeRequest, whole: bool) -> ModelError:
+    if _unwanted(request.abort):
+        return aborted()
+    if whole:
+        return ModelError(Code.TIMEOUT, f"the answer took longer than {request.timeout_seconds:g} s")
+    return ModelError(
+        Code.IDLE_TIMEOUT, f"nothing of the answer came for {request.idle_timeout_seconds:g} s"
+    )
+
+
+@asynccontextmanager
+async def _watching(abort: asyncio.Event | None, timer: asyncio.Timeout) -> AsyncIterator[None]:
+    watcher = asyncio.create_task(_end_at(abort, timer)) if abort is not None else None
+    try:
+        yield
+    finally:
+        if watcher is not None:
+            watcher.cancel()
+
+
+async def _end_at(abort: asyncio.Event, timer: asyncio.Timeout) -> None:
+    await abort.wait()
+    if not timer.expired():
+        timer.reschedule(asyncio.get_running_loop().time())

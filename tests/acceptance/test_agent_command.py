@@ -1,0 +1,84 @@
+"""ostler agent: a session with an agent, without a task."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from world import INTERRUPT, World, end, wait_until
+
+
+def test_the_roles_and_who_plays_them(world: World) -> None:
+    """agent list shows the six roles with the executor of each."""
+    listed = world.json("agent", "list", OSTLER_AGENTS__REVIEWER="mine")
+    players = {agent["name"]: agent["executor"] for agent in listed["agents"]}
+    assert players["implementer"] == "claude" and players["reviewer"] == "mine" and len(players) == 6
+
+
+def test_a_session_is_begun_and_gone_on_with(world: World) -> None:
+    """spawn prints the id and what the agent says; resume sends only the new words to the same session."""
+    world.behave(text="Hello there.")
+    done = world.ostler("agent", "spawn", "-a", "researcher", "-p", "What is this?")
+    assert "Hello there." in done.stdout
+    session = done.stderr.split()[1]
+    world.ostler("agent", "resume", session[:8], "-p", "And that?")
+    starts = world.started()
+    assert [start["session"] for start in starts] == [session, session]
+    assert [start["resumed"] for start in starts] == [False, True]
+    assert (world.root / "fake-agent.txt").exists(), "it works in this directory"
+    (listed,) = world.json("agent", "list")["sessions"]
+    assert (listed["session_id"], listed["turns"], listed["role"]) == (session, 2, "researcher")
+
+
+def test_json_gives_every_event_and_then_the_result(world: World) -> None:
+    """NDJSON, the result last."""
+    lines = world.ostler("agent", "spawn", "-p", "Go", "--json").stdout.splitlines()
+    last = json.loads(lines[-1])
+    assert (last["schema"], last["code"]) == ("ostler.call/1", None)
+    assert {json.loads(line)["schema"] for line in lines[:-1]} == {"ostler.agent_event/1"}
+
+
+def test_an_interrupt_leaves_the_session_to_be_resumed(world: World) -> None:
+    """Ctrl-C stops the agent, says how to go on, and exits 130; nothing is left running."""
+    world.behave(plan=[{"fault": "a1_hangs"}, {}])
+    run = world.start("agent", "spawn", "-p", "Go")
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    assert end(run, INTERRUPT) == 130
+    assert not world.survivors()
+    session = world.started()[0]["session"]
+    world.ostler("agent", "resume", session, "-p", "Go on")
+    assert world.started()[1]["session"] == session
+
+
+def test_two_processes_cannot_share_a_session(world: World) -> None:
+    """The second one is refused: each would lose the other's turn."""
+    world.behave(plan=[{}, {"fault": "a1_hangs"}, {}])
+    session = world.ostler("agent", "spawn", "-p", "Go").stderr.split()[1]
+    run = world.start("agent", "resume", session, "-p", "Go on")
+    wait_until(lambda: len(world.started()) == 2, 30, "the agent did not start")
+    assert "in use" in world.ostler("agent", "resume", session, "-p", "Me too", code=1).stderr
+    assert end(run, INTERRUPT) == 130
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        (["agent", "spawn", "-p", "x", "-a", "poet"], 2, "unknown role: poet"),
+        (["agent", "spawn", "-p", "x", "--executor", "nobody"], 2, "unknown executor: nobody"),
+        (["agent", "spawn"], 2, "say something"),
+        (["agent", "spawn", "-p", " "], 2, "say something"),
+        (["agent", "resume", "0000", "-p", "x"], 2, "no session 0000"),
+        (["agent", "resume", "../x", "-p", "x"], 2, "no session ../x"),
+    ],
+)
+def test_bad_requests_are_one_sentence(world: World, args: list[str], code: int, says: str) -> None:
+    """Each names what is wrong."""
+    world.ostler("init")
+    assert says in world.ostler(*args, code=code).stderr
+
+
+def test_an_agent_that_fails_says_so(world: World, tmp_path: Path) -> None:
+    """The exit code and the sentence of the failure; the session can be tried again."""
+    world.behave(fault="api_error", error=401)
+    assert "AUTH_FAILED" in world.ostler("agent", "spawn", "-p", "Go", code=1).stderr

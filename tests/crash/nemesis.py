@@ -1,0 +1,121 @@
+"""The accidents that a machine can have: small, read-only and failing disks, refused system calls, lost terminals."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from world import World
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+
+Done = subprocess.CompletedProcess[str]
+
+
+def run_under(world: World, prefix: list[str], *args: str, **environ: str) -> Done:
+    """A command of ours, started by another program that bends its world; no traceback may show."""
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "ostler", *args],
+        cwd=world.root,
+        env=world.environ | environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    return done
+
+
+def run_traced(world: World, options: list[str], *args: str) -> tuple[Done, list[str]]:
+    """The same under strace, with the paths of all descriptors in its log."""
+    log = world.root.parent / "trace.txt"
+    done = run_under(world, ["strace", "-f", "-y", "-o", str(log), *options], *args)
+    return done, log.read_text(errors="replace").splitlines()
+
+
+def check_refusal(done: Done, exit_code: int, code: str, place: str) -> None:
+    """One sentence that names the place and one next step; the same as JSON when that was asked for."""
+    said = f"{done.returncode}\n{done.stdout[-2000:]}\n{done.stderr}"
+    assert done.returncode == exit_code, said
+    sentence, *steps = [line for line in done.stderr.splitlines() if line]
+    assert sentence.startswith("ostler: ") and place in sentence, said
+    assert len(steps) == 1 and steps[0].startswith("        "), said
+    if "ostler.error/1" in done.stdout:
+        assert json.loads(done.stdout.splitlines()[-1])["code"] == code, said
+
+
+@contextlib.contextmanager
+def small_disk(place: Path, size: str) -> Iterator[Path]:
+    """A disk of its own for this directory."""
+    place.mkdir()
+    with _mounted(["-t", "tmpfs", "-o", f"size={size}", "ostler-test"], place):
+        yield place
+
+
+def fill(disk: Path, left: int) -> Path:
+    """The file that takes all but so many bytes of a disk."""
+    filler = disk / "filler"
+    free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+    filler.write_bytes(bytes(max(0, free - left)))
+    return filler
+
+
+@contextlib.contextmanager
+def read_only(place: Path) -> Iterator[None]:
+    """Nothing below this directory can be written, not even by root."""
+    with _mounted(["--bind", str(place)], place):
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(place)], check=True)
+        yield
+
+
+@contextlib.contextmanager
+def _mounted(what: list[str], place: Path) -> Iterator[None]:
+    subprocess.run(["mount", *what, str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+class Terminal:
+    """A run in a terminal window of its own, which can be closed."""
+
+    def __init__(self, world: World, *args: str, controlling: bool = True) -> None:
+        self._master, slave = pty.openpty()
+        self._errors = (world.root.parent / "terminal.txt").open("wb+")
+        self.run = subprocess.Popen(
+            [sys.executable, "-m", "ostler", *args],
+            cwd=world.root,
+            env=world.environ | {"TERM": "xterm"},
+            stdin=slave,
+            stdout=slave,
+            stderr=self._errors,
+            start_new_session=True,
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,
+        )
+        os.close(slave)
+
+    def close(self) -> None:
+        """As the window manager does it: the run gets a hang-up, and EIO from then on."""
+        os.close(self._master)
+
+    def end(self) -> tuple[int, str]:
+        """Wait; the exit code, and what stood on stderr."""
+        code = self.run.wait(30)
+        self._errors.seek(0)
+        said = self._errors.read().decode()
+        self._errors.close()
+        return code, said

@@ -1,0 +1,197 @@
+"""Disks that are full, failing or read-only, through the whole program (B13, B14, B15)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from nemesis import check_refusal, fill, needs_root, needs_strace, read_only, run_traced, run_under, small_disk
+from oracle import check_all_done
+from world import World, wait_until
+
+FULL = bool(os.environ.get("OSTLER_FULL"))
+FLUSHES = range(1, 17) if FULL else (1, 3, 6, 10)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[World]:
+    """A project alone on a disk of three megabytes; its agent lives elsewhere."""
+    with small_disk(tmp_path / "disk", "3m"):
+        world = World(tmp_path, "disk/project")
+        yield world
+        world.close()
+
+
+@needs_root
+@pytest.mark.parametrize("left", [0, 40_000, 98_304, 200_000])
+def test_a_full_disk_stops_the_run_and_loses_nothing(disk: World, left: int) -> None:
+    """DISK_FULL with the next step, no further claim; when there is space again the next run completes all."""
+    tasks = [disk.new("First"), disk.new("Second")]
+    filler = fill(disk.root.parent, left)
+    check_refusal(disk.ostler("run", "--all", "-j", "1", "--json", code=1), 1, "DISK_FULL", str(disk.root))
+    filler.unlink()
+    shown = [disk.show(task) for task in tasks]
+    assert [task["status"] for task in shown] == ["pending", "pending"]
+    assert len(disk.started()) <= 1, "the run went on to the next task"
+    disk.ostler("run", "--all")
+    check_all_done(disk, tasks)
+
+
+@needs_root
+def test_a_task_that_does_not_fit_is_not_acknowledged(disk: World) -> None:
+    """`new` on a full disk prints no id, and says so."""
+    known = disk.new("First")
+    filler = fill(disk.root.parent, 0)
+    done = disk.ostler("new", "Second", code=1)
+    check_refusal(done, 1, "DISK_FULL", str(disk.root))
+    assert done.stdout == ""
+    filler.unlink()
+    assert [task["id"] for task in disk.json("status")["tasks"]] == [known]
+
+
+@pytest.mark.parametrize(
+    "point",
+    ["journal.append:1", "journal.append:4", "journal.append:8", "file.write:1", "file.write:5", "file.rename:2"]
+    + ["attempt.end:1", "checkpoint.commit:1"],
+)
+@pytest.mark.parametrize(("action", "code"), [("enospc", "DISK_FULL"), ("eio", "STORAGE_ERROR")])
+def test_a_write_that_fails_stops_the_run_and_loses_nothing(
+    tmp_path: Path, point: str, action: str, code: str
+) -> None:
+    """Whichever write it is: exit 1 with the code, no further claim, and the next run completes all."""
+    place, count = point.split(":")
+    if action == "eio" and not FULL and count != "1":
+        pytest.skip("every place in make test-full")
+    world = World(tmp_path)
+    tasks = [world.new("First"), world.new("Second")]
+    failpoint = f"{place}:{action}:{count}"
+    done = world.ostler("run", "--all", "-j", "1", "--json", code=1, OSTLER_FAILPOINT=failpoint)
+    check_refusal(done, 1, code, "")
+    assert len(world.started()) <= 1, "the run went on to the next task"
+    assert [world.show(task)["status"] for task in tasks] == ["pending", "pending"]
+    world.ostler("run", "--all")
+    check_all_done(world, tasks)
+    world.close()
+
+
+@needs_strace
+@pytest.mark.parametrize("number", FLUSHES)
+def test_a_failed_flush_is_never_followed_by_completed(world: World, number: int) -> None:
+    """fdatasync gives EIO at the nth flush: STORAGE_ERROR, and no end is told that was not kept."""
+    task = world.new()
+    inject = ["-e", "trace=fdatasync", "-e", f"inject=fdatasync:error=EIO:when={number}"]
+    done, trace = run_traced(world, inject, "run", "--all", "--json")
+    lost = [line for line in trace if "INJECTED" in line and "ostler.db-wal" in line]
+    assert lost, "the journal was flushed less often than this"
+    check_refusal(done, 1, "STORAGE_ERROR", "ostler.db")
+    assert "task_completed" not in done.stdout
+    assert world.show(task)["status"] == "pending"
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+
+
+@needs_strace
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_failed_flush_in_git_stops_the_run(world: World, number: int) -> None:
+    """What git could not keep is no commit of ours: the task stays pending and is done again."""
+    task = world.new()
+    inject = ["-e", "trace=fsync", "-e", f"inject=fsync:error=EIO:when={number}+"]
+    done, trace = run_traced(world, inject, "run", "--all", "--json")
+    assert [line for line in trace if "INJECTED" in line]
+    check_refusal(done, 1, "STORAGE_ERROR", str(world.root))
+    assert world.show(task)["status"] == "pending"
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+
+
+@needs_strace
+@pytest.mark.parametrize("number", range(1, 8))
+def test_a_task_whose_flush_failed_is_not_acknowledged(world: World, number: int) -> None:
+    """`new` prints the id only when every flush before it went well."""
+    inject = ["-e", "trace=fsync", "-e", f"inject=fsync:error=EIO:when={number}"]
+    done, trace = run_traced(world, inject, "new", "First")
+    if any("INJECTED" in line for line in trace):
+        check_refusal(done, 1, "STORAGE_ERROR", str(world.root))
+        assert done.stdout == ""
+    else:
+        assert number > 5
+    known = [done.stdout.strip()] if done.stdout else []
+    known.append(world.new("Second"))
+    shown = [task["id"] for task in world.json("status")["tasks"]]
+    assert set(known) <= set(shown)
+
+
+@needs_root
+@pytest.mark.parametrize("place", [".", ".ostler", ".ostler/worktrees", ".ostler/tasks", ".git"])
+def test_a_read_only_place_is_named_before_anything_is_claimed(world: World, place: str) -> None:
+    """Exit 2 with the path; the task is untouched, and runs when the place can be written."""
+    task = world.new()
+    with read_only(world.root / place):
+        done = run_under(world, [], "run", "--all")
+        check_refusal(done, 2, "USAGE", str(world.root / place))
+    assert (world.show(task)["status"], world.started()) == ("pending", [])
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+
+
+@needs_root
+@pytest.mark.parametrize("command", [["new", "First"], ["init"], ["run", "-p", "First"]])
+def test_a_read_only_directory_cannot_become_a_project(world: World, command: list[str]) -> None:
+    """Exit 2 with the path, and nothing half-made when it can be written again."""
+    with read_only(world.root):
+        check_refusal(run_under(world, [], *command), 2, "WORKSPACE_WRITE_FAILED", str(world.root))
+    assert sorted(path.name for path in world.root.iterdir()) == [".git", "README.md"]
+
+
+@needs_root
+def test_a_read_only_home_is_no_hindrance(world: World, own_home: Path) -> None:
+    """Nothing of ours is written there."""
+    task = world.new()
+    with read_only(own_home):
+        world.ostler("run", "--all")
+    check_all_done(world, [task])
+
+
+@needs_root
+def test_a_disk_that_becomes_read_only_stops_the_run(disk: World) -> None:
+    """As after an error of the file system: one sentence, nothing lost, and all goes on when it is mended."""
+    disk.behave(plan=[{"delay_seconds": 1.0}, {}])
+    task = disk.new()
+    run = disk.start("run", "--all")
+    wait_until(disk.started, 30, "the agent did not start")
+    _remount(disk, "ro")
+    assert run.wait(30) in (1, 2)
+    said = _errors(disk)
+    assert "Traceback" not in said and said.startswith("ostler: ") and str(disk.root) in said, said
+    _remount(disk, "rw")
+    assert disk.show(task)["status"] == "pending"
+    disk.ostler("run", "--all")
+    check_all_done(disk, [task])
+
+
+def _remount(world: World, how: str) -> None:
+    place = world.root.parent
+    wait_until(lambda: _try_remount(place, how), 10, "a file stayed open for writing")
+
+
+def _try_remount(place: Path, how: str) -> bool:
+    # The journal is open for writing, so that only the file system as a whole can be turned.
+    command = ["mount", "-o", f"remount,{how}", str(place)]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def _errors(world: World) -> str:
+    return (world.root.parent / "err.txt").read_text()
+
+
+def test_json_has_the_code_of_the_refusal(world: World) -> None:
+    """A script reads the same as a person."""
+    world.new()
+    done = world.ostler("run", "--all", "--json", code=1, OSTLER_FAILPOINT="journal.append:enospc:1")
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert (told["schema"], told["code"]) == ("ostler.error/1", "DISK_FULL")
+    assert told["message"] and told["hint"]

@@ -1,0 +1,142 @@
+"""The real claude over several calls: what it remembers, and what is left of it when it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import uuid
+from pathlib import Path
+
+import pytest
+
+from ostler.errors import Code
+from ostler.model.call import CallResult, SessionReplaced, ToolDenied, ToolUsed
+from ostler.testing.fake_llm import FakeLlm, Silence, call, say
+from real_claude import Seat
+from world import wait_until
+
+WAIT_FOR_EVER = "touch started; tail -f /dev/null"
+
+
+def test_a_tool_edits_a_file(tmp_path: Path) -> None:
+    """Edits are allowed by default; the tool, the tokens and the money are told."""
+    with FakeLlm([call("Write", file_path="hello.txt", content="hello\n"), say("Done.")]) as llm:
+        seat = Seat(tmp_path, llm)
+        result = seat.spawn("Greet the world.")
+    assert (result.code, result.text, result.warnings) == (None, "Done.", ()), result.message
+    assert (seat.workspace / "hello.txt").read_text() == "hello\n"
+    assert seat.heard(ToolUsed) == [ToolUsed("Write", "hello.txt")]
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (20, 10)
+    assert result.cost_usd and result.cost_usd > 0
+
+
+def test_resume_keeps_the_history_and_counts_the_money_once(tmp_path: Path) -> None:
+    """The server receives the first prompt and answer again, and each call costs what it cost itself."""
+    with FakeLlm([say("ANSWER-ONE"), say("ANSWER-TWO")]) as llm:
+        seat = Seat(tmp_path, llm)
+        first = seat.spawn("PROMPT-ONE", model="claude-sonnet-5-5")
+        second = seat.resume("PROMPT-TWO", first.session_id, session_cost_usd=first.session_cost_usd)
+    assert second.text == "ANSWER-TWO" and second.session_id == first.session_id
+    told = [text for text in llm.asked[1].history if text in ("PROMPT-ONE", "ANSWER-ONE", "PROMPT-TWO")]
+    assert told == ["PROMPT-ONE", "ANSWER-ONE", "PROMPT-TWO"]
+    assert llm.asked[1].model == "claude-sonnet-5-5"
+    assert first.cost_usd and first.cost_usd == pytest.approx(second.cost_usd)
+    assert second.session_cost_usd == pytest.approx(2 * first.cost_usd)
+
+
+def test_an_id_that_exists_already_is_resumed(tmp_path: Path) -> None:
+    """After a crash the same id is begun again; claude refuses it, and its history goes on."""
+    session = str(uuid.uuid4())
+    with FakeLlm([say("ANSWER-ONE"), say("ANSWER-TWO")]) as llm:
+        seat = Seat(tmp_path, llm)
+        assert seat.spawn("PROMPT-ONE", session).ok
+        again = seat.spawn("PROMPT-TWO", session)
+    assert (again.text, again.session_id) == ("ANSWER-TWO", session)
+    assert seat.heard(SessionReplaced) == [SessionReplaced(session, resumed=True)]
+    assert llm.asked[1].holds("PROMPT-ONE") and len(llm.asked) == 2
+
+
+def test_an_id_that_nobody_knows_is_begun_with_the_whole_task(tmp_path: Path) -> None:
+    """A lost session is never resumed silently: the new one is told, and gets the fresh prompt."""
+    session = str(uuid.uuid4())
+    with FakeLlm([say("ANSWER")]) as llm:
+        seat = Seat(tmp_path, llm)
+        result = seat.resume("Go on.", session, fresh_prompt="THE-WHOLE-TASK")
+    assert (result.text, result.session_id) == ("ANSWER", session)
+    assert seat.heard(SessionReplaced) == [SessionReplaced(session, resumed=False)]
+    assert llm.asked[0].holds("THE-WHOLE-TASK") and not llm.asked[0].holds("Go on.")
+
+
+@pytest.mark.parametrize("prompt", ["/cost", "/compact now", "--help", "!ls", "#remember", "@README.md"])
+def test_a_prompt_is_never_a_command(prompt: str, tmp_path: Path) -> None:
+    """A prompt that looks like a command of claude's own reaches the model as it is."""
+    with FakeLlm([say("ANSWER")]) as llm:
+        result = Seat(tmp_path, llm).spawn(prompt)
+    assert result.text == "ANSWER", result.message
+    assert any(text.strip() == prompt for text in llm.asked[0].history)
+
+
+def test_a_prompt_of_five_megabytes_arrives_whole(tmp_path: Path) -> None:
+    """It travels on stdin, and the model receives every byte of it."""
+    prompt = "word é " * 625_000 + "The end."
+    assert len(prompt.encode()) > 5_000_000
+    with FakeLlm([say("ANSWER")]) as llm:
+        result = Seat(tmp_path, llm).spawn(prompt)
+    assert result.text == "ANSWER", result.message
+    assert prompt in llm.asked[0].history
+
+
+def test_a_denied_tool_is_visible(tmp_path: Path) -> None:
+    """The run ends well, and the warning and an event say what it was not allowed to do."""
+    with FakeLlm([call("Bash", command="touch /somewhere-else"), say("I could not.")]) as llm:
+        seat = Seat(tmp_path, llm)
+        result = seat.spawn()
+    assert (result.code, result.warnings) == (None, ("PERMISSION_DENIED",))
+    assert [event.tool for event in seat.heard(ToolDenied) if isinstance(event, ToolDenied)] == ["Bash"]
+
+
+def test_the_last_of_two_results_counts(tmp_path: Path) -> None:
+    """A background task makes claude answer twice; nothing is cut off after the first answer."""
+    wait = "python3 -c 'import time; time.sleep(1.5)'; touch finished"
+    turns = [call("Bash", command=wait, run_in_background=True), say("FIRST"), say("SECOND")]
+    with FakeLlm(turns) as llm:
+        seat = Seat(tmp_path, llm, "--allowedTools", "Bash")
+        result = seat.spawn()
+    lines = [json.loads(line) for line in seat.transcript.read_bytes().splitlines()]
+    assert [line["result"] for line in lines if line["type"] == "result"] == ["FIRST", "SECOND"]
+    assert (result.code, result.text) == (None, "SECOND"), result.message
+    assert (seat.workspace / "finished").exists()
+    assert seat.processes() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_killed_in_the_middle_of_a_tool_it_can_be_resumed(number: signal.Signals, tmp_path: Path) -> None:
+    """Whoever kills it: the code says so, the tool dies with it, and the session goes on."""
+    with FakeLlm([call("Bash", command=WAIT_FOR_EVER), say("ANSWER-TWO")]) as llm:
+        seat = Seat(tmp_path, llm, "--allowedTools", "Bash")
+        killed = asyncio.run(_kill_in_tool(seat, number))
+        assert killed.code is Code.AGENT_KILLED and number.name in killed.message, killed.message
+        assert seat.processes() == []
+        again = seat.resume("PROMPT-TWO", killed.session_id)
+    assert (again.text, again.session_id) == ("ANSWER-TWO", killed.session_id), again.message
+    assert llm.asked[-1].holds("PROMPT-ONE") and llm.asked[-1].holds("PROMPT-TWO")
+    assert seat.heard(SessionReplaced) == []
+
+
+async def _kill_in_tool(seat: Seat, number: signal.Signals) -> CallResult:
+    running = asyncio.create_task(seat.executor.spawn(seat.call("PROMPT-ONE"), seat.events.append))
+    await asyncio.to_thread(wait_until, (seat.workspace / "started").exists, 30, "the tool did not start")
+    seat.claude().send_signal(number)
+    return await running
+
+
+def test_stopped_at_the_start_the_same_id_still_works(tmp_path: Path) -> None:
+    """Before claude has written its session, and after: spawn again and resume both find a way."""
+    session = str(uuid.uuid4())
+    with FakeLlm([Silence(60.0), say("ANSWER")]) as llm:
+        seat = Seat(tmp_path, llm)
+        stopped = seat.spawn("PROMPT-ONE", session, timeout_seconds=0.3)
+        assert stopped.code is Code.TIMEOUT
+        result = seat.resume("PROMPT-TWO", session, fresh_prompt="PROMPT-ONE again")
+    assert result.ok or llm.asked, result.message

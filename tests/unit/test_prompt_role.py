@@ -1,0 +1,65 @@
+"""Roles: the six built-in ones, the project's own, and which agent plays them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ostler.config.load import load_settings
+from ostler.errors import UsageError
+from ostler.model.task import Task
+from ostler.project.agents import executor_for
+from ostler.prompt.role import AGENTS, find_agent, load_prompt
+
+SIX = ["architect", "decomposer", "implementer", "planner", "researcher", "reviewer"]
+
+
+def test_the_six_roles_have_prompts_of_their_own(tmp_path: Path) -> None:
+    """Each prompt names its role and is no copy of another."""
+    assert sorted(AGENTS) == SIX
+    prompts = {name: load_prompt(find_agent(name, tmp_path), tmp_path) for name in SIX}
+    assert len(set(prompts.values())) == 6
+    for name, prompt in prompts.items():
+        assert prompt.startswith(f"You are the {name}:") and len(prompt) > 500
+
+
+def test_the_projects_own_words_win(tmp_path: Path) -> None:
+    """.agents/roles/reviewer.md replaces ours; a new file makes a new role."""
+    (tmp_path / ".agents" / "roles").mkdir(parents=True)
+    (tmp_path / ".agents" / "roles" / "reviewer.md").write_text("Be kind.\n")
+    (tmp_path / ".agents" / "roles" / "poet.md").write_text("Rhyme.\n")
+    assert load_prompt(find_agent("reviewer", tmp_path), tmp_path) == "Be kind."
+    assert load_prompt(find_agent("poet", tmp_path), tmp_path) == "Rhyme."
+
+
+@pytest.mark.parametrize("name", ["poet", "", "../implementer", "implementer.md"])
+def test_an_unknown_role_is_told_with_the_list(tmp_path: Path, name: str) -> None:
+    """C4: an error with the known ones, never a silent default."""
+    with pytest.raises(UsageError) as caught:
+        find_agent(name, tmp_path)
+    assert "implementer" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("task", "flags", "expected"),
+    [
+        (Task("t"), {}, "codex"),
+        (Task("t", role="reviewer"), {}, "claude"),
+        (Task("t", executor="mine"), {}, "mine"),
+        (Task("t"), {"run.executor": "gemini"}, "gemini"),
+        (Task("t", executor="mine"), {"run.executor": "gemini"}, "mine"),
+    ],
+)
+def test_which_executor_plays_a_role(
+    tmp_path: Path, task: Task, flags: dict[str, object], expected: str
+) -> None:
+    """The task's own, then what was asked for now, then the role's, then the default (C5)."""
+    (tmp_path / "ostler.toml").write_text('[agents]\nimplementer = "codex"\n')
+    assert executor_for(task, load_settings(tmp_path, {}, flags)) == expected
+
+
+def test_a_role_is_bound_by_the_environment_too(tmp_path: Path) -> None:
+    """OSTLER_AGENTS__REVIEWER names the reviewer's executor."""
+    loaded = load_settings(tmp_path, {"OSTLER_AGENTS__REVIEWER": "mine"})
+    assert executor_for(Task("t", role="reviewer"), loaded) == "mine"
