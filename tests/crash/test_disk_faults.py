@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nemesis import check_refusal, fill, needs_root, needs_strace, read_only, run_traced, run_under, small_disk
+from nemesis import (
+    check_refusal,
+    fill,
+    needs_root,
+    needs_strace,
+    read_only,
+    run_traced,
+    run_under,
+    small_disk,
+)
 from oracle import check_all_done
 from world import World, wait_until
 
@@ -55,7 +63,14 @@ def test_a_task_that_does_not_fit_is_not_acknowledged(disk: World) -> None:
 
 @pytest.mark.parametrize(
     "point",
-    ["journal.append:1", "journal.append:4", "journal.append:8", "file.write:1", "file.write:5", "file.rename:2"]
+    [
+        "journal.append:1",
+        "journal.append:4",
+        "journal.append:8",
+        "file.write:1",
+        "file.write:5",
+        "file.rename:2",
+    ]
     + ["attempt.end:1", "checkpoint.commit:1"],
 )
 @pytest.mark.parametrize(("action", "code"), [("enospc", "DISK_FULL"), ("eio", "STORAGE_ERROR")])
@@ -95,7 +110,7 @@ def test_a_failed_flush_is_never_followed_by_completed(world: World, number: int
 
 
 @needs_strace
-@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("number", [1, 2])
 def test_a_failed_flush_in_git_stops_the_run(world: World, number: int) -> None:
     """What git could not keep is no commit of ours: the task stays pending and is done again."""
     task = world.new()
@@ -157,35 +172,20 @@ def test_a_read_only_home_is_no_hindrance(world: World, own_home: Path) -> None:
 
 
 @needs_root
-def test_a_disk_that_becomes_read_only_stops_the_run(disk: World) -> None:
+def test_a_place_that_becomes_read_only_stops_the_run(world: World) -> None:
     """As after an error of the file system: one sentence, nothing lost, and all goes on when it is mended."""
-    disk.behave(plan=[{"delay_seconds": 1.0}, {}])
-    task = disk.new()
-    run = disk.start("run", "--all")
-    wait_until(disk.started, 30, "the agent did not start")
-    _remount(disk, "ro")
-    assert run.wait(30) in (1, 2)
-    said = _errors(disk)
-    assert "Traceback" not in said and said.startswith("ostler: ") and str(disk.root) in said, said
-    _remount(disk, "rw")
-    assert disk.show(task)["status"] == "pending"
-    disk.ostler("run", "--all")
-    check_all_done(disk, [task])
-
-
-def _remount(world: World, how: str) -> None:
-    place = world.root.parent
-    wait_until(lambda: _try_remount(place, how), 10, "a file stayed open for writing")
-
-
-def _try_remount(place: Path, how: str) -> bool:
-    # The journal is open for writing, so that only the file system as a whole can be turned.
-    command = ["mount", "-o", f"remount,{how}", str(place)]
-    return subprocess.run(command, check=False, capture_output=True).returncode == 0
-
-
-def _errors(world: World) -> str:
-    return (world.root.parent / "err.txt").read_text()
+    world.behave(delay_seconds=0.7)
+    task = world.new()
+    run = world.start("run", "--all")
+    wait_until(world.started, 30, "the agent did not start")
+    with read_only(world.root):
+        assert run.wait(30) == 2
+    said = (world.root.parent / "err.txt").read_text()
+    assert "Traceback" not in said
+    assert said.startswith("ostler: ") and str(world.root) in said, said
+    assert world.show(task)["status"] == "pending"
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
 
 
 def test_json_has_the_code_of_the_refusal(world: World) -> None:

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code
-from ostler.testing.fake_llm import FAULTS, FakeLlm
+from ostler.model.call import RetrySeen
+from ostler.testing.fake_llm import FAULTS, FakeLlm, limited, say
 from real_claude import Seat
 
 # Row: its code, and how many requests claude makes of it with the two retries that we leave it.
 ROWS: dict[str, tuple[Code | None, int]] = {
     "d1_seconds": (Code.RATE_LIMITED, 1),
     "d1_date": (Code.RATE_LIMITED, 3),
-    "d1_zero": (Code.RATE_LIMITED, 3),
-    "d1_negative": (Code.RATE_LIMITED, 3),
-    "d1_ten_days": (Code.RATE_LIMITED, 1),
     "d1_garbage": (Code.RATE_LIMITED, 3),
     "d2_no_header": (Code.RATE_LIMITED, 3),
     "d2_spend_limit_429": (Code.BILLING, 3),
@@ -25,7 +23,6 @@ ROWS: dict[str, tuple[Code | None, int]] = {
     "d2_credit": (Code.BILLING, 1),
     "d2_payment": (Code.BILLING, 1),
     "d3_529": (Code.OVERLOADED, 3),
-    "d3_503": (Code.API_ERROR, 3),
     "d3_500": (Code.API_ERROR, 3),
     "d3_502_html": (Code.API_ERROR, 3),
     "d4_error_event": (Code.OVERLOADED, 3),
@@ -57,3 +54,41 @@ def test_each_fault_of_the_provider_has_its_code(row: str, tmp_path: Path) -> No
     assert time.monotonic() - began < SOON_SECONDS
     assert seat.processes() == []
     assert code is None or (result.message.startswith("claude ") and "\n" not in result.message)
+
+
+@pytest.mark.parametrize("row", ["d6_pings", "d6_endless", "d7_silence"])
+def test_a_provider_that_never_ends_is_left(row: str, tmp_path: Path) -> None:
+    """Claude prints nothing while it waits for ten minutes; we wait as long as the settings say."""
+    with FakeLlm([FAULTS[row]]) as llm:
+        seat = Seat(tmp_path, llm)
+        result = seat.spawn(idle_timeout_seconds=2.0)
+    assert result.code is Code.IDLE_TIMEOUT, result.message
+    assert 2.0 <= result.duration_seconds < 20.0
+    assert seat.processes() == []
+
+
+def test_a_short_limit_is_waited_for_by_claude_itself(tmp_path: Path) -> None:
+    """A limit that passes within its retries is heard of and costs no attempt."""
+    with FakeLlm([limited("1"), say("ANSWER")]) as llm:
+        seat = Seat(tmp_path, llm)
+        result = seat.spawn()
+    assert result.text == "ANSWER", result.message
+    assert [event.code for event in seat.heard(RetrySeen) if isinstance(event, RetrySeen)] == [
+        Code.RATE_LIMITED
+    ]
+
+
+def test_a_long_limit_is_not_waited_for(tmp_path: Path) -> None:
+    """Claude gives up at once on more than a minute, so that whoever waits knows that it is more."""
+    with FakeLlm([limited("3600")]) as llm:
+        result = Seat(tmp_path, llm).spawn()
+    assert result.code is Code.RATE_LIMITED
+    assert result.retry_after_seconds is not None and result.retry_after_seconds > 60
+
+
+def test_an_unknown_tool_is_the_models_mistake(tmp_path: Path) -> None:
+    """The model is told, and the run goes on."""
+    with FakeLlm([FAULTS["d10_tool_only"], say("ANSWER")]) as llm:
+        result = Seat(tmp_path, llm).spawn()
+    assert result.text == "ANSWER", result.message
+    assert llm.asked[1].holds("no_such_tool")

@@ -77,14 +77,24 @@ def test_a_prompt_is_never_a_command(prompt: str, tmp_path: Path) -> None:
     assert any(text.strip() == prompt for text in llm.asked[0].history)
 
 
-def test_a_prompt_of_five_megabytes_arrives_whole(tmp_path: Path) -> None:
-    """It travels on stdin, and the model receives every byte of it."""
-    prompt = "word é " * 625_000 + "The end."
-    assert len(prompt.encode()) > 5_000_000
+def test_a_long_prompt_arrives_whole(tmp_path: Path) -> None:
+    """Two megabytes, far over what an argument may have: the model receives every byte of them."""
+    prompt = "word é " * 250_000 + "The end."
+    assert len(prompt.encode()) > 2_000_000
     with FakeLlm([say("ANSWER")]) as llm:
         result = Seat(tmp_path, llm).spawn(prompt)
     assert result.text == "ANSWER", result.message
     assert prompt in llm.asked[0].history
+
+
+@pytest.mark.parametrize("megabytes", [5, 11])
+def test_a_prompt_that_no_model_takes_ends_at_once(megabytes: int, tmp_path: Path) -> None:
+    """Claude refuses it without asking the model: over the context, or over what it reads from stdin."""
+    with FakeLlm() as llm:
+        seat = Seat(tmp_path, llm)
+        result = seat.spawn("word " * (megabytes * 200_000))
+    assert result.code is Code.PROMPT_TOO_LARGE, result.message
+    assert (llm.asked, seat.processes()) == ((), [])
 
 
 def test_a_denied_tool_is_visible(tmp_path: Path) -> None:
@@ -131,12 +141,19 @@ async def _kill_in_tool(seat: Seat, number: signal.Signals) -> CallResult:
     return await running
 
 
-def test_stopped_at_the_start_the_same_id_still_works(tmp_path: Path) -> None:
-    """Before claude has written its session, and after: spawn again and resume both find a way."""
-    session = str(uuid.uuid4())
-    with FakeLlm([Silence(60.0), say("ANSWER")]) as llm:
+@pytest.mark.parametrize("seconds", [0.05, 0.4, 2.0])
+def test_stopped_at_any_moment_the_same_id_still_works(seconds: float, tmp_path: Path) -> None:
+    """Before claude has written its session the new one is told; afterwards its history goes on."""
+
+    def model(request: Request) -> Turn:
+        return say("ANSWER") if request.holds("PROMPT-TWO") else Silence(60.0)
+
+    with FakeLlm(model) as llm:
         seat = Seat(tmp_path, llm)
-        stopped = seat.spawn("PROMPT-ONE", session, timeout_seconds=0.3)
-        assert stopped.code is Code.TIMEOUT
-        result = seat.resume("PROMPT-TWO", session, fresh_prompt="PROMPT-ONE again")
-    assert result.ok or llm.asked, result.message
+        stopped = seat.spawn("PROMPT-ONE", timeout_seconds=seconds)
+        assert stopped.code is Code.TIMEOUT and seat.processes() == []
+        result = seat.resume("PROMPT-TWO", stopped.session_id, fresh_prompt="PROMPT-TWO, from the start")
+    assert (result.text, result.session_id) == ("ANSWER", stopped.session_id), result.message
+    begun_again = llm.asked[-1].holds("PROMPT-TWO, from the start")
+    assert seat.heard(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)] * begun_again
+    assert llm.asked[-1].holds("PROMPT-ONE") != begun_again

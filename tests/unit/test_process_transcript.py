@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from ostler.errors import Code, OstlerError
-from ostler.process.transcript import Transcript
+from ostler.process.transcript import TAIL_BYTES, Transcript
 
 
 def test_bytes_are_appended_and_private(tmp_path: Path) -> None:
@@ -55,3 +56,26 @@ def test_without_a_path_nothing_is_kept() -> None:
     transcript = Transcript("")
     transcript.write(b"x")
     transcript.close()
+
+
+def test_beyond_its_limit_only_the_end_is_kept(tmp_path: Path) -> None:
+    """A10: the beginning, a line that counts what is missing, and the last part."""
+    path = tmp_path / "raw"
+    transcript = Transcript(str(path), limit_bytes=10)
+    for _ in range(4):
+        transcript.write(b"0123456")
+    transcript.write(b"x" * (3 * TAIL_BYTES) + b"the end")
+    transcript.close()
+    head, mark, tail = path.read_bytes().split(b"\n", 2)
+    assert head == b"0123456012"
+    assert json.loads(mark) == {"type": "ostler_cut", "bytes": 18 + 3 * TAIL_BYTES + 7 - TAIL_BYTES}
+    assert len(tail) == TAIL_BYTES and tail.endswith(b"xthe end")
+
+
+def test_exactly_at_its_limit_nothing_is_cut(tmp_path: Path) -> None:
+    """The mark stands only where something is missing."""
+    path = tmp_path / "raw"
+    transcript = Transcript(str(path), limit_bytes=10)
+    transcript.write(b"0123456789")
+    transcript.close()
+    assert path.read_bytes() == b"0123456789"

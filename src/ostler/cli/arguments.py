@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from ostler.errors import UsageError
-
 
 def read_arguments(words: list[str]) -> list[str]:
     """The same words; bytes that the locale could not read are read as UTF-8, or refused."""
@@ -19,6 +17,8 @@ def _read(word: str) -> str:
         try:
             return os.fsencode(word).decode()
         except UnicodeError:
+            from ostler.errors import UsageError  # noqa: PLC0415  (the help needs no table of errors)
+
             raise UsageError(
                 f"the argument {word!r} is not UTF-8", "give longer texts with -f FILE"
             ) from None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Raw
-
 from ostler.executors import claude_wire as wire
 from ostler.executors.claude_codes import code_of_retry
+from ostler.executors.tool_input import summary_of
 from ostler.executors.wire import one_line, read
 from ostler.model.call import (
     LineUnread,
@@ -89,7 +88,7 @@ class ClaudeStream:
             if block.type == "text":
                 self._on_event(TextSaid(block.text))
             elif block.type == "tool_use":
-                self._on_event(ToolUsed(block.name, _detail(block.input)))
+                self._on_event(ToolUsed(block.name, summary_of(block.input)))
 
     def _hear_system(self, subtype: str, line: bytes) -> None:
         body = read(wire.SYSTEM, line) or wire.System()
@@ -121,7 +120,7 @@ class ClaudeStream:
         self.result = read(wire.RESULT, line) or wire.Result()
         self._name_session(self.result.session_id)
         for denial in self.result.permission_denials:
-            self._deny(denial.tool_use_id, denial.tool_name, _detail(denial.tool_input))
+            self._deny(denial.tool_use_id, denial.tool_name, summary_of(denial.tool_input))
         self._on_event(UsageSeen(self.usage))
         return True
 
@@ -140,8 +139,3 @@ class ClaudeStream:
         self.unread += 1
         if self.unread <= _TOLD:
             self._on_event(LineUnread(one_line(line[:400].decode("utf-8", "replace"))))
-
-
-def _detail(raw: Raw) -> str:
-    read_input = read(wire.TOOL_INPUT, raw)
-    return one_line(read_input.summary()) if read_input else ""

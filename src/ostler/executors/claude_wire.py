@@ -46,23 +46,6 @@ class Message(Struct, frozen=True):
     usage: Tokens | None = None
 
 
-class ToolInput(Struct, frozen=True):
-    """The members of a tool's input that tell a person in one line what it does."""
-
-    command: str | None = None
-    file_path: str | None = None
-    path: str | None = None
-    notebook_path: str | None = None
-    pattern: str | None = None
-    url: str | None = None
-    query: str | None = None
-    description: str | None = None
-
-    def summary(self) -> str:
-        candidates = (self.command, self.file_path, self.path, self.notebook_path, self.pattern)
-        return next(filter(None, (*candidates, self.url, self.query, self.description)), "")
-
-
 class System(Struct, frozen=True):
     """The members of all system lines that we read: init, api_retry, permission_denied, model_fallback."""
 
@@ -107,6 +90,5 @@ class Result(Struct, frozen=True):
 
 LINE = Decoder(Line)
 MESSAGE = Decoder(Message)
-TOOL_INPUT = Decoder(ToolInput)
 SYSTEM = Decoder(System)
 RESULT = Decoder(Result)

@@ -34,10 +34,13 @@ class Failure(Struct, frozen=True):
 class Hearing:
     """One run's evidence; a decoder calls the verbs, the verdict reads the fields."""
 
-    def __init__(self, on_event: OnEvent) -> None:
+    def __init__(self, on_event: OnEvent, asked_id: str = "") -> None:
         self._on_event = on_event
         self._denied: set[str] = set()
-        self.session_id = ""
+        self._uses: dict[str, str] = {}
+        self._pieces: list[str] = []
+        self.asked_id = asked_id  # the session that it was told to begin or to continue
+        self.session_id = ""  # as the agent names it
         self.model = ""
         self.text = ""  # of the last message
         self.usage = Usage()
@@ -53,28 +56,42 @@ class Hearing:
         return bool(self._denied)
 
     def begin(self, session_id: str, model: str = "", version: str = "") -> None:
-        """The agent has named its session; only the first word counts."""
+        """The agent has named its session; told once."""
+        first = not self.session_id
         self.model = model or self.model
-        if not self.session_id and _SESSION.fullmatch(session_id):
+        if _SESSION.fullmatch(session_id):
             self.session_id = session_id
-            self._on_event(SessionStarted(session_id, model, version))
+        if first and self.session_id:
+            self._on_event(SessionStarted(self.session_id, self.model, version))
 
     def say(self, text: str) -> None:
         """A whole message; the last one is the answer."""
+        self._pieces.clear()
         self.text = text
         self.retry = None
         if text.strip():
             self._on_event(TextSaid(text))
 
-    def use(self, tool: str, detail: str = "") -> None:
+    def say_more(self, piece: str) -> None:
+        """A piece of a message; told when something else follows."""
+        self._pieces.append(piece)
+
+    def _end_message(self) -> None:
+        if self._pieces:
+            self.say("".join(self._pieces))
+
+    def use(self, tool: str, detail: str = "", use: str = "") -> None:
+        """A tool is used; `use` is the agent's own number for that."""
+        self._end_message()
         self.retry = None
+        self._uses[use] = tool
         self._on_event(ToolUsed(tool, one_line(detail)))
 
-    def deny(self, use: str, tool: str, detail: str = "") -> None:
+    def deny(self, use: str, detail: str = "", tool: str = "") -> None:
         """A tool was refused; told once for each use."""
         if use not in self._denied:
             self._denied.add(use)
-            self._on_event(ToolDenied(tool, one_line(detail)))
+            self._on_event(ToolDenied(tool or self._uses.get(use, ""), one_line(detail)))
 
     def count(self, usage: Usage) -> None:
         """The run's tokens so far, all of them."""
@@ -92,9 +109,11 @@ class Hearing:
     def fail(self, text: str, status: int | None = None) -> None:
         self.failure = Failure(text, status)
 
-    def finish(self) -> bool:
-        """The turn is over; True, as a sink says it."""
+    def finish(self, *, well: bool = False) -> bool:
+        """The turn is over; ended well, what went wrong before was mended. True, as a sink says it."""
+        self._end_message()
         self.finished = True
+        self.failure = None if well else self.failure
         return True
 
     def miss(self, line: bytes) -> None:
@@ -105,7 +124,8 @@ class Hearing:
             self._on_event(LineUnread(one_line(line[:400].decode("utf-8", "replace"))))
 
     def close(self, long_lines: int = 0) -> None:
-        """Tell how many lines were counted without being told one by one."""
+        """Tell what was still held back, and how many lines were counted without being told one by one."""
+        self._end_message()
         if long_lines:
             said = f"lines over the limit of 16 MiB: {long_lines}; the transcript has them"
             self._on_event(LineUnread(said))

@@ -34,7 +34,10 @@ class Hears(Protocol):
 
     def take(self, line: bytes) -> bool: ...
 
-    def judge(self, call: AgentCall, exit: Exit) -> CallResult: ...
+    def judge(self, exit: Exit) -> CallResult: ...
+
+
+Listen = Callable[[AgentCall, OnEvent], Hears]
 
 
 class Start(Struct, frozen=True):
@@ -52,12 +55,12 @@ class Dialect(Struct, frozen=True):
     known: KnownProgram
     capabilities: Capabilities
     arguments: Callable[[Start], tuple[str, ...]]  # never the prompt
-    listen: Callable[[OnEvent], Hears]
+    listen: Listen
     switches: dict[str, str] = {}  # variables that keep it quiet; the call's own and the settings' win
     permits: dict[Permissions, dict[str, str]] = {}  # variables that carry the permissions; the settings' win
 
 
-def listening(manner: Manner) -> Callable[[OnEvent], Hears]:
+def listening(manner: Manner) -> Listen:
     """Listeners of this manner."""
     return partial(Listener, manner)
 
@@ -102,14 +105,14 @@ class ProgramExecutor:
         return _after(result, await self._run(fresh, _telling_of_loss(on_event), resume=False))
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
-        heard = self.dialect.listen(on_event)
+        heard = self.dialect.listen(call, on_event)
         try:
             argv = (self._program(), *self.arguments(call, resume=resume))
             command = command_for(call, argv, self._environment(call), stdin_of(call.prompt))
             exit = await self._runner.run(command, heard.take)
         except OstlerError as error:
             return result_of(error)
-        return heard.judge(call, exit)
+        return heard.judge(exit)
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:
         """What stands behind the program on the command line; never the prompt."""

@@ -35,18 +35,19 @@ class Manner(Struct, frozen=True):
 class Listener:
     """A sink for one run, which can judge it afterwards."""
 
-    def __init__(self, manner: Manner, on_event: OnEvent) -> None:
+    def __init__(self, manner: Manner, call: AgentCall, on_event: OnEvent) -> None:
         self._manner = manner
-        self._heard = Hearing(on_event)
+        self._call = call
+        self._heard = Hearing(on_event, call.session_id)
 
     def take(self, line: bytes) -> bool:
         """Read one line; True when the agent has given its result."""
         return self._manner.decode(line, self._heard)
 
-    def judge(self, call: AgentCall, exit: Exit) -> CallResult:
+    def judge(self, exit: Exit) -> CallResult:
         """Everything that the run said and how it exited, as a CallResult."""
         self._heard.close(exit.long_lines)
-        return judge(call, self._heard, exit, self._manner)
+        return judge(self._call, self._heard, exit, self._manner)
 
 
 def judge(call: AgentCall, heard: Hearing, exit: Exit, manner: Manner) -> CallResult:

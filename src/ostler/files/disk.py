@@ -25,11 +25,10 @@ def disk_error(path: Path | str, error: OSError) -> OstlerError:
         return OstlerError(Code.STORAGE_ERROR, f"the disk would not keep {path}: {reason}", "check the disk")
     if error.errno in _SHORT:
         return OstlerError(Code.SPAWN_FAILED, f"the machine would not open {path}: {reason}", _FEWER)
-    return OstlerError(
-        Code.WORKSPACE_WRITE_FAILED,
-        f"cannot write {path}: {reason}",
-        "check that the place exists and is yours",
-    )
+    message, hint = f"cannot write {path}: {reason}", "check that the place exists and is yours"
+    if error.errno == errno.EROFS:
+        return UsageError(message, hint, Code.WORKSPACE_WRITE_FAILED)
+    return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, hint)
 
 
 def machine_error(error: BaseException) -> OstlerError | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
 
 from ostler.errors import Code
 from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, StopReason
@@ -13,17 +16,25 @@ from ostler.llm.patience import patience
 from ostler.model.usage import Usage
 
 Body = AbstractAsyncContextManager[AsyncIterator[bytes]]
+T = TypeVar("T", bound=Struct)
+
 _HIDDEN = b"(key)"
 
 
 class Answer(Protocol):
     """Collects one answer from the events of a provider's stream."""
 
-    text: str
     usage: Usage
     model: str
-    refused: bool
     stop: StopReason | None  # None: the end has not come
+
+    @property
+    def refused(self) -> bool: ...
+
+    @property
+    def text(self) -> str:
+        """What has been said so far."""
+        ...
 
     def take(self, data: bytes) -> bool:
         """Read one event; True when it is part of the answer, not just a sign of life."""
@@ -58,6 +69,14 @@ async def read_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             if line.startswith(b"data:"):
                 yield line[5:].strip()
         searched = len(buffer)
+
+
+def read_part(kind: type[T], data: bytes | Raw) -> T:
+    """One event, or a part of one. Raises ModelError: what cannot be read would be missing in the answer."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise ModelError(Code.STREAM_BROKEN, "a part of the answer could not be read") from None
 
 
 def require_key(config: ClaudeClientConfig, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from email.utils import parsedate_to_datetime
 
 import msgspec
@@ -15,9 +16,10 @@ from ostler.model.usage import Usage
 _LONGEST_WAIT_SECONDS = 30 * 86400.0
 _LONGEST_MESSAGE = 300
 
-# A spend limit comes as 400 or 429, a prompt that is too long as 400: their words are stronger than the status.
+# A spend limit comes as 400 or 429, too long a prompt as 400: their words are stronger than the status.
 _WORDS = {
-    r"credit balance|spend(ing)?[ _]limit|specified api usage limits|insufficient_quota|billing": Code.BILLING,
+    r"credit balance|spend(ing)?[ _]limit|specified api usage limits": Code.BILLING,
+    r"insufficient_quota|billing": Code.BILLING,
     r"prompt is too long|context[ _]length|context window|input is too long": Code.PROMPT_TOO_LARGE,
 }
 _KINDS = {
@@ -93,7 +95,7 @@ def read_rejection(status: int, body: bytes, retry_after: str | None = None) -> 
     return Rejection(status, error.message or "", kinds, retry_after)
 
 
-def failure_of(rejection: Rejection, host: str, now: Now) -> ModelError:
+def failure_of(rejection: Rejection, host: str, now: Now = time.time) -> ModelError:
     """The error to raise for a rejection by this host."""
     said = f": {one_line(rejection.message)}" if rejection.message.strip() else ""
     how = "broke off its answer" if rejection.status == 200 else f"answered {rejection.status}"

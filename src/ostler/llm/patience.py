@@ -1,9 +1,9 @@
-"""How long an answer is waited for: until it is done, too late, silent for too long, or not wanted any more."""
+"""How long an answer is waited for: not too long in all, not too long in silence, not after an abort."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from ostler.errors import Code
@@ -12,8 +12,8 @@ from ostler.llm.failure import ModelError
 
 
 @asynccontextmanager
-async def patience(request: ClaudeRequest) -> AsyncIterator[Callable[[], None]]:
-    """Ends the block at a deadline or the abort of the request; what it gives is called for each sign of life."""
+async def patience(request: ClaudeRequest) -> AsyncGenerator[Callable[[], None]]:
+    """Ends the block at a deadline or the abort of the request; call what it gives when something came."""
     loop = asyncio.get_running_loop()
     end = loop.time() + request.timeout_seconds
 
@@ -61,13 +61,11 @@ def _too_late(request: ClaudeRequest, whole: bool) -> ModelError:
         return aborted()
     if whole:
         return ModelError(Code.TIMEOUT, f"the answer took longer than {request.timeout_seconds:g} s")
-    return ModelError(
-        Code.IDLE_TIMEOUT, f"nothing of the answer came for {request.idle_timeout_seconds:g} s"
-    )
+    return ModelError(Code.IDLE_TIMEOUT, f"nothing of the answer came for {request.idle_timeout_seconds:g} s")
 
 
 @asynccontextmanager
-async def _watching(abort: asyncio.Event | None, timer: asyncio.Timeout) -> AsyncIterator[None]:
+async def _watching(abort: asyncio.Event | None, timer: asyncio.Timeout) -> AsyncGenerator[None]:
     watcher = asyncio.create_task(_end_at(abort, timer)) if abort is not None else None
     try:
         yield

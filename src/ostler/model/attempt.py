@@ -33,6 +33,7 @@ class Attempt(Struct, frozen=True):
     usage: Usage = Usage()
     cost_usd: float | None = None
     session_cost_usd: float | None = None
+    session_usage: Usage | None = None
 
     @property
     def transcript(self) -> str:

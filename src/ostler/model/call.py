@@ -29,6 +29,7 @@ class AgentCall(Struct, frozen=True):
     result_grace_seconds: float = 10.0
     grace_seconds: float = 5.0
     session_cost_usd: float = 0.0  # what the session had cost before; for agents that report a running total
+    session_usage: Usage = Usage()  # the same for tokens
 
 
 class SessionStarted(Struct, frozen=True, tag="session_started"):
@@ -94,6 +95,7 @@ class CallResult(Struct, frozen=True):
     usage: Usage = Usage()
     cost_usd: float | None = None  # of this attempt alone; None: unknown
     session_cost_usd: float | None = None  # the running total, where the agent reports one
+    session_usage: Usage | None = None  # the same for tokens
     retry_after_seconds: float | None = None
     warnings: tuple[str, ...] = ()
 

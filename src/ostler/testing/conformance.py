@@ -20,6 +20,7 @@ from msgspec import Struct
 from ostler.errors import AgentUnavailable, Code
 from ostler.executors.protocol import Executor
 from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced
+from ostler.model.usage import Usage
 
 Make = Callable[[], Executor]
 
@@ -68,6 +69,7 @@ class Bench:
             env={**inherited, **self.subject.env, "OSTLER_ATTEMPT": self.marker},
             transcript=str(self._places[1] / f"{uuid.uuid4()}.jsonl"),
             session_cost_usd=(before and before.session_cost_usd) or 0.0,
+            session_usage=(before and before.session_usage) or Usage(),
             timeout_seconds=more.get("timeout_seconds", 60.0),
             grace_seconds=1.0,
         )

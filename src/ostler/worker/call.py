@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ostler.clock import Clock
 from ostler.config.settings import Settings
-from ostler.errors import Code, OstlerError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.executors.environment import declared_environment
 from ostler.executors.protocol import Executor
 from ostler.files.failpoint import reach
@@ -24,7 +24,7 @@ from ostler.process.sweep import sweep
 from ostler.store.writer import GroupWriter
 from ostler.worker.heard import notices_of
 from ostler.worker.retry import Again, Defer, decide
-from ostler.worker.session import Session, session_cost
+from ostler.worker.session import Session, session_cost, session_usage
 from ostler.worker.transcript import Papers
 
 PromptFor = Callable[[bool, str], str]
@@ -168,6 +168,7 @@ class CallWorker:
             result_grace_seconds=run.result_grace_seconds,
             grace_seconds=run.grace_seconds,
             session_cost_usd=session_cost(order.attempts, session.id),
+            session_usage=session_usage(order.attempts, session.id),
         )
 
     async def _start(
@@ -187,7 +188,7 @@ class CallWorker:
             await self._interrupted(attempt, self._clock.monotonic() - begun)
             raise
         except OstlerError as error:
-            if error.code in (Code.DISK_FULL, Code.STORAGE_ERROR):
+            if error.code in (Code.DISK_FULL, Code.STORAGE_ERROR) or isinstance(error, UsageError):
                 raise
             return CallResult(code=error.code, message=error.message)
 
@@ -202,6 +203,7 @@ class CallWorker:
             usage=result.usage,
             cost_usd=result.cost_usd,
             session_cost_usd=result.session_cost_usd,
+            session_usage=result.session_usage,
             session_id=result.session_id or attempt.session_id,
             model=result.model or attempt.model,
         )

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ostler.model.attempt import Attempt
 from ostler.model.state import State
+from ostler.model.usage import Usage
 
 _NAMES = uuid.UUID("6f73746c-6572-4000-8000-736573736e73")
 
@@ -41,3 +42,9 @@ def session_cost(attempts: list[Attempt], session_id: str) -> float:
     """What the session had cost when it was last heard of."""
     totals = [a.session_cost_usd for a in attempts if a.session_id == session_id and a.session_cost_usd]
     return max(totals, default=0.0)
+
+
+def session_usage(attempts: list[Attempt], session_id: str) -> Usage:
+    """The tokens of the session when it was last heard of."""
+    totals = [a.session_usage for a in attempts if a.session_id == session_id and a.session_usage]
+    return max(totals, key=lambda usage: usage.total, default=Usage())

@@ -11,7 +11,7 @@ from ostler.engine.steps.checkpoint import make_checkpoint
 from ostler.engine.steps.finish import finish
 from ostler.engine.steps.tools import Answer, Case, Tools
 from ostler.engine.steps.workspace import prepare, release
-from ostler.errors import Code, OstlerError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.disk import machine_error
 from ostler.model.event import StepFailed
 
@@ -35,7 +35,7 @@ async def perform(step: Step, case: Case, tools: Tools) -> Answer | None:
     except asyncio.CancelledError:
         return None
     except OstlerError as error:
-        if error.code in HOST_TROUBLE:
+        if error.code in HOST_TROUBLE or isinstance(error, UsageError):
             raise
         return Answer(StepFailed(error.code, error.message))
     except (OSError, RuntimeError, MemoryError) as surprise:

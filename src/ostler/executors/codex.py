@@ -1,0 +1,61 @@
+"""OpenAI Codex, headless: `codex exec --json`, the prompt on stdin.
+
+Codex names its thread itself, in its first line, and counts tokens for the whole thread. It tries its provider
+again six times or so, by rules of the provider's own configuration: there is no switch for that.
+"""
+
+from __future__ import annotations
+
+from ostler.errors import Code
+from ostler.executors import known
+from ostler.executors.codex_stream import decode
+from ostler.executors.program import Dialect, ProgramExecutor, Start, listening
+from ostler.executors.protocol import Capabilities
+from ostler.executors.verdict import Manner
+from ostler.model.call import Permissions
+
+CAPABILITIES = Capabilities(
+    resumes=True,
+    reports_usage=True,
+    environment=("OPENAI_*", "CODEX_HOME", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE"),
+)
+
+# Without the first two a run waits five seconds for a server that it does not need.
+_QUIET = ("features.plugins=false", "features.apps=false", "check_for_update_on_startup=false")
+_PRIVATE = ("analytics.enabled=false", 'approval_policy="never"')
+
+# `exec resume` has no --sandbox: the configuration works for both.
+_PERMISSIONS: dict[Permissions, tuple[str, ...]] = {
+    "ask": ("-c", 'sandbox_mode="read-only"'),
+    "accept-edits": ("-c", 'sandbox_mode="workspace-write"'),
+    "skip": ("--dangerously-bypass-approvals-and-sandbox",),
+}
+
+MANNER = Manner(
+    program="codex",
+    decode=decode,
+    words={
+        r"no rollout found|no (thread|session|conversation) found": Code.SESSION_NOT_FOUND,
+        r"quota exceeded": Code.QUOTA_EXCEEDED,
+    },
+    totals_usage=True,
+)
+
+
+def arguments(start: Start) -> tuple[str, ...]:
+    """`exec`, or `exec resume ID`; the last dash says that the prompt is on stdin."""
+    settings = tuple(word for setting in (*_QUIET, *_PRIVATE) for word in ("-c", setting))
+    return (
+        *(("exec", "resume") if start.resume else ("exec",)),
+        *("--json", "--skip-git-repo-check"),
+        *settings,
+        *_PERMISSIONS[start.permissions],
+        *(("--model", start.model) if start.model else ()),
+        *((start.session_id, "-") if start.resume else ("-",)),
+    )
+
+
+class CodexExecutor(ProgramExecutor):
+    """Runs codex."""
+
+    dialect = Dialect(known.CODEX, CAPABILITIES, arguments, listening(MANNER))

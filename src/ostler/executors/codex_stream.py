@@ -1,0 +1,122 @@
+"""What `codex exec --json` prints, line by line."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from ostler.errors import Code
+from ostler.executors.failure import code_of_failure
+from ostler.executors.hearing import Hearing
+from ostler.executors.wire import read
+from ostler.model.usage import Usage
+
+_RECONNECTING = re.compile(r"Reconnecting\W+\d+/\d+ *\(?(.*?)\)?$", re.DOTALL)
+
+
+class _Change(Struct, frozen=True):
+    path: str = ""
+
+
+class _Item(Struct, frozen=True):
+    id: str = ""
+    type: str = ""
+    text: str = ""
+    message: str = ""
+    command: str = ""
+    status: str = ""
+    server: str = ""
+    tool: str = ""
+    query: str = ""
+    changes: list[_Change] = []
+
+
+class _Tokens(Struct, frozen=True):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    output_tokens: int = 0
+
+    def usage(self) -> Usage:
+        fresh = max(0, self.input_tokens - self.cached_input_tokens)
+        return Usage(fresh, self.output_tokens, self.cached_input_tokens, self.cache_write_input_tokens)
+
+
+class _Error(Struct, frozen=True):
+    message: str = ""
+
+
+class _Line(Struct, frozen=True):
+    type: str = ""
+    thread_id: str = ""
+    message: str = ""
+    item: _Item = _Item()
+    usage: _Tokens = _Tokens()
+    error: _Error = _Error()
+
+
+_LINE = Decoder(_Line)
+
+
+def decode(line: bytes, heard: Hearing) -> bool:
+    """Read one line; True when the turn is over."""
+    said = read(_LINE, line)
+    if said is None:
+        heard.miss(line)
+        return False
+    match said.type:
+        case "thread.started":
+            heard.begin(said.thread_id)
+        case "item.started" | "item.completed":
+            _hear_item(said.item, heard, done=said.type == "item.completed")
+        case "error":
+            _hear_error(said.message, heard)
+        case "turn.completed":
+            heard.count(said.usage.usage())
+            return heard.finish(well=True)
+        case "turn.failed":
+            heard.fail(said.error.message)
+            return heard.finish()
+        case _:
+            pass  # turn.started, item.updated: in the transcript
+    return False
+
+
+def _hear_item(item: _Item, heard: Hearing, *, done: bool) -> None:
+    """A message counts when it is whole; a tool is told once, when it starts or, without a start, ends."""
+    if item.type == "agent_message":
+        if done:
+            heard.say(item.text)
+    elif item.type in _TOOLS:
+        _hear_tool(item, heard, done=done)
+
+
+def _hear_tool(item: _Item, heard: Hearing, *, done: bool) -> None:
+    tool, detail = _TOOLS[item.type], _detail(item)
+    if done and item.status == "declined":
+        heard.deny(item.id, detail, tool)
+    elif not done or item.type == "file_change":
+        heard.use(tool, detail)
+
+
+def _detail(item: _Item) -> str:
+    changed = ", ".join(change.path for change in item.changes)
+    return item.command or changed or item.query or f"{item.server} {item.tool}".strip()
+
+
+_TOOLS = {
+    "command_execution": "shell",
+    "file_change": "edit",
+    "mcp_tool_call": "mcp",
+    "web_search": "web_search",
+}
+
+
+def _hear_error(message: str, heard: Hearing) -> None:
+    """While codex reconnects an error is a warning; the last one comes again as turn.failed."""
+    if found := _RECONNECTING.match(message):
+        heard.wait(code_of_failure(found[1]) or Code.NETWORK)
+    else:
+        heard.fail(message)

@@ -1,0 +1,71 @@
+"""Any provider that speaks OpenAI's Chat Completions: OpenAI, vLLM, Ollama, OpenRouter and many more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+
+from ostler.clock import Now
+from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse
+from ostler.llm.exchange import exchange, require_key
+from ostler.llm.failure import ModelError, failure_of, read_rejection
+from ostler.llm.http import chunks_of, host_of, open_http, unreached
+from ostler.llm.openai_stream import ChatAnswer
+
+BASE_URL = "https://api.openai.com/v1"
+
+
+class OpenAIChatClient:
+    """Asks a Chat Completions API, streamed, without retries."""
+
+    def __init__(self, config: ClaudeClientConfig, now: Now = time.time) -> None:
+        self._config = config
+        self._key = require_key(config, "OPENAI_API_KEY")
+        self._url = (config.base_url or BASE_URL).rstrip("/")
+        self._host = host_of(self._url)
+        self._now = now
+
+    async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
+        """The answer to one request. Raises ModelError."""
+        return await exchange(request, self._ask(request), ChatAnswer(self._host), self._key)
+
+    @asynccontextmanager
+    async def _ask(self, request: ClaudeRequest) -> AsyncGenerator[AsyncIterator[bytes]]:
+        async with open_http() as http:
+            response = await self._send(http, request)
+            try:
+                if not response.is_success:
+                    raise await self._rejected(response)
+                yield chunks_of(response)
+            finally:
+                await response.aclose()
+
+    async def _send(self, http: httpx2.AsyncClient, request: ClaudeRequest) -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {self._key}"}
+        try:
+            asked = http.build_request(
+                "POST", f"{self._url}/chat/completions", json=self._body(request), headers=headers
+            )
+            return await http.send(asked, stream=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise unreached(error, self._host) from None
+
+    def _body(self, request: ClaudeRequest) -> dict[str, object]:
+        system = [{"role": "system", "content": request.system_prompt}] if request.system_prompt else []
+        # OpenAI's newer models refuse the old name of this limit, other servers do not know the new one.
+        limit = "max_completion_tokens" if self._url == BASE_URL else "max_tokens"
+        return {
+            "model": request.model,
+            "messages": [*system, *({"role": m.role, "content": m.text} for m in request.messages)],
+            limit: request.max_tokens or self._config.default_max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+
+    async def _rejected(self, response: httpx2.Response) -> ModelError:
+        body = b"".join([chunk async for chunk in chunks_of(response)]).replace(self._key.encode(), b"(key)")
+        rejection = read_rejection(response.status_code, body, response.headers.get("retry-after"))
+        return failure_of(rejection, self._host, self._now)
