@@ -4,10 +4,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DEBIAN := strace tmux
+DEBIAN := strace tmux faketime
 JOBS ?= 4
 
-.PHONY: demo check lint test test-full bench pictures packages clean
+.PHONY: demo check lint test test-full bench pictures packages claude clean
 
 demo: $(VENV)/installed
 	@$(BIN)/ostler demo
@@ -21,10 +21,10 @@ lint: $(VENV)/installed-dev
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
-test: packages lint
+test: packages claude lint
 	$(BIN)/pytest -n $(JOBS)
 
-test-full: packages lint
+test-full: packages claude lint
 	OSTLER_FULL=1 $(BIN)/pytest -n $(JOBS) --timeout 1800
 
 bench: $(VENV)/installed-dev
@@ -38,6 +38,10 @@ packages: $(VENV)/installed-dev
 	@missing=""; for tool in $(DEBIAN); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; fi
+
+# The real claude, which the tests drive: one copy, about 366 MB, in the user's cache directory.
+claude: $(VENV)/installed-dev
+	@$(BIN)/python tests/fetch_claude.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)

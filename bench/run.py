@@ -29,8 +29,9 @@ SCRIPTS = (
 )
 HEADER = """# Measured
 
-`make bench` writes this file. Ours and the baseline take turns in one run; the best of each is compared.
-The goals, and where their targets come from, are those of the design. Nothing here is a test.
+`make bench` writes this file. Ours and the baseline take turns in one run, and the best of each is compared;
+P7, P8 and P14 are measured once. E2E is a whole `ostler run` with an agent that answers at once in claude's
+words. Other work on the machine shows in the load, and in every figure but the instructions of P10.
 
 | machine | |
 |---|---|

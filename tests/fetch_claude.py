@@ -17,11 +17,11 @@ WHEEL = "claude-agent-sdk==0.2.182"
 MEMBER = "claude_agent_sdk/_bundled/claude"
 
 
-def claude_path(environ: dict[str, str] | os._Environ[str] = os.environ) -> Path:
+def claude_path() -> Path:
     """Where the program is, or will be."""
-    if chosen := environ.get("OSTLER_TEST_CLAUDE"):
+    if chosen := os.environ.get("OSTLER_TEST_CLAUDE"):
         return Path(chosen)
-    cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ["HOME"], ".cache"))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "ostler" / "tests" / WHEEL.replace("==", "-") / "claude"
 
 
@@ -31,9 +31,9 @@ def fetch(path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as place:
         _download(place)
         unpacked = Path(place, "claude")
-        with zipfile.ZipFile(next(Path(place).glob("*.whl"))) as wheel, wheel.open(MEMBER) as packed:
-            with unpacked.open("wb") as file:
-                shutil.copyfileobj(packed, file, 1 << 20)
+        wheel = next(Path(place).glob("*.whl"))
+        with zipfile.ZipFile(wheel) as pack, pack.open(MEMBER) as packed, unpacked.open("wb") as file:
+            shutil.copyfileobj(packed, file, 1 << 20)
         unpacked.chmod(0o755)
         unpacked.replace(path)
 

@@ -1,20 +1,19 @@
-"""The accidents that a machine can have: small, read-only and failing disks, refused system calls, lost terminals."""
+"""The accidents of a machine: small and read-only disks, refused system calls, terminals that close."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import pty
 import shutil
 import subprocess
 import sys
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from world import World
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
@@ -93,23 +92,23 @@ def _mounted(what: list[str], place: Path) -> Iterator[None]:
 class Terminal:
     """A run in a terminal window of its own, which can be closed."""
 
-    def __init__(self, world: World, *args: str, controlling: bool = True) -> None:
+    def __init__(self, world: World, before: str, *args: str) -> None:
         self._master, slave = pty.openpty()
         self._errors = (world.root.parent / "terminal.txt").open("wb+")
+        # A session leader that opens a terminal gets it as its controlling one.
+        start = f'{before} exec "$@" <{os.ttyname(slave)} >{os.ttyname(slave)}'
         self.run = subprocess.Popen(
-            [sys.executable, "-m", "ostler", *args],
+            ["sh", "-c", start, "sh", sys.executable, "-m", "ostler", *args],
             cwd=world.root,
             env=world.environ | {"TERM": "xterm"},
-            stdin=slave,
-            stdout=slave,
             stderr=self._errors,
             start_new_session=True,
-            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,
         )
-        os.close(slave)
+        self._slave = slave  # kept until the run has opened it
 
     def close(self) -> None:
         """As the window manager does it: the run gets a hang-up, and EIO from then on."""
+        os.close(self._slave)
         os.close(self._master)
 
     def end(self) -> tuple[int, str]:

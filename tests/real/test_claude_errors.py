@@ -15,7 +15,6 @@ from real_claude import Seat
 # Row: its code, and how many requests claude makes of it with the two retries that we leave it.
 ROWS: dict[str, tuple[Code | None, int]] = {
     "d1_seconds": (Code.RATE_LIMITED, 1),
-    "d1_date": (Code.RATE_LIMITED, 3),
     "d1_garbage": (Code.RATE_LIMITED, 3),
     "d2_no_header": (Code.RATE_LIMITED, 3),
     "d2_spend_limit_429": (Code.BILLING, 3),
@@ -28,7 +27,6 @@ ROWS: dict[str, tuple[Code | None, int]] = {
     "d4_error_event": (Code.OVERLOADED, 3),
     "d5_reset": (Code.STREAM_BROKEN, 4),
     "d5_end": (Code.STREAM_BROKEN, 3),
-    "d5_truncated": (Code.STREAM_BROKEN, 4),
     "d8_401": (Code.AUTH_FAILED, 3),
     "d8_403": (Code.AUTH_FAILED, 1),
     "d9_404": (Code.MODEL_NOT_FOUND, 2),

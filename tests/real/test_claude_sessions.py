@@ -12,7 +12,7 @@ import pytest
 
 from ostler.errors import Code
 from ostler.model.call import CallResult, SessionReplaced, ToolDenied, ToolUsed
-from ostler.testing.fake_llm import FakeLlm, Silence, call, say
+from ostler.testing.fake_llm import FakeLlm, Request, Silence, Turn, call, say
 from real_claude import Seat
 from world import wait_until
 
@@ -68,7 +68,7 @@ def test_an_id_that_nobody_knows_is_begun_with_the_whole_task(tmp_path: Path) ->
     assert llm.asked[0].holds("THE-WHOLE-TASK") and not llm.asked[0].holds("Go on.")
 
 
-@pytest.mark.parametrize("prompt", ["/cost", "/compact now", "--help", "!ls", "#remember", "@README.md"])
+@pytest.mark.parametrize("prompt", ["/cost", "/compact now", "--help", "@README.md"])
 def test_a_prompt_is_never_a_command(prompt: str, tmp_path: Path) -> None:
     """A prompt that looks like a command of claude's own reaches the model as it is."""
     with FakeLlm([say("ANSWER")]) as llm:
@@ -115,7 +115,7 @@ def test_the_last_of_two_results_counts(tmp_path: Path) -> None:
         result = seat.spawn()
     lines = [json.loads(line) for line in seat.transcript.read_bytes().splitlines()]
     assert [line["result"] for line in lines if line["type"] == "result"] == ["FIRST", "SECOND"]
-    assert (result.code, result.text) == (None, "SECOND"), result.message
+    assert (result.code, result.text, result.usage.total) == (None, "SECOND", 45), result.message
     assert (seat.workspace / "finished").exists()
     assert seat.processes() == []
 

@@ -131,5 +131,5 @@ def test_a_denied_tool_is_a_warning_of_the_task(project: World, model: Model) ->
     project.ostler("run", task)
     shown = check_ended(project, task, 0)
     assert (shown["status"], shown["warnings"]) == ("completed", ["PERMISSION_DENIED"])
-    denied = [line for line in project.events(task) if line["type"] == "tool_used" and line["denied"]]
+    denied = [line for line in project.events(task) if line["type"] == "tool_used" and line.get("denied")]
     assert [line["tool"] for line in denied] == ["Bash"]

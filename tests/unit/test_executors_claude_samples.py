@@ -131,6 +131,13 @@ def test_retries_are_told_with_their_reason() -> None:
     assert retries == [RetrySeen(Code.RATE_LIMITED, 1.0), RetrySeen(Code.OVERLOADED, 1.171)]
 
 
+@pytest.mark.parametrize(("name", "more"), [("err_429_ra120_r1", True), ("err_429_ra1", False)])
+def test_a_limit_that_is_not_waited_for_is_a_long_one(name: str, more: bool) -> None:
+    """Claude waits up to a minute itself; that it gave up at once is all it tells of a longer limit."""
+    after = play(name, 1)[0].retry_after_seconds
+    assert (after is not None and after > 60) == more
+
+
 def test_last_result_counts() -> None:
     """Two results in one run: the second is the answer and carries the running total."""
     result, _ = play("input_stream_json")

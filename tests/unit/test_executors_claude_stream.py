@@ -111,6 +111,17 @@ def test_usage_without_a_result_is_counted_once_per_message() -> None:
     assert hear(*lines)[0].usage == Usage(20, 2)
 
 
+def test_usage_is_that_of_all_results_and_of_what_came_after_them() -> None:
+    """A background task makes claude answer twice, and a kill may come before the second result."""
+    message = {"content": [], "usage": {"input_tokens": 10, "output_tokens": 5}}
+    lines = [json.dumps({"type": "assistant", "message": {**message, "id": id}}).encode() for id in "abc"]
+    first = b'{"type":"result","result":"FIRST","usage":{"input_tokens":20,"output_tokens":10}}'
+    second = b'{"type":"result","result":"SECOND","usage":{"input_tokens":10,"output_tokens":5}}'
+    assert hear(*lines[:2], first)[0].usage == Usage(20, 10)
+    assert hear(*lines[:2], first, lines[2])[0].usage == Usage(30, 15)
+    assert hear(*lines[:2], first, lines[2], second)[0].usage == Usage(30, 15)
+
+
 def test_result_is_announced_to_the_runner() -> None:
     """Only a result line starts the runner's wait for the exit."""
     heard = ClaudeStream(lambda _: None)

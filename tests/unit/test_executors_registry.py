@@ -37,7 +37,7 @@ def test_unknown_name_lists_the_known_ones() -> None:
     """A misspelt name is answered with what there is (C3)."""
     with pytest.raises(UsageError, match=r"^unknown executor: clod$") as caught:
         ExecutorRegistry().get("clod")
-    assert caught.value.hint == "known are claude, command, scripted"
+    assert caught.value.hint == f"known are {', '.join(sorted(BUILT_IN))}"
 
 
 def test_duplicate_is_refused() -> None:

@@ -15,9 +15,11 @@ from world import World
 
 # Each of these takes milliseconds; a list of tasks has no use for any of them.
 HEAVY = {
+    "anthropic",
     "asyncio",
     "difflib",
     "hashlib",
+    "httpx2",
     "importlib.metadata",
     "json",
     "logging",
@@ -84,3 +86,15 @@ def test_a_run_loads_only_the_agent_that_it_uses(world: World) -> None:
     assert "ostler.executors.claude" in loaded
     others = {"ostler.executors.command", "ostler.executors.scripted", "ostler.process.terminal"}
     assert loaded & (others | {"importlib.metadata", "psutil", "rich", "yaml", "secrets"}) == set()
+    assert loaded & {"anthropic", "httpx2", "pydantic", "ostler.llm"} == set()
+
+
+def test_the_model_api_is_loaded_when_it_is_called(tmp_path: Path) -> None:
+    """The executor costs nothing before its first call, and another provider never needs the SDK."""
+    make = "from ostler.executors.model_api import connect; connect({provider!r}, {env!r}, 1)"
+    executor = modules_after("import ostler.executors.model_api", tmp_path)
+    assert executor & {"anthropic", "httpx2"} == set()
+    openai = modules_after(make.format(provider="openai", env={"OPENAI_API_KEY": "k"}), tmp_path)
+    assert openai & {"anthropic", "httpx2"} == {"httpx2"}
+    claude = modules_after(make.format(provider="anthropic", env={"ANTHROPIC_API_KEY": "k"}), tmp_path)
+    assert claude & {"anthropic", "httpx2"} == {"anthropic", "httpx2"}

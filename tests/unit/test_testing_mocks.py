@@ -8,10 +8,12 @@ import pytest
 
 from ostler.errors import AgentUnavailable, Code
 from ostler.executors.protocol import Executor
+from ostler.llm.client import ClaudeClient, ClaudeRequest, ClaudeResponse
+from ostler.llm.failure import ModelError
 from ostler.model.call import AgentCall, CallResult, OnEvent, TextSaid
 from ostler.model.command import Command, Exit
 from ostler.process.protocol import CommandRunner
-from ostler.testing.mocks import MockCommandRunner, MockExecutor
+from ostler.testing.mocks import MockClaudeClient, MockCommandRunner, MockExecutor
 
 CALL = AgentCall("implementer", "p", "s-1", model="m-1")
 
@@ -61,3 +63,57 @@ def test_runner_plays_lines_and_keeps_the_command() -> None:
     assert asyncio.run(runner.run(command, sink)) == Exit(3, 0.5)
     assert lines == [b"a", b"b"]
     assert (mock.last.argv, mock.last.env, mock.last.stdin) == (("agent", "--x"), {"A": "1"}, b"prompt")
+
+
+ASKED = ClaudeRequest("You are brief.", "Hello?", "m-1")
+
+
+def test_client_answers_and_keeps_what_it_was_asked() -> None:
+    """Without a generator every request has the same answer, and its tokens are 100 and 200 (C9)."""
+    mock = MockClaudeClient()
+    client: ClaudeClient = mock
+    response = asyncio.run(client.complete(ASKED))
+    assert response == ClaudeResponse("Mock output for task", 100, 200, "end_turn")
+    assert mock.calls == [ASKED]
+
+
+def test_client_uses_its_generator() -> None:
+    """The answer may depend on the request."""
+    mock = MockClaudeClient(lambda request: ClaudeResponse(request.user_message, 1, 1, "max_tokens"))
+    assert asyncio.run(mock.complete(ASKED)).content == "Hello?"
+
+
+def test_client_fails_once_or_until_it_is_told() -> None:
+    """An error is for the next call alone unless it is to last; the failed calls are kept as well."""
+    mock = MockClaudeClient()
+    mock.set_error(ModelError(Code.OVERLOADED, "busy"))
+    with pytest.raises(ModelError, match="busy"):
+        asyncio.run(mock.complete(ASKED))
+    asyncio.run(mock.complete(ASKED))
+    mock.set_error(ModelError(Code.OVERLOADED, "busy"), one_shot=False)
+    for _ in range(2):
+        with pytest.raises(ModelError, match="busy"):
+            asyncio.run(mock.complete(ASKED))
+    mock.clear_error()
+    asyncio.run(mock.complete(ASKED))
+    assert len(mock.calls) == 5
+
+
+@pytest.mark.parametrize("delay", [0.0, 60.0])
+def test_client_stops_for_an_abort(delay: float) -> None:
+    """Set before the call or during its delay: ABORTED, and the call does not count."""
+
+    async def abort() -> None:
+        event = asyncio.Event()
+        if delay:
+            asyncio.get_running_loop().call_later(0.02, event.set)
+        else:
+            event.set()
+        await mock.complete(ClaudeRequest("", "", "m", abort=event))
+
+    mock = MockClaudeClient()
+    mock.set_delay(delay)
+    with pytest.raises(ModelError) as caught:
+        asyncio.run(abort())
+    assert caught.value.code is Code.ABORTED
+    assert mock.calls == []

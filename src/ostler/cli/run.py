@@ -21,6 +21,7 @@ from ostler.model.outcome import Outcome, exit_of_all
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.strays import become_subreaper
+from ostler.project.agents import executor_for
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_ready, executors_needed
 from ostler.project.project import Project
@@ -73,21 +74,23 @@ def command(
     fresh = prompt is not None or file is not None
     with open_project({key: value for key, value in flags.items() if value}, create=fresh) as project:
         if fresh:
-            check_ready(project, [project.settings.run.executor])
-            wanted = [_add(project, prompt, file, weight)]
+            task = _task(prompt, file, weight)
+            check_ready(project, [executor_for(task, project.loaded)])
+            wanted = [project.add(task).id]
         else:
             wanted = _runnable(project, tasks)
             check_ready(project, executors_needed(project, wanted))
         return asyncio.run(run_tasks(project, wanted, as_json, conclude=True))
 
 
-def _add(project: Project, prompt: str | None, file: str | None, weight: Weight | None) -> TaskId:
+def _task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
+    """The task that -p or -f describes."""
     if prompt is None:
         title, body = read_body(None, None, file)
-        return project.add(Task(title, body, weight=weight or "small")).id
+        return Task(title, body, weight=weight or "small")
     title = " ".join(prompt.split())
     short = title if len(title) <= _TITLE_COLUMNS else title[: _TITLE_COLUMNS - 1].rstrip() + "…"
-    return project.add(Task(short, prompt, weight=weight or "trivial")).id
+    return Task(short, prompt, weight=weight or "trivial")
 
 
 def _runnable(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
@@ -152,7 +155,8 @@ class Signals:
         self._ostler = ostler
         loop = asyncio.get_running_loop()
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
-            loop.add_signal_handler(number, self._told, code)
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup ostler run
+                loop.add_signal_handler(number, self._told, code)
 
     def _told(self, code: int) -> None:
         if self.exit:

@@ -13,6 +13,7 @@ NotNegative = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
 PositiveSeconds = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Provider = Literal["anthropic", "openai"]
 AS_WRITTEN = "as written"  # marks names that an environment variable of ours sets without lowering them
 VariableName = Annotated[str, Meta(pattern="^[^=]+$"), AS_WRITTEN]
 
@@ -37,6 +38,8 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     args: tuple[str, ...] = ()
     env: dict[VariableName, str] = {}
     permissions: Permissions = "accept-edits"
+    provider: Provider = "anthropic"  # model_api: whose API is called
+    max_tokens: AtLeastOne = 8192  # model_api: the longest answer
 
 
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,15 +8,22 @@ from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TERMINAL, TaskStatus
 
+_STEP_SECONDS = 60.0  # a clock that is corrected by less than this is no surprise
+
 
 def takeable(row: TaskRow, now: float) -> bool:
     """Whether a run may take a task by itself: new work, what came due, what a dead run left undone."""
     status = TaskStatus(row.status)
     if status is TaskStatus.DEFERRED:
-        return row.resumes_at is not None and row.resumes_at <= now
+        return row.resumes_at is not None and (row.resumes_at <= now or _began_in_the_future(row, now))
     if status in TERMINAL:
         return row.open
     return status in EXECUTABLE or status is TaskStatus.IN_PROGRESS
+
+
+def _began_in_the_future(row: TaskRow, now: float) -> bool:
+    """The clock was wrong when the task went to rest, so its end means nothing."""
+    return row.updated_at > now + _STEP_SECONDS
 
 
 def choose(board: list[TaskRow], taken: Collection[TaskId], free: int, now: float) -> list[TaskId]:

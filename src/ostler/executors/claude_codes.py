@@ -44,6 +44,7 @@ _RULES = (
         "terminal",
         {
             "prompt_too_long": Code.PROMPT_TOO_LARGE,
+            "blocking_limit": Code.PROMPT_TOO_LARGE,  # claude itself counted too many tokens
             "budget_exhausted": Code.BUDGET_EXCEEDED,
             "max_turns": Code.ITERATION_LIMIT,
         },

@@ -29,7 +29,8 @@ class ClaudeStream:
 
     def __init__(self, on_event: OnEvent) -> None:
         self._on_event = on_event
-        self._usages: dict[str, Usage] = {}
+        self._counted = Usage()  # by the results so far: each one counts since the one before
+        self._usages: dict[str, Usage] = {}  # by the messages since then
         self._denials: set[str] = set()
         self.session_id = ""
         self.model = ""
@@ -37,6 +38,7 @@ class ClaudeStream:
         self.result: wire.Result | None = None  # the last one: there may be several
         self.error_word = ""  # the kind of API error that claude named last
         self.retry: RetrySeen | None = None  # set while claude waits for its provider
+        self.waited = False  # claude had waited so before its last message
         self.unread = 0
 
     def take(self, line: bytes) -> bool:
@@ -54,10 +56,8 @@ class ClaudeStream:
 
     @property
     def usage(self) -> Usage:
-        """The result's own count or, without one, the sum of what each message had reported."""
-        if self.result is not None:
-            return self.result.usage.usage()
-        return sum(self._usages.values(), Usage())
+        """What the results counted, and what the messages after the last one had reported."""
+        return sum(self._usages.values(), self._counted)
 
     @property
     def denied(self) -> bool:
@@ -73,7 +73,7 @@ class ClaudeStream:
             self._on_event(LineUnread(f"and {self.unread - _TOLD} more lines that are not JSON"))
 
     def _hear_assistant(self, head: wire.Line) -> None:
-        self.retry = None
+        self.waited, self.retry = self.retry is not None, None
         self.error_word = head.api_error or head.error or ""
         message = read(wire.MESSAGE, head.message)
         if message is None:
@@ -118,10 +118,13 @@ class ClaudeStream:
 
     def _hear_result(self, line: bytes) -> bool:
         self.result = read(wire.RESULT, line) or wire.Result()
+        used = self.result.usage.usage()
+        self._counted += used
+        self._usages.clear()
         self._name_session(self.result.session_id)
         for denial in self.result.permission_denials:
             self._deny(denial.tool_use_id, denial.tool_name, summary_of(denial.tool_input))
-        self._on_event(UsageSeen(self.usage))
+        self._on_event(UsageSeen(used))
         return True
 
     def _name_session(self, reported: str) -> None:

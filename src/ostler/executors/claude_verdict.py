@@ -13,11 +13,12 @@ from ostler.model.call import AgentCall, CallResult
 from ostler.model.command import Exit
 
 _LAST_PER_RUN_COST = (2, 1, 197)  # newer versions report what the whole session has cost
+_MORE_THAN_A_MINUTE = 61.0  # seconds; claude waits for less itself and tells nobody how much more it was
 
 
-def judge(call: AgentCall, heard: ClaudeStream, exit: Exit, now: Now) -> CallResult:
+def judge(call: AgentCall, heard: ClaudeStream, exit: Exit, now: Now, program: str = "claude") -> CallResult:
     """Everything that one run said and how it exited, as a CallResult."""
-    ending = _ending(heard, exit)
+    ending = _ending(heard, exit, program)
     cost, total = _costs(call, heard)
     text = heard.result.text if heard.result and ending.code is None else ""
     return CallResult(
@@ -31,26 +32,26 @@ def judge(call: AgentCall, heard: ClaudeStream, exit: Exit, now: Now) -> CallRes
         usage=heard.usage,
         cost_usd=cost,
         session_cost_usd=total,
-        retry_after_seconds=_retry_after(ending, now),
+        retry_after_seconds=_retry_after(heard, ending, now),
         warnings=_warnings(heard, ending),
     )
 
 
-def _ending(heard: ClaudeStream, exit: Exit) -> Ending:
+def _ending(heard: ClaudeStream, exit: Exit, program: str) -> Ending:
     if heard.result is None:
-        return _without_result(heard, exit)
+        return _without_result(heard, exit, program)
     if heard.result.failed:
-        return _failed(heard.result, heard.error_word)
+        return _failed(heard.result, heard.error_word, program)
     if exit.status != 0 and exit.stopped is None:
-        return ending_of(exit, "claude, after its answer,")
+        return ending_of(exit, f"{program}, after its answer,")
     if not heard.result.text.strip():
-        return Ending(Code.RESPONSE_EMPTY, "claude answered nothing")
+        return Ending(Code.RESPONSE_EMPTY, f"{program} answered nothing")
     if is_error_line(heard.result.text):
-        return _failed(heard.result, heard.error_word)
+        return _failed(heard.result, heard.error_word, program)
     return Ending(None)
 
 
-def _failed(result: Result, word: str) -> Ending:
+def _failed(result: Result, word: str, program: str) -> Ending:
     evidence = Evidence(
         text=result.text,
         terminal=result.terminal_reason or "",
@@ -59,11 +60,11 @@ def _failed(result: Result, word: str) -> Ending:
         status=result.api_error_status,
     )
     said = one_line(result.text) or "no reason given"
-    return Ending(code_of(evidence) or Code.AGENT_FAILED, f"claude failed: {said}")
+    return Ending(code_of(evidence) or Code.AGENT_FAILED, f"{program} failed: {said}")
 
 
-def _without_result(heard: ClaudeStream, exit: Exit) -> Ending:
-    ending = ending_of(exit, "claude")
+def _without_result(heard: ClaudeStream, exit: Exit, program: str) -> Ending:
+    ending = ending_of(exit, program)
     if exit.stopped is not None:
         waiting = f" while it waited for its provider ({heard.retry.code})" if heard.retry else ""
         return Ending(ending.code, ending.message + waiting)
@@ -89,7 +90,9 @@ def _version(text: str) -> tuple[int, ...]:
     return numbers or (_LAST_PER_RUN_COST[0] + 1,)
 
 
-def _retry_after(ending: Ending, now: Now) -> float | None:
+def _retry_after(heard: ClaudeStream, ending: Ending, now: Now) -> float | None:
+    if ending.code is Code.RATE_LIMITED and heard.result is not None and not heard.waited:
+        return _MORE_THAN_A_MINUTE
     reset = reset_time(ending.message) if ending.code is Code.QUOTA_EXCEEDED else None
     return max(0.0, reset - now()) if reset is not None else None
 

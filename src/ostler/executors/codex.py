@@ -1,7 +1,7 @@
 """OpenAI Codex, headless: `codex exec --json`, the prompt on stdin.
 
-Codex names its thread itself, in its first line, and counts tokens for the whole thread. It tries its provider
-again six times or so, by rules of the provider's own configuration: there is no switch for that.
+Codex names its thread itself, in its first line, and counts tokens for the whole thread. How often it tries
+its provider again is part of the provider's own configuration: there is no switch for all of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """GitHub Copilot CLI, headless: `copilot --output-format json`, the prompt on stdin.
 
-Two things to know: an id that is taken is resumed without a word, and copilot blackens its own API key wherever
-it stands in its output, so that a key of one or two letters makes that unreadable.
+Two things to know: an id that is taken is resumed without a word, and copilot blackens its own API key
+wherever it stands in its output, so that a key of one or two letters makes that unreadable.
 """
 
 from __future__ import annotations

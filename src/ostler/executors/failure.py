@@ -50,7 +50,7 @@ _STATUS = re.compile(
 _TAIL = 4000
 
 _AGAIN = re.compile(
-    r"(?:try again|retry|retrying|reset)\w*(?: after| in|:)? *((?:\d+(?:\.\d+)? *[a-z]+[ ,and]*)+)", re.IGNORECASE
+    r"(?:try again|retry|reset)\w*(?: after| in|:)? *((?:\d+(?:\.\d+)? *[a-z]+[ ,and]*)+)", re.IGNORECASE
 )
 _PART = re.compile(r"(\d+(?:\.\d+)?) *([a-z]+)", re.IGNORECASE)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -82,8 +82,7 @@ def _unit(word: str) -> str:
 
 
 def _first(words: Words, text: str) -> Code | None:
-    found = (code for pattern, code in words.items() if re.search(pattern, text, re.IGNORECASE | re.MULTILINE))
-    return next(found, None)
+    return next((code for pattern, code in words.items() if re.search(pattern, text, re.IGNORECASE)), None)
 
 
 def _status_in(text: str) -> int | None:

@@ -42,6 +42,7 @@ MANNER = Manner(
         r"quota.{0,80}(per day|daily)|exhausted your (daily )?(quota|capacity)": Code.QUOTA_EXCEEDED,
         r"exceeded your current quota": Code.RATE_LIMITED,  # Google's word for requests per minute, too
         r"empty response": Code.RESPONSE_EMPTY,
+        r"ModelNotFoundError": Code.MODEL_NOT_FOUND,
         r"not running in a trusted|untrusted": Code.AGENT_INCOMPATIBLE,
     },
     statuses={

@@ -1,4 +1,4 @@
-"""An agent program, run: found, started with the prompt on stdin, heard, judged; its session kept straight."""
+"""An agent program, run: found, started with the prompt on stdin, heard and judged; its session kept."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ProgramExecutor:
             session_cost_usd=0.0,
             session_usage=Usage(),
         )
-        return _after(result, await self._run(fresh, _telling_of_loss(on_event), resume=False))
+        return _after(result, await self._run(fresh, self._telling_of_loss(call, on_event), resume=False))
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
         heard = self.dialect.listen(call, on_event)
@@ -127,6 +127,19 @@ class ProgramExecutor:
         """The call as a new session begins: an agent that chooses its own id is told none."""
         return call if self.capabilities.takes_our_id else replace(call, session_id="")
 
+    def _telling_of_loss(self, call: AgentCall, on_event: OnEvent) -> OnEvent:
+        """Say that the session was begun again: now, or as soon as the agent has named the new one."""
+        if self.capabilities.takes_our_id:
+            on_event(SessionReplaced(call.session_id, resumed=False))
+            return on_event
+
+        def tell(event: AgentEvent) -> None:
+            on_event(event)
+            if isinstance(event, SessionStarted):
+                on_event(SessionReplaced(event.session_id, resumed=False))
+
+        return tell
+
     def _program(self) -> str:
         return self.dialect.known.require(self._settings.command, self.name)
 
@@ -135,17 +148,6 @@ def stdin_of(prompt: str) -> bytes:
     """The prompt as bytes; one that could be taken for a slash command begins with an empty line."""
     text = f"\n{prompt}" if prompt.startswith("/") else prompt
     return text.encode("utf-8", "replace")
-
-
-def _telling_of_loss(on_event: OnEvent) -> OnEvent:
-    """Say that the session was begun again as soon as the new one has a name."""
-
-    def tell(event: AgentEvent) -> None:
-        on_event(event)
-        if isinstance(event, SessionStarted):
-            on_event(SessionReplaced(event.session_id, resumed=False))
-
-    return tell
 
 
 def _after(first: CallResult, second: CallResult) -> CallResult:

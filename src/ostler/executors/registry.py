@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 BUILT_IN = {
     "claude": "ostler.executors.claude:ClaudeExecutor",
+    "codex": "ostler.executors.codex:CodexExecutor",
     "command": "ostler.executors.command:CommandExecutor",
+    "copilot": "ostler.executors.copilot:CopilotExecutor",
+    "cursor": "ostler.executors.cursor:CursorExecutor",
+    "gemini": "ostler.executors.gemini:GeminiExecutor",
+    "model_api": "ostler.executors.model_api:ModelApiExecutor",
+    "opencode": "ostler.executors.opencode:OpencodeExecutor",
+    "qwen": "ostler.executors.qwen:QwenExecutor",
     "scripted": "ostler.executors.scripted:ScriptedExecutor",
 }
 ALIASES = {"claude-code": "claude"}

@@ -7,7 +7,6 @@ A real child process plays it, which can be killed like any agent.
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from ostler.executors import scripted_agent
 from ostler.executors.ending import Ending, command_for, ending_of, result_of
 from ostler.executors.protocol import Capabilities
 from ostler.executors.script import ScriptInvalid, script_of_file, script_of_prompt
+from ostler.executors.session_file import session_file
 from ostler.executors.wire import one_line, read
 from ostler.model.call import (
     AgentCall,
@@ -164,8 +164,4 @@ def _usage(line: _Line) -> Usage:
 
 
 def _state_file(call: AgentCall) -> str:
-    """Beside the transcript, so that it is outside the workspace and as private; empty: nothing is kept."""
-    if not call.transcript or not call.session_id:
-        return ""
-    name = re.sub(r"[^A-Za-z0-9-]", "_", call.session_id)
-    return str(Path(call.transcript).absolute().with_name(f"{name}.script.json"))
+    return str(session_file(call, "script") or "")

@@ -28,6 +28,6 @@ _DECODER = Decoder(_ToolInput)
 
 def summary_of(raw: Raw) -> str:
     """The command, the path or whatever else says most."""
-    found = read(_DECODER, raw)
-    members = (getattr(found, name) for name in _ToolInput.__struct_fields__) if found else ()
+    found = read(_DECODER, raw) or _ToolInput()
+    members: list[str | None] = [getattr(found, name) for name in _ToolInput.__struct_fields__]
     return one_line(next(filter(None, members), ""))

@@ -75,7 +75,8 @@ def _ending(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
     if heard.failure is not None:
         said = one_line(heard.failure.text) or "no reason given"
         named = code_of_failure(heard.failure.text, heard.failure.status, manner.words)
-        return Ending(named or Code.AGENT_FAILED, f"{manner.program} failed: {said}")
+        code = named or _code_of_exit(exit, manner) or Code.AGENT_FAILED
+        return Ending(code, f"{manner.program} failed: {said}")
     if not heard.finished:
         return _without_result(heard, exit, manner)
     if exit.status != 0 and exit.stopped is None:
@@ -97,10 +98,14 @@ def _without_result(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
 def _by_exit(exit: Exit, manner: Manner, program: str) -> Ending:
     """What the exit says; where it says little, stderr and the program's own exit codes say more."""
     ending = ending_of(exit, program)
-    if ending.code not in _SAYS_LITTLE or exit.status == 0:
-        return ending
-    named = code_of_failure(exit.stderr_tail, own=manner.words) or manner.statuses.get(exit.status)
+    named = _code_of_exit(exit, manner) if ending.code in _SAYS_LITTLE else None
     return Ending(named or ending.code, ending.message)
+
+
+def _code_of_exit(exit: Exit, manner: Manner) -> Code | None:
+    if exit.status == 0:
+        return None
+    return code_of_failure(exit.stderr_tail, own=manner.words) or manner.statuses.get(exit.status)
 
 
 def _retry_after(heard: Hearing, exit: Exit, ending: Ending) -> float | None:

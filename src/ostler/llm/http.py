@@ -41,8 +41,19 @@ def unreached(error: BaseException, host: str) -> ModelError:
 
 
 def host_of(url: str) -> str:
-    """The part of an address that can be shown to anyone."""
-    return urlsplit(url).hostname or "the provider"
+    """The part of an address that can be shown to anyone. Raises ModelError for what is no address."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.port != 0
+    except ValueError:
+        raise _unusable() from None
+    if not usable or not parts.hostname:
+        raise _unusable()
+    return parts.hostname
+
+
+def _unusable() -> ModelError:
+    return ModelError(Code.CONFIG_INVALID, "the address of the model API is not one of http or https")
 
 
 async def _hold(response: httpx2.Response) -> None:
@@ -57,21 +68,33 @@ async def _hold(response: httpx2.Response) -> None:
 
 
 class _Held(httpx2.AsyncByteStream):
-    """Counts a body: an answer that is too long is refused, an error that is too long is cut."""
+    """Counts a body: an answer that is too long is refused, an error that is too long or broken is cut."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, is_answer: bool) -> None:
         self._stream = stream
         self._is_answer = is_answer
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._answer() if self._is_answer else self._error()
+
+    async def _answer(self) -> AsyncIterator[bytes]:
         count = 0
         async for chunk in self._stream:
             count += len(chunk)
-            if self._is_answer and count > MOST_BYTES:
+            if count > MOST_BYTES:
                 raise ModelError(Code.OUTPUT_LIMIT, f"the answer is longer than {MOST_BYTES >> 20} MiB")
             yield chunk
-            if not self._is_answer and count > _MOST_ERROR_BYTES:
-                return
+
+    async def _error(self) -> AsyncIterator[bytes]:
+        count = 0
+        try:
+            async for chunk in self._stream:
+                yield chunk
+                count += len(chunk)
+                if count > _MOST_ERROR_BYTES:
+                    return
+        except httpx2.HTTPError:
+            return  # the status has said the most important
 
     async def aclose(self) -> None:
         await self._stream.aclose()

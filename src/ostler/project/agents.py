@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from msgspec import Struct
 
 from ostler.config.load import Loaded
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError
-from ostler.executors.discover import find_program
+from ostler.executors.known import PROGRAMS, version
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.task import Task
 
@@ -23,10 +24,8 @@ class Program(Struct, frozen=True):
 
 def survey(environ: Mapping[str, str]) -> list[Program]:
     """Every agent program that has an executor here, found or not."""
-    from ostler.executors import claude  # noqa: PLC0415  (a run loads the agents that it uses, and no others)
-
-    found = find_program("claude", environ=environ, places=claude.PLACES).path
-    return [Program("claude", found, claude.INSTALL, lambda: claude.version(found) if found else "")]
+    found = [(program, program.find(environ).path) for program in PROGRAMS]
+    return [Program(one.name, path, one.install, partial(version, path or "")) for one, path in found]
 
 
 def require_sandbox(settings: Settings, name: str) -> None:

@@ -17,7 +17,7 @@ from ostler.engine.post import RULES, create, post
 from ostler.engine.projection import project_task
 from ostler.engine.rows import state_of
 from ostler.errors import UsageError
-from ostler.files.atomic import make_private_dir, write_projection
+from ostler.files.atomic import make_private_dir, write_atomic
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
 from ostler.git.repository import Repository
@@ -185,4 +185,4 @@ def make_state(layout: Layout) -> None:
         make_private_dir(folder)
     ignore = layout.state / ".gitignore"
     if not ignore.exists():
-        write_projection(ignore, b"*\n")
+        write_atomic(ignore, b"*\n")

@@ -34,9 +34,11 @@ def connect(path: Path, *, create: bool, busy_timeout_seconds: float, check_up_t
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             db.set_busy_timeout(int(busy_timeout_seconds * 1000))
+            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # what is refused stays byte for byte
             run(db, _SETTINGS)
             _require_version(db, path)
             _require_sound(db, path, check_up_to)
+            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         except BaseException:
             db.close()
             raise

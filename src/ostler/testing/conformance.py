@@ -33,10 +33,12 @@ class Subject(Struct, frozen=True):
     make_hanging: Make | None = None  # it works for ever
     make_empty: Make | None = None  # it ends well and says nothing
     keeps_sessions: bool = True  # false: whether a session exists is the program's own affair
+    starts_program: bool = True  # false: it works within this process, and has no exit code
     work: str = "Make one small change in this directory, then say that you are done."
     remember: str = "Remember the word osprey. Answer with OK."
     recall: str = "Which word did I ask you to remember? Answer with that word."
     word: str = "osprey"
+    model: str = ""  # for those that have no default
     env: dict[str, str] = {}  # what the program needs besides PATH and HOME
 
 
@@ -65,6 +67,7 @@ class Bench:
             agent="implementer",
             prompt=prompt,
             session_id=session,
+            model=self.subject.model,
             cwd=str(self._places[0]),
             env={**inherited, **self.subject.env, "OSTLER_ATTEMPT": self.marker},
             transcript=str(self._places[1] / f"{uuid.uuid4()}.jsonl"),
@@ -79,6 +82,10 @@ class Bench:
 
     async def resume(self, call: AgentCall) -> CallResult:
         return await self.subject.make().resume(call, self.events.append)
+
+    def is_working(self) -> bool:
+        """Whether what was started can be seen: its process or, without one, what it says."""
+        return bool(self.processes() if self.subject.starts_program else self.events)
 
     def processes(self) -> list[int]:
         """Everything alive that carries this bench's marker."""
@@ -123,7 +130,8 @@ async def does_the_work(bench: Bench) -> None:
     call = bench.call(bench.subject.work)
     result = await bench.spawn(call)
     _demand_success(result)
-    _demand(result.exit_code == 0, f"success with exit code {result.exit_code}")
+    well = 0 if bench.subject.starts_program else None
+    _demand(result.exit_code == well, f"success with exit code {result.exit_code}")
     _demand(result.text.strip() or not bench.subject.make().capabilities.speaks, "success without a text")
     _demand(bench.events, "nothing was heard while it worked")
     _demand(_size(call.transcript), "the transcript is empty")
@@ -205,7 +213,7 @@ async def leaves_nothing_when_cancelled(bench: Bench) -> None:
     if bench.subject.make_hanging is None:
         return
     running = asyncio.create_task(bench.spawn(bench.call(bench.subject.work), bench.subject.make_hanging))
-    while not bench.processes() and not running.done():  # noqa: ASYNC110  (a process appears without a word)
+    while not bench.is_working() and not running.done():  # noqa: ASYNC110  (a process appears without a word)
         await asyncio.sleep(0.02)
     running.cancel()
     ended = (await asyncio.gather(running, return_exceptions=True))[0]

@@ -1,7 +1,8 @@
-"""A program that speaks claude's wire format, keeps sessions, edits files and misbehaves on request.
+"""A program that speaks an agent's wire format, keeps sessions, edits files and misbehaves on request.
 
-`fake_claude(directory, ...)` writes a launcher named `claude`. What it does is in `claude.json` beside it, or
-in the variable FAKE_AGENT (a JSON object, or the name of a misbehaviour from fake_faults.FAULTS). Keys:
+`fake_agent(directory, "codex", ...)` writes a launcher named `codex`; `fake_claude` is the one for claude. What
+it does is in `codex.json` beside it, or in the variable FAKE_AGENT (a JSON object, or the name of a
+misbehaviour from fake_faults.FAULTS). Keys:
 
     fault            a misbehaviour; "" is none
     plan             a list of these objects, or of fault names: one per start, the last for all later
@@ -23,6 +24,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +46,26 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
+PROGRAMS = {"cursor": "cursor-agent"}  # where the program is not called as its wire format
+
+
 def fake_claude(directory: Path, **behaviour: object) -> Path:
-    """Write a launcher named `claude` that behaves so; with an a19 fault it cannot be started."""
+    """Write a launcher named `claude` that behaves so."""
+    return fake_agent(directory, "claude", **behaviour)
+
+
+def fake_agent(directory: Path, wire: str, **behaviour: object) -> Path:
+    """Write a launcher that speaks as this agent does; with an a19 fault it cannot be started."""
     directory.mkdir(parents=True, exist_ok=True)
-    launcher = directory / "claude"
-    (directory / "claude.json").write_text(json.dumps(behaviour), "utf-8")
+    launcher = directory / PROGRAMS.get(wire, wire)
+    Path(f"{launcher}.json").write_text(json.dumps(behaviour), "utf-8")
     if behaviour.get("fault") == "a19_missing":
         return launcher
     start = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\nimport fake_agent, fake_faults\n"
     )
-    program = f"#!{sys.executable} -SE\n{start}sys.exit(fake_agent.main(__file__, fake_faults.FAULTS))\n"
+    play = f"sys.exit(fake_agent.main(__file__, {wire!r}, fake_faults.FAULTS))\n"
+    program = f"#!{sys.executable} -SE\n{start}{play}"
     launcher.write_text("\x7fnot a program" if behaviour.get("fault") == "a19_wrong_format" else program)
     launcher.chmod(0o644 if behaviour.get("fault") == "a19_not_executable" else 0o755)
     return launcher
@@ -68,15 +79,15 @@ def read_ledger(path: Path) -> list[dict[str, Any]]:
 class FakeAgent:
     """One start of the fake."""
 
-    def __init__(self, launcher: Path, arguments: list[str]) -> None:
+    def __init__(self, launcher: Path, wire: Any, arguments: list[str]) -> None:
         self.launcher = launcher
+        self.wire = wire
         self.arguments = arguments
         self.beats = f"{launcher}.beats"  # grows while a daemon of it lives
         self.number = _count_start(launcher)
         self.behaviour = _behaviour(launcher, self.number)
-        self.resumed = "--resume" in arguments
-        self.session_id = self._option("--resume") or self._option("--session-id") or f"fake-{os.getpid()}"
-        self.model = self._option("--model") or "claude-fake-1"
+        self.session_id, self.resumed = wire.session_of(self)
+        self.model = self.option("--model") or wire.MODEL
         self.prompt = ""
         self.history: list[str] = []
         self.total_cost = 0.0
@@ -84,7 +95,8 @@ class FakeAgent:
     def __getitem__(self, key: str) -> Any:
         return self.behaviour[key]
 
-    def _option(self, name: str) -> str:
+    def option(self, name: str) -> str:
+        """What stands behind this option, the last time that it is given."""
         places = [place for place, argument in enumerate(self.arguments) if argument == name]
         return self.arguments[places[-1] + 1] if places else ""
 
@@ -98,37 +110,11 @@ class FakeAgent:
         while view:
             view = view[os.write(1, view) :]
 
-    def say_init(self) -> None:
-        head = {"type": "system", "subtype": "init", "session_id": self.session_id}
-        self.print_line(
-            {**head, "model": self.model, "claude_code_version": self["version"], "tools": ["Edit"]}
-        )
+    def say(self, text: str) -> None:
+        self.wire.text(self, text)
 
-    def say_block(self, block: dict[str, Any], **more: Any) -> None:
-        message = {"id": f"msg_{self.number}", "role": "assistant", "model": self.model, "content": [block]}
-        usage = {"input_tokens": 10, "output_tokens": 1}
-        self.print_line({"type": "assistant", "message": {**message, "usage": usage}, **more})
-
-    def say(self, text: str, **more: Any) -> None:
-        self.say_block({"type": "text", "text": text}, **more)
-
-    def say_result(self, text: str, *, is_error: bool = False, **more: Any) -> None:
-        self.total_cost += 0.0 if is_error else self["cost_usd"]
-        cumulative = self["version"] > "2.1.197"
-        body: dict[str, Any] = {
-            "subtype": "success",  # also for errors, as the real one
-            "is_error": is_error,
-            "result": text,
-            "session_id": self.session_id,
-            "stop_reason": "end_turn",
-            "terminal_reason": "api_error" if is_error else "completed",
-            "total_cost_usd": self.total_cost if cumulative else self["cost_usd"],
-            "usage": {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 2},
-            "permission_denials": [],
-        }
-        self.print_line({**body, **more, "type": "result"})
-        if not is_error:
-            self.remember({"cost": self.total_cost})
+    def say_result(self, text: str) -> None:
+        self.wire.result(self, text)
 
     def fail(self, sentence: str) -> int:
         os.write(2, sentence.encode() + b"\n")
@@ -155,31 +141,33 @@ class FakeAgent:
         self.total_cost = max([turn["cost"] for turn in turns if "cost" in turn], default=0.0)
         return True
 
+    def charge(self, cost_usd: float) -> float:
+        """Add to what the session has cost; the sum."""
+        self.total_cost += cost_usd
+        self.remember({"cost": self.total_cost})
+        return self.total_cost
+
     def open_session(self) -> int:
-        """As claude does: a new id must be new, an old one must be known."""
+        """A new id must be new, an old one must be known; how that is said is the wire's affair."""
         known = self.recall()
         if self.resumed and not known:
-            sentence = f"No conversation found with session ID: {self.session_id}"
-            self.say_result("", is_error=True, subtype="error_during_execution", errors=[sentence])
-            return self.fail(sentence)
+            return self.wire.unknown_session(self)
         if not self.resumed and known:
-            return self.fail(f"Error: Session ID {self.session_id} is already in use.")
+            return self.wire.taken_session(self)
         return 0
 
     # What it does.
 
     def edit(self, path: str, line: str) -> None:
-        use = {"type": "tool_use", "id": f"toolu_{path}", "name": "Edit", "input": {"file_path": path}}
-        self.say_block(use)
+        self.wire.tool_started(self, path)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         append_text(Path(path), f"{line} {self.number}\n")
         self.record("edit", path=path)
-        answer = {"type": "tool_result", "tool_use_id": use["id"], "content": "ok"}
-        self.print_line({"type": "user", "message": {"role": "user", "content": [answer]}})
+        self.wire.tool_done(self, path)
 
     def work(self) -> None:
         """Edit, talk and take time; everything but the result."""
-        self.say_init()
+        self.wire.init(self)
         self.remember({"prompt": self.prompt})
         for path, line in self["edits"].items():
             self.edit(path, line)
@@ -208,12 +196,13 @@ class FakeAgent:
             append_line(Path(self["ledger"]), {"event": event, **who, "cwd": _cwd(), **more})
 
 
-def main(launcher: str, faults: dict[str, Callable[[FakeAgent], int]]) -> int:
+def main(launcher: str, wire: str, faults: dict[str, Callable[[FakeAgent], int]]) -> int:
     """Play one start, badly where the behaviour asks for it."""
+    spoken = import_module(f"wires.{wire}")
     if "--version" in sys.argv:
-        print("2.1.325 (Claude Code)")
+        print(spoken.VERSION)
         return 0
-    agent = FakeAgent(Path(launcher), sys.argv[1:])
+    agent = FakeAgent(Path(launcher), spoken, sys.argv[1:])
     agent.record("start", resumed=agent.resumed, fault=agent["fault"], arguments=agent.arguments)
     status = faults[agent["fault"]](agent)
     agent.record("end", status=status)

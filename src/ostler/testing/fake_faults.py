@@ -52,10 +52,8 @@ def denied(agent: FakeAgent) -> int:
     begun = begin(agent)
     if begun:
         return begun
-    agent.say_init()
-    use = {"tool_name": "Bash", "tool_use_id": "toolu_1"}
-    agent.print_line({"type": "system", "subtype": "permission_denied", **use, "message": "needs approval"})
-    agent.say_result("I was not allowed to.", permission_denials=[{**use, "tool_input": {"command": "make"}}])
+    agent.wire.init(agent)
+    agent.wire.denied(agent)
     return 0
 
 
@@ -64,12 +62,9 @@ def api_error(agent: FakeAgent) -> int:
     begun = begin(agent)
     if begun:
         return begun
-    agent.say_init()
+    agent.wire.init(agent)
     agent.remember({"prompt": agent.prompt})
-    text = f"API Error: Request rejected ({agent['error']}) · fake"
-    agent.say(text, is_api_error_message=True, api_error_status=agent["error"])
-    agent.say_result(text, is_error=True, api_error_status=agent["error"])
-    return 1
+    return agent.wire.api_error(agent)
 
 
 def hangs_after_result(agent: FakeAgent) -> int:
@@ -85,7 +80,7 @@ def two_results(agent: FakeAgent) -> int:
         return begun
     agent.work()
     agent.say_result("first")
-    agent.say_init()
+    agent.wire.init(agent)
     agent.say_result(agent.answer())
     return 0
 
@@ -230,7 +225,7 @@ def a23_measures_prompt(agent: FakeAgent) -> int:
     begun = begin(agent)
     if begun:
         return begun
-    agent.say_init()
+    agent.wire.init(agent)
     agent.say_result(f"{len(agent.prompt.encode())} bytes, the longest line {_longest(agent.prompt)}")
     return 0
 

@@ -53,34 +53,45 @@ _KINDS: dict[str, type[Turn]] = {
 
 
 def read_script(text: str) -> list[Scripted]:
-    """Turns from YAML: a list of strings to say, of {fault: NAME}, or of a turn's own fields."""
-    entries: object = msgspec.yaml.decode(text)
-    if not isinstance(entries, list) or not entries:
-        raise ValueError("a script is a list of turns, and has at least one")
-    return [_turn(entry) for entry in entries]  # pyright: ignore[reportUnknownVariableType]
+    """Turns from YAML: a list of texts to say, of {fault: NAME}, or of a turn's own fields."""
+    return [_turn(entry) for entry in msgspec.yaml.decode(text, type=list[str | dict[str, Any]])]
 
 
-def _turn(entry: Any) -> Scripted:
+def _turn(entry: str | dict[str, Any]) -> Scripted:
     if isinstance(entry, str):
         return say(entry)
-    if "fault" in entry:
-        return FAULTS[entry["fault"]]
+    if set(entry) == {"fault"}:
+        return _fault(entry["fault"])
     kind = next((kind for name, kind in _KINDS.items() if name in entry), Answer)
     return msgspec.convert(entry, kind)
 
 
-def main() -> int:
+def _fault(name: str) -> Scripted:
+    if name not in FAULTS:
+        raise msgspec.ValidationError(f"no fault is called {name}; there are {', '.join(FAULTS)}")
+    return FAULTS[name]
+
+
+def main() -> None:
     """Serve until Ctrl-C; each request is one line on stdout."""
     options = _options()
-    turns = read_script(options.script.read_text("utf-8")) if options.script else []
-    with FakeLlm(turns, options.port) as llm:
+    try:
+        turns = read_script(options.script.read_text("utf-8")) if options.script else []
+        llm = FakeLlm(turns, options.port)
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        sys.exit(f"the server cannot start: {error}")
+    with llm:
         print(f"listening on {llm.url}", flush=True)
-        told = 0
-        while True:
-            for request in llm.requests[told:]:
-                told += 1
-                print(f"{request.method} {request.path} {request.model} {request.size} bytes", flush=True)
-            time.sleep(0.2)
+        _tell_requests(llm)
+
+
+def _tell_requests(llm: FakeLlm) -> None:
+    told = 0
+    while True:
+        for request in llm.requests[told:]:
+            told += 1
+            print(f"{request.method} {request.path} {request.model} {request.size} bytes", flush=True)
+        time.sleep(0.2)
 
 
 def _options() -> argparse.Namespace:
@@ -94,6 +105,6 @@ def _options() -> argparse.Namespace:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        main()
     except KeyboardInterrupt:
         sys.exit(130)

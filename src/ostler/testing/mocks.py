@@ -1,4 +1,4 @@
-"""Test doubles for what is above the process edge: an executor and a runner that only pretend."""
+"""Test doubles for what is above the process edge: an executor, a runner and a model that only pretend."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from ostler.executors.protocol import Capabilities
+from ostler.llm.client import ClaudeRequest, ClaudeResponse
+from ostler.llm.patience import cancellable_sleep
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Command, Exit, Sink
 
@@ -13,6 +15,7 @@ CallFunction = Callable[[AgentCall, OnEvent], Awaitable[CallResult]]
 
 _CAPABILITIES = Capabilities(resumes=True, takes_our_id=True)
 _WELL = Exit(0, 0.0)
+_ANSWER = ClaudeResponse("Mock output for task", 100, 200, "end_turn")
 
 
 @dataclass
@@ -64,6 +67,37 @@ class MockCommandRunner:
     def last(self) -> Command:
         """The command that was run last: argv, env, stdin, cwd."""
         return self.commands[-1]
+
+
+@dataclass
+class MockClaudeClient:
+    """Answers every request with the generator, or with a fixed text; keeps what it was asked."""
+
+    generator: Callable[[ClaudeRequest], ClaudeResponse] | None = None
+    calls: list[ClaudeRequest] = field(default_factory=list[ClaudeRequest])
+    _error: Exception | None = None
+    _one_shot: bool = True
+    _delay_seconds: float = 0.0
+
+    async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
+        """Wait for the delay, then raise the error or answer; an abort ends it with ABORTED."""
+        await cancellable_sleep(self._delay_seconds, request.abort)
+        self.calls.append(request)
+        if (error := self._error) is not None:
+            self._error = None if self._one_shot else error
+            raise error
+        return self.generator(request) if self.generator else _ANSWER
+
+    def set_error(self, error: Exception, *, one_shot: bool = True) -> None:
+        """The next call raises this; with one_shot=False all do, until clear_error."""
+        self._error, self._one_shot = error, one_shot
+
+    def clear_error(self) -> None:
+        self._error = None
+
+    def set_delay(self, seconds: float) -> None:
+        """How long each call takes from now on."""
+        self._delay_seconds = seconds
 
 
 async def _succeed(call: AgentCall, on_event: OnEvent) -> CallResult:

@@ -12,6 +12,7 @@ from ostler.engine.steps.tools import Answer, Case, Tools
 from ostler.engine.steps.workspace import has_changed, working_directory
 from ostler.errors import Code
 from ostler.executors.protocol import Executor
+from ostler.files.atomic import flush_disk
 from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted
 from ostler.prompt.builder import Past, Place, build_prompt, interruption_note
 from ostler.prompt.role import find_agent, load_prompt
@@ -22,9 +23,9 @@ from ostler.worker.session import session_for
 async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
     """One call; when it is cancelled the agent is stopped and the answer says interrupted."""
     worker = CallWorker(tools.settings, tools.layout, tools.writer, tools.clock, tools.environ, tools.run)
-    _announce(step, tools)
     executor = tools.make_executor(case.task, case.lock)
     order = _order(step, case, tools, executor)
+    _announce(step, tools)  # last, so that one commit takes it and the attempt's beginning
     try:
         report = await worker.carry(order, executor)
     except asyncio.CancelledError:
@@ -88,6 +89,8 @@ async def _succeeded(
     if hinges_on_changes(witness):
         witness = replace(witness, changed=await asyncio.to_thread(has_changed, case.state, tools))
     finding = judge(witness)
+    place = tools.layout.root if case.state.worktree is None else tools.layout.worktrees
+    await asyncio.to_thread(flush_disk, place)  # a power cut before the commit must not leave empty files
     return CallEnded(
         phase=step.phase,
         iteration=step.iteration,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ostler.engine.steps.tools import Tools
+from ostler.files.atomic import write_projection
 from ostler.files.fingerprint import fingerprint
 from ostler.git import worktree as worktrees
 from ostler.git.diff import changed
@@ -66,4 +67,4 @@ def has_changed(state: State, tools: Tools) -> bool:
 def _remember_before(state: State, tools: Tools) -> None:
     before = tools.layout.task(state.task) / _BEFORE
     if not before.exists():
-        before.write_text(fingerprint(tools.layout.root))
+        write_projection(before, fingerprint(tools.layout.root).encode())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import socket
+import sys
 import threading
 import uuid
+from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self, assert_never
@@ -69,9 +71,10 @@ class FakeLlm:
     def close(self) -> None:
         """End every connection, in whatever state it is, and stop listening."""
         self._server.closing.set()
-        self._server.shutdown()
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join(10)
         self._server.server_close()
-        self._thread.join(10)
 
     def record(self, method: str, target: str, headers: Any, data: bytes) -> Request:
         with self._lock:
@@ -114,7 +117,9 @@ class _Server(ThreadingHTTPServer):
             _hang_up(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no error of ours."""
+        """A client that hangs up is no error of ours; a script that raises is shown."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(Connection):
@@ -127,7 +132,10 @@ class _Handler(Connection):
     def do_GET(self) -> None:
         request = self.server.llm.record(self.command, self.path, self.headers, b"")
         models = list_models(request.path)
-        self.send_json(200 if models else 404, models or {"error": {"message": "nothing is here"}})
+        if models is None:
+            self.send_json(404, {"error": {"message": f"nothing is at {request.path}"}})
+        else:
+            self.send_json(200, models)
 
     do_HEAD = do_GET
 
@@ -181,14 +189,19 @@ class _Handler(Connection):
 
     def _read_body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
-            return b"".join(iter(self._read_chunk, b""))
-        return self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _LARGEST_BODY))
+            return b"".join(self._read_chunks())
+        size = int(self.headers.get("Content-Length") or 0)
+        self.close_connection = self.close_connection or size > _LARGEST_BODY
+        return self.rfile.read(min(size, _LARGEST_BODY))
 
-    def _read_chunk(self) -> bytes:
-        size = int(self.rfile.readline(100).split(b";")[0], 16)
-        data = self.rfile.read(min(size, _LARGEST_BODY))
+    def _read_chunks(self) -> Iterator[bytes]:
+        left = _LARGEST_BODY
+        while left and (size := int(self.rfile.readline(100).split(b";")[0], 16)):
+            data = self.rfile.read(min(size, left))
+            left -= len(data)
+            self.rfile.readline(100)
+            yield data
         self.rfile.readline(100)
-        return data
 
 
 def _dialect(table: dict[str, Dialect], request: Request) -> Dialect | None:

@@ -1,0 +1,48 @@
+"""Qwen Code's stream-json: claude's without money, and with API errors that look like answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .claude import session_of, taken_session, text, tool_done, tool_started
+
+if TYPE_CHECKING:
+    from ostler.testing.fake_agent import FakeAgent
+
+__all__ = ["session_of", "taken_session", "text", "tool_done", "tool_started"]
+
+VERSION = "0.15.10"
+MODEL = "qwen-fake-1"
+
+
+def unknown_session(agent: FakeAgent) -> int:
+    return agent.fail(
+        f"No saved session found with ID {agent.session_id}. Run `qwen --resume` without an ID."
+    )
+
+
+def init(agent: FakeAgent) -> None:
+    head = {"type": "system", "subtype": "init", "session_id": agent.session_id}
+    agent.print_line({**head, "model": agent.model, "qwen_code_version": VERSION, "permission_mode": "yolo"})
+
+
+def denied(agent: FakeAgent) -> None:
+    denial = {"tool_name": "run_shell_command", "tool_use_id": "call_1", "tool_input": {"command": "make"}}
+    _print_result(agent, "I was not allowed to.", [denial])
+
+
+def result(agent: FakeAgent, text: str) -> None:
+    _print_result(agent, text, [])
+
+
+def api_error(agent: FakeAgent) -> int:
+    said = f"[API Error: {agent['error']} fake]"
+    text(agent, said)
+    _print_result(agent, said, [])
+    return 0
+
+
+def _print_result(agent: FakeAgent, text: str, denials: list[dict[str, Any]]) -> None:
+    head = {"type": "result", "subtype": "success", "is_error": False, "session_id": agent.session_id}
+    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 0, "total_tokens": 15}
+    agent.print_line({**head, "result": text, "usage": usage, "permission_denials": denials})

@@ -1,0 +1,152 @@
+"""A machine that is short of descriptors or processes, and odd surroundings (B19, B20, B21)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nemesis import check_refusal, fill, needs_root, needs_strace, run_traced, run_under, small_disk
+from oracle import check_all_done
+from world import World
+
+needs_prlimit = pytest.mark.skipif(not shutil.which("prlimit"), reason="prlimit is not installed")
+LIMITS = range(8, 48, 4) if os.environ.get("OSTLER_FULL") else (16, 24, 32)
+ADVICE = "lower run.jobs"
+
+
+@needs_prlimit
+@pytest.mark.parametrize("most", LIMITS)
+def test_too_few_descriptors_fail_nothing_for_good(world: World, most: int) -> None:
+    """Tasks complete, stay pending, or fail with SPAWN_FAILED and its advice; with enough, all complete."""
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    tasks = [world.new(f"Task number {number}") for number in range(3)]
+    done = run_under(world, ["prlimit", f"--nofile={most}:{most}"], "run", "--all", "-j", "3")
+    assert done.returncode in (0, 1)
+    shown = [world.show(task) for task in tasks]
+    assert ADVICE in done.stdout + done.stderr or {task["status"] for task in shown} == {"completed"}
+    for task in shown:
+        if task["status"] == "failed":
+            assert task["code"] == "SPAWN_FAILED" and ADVICE in task["message"], task
+            world.ostler("retry", task["id"])
+        else:
+            assert task["status"] in ("completed", "pending"), task
+    world.ostler("run", "--all")
+    assert {task["status"] for task in world.json("status")["tasks"]} == {"completed"}
+    world.check_store()
+
+
+@needs_strace
+def test_a_fork_that_fails_for_a_moment_is_repeated(tmp_path: Path) -> None:
+    """EAGAIN three times, for git and for the keeper: nobody notices."""
+    world = World(tmp_path, git=False)
+    world.new()
+    done, refused = run_without_forks(world, "vfork,clone", "1..3")
+    assert (done.returncode, len(refused) >= 3) == (0, True), done.stderr
+    world.close()
+
+
+@needs_strace
+def test_forks_that_fail_for_good_are_told_with_advice(tmp_path: Path) -> None:
+    """SPAWN_FAILED names the limit; the task can be retried when the machine has recovered."""
+    world = World(tmp_path, git=False)
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    task = world.new()
+    done, refused = run_without_forks(world, "clone", "1+")
+    assert (done.returncode, len(refused) > 3) == (1, True), "it was not tried again"
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("failed", "SPAWN_FAILED")
+    assert ADVICE in shown["message"]
+    world.ostler("retry", task)
+    world.ostler("run", "--all")
+    assert world.show(task)["status"] == "completed"
+    world.close()
+
+
+@needs_strace
+@pytest.mark.parametrize(("calls", "when"), [("clone", "1"), ("clone3", "2")])
+def test_git_or_threads_that_cannot_start_stop_the_run(world: World, calls: str, when: str) -> None:
+    """That is the machine's trouble, not the task's: it stays pending, and the next run completes it."""
+    task = world.new()
+    done, refused = run_without_forks(world, calls, when)
+    assert refused
+    check_refusal(done, 1, "SPAWN_FAILED", "")
+    assert ADVICE in done.stderr
+    assert world.show(task)["status"] == "pending"
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+
+
+def run_without_forks(
+    world: World, calls: str, when: str
+) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    inject = ["-e", f"trace={calls}", "-e", f"inject={calls}:error=EAGAIN:when={when}"]
+    done, trace = run_traced(world, inject, "run", "--all")
+    return done, [line for line in trace if "INJECTED" in line]
+
+
+ODD = {
+    "no home": {"HOME": ""},
+    "home gone": {"HOME": "/nonexistent"},
+    "tmp gone": {"TMPDIR": "/nonexistent"},
+    "locale C": {"LC_ALL": "C", "LANG": "C"},
+    "ascii only": {"LC_ALL": "POSIX", "PYTHONUTF8": "0"},
+    "unknown zone": {"TZ": "Mars/Phobos"},
+}
+
+
+@pytest.mark.parametrize("surroundings", ODD)
+def test_odd_surroundings_are_no_hindrance(world: World, surroundings: str) -> None:
+    """Whatever the environment says, a task with any letters goes in, completes and is shown."""
+    world.environ |= ODD[surroundings]
+    task = world.new("Grüße, 你好 😀")
+    world.ostler("run", "--all")
+    assert world.json("status")["tasks"][0]["title"] == "Grüße, 你好 😀"
+    for command in (["status"], ["show", task], ["log", task], ["events"]):
+        world.ostler(*command)
+    check_all_done(world, [task])
+
+
+def test_an_unset_home_is_no_hindrance(world: World) -> None:
+    """As under a service manager."""
+    del world.environ["HOME"]
+    task = world.new()
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+
+
+@needs_root
+def test_a_full_tmp_is_no_hindrance(world: World, tmp_path: Path) -> None:
+    """Nothing of ours needs room there."""
+    with small_disk(tmp_path / "tmp", "64k") as tmp:
+        fill(tmp, 0)
+        world.environ["TMPDIR"] = str(tmp)
+        task = world.new()
+        world.ostler("run", "--all")
+        check_all_done(world, [task])
+
+
+def test_state_is_private_whatever_the_umask(world: World) -> None:
+    """Directories 0700, files 0600; below a worktree git and the agent decide, but nobody else gets there."""
+    world.behave(plan=[{}, {"fault": "a18_exit"}])
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    commands = ("new First", "new Second", "run --all -j 1", "run --all --nonsense", "status")
+    lines = "\n".join(f"'{sys.executable}' -m ostler {command}" for command in commands)
+    shell = ["sh", "-c", f"umask 000\n{lines}"]
+    subprocess.run(shell, cwd=world.root, env=world.environ, check=False, capture_output=True)
+    assert [task["status"] for task in world.json("status")["tasks"]] == ["completed", "failed"]
+    state = world.root / ".ostler"
+    kept = {path.parent for path in (state / "worktrees").glob("*/*")}
+    assert len(kept) == 1, "the failed task keeps its worktree"
+    found = [
+        path for path in (state, *state.rglob("*")) if not any(path.is_relative_to(tree) for tree in kept)
+    ]
+    assert len(found) > 15
+    modes = {str(path.relative_to(state)): path.lstat().st_mode & 0o777 for path in found}
+    wrong = {name: oct(mode) for name, mode in modes.items() if mode & 0o077}
+    assert wrong == {}
+    assert all(mode == (0o700 if (state / name).is_dir() else 0o600) for name, mode in modes.items()), modes

@@ -1,0 +1,81 @@
+"""Runs that die at the worst place, runs side by side, what the dead leave behind (B3, B5, B6, B7, B23)."""
+
+from __future__ import annotations
+
+import os
+
+import psutil
+import pytest
+
+from oracle import check_all_done
+from ostler.testing.fake_agent import read_ledger
+from test_kill_storm import kill
+from world import KILL, World, end, wait_until
+
+
+def test_a_commit_that_was_made_is_found_and_not_made_again(world: World) -> None:
+    """Killed between the commit and its record: the next run finds it, and calls no agent (B3)."""
+    task = world.new()
+    world.ostler("run", "--all", code=-KILL, OSTLER_FAILPOINT="checkpoint.committed:kill:1")
+    made = world.git("rev-parse", f"ostler/{task}").strip()
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+    assert world.show(task)["commit"] == made
+    assert len(world.started()) == 1, "the agent was called again"
+
+
+@pytest.mark.parametrize(("place", "attempts"), [("attempt.begin", 1), ("attempt.begun", 2)])
+def test_a_claim_without_a_start_is_given_to_the_next_run(world: World, place: str, attempts: int) -> None:
+    """Killed between the claim and the agent's start: queued again, with the next attempt's number (B5)."""
+    task = world.new()
+    world.ostler("run", "--all", code=-KILL, OSTLER_FAILPOINT=f"{place}:kill:1")
+    assert world.show(task)["status"] == "pending"
+    assert world.started() == []
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+    assert [attempt["number"] for attempt in world.show(task)["attempts"]] == list(range(1, attempts + 1))
+    assert [line["event"] for line in read_ledger(world.ledger)].count("edit") == 1
+
+
+def test_an_agent_of_a_dead_run_is_gone_before_the_next_one_starts(world: World) -> None:
+    """The next run waits for the keeper, which does not let go before the stubborn agent is dead (B6)."""
+    world.behave(plan=[{"fault": "a2_ignores_term"}, {}])
+    task = world.new()
+    run = world.start("run", "--all")
+    wait_until(world.started, 30, "the agent did not start")
+    end(run, KILL)
+    following = world.start("run", "--all")
+    wait_until(lambda: len(world.started()) == 2, 30, "the task was not taken again")
+    assert not psutil.pid_exists(world.started()[0]["pid"]), "two agents worked on one task"
+    assert following.wait(30) == 0
+    check_all_done(world, [task])
+
+
+def test_four_runs_share_eight_tasks(world: World) -> None:
+    """Every task is claimed once and by one run, whoever comes first (B7)."""
+    world.behave(delay_seconds=0.1)
+    tasks = [world.new(f"Task number {number}") for number in range(8)]
+    runs = [world.start("run", "--all") for _ in range(4)]
+    assert [run.wait(60) for run in runs] == [0] * 4
+    check_all_done(world, tasks)
+    claims = [event["task_id"] for event in world.events() if event["type"] == "task_claimed"]
+    assert sorted(claims) == sorted(tasks)
+    assert len(world.started()) == 8
+
+
+def test_lock_files_of_the_dead_hinder_nobody(world: World) -> None:
+    """A lock is what the kernel knows: a file that is left, with any pid in it, is taken at once (B23)."""
+    world.behave(plan=[{"fault": "a1_hangs"}, {}])
+    tasks = [world.new("First")]
+    run = world.start("run", "--all")
+    wait_until(world.started, 30, "the agent did not start")
+    kill(run.pid, whole_tree=True)
+    run.wait(20)
+    tasks.append(world.new("Second"))
+    locks = world.root / ".ostler" / "locks"
+    assert (locks / tasks[0]).exists()
+    for name in (*tasks, "in-place", "of-nobody"):
+        (locks / name).write_text(f"{os.getpid()}\n")  # a pid that is used again by a living process
+    assert {task["status"] for task in world.json("status")["tasks"]} == {"pending"}
+    world.ostler("run", "--all")
+    check_all_done(world, tasks)

@@ -1,0 +1,139 @@
+"""What a provider says instead of an answer, as one of our codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ostler.errors import CODES, Code
+from ostler.llm.failure import Rejection, code_of, failure_of, read_rejection, read_retry_after
+
+NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
+
+
+def now() -> float:
+    return NOW
+
+
+@pytest.mark.parametrize(
+    ("status", "kinds", "message", "code"),
+    [
+        (401, ("authentication_error",), "invalid x-api-key", Code.AUTH_FAILED),
+        (403, ("permission_error",), "", Code.AUTH_FAILED),
+        (402, (), "", Code.BILLING),
+        (404, ("not_found_error",), "model: x", Code.MODEL_NOT_FOUND),
+        (407, (), "Proxy Authentication Required", Code.NETWORK),
+        (408, (), "", Code.TIMEOUT),
+        (413, ("request_too_large",), "", Code.PROMPT_TOO_LARGE),
+        (429, ("rate_limit_error",), "slow down", Code.RATE_LIMITED),
+        (429, ("rate_limit_error",), "enforced_spend_limit_reached", Code.BILLING),
+        (429, ("insufficient_quota",), "You exceeded your current quota", Code.BILLING),
+        (400, ("invalid_request_error",), "Your credit balance is too low", Code.BILLING),
+        (400, ("invalid_request_error",), "prompt is too long: 9 tokens > 8 maximum", Code.PROMPT_TOO_LARGE),
+        (400, ("context_length_exceeded",), "", Code.PROMPT_TOO_LARGE),
+        (400, ("invalid_request_error",), "max_tokens: must be positive", Code.API_ERROR),
+        (500, ("api_error",), "", Code.API_ERROR),
+        (502, (), "an HTML page", Code.API_ERROR),
+        (504, ("timeout_error",), "", Code.TIMEOUT),
+        (529, ("overloaded_error",), "", Code.OVERLOADED),
+        (200, ("overloaded_error",), "Overloaded", Code.OVERLOADED),
+        (200, ("rate_limit_error",), "", Code.RATE_LIMITED),
+        (200, ("api_error",), "", Code.API_ERROR),
+        (302, (), "", Code.API_ERROR),
+    ],
+)
+def test_a_rejection_has_its_code(status: int, kinds: tuple[str, ...], message: str, code: Code) -> None:
+    """The table of C42: words before the kind of error before the status."""
+    assert code_of(Rejection(status, message, kinds)) is code
+
+
+@pytest.mark.parametrize(
+    "code", [Code.AUTH_FAILED, Code.MODEL_NOT_FOUND, Code.BILLING, Code.PROMPT_TOO_LARGE]
+)
+def test_what_no_repeat_mends_is_final(code: Code) -> None:
+    """A key, a model, an account and a prompt do not change by asking again."""
+    assert not CODES[code].retryable
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("0", 0.0),
+        ("17", 17.0),
+        (" 2.5 ", 2.5),
+        ("864000", 864000.0),
+        ("9" * 400, 30 * 86400.0),
+        ("-5", None),
+        ("nan", None),
+        ("inf", None),
+        ("1e9", None),
+        ("1_000", None),
+        ("\u0663", None),
+        ("soon, I hope", None),
+        ("Fri, 15 Jan 2027 08:01:00 GMT", 60.0),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", 0.0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 30 * 86400.0),
+        ("Fri, 99 Jan 2027 08:01:00 GMT", None),
+    ],
+)
+def test_retry_after_is_read(header: str | None, seconds: float | None) -> None:
+    """D1: seconds or a date, never more than thirty days; anything else leaves the wait to us."""
+    assert read_retry_after(header, now) == seconds
+
+
+@given(st.text())
+def test_no_header_breaks_the_reading(header: str) -> None:
+    """Whatever stands there, the result is usable."""
+    seconds = read_retry_after(header, now)
+    assert seconds is None or 0 <= seconds <= 30 * 86400
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"r"}',
+            Rejection(503, "Overloaded", ("overloaded_error",)),
+        ),
+        (
+            b'{"error":{"message":"no such model","type":"x","code":"model_not_found","param":null}}',
+            Rejection(503, "no such model", ("x", "model_not_found")),
+        ),
+        (b'{"error":{"message":null}}', Rejection(503)),
+        (b'{"error":"plain"}', Rejection(503, '{"error":"plain"}')),
+        (b"<html><body>Bad gateway</body></html>", Rejection(503, "an HTML page")),
+        (b"upstream gone\n", Rejection(503, "upstream gone")),
+        (b"", Rejection(503)),
+    ],
+)
+def test_an_error_body_is_read(body: bytes, expected: Rejection) -> None:
+    """Both dialects, and what proxies send instead."""
+    assert read_rejection(503, body) == expected
+
+
+def test_a_status_inside_a_stream_counts() -> None:
+    """Some gateways say 200 and give the true status as the error's code."""
+    assert read_rejection(200, b'{"error":{"code":429,"message":"slow"}}').status == 429
+    assert read_rejection(500, b'{"error":{"code":429,"message":"slow"}}').status == 500
+
+
+@given(st.integers(100, 599), st.binary(max_size=200) | st.text().map(lambda text: json.dumps(text).encode()))
+def test_any_body_becomes_one_line(status: int, body: bytes) -> None:
+    """No error of a provider is so strange that it breaks ours, or fills a screen."""
+    failure = failure_of(read_rejection(status, body), "host", now)
+    assert failure.code in CODES
+    assert "\n" not in failure.message
+    assert len(failure.message) < 400
+
+
+def test_the_message_says_who_and_what() -> None:
+    """One sentence: the host, the status, the provider's words."""
+    failure = failure_of(Rejection(429, "slow\n  down", ("rate_limit_error",), "3"), "api.example.org", now)
+    assert failure.message == "api.example.org answered 429: slow down"
+    assert failure.retry_after_seconds == 3
+    assert failure_of(Rejection(500), "api.example.org", now).message == "api.example.org answered 500"
