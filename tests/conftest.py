@@ -10,15 +10,18 @@ import pytest
 
 from world import World
 
+FOREIGN = ("OSTLER_", "GIT_", "CLAUDE", "ANTHROPIC_", "OPENAI_", "XDG_")
+
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """HOME is a fresh directory, and nothing of the caller's Ostler, git or agents leaks in."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(("OSTLER_", "GIT_", "CLAUDE", "ANTHROPIC_", "XDG_")) and name != "OSTLER_FULL":
+        if name.startswith(FOREIGN) and name != "OSTLER_FULL":
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     return home
 
 

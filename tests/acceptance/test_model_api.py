@@ -102,7 +102,7 @@ def test_a_repeat_after_a_broken_answer_completes(world: ApiWorld) -> None:
     shown, llm = run_with(world, [FAULTS["d5_end"], say(MARK)], 0)
     assert [attempt["code"] for attempt in shown["attempts"]] == ["STREAM_BROKEN", None]
     assert shown["usage"]["input_tokens"] == 20
-    assert not [event for event in world.events(shown["id"]) if event["type"] == "session_noted"]
+    assert not [event for event in world.events(shown["id"]) if event["type"] == "session_replaced"]
     assert len(llm.asked) == 2
 
 

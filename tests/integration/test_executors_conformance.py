@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from ostler.config.settings import ExecutorSettings
-from ostler.executors.claude import ClaudeExecutor
 from ostler.executors.command import CommandExecutor
+from ostler.executors.registry import ExecutorRegistry
 from ostler.executors.scripted import ScriptedExecutor
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.runner import DefaultCommandRunner
-from ostler.testing.conformance import CHECKS, NotConforming, Subject, check_conformance, run_check
-from ostler.testing.fake_agent import fake_claude
+from ostler.testing.conformance import CHECKS, Make, NotConforming, Subject, check_conformance, run_check
+from ostler.testing.fake_agent import fake_agent
 from ostler.testing.mocks import MockExecutor
 
 REMEMBERING = """
@@ -29,17 +30,21 @@ print("osprey" if "osprey" in told else "OK")
 """
 
 
-def claude_subject(place: Path) -> Subject:
-    def make(kind: str, fault: str = "") -> Callable[[], ClaudeExecutor]:
-        program = fake_claude(place / kind, fault=fault, sessions=str(place / "sessions"))
+def program_subject(wire: str, place: Path, *, refuses_taken_ids: bool = True) -> Subject:
+    """One of the agents that start a program of their own, played by the fake in its wire format."""
+    factory = ExecutorRegistry().get(wire)
+
+    def make(kind: str, fault: str = "") -> Make:
+        program = fake_agent(place / kind, wire, fault=fault, sessions=str(place / "sessions"))
         settings = ExecutorSettings(command=str(program))
-        return lambda: ClaudeExecutor("claude", settings, DefaultCommandRunner())
+        return lambda: factory(wire, settings, DefaultCommandRunner())
 
     return Subject(
         make=make("good"),
         make_missing=make("missing", "a19_missing"),
         make_hanging=make("hanging", "a2_ignores_term"),
         make_empty=make("empty", "a16_empty"),
+        refuses_taken_ids=refuses_taken_ids,
     )
 
 
@@ -86,8 +91,12 @@ def scripted_subject(place: Path) -> Subject:
     )
 
 
-SUBJECTS = {
-    "claude": claude_subject,
+SUBJECTS: dict[str, Callable[[Path], Subject]] = {
+    **{
+        wire: partial(program_subject, wire)
+        for wire in ("claude", "codex", "cursor", "gemini", "opencode", "qwen")
+    },
+    "copilot": partial(program_subject, "copilot", refuses_taken_ids=False),
     "command": command_subject,
     "plain-command": plain_command_subject,
     "scripted": scripted_subject,
@@ -114,7 +123,7 @@ def test_suite_finds_what_is_wrong(tmp_path: Path) -> None:
     liar = Subject(make=make, make_missing=make, make_hanging=make, make_empty=make)
     complaints = asyncio.run(check_conformance(liar, tmp_path))
     found = {complaint.partition(":")[0] for complaint in complaints}
-    assert found == set(CHECKS) - {"names_itself", "counts_cost_once"}
+    assert found == set(CHECKS) - {"names_itself", "counts_cost_once", "counts_usage_once"}
 
 
 def test_check_raises_for_one_complaint(tmp_path: Path) -> None:

@@ -166,6 +166,15 @@ def test_a_key_that_the_provider_repeats_is_hidden(provider: str) -> None:
     assert caught.value.message == "127.0.0.1 answered 401: Incorrect API key provided: (key)."
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_proxy_of_the_environment_is_used(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many networks have no other way out."""
+    with FakeLlm([say("Hi.")]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        asyncio.run(client(provider, "http://api.example.invalid").complete(request()))
+        assert proxy.asked[0].path.startswith("http://api.example.invalid/v1/")
+
+
 def test_one_client_serves_many_at_once() -> None:
     """It keeps nothing between calls, and an event loop that is gone does not matter."""
     with FakeLlm([say("Hi.")]) as llm:

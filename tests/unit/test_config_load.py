@@ -179,6 +179,7 @@ def test_every_value_has_a_source(tmp_path: Path) -> None:
     assert {key.partition(".")[0] for key in loaded.sources} == {
         "run",
         "executors",
+        "agents",
         "retry",
         "git",
         "sandbox",

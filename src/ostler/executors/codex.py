@@ -38,7 +38,6 @@ MANNER = Manner(
         r"no rollout found|no (thread|session|conversation) found": Code.SESSION_NOT_FOUND,
         r"quota exceeded": Code.QUOTA_EXCEEDED,
     },
-    totals_usage=True,
 )
 
 

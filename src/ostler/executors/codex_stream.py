@@ -74,7 +74,7 @@ def decode(line: bytes, heard: Hearing) -> bool:
         case "error":
             _hear_error(said.message, heard)
         case "turn.completed":
-            heard.count(said.usage.usage())
+            heard.count_session(said.usage.usage())
             return heard.finish(well=True)
         case "turn.failed":
             heard.fail(said.error.message)

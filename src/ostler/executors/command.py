@@ -27,8 +27,9 @@ _PLACE = re.compile(r"\{(prompt_file|session_id|model)\}")
 class CommandExecutor:
     """Runs settings.command; {prompt_file}, {session_id} and {model} in its arguments are filled in.
 
-    Without {prompt_file} the prompt goes to stdin. A program that takes {session_id} gets the same id again
-    when the session is resumed; one that does not cannot be resumed.
+    An argument with {model} is left out when no model is set. Without {prompt_file} the prompt goes to stdin.
+    A program that takes {session_id} gets the same id again when the session is resumed; one that does not
+    cannot be resumed.
     """
 
     def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
@@ -77,7 +78,8 @@ class CommandExecutor:
             yield self._arguments({**values, "prompt_file": path}), b""
 
     def _arguments(self, values: dict[str, str]) -> tuple[str, ...]:
-        return tuple(_PLACE.sub(lambda found: values[found[1]], arg) for arg in self._settings.args)
+        wanted = [arg for arg in self._settings.args if values["model"] or "{model}" not in arg]
+        return tuple(_PLACE.sub(lambda found: values[found[1]], arg) for arg in wanted)
 
     def _judge(self, call: AgentCall, exit: Exit, text: str) -> CallResult:
         ending = self._ending(exit, text)

@@ -42,7 +42,9 @@ _WEAK: Words = {
     r"content.?(filter|policy)|safety|usage policy|refus(al|ed to answer)": Code.REFUSED,
     r"unknown (option|argument|flag)|unexpected argument|unrecognized": Code.AGENT_INCOMPATIBLE,
 }
-_SERVER_FAILED = re.compile(r"internal server error|server_error|bad gateway", re.IGNORECASE)
+_PROVIDER_FAILED = re.compile(
+    r"internal server error|server_error|bad gateway|bad request|invalid_request", re.IGNORECASE
+)
 _STATUS = re.compile(
     r"\b(?:status|http(?:/[\d.]+)?|error|code)\b\W{0,3}(?:code\W{0,3})?(\d{3})\b|\((\d{3})\)|^(\d{3})\b",
     re.IGNORECASE,
@@ -64,7 +66,7 @@ def code_of_failure(text: str, status: int | None = None, own: Words | None = No
         or _first(_STRONG, text)
         or _code_of_status(status or _status_in(text))
         or _first(_WEAK, text)
-        or (Code.API_ERROR if _SERVER_FAILED.search(text) else None)
+        or (Code.API_ERROR if _PROVIDER_FAILED.search(text) else None)
     )
 
 

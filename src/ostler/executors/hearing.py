@@ -9,6 +9,7 @@ from msgspec import Struct
 from ostler.errors import Code
 from ostler.executors.wire import one_line
 from ostler.model.call import (
+    AgentCall,
     LineUnread,
     OnEvent,
     RetrySeen,
@@ -34,16 +35,18 @@ class Failure(Struct, frozen=True):
 class Hearing:
     """One run's evidence; a decoder calls the verbs, the verdict reads the fields."""
 
-    def __init__(self, on_event: OnEvent, asked_id: str = "") -> None:
+    def __init__(self, call: AgentCall, on_event: OnEvent) -> None:
         self._on_event = on_event
+        self._before = call.session_usage
         self._denied: set[str] = set()
         self._uses: dict[str, str] = {}
         self._pieces: list[str] = []
-        self.asked_id = asked_id  # the session that it was told to begin or to continue
+        self.asked_id = call.session_id  # the session that it was told to begin or to continue
         self.session_id = ""  # as the agent names it
         self.model = ""
         self.text = ""  # of the last message
         self.usage = Usage()
+        self.session_usage: Usage | None = None  # where the agent counts for the whole session
         self.cost_usd: float | None = None
         self.failure: Failure | None = None
         self.retry: RetrySeen | None = None  # set while the agent waits for its provider
@@ -94,9 +97,14 @@ class Hearing:
             self._on_event(ToolDenied(tool or self._uses.get(use, ""), one_line(detail)))
 
     def count(self, usage: Usage) -> None:
-        """The run's tokens so far, all of them."""
-        self.usage = usage
+        """More tokens."""
+        self.usage += usage
         self._on_event(UsageSeen(usage))
+
+    def count_session(self, total: Usage) -> None:
+        """The tokens of the whole session; a total below the last one is of a session that began anew."""
+        self.session_usage = total
+        self.count(total - self._before if total.total >= self._before.total else total)
 
     def charge(self, cost_usd: float) -> None:
         self.cost_usd = add_cost(self.cost_usd, cost_usd)

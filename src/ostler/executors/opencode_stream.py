@@ -93,7 +93,7 @@ def _hear_tool(part: _Part, heard: Hearing) -> None:
 
 def _hear_finish(part: _Part, heard: Hearing) -> bool:
     """A step's tokens and money; its reason says whether another one follows."""
-    heard.count(heard.usage + part.tokens.usage())
+    heard.count(part.tokens.usage())
     if part.cost > 0:
         heard.charge(part.cost)
     if part.reason == "content-filter":

@@ -27,6 +27,9 @@ BUILT_IN = {
     "qwen": "ostler.executors.qwen:QwenExecutor",
     "scripted": "ostler.executors.scripted:ScriptedExecutor",
 }
+BUILT_IN |= {
+    name: f"ostler.executors.presets:{name}" for name in ("amp", "crush", "droid", "kilocode", "kimi")
+}
 ALIASES = {"claude-code": "claude"}
 ENTRY_POINTS = "ostler.executors"
 

@@ -13,7 +13,6 @@ from ostler.executors.hearing import Hearing
 from ostler.executors.wire import one_line
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Exit
-from ostler.model.usage import Usage
 
 _WAITS = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED)
 _SAYS_LITTLE = (Code.AGENT_FAILED, Code.NO_RESULT, Code.RESPONSE_EMPTY)
@@ -29,7 +28,6 @@ class Manner(Struct, frozen=True):
     decode: Decode
     words: Words = {}  # its own, beside what every provider says
     statuses: Mapping[int, Code] = {}  # what its exit codes mean
-    totals_usage: bool = False  # it reports the tokens of the whole session, not of the run
 
 
 class Listener:
@@ -38,7 +36,7 @@ class Listener:
     def __init__(self, manner: Manner, call: AgentCall, on_event: OnEvent) -> None:
         self._manner = manner
         self._call = call
-        self._heard = Hearing(on_event, call.session_id)
+        self._heard = Hearing(call, on_event)
 
     def take(self, line: bytes) -> bool:
         """Read one line; True when the agent has given its result."""
@@ -53,7 +51,6 @@ class Listener:
 def judge(call: AgentCall, heard: Hearing, exit: Exit, manner: Manner) -> CallResult:
     """The result of one run of this program."""
     ending = _ending(heard, exit, manner)
-    usage = _since(heard.usage, call.session_usage) if manner.totals_usage else heard.usage
     return CallResult(
         code=ending.code,
         message=ending.message,
@@ -62,8 +59,8 @@ def judge(call: AgentCall, heard: Hearing, exit: Exit, manner: Manner) -> CallRe
         model=heard.model or call.model,
         exit_code=exit.status,
         duration_seconds=exit.duration_seconds,
-        usage=usage,
-        session_usage=heard.usage if manner.totals_usage and heard.usage.total else None,
+        usage=heard.usage,
+        session_usage=heard.session_usage,
         cost_usd=heard.cost_usd,
         session_cost_usd=None if heard.cost_usd is None else call.session_cost_usd + heard.cost_usd,
         retry_after_seconds=_retry_after(heard, exit, ending),
@@ -112,8 +109,3 @@ def _retry_after(heard: Hearing, exit: Exit, ending: Ending) -> float | None:
     if ending.code not in _WAITS:
         return None
     return retry_after(heard.failure.text if heard.failure else exit.stderr_tail)
-
-
-def _since(total: Usage, before: Usage) -> Usage:
-    """What this run added; a total below the one before belongs to a session that began anew."""
-    return total - before if total.total >= before.total else total

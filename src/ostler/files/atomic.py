@@ -70,7 +70,7 @@ def flush(fd: int) -> None:
 
 
 def flush_disk(place: Path) -> None:
-    """Have all kept that anyone has written on the disk of this directory: an agent flushes nothing itself."""
+    """Have all kept that was written on the disk of this directory: an agent flushes nothing itself."""
     from ctypes import CDLL, get_errno  # noqa: PLC0415  (only a run needs it)
 
     syncfs = getattr(CDLL(None, use_errno=True), "syncfs", None)

@@ -16,7 +16,7 @@ from ostler.errors import Code
 from ostler.llm.anthropic_stream import MessagesAnswer
 from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, Message
 from ostler.llm.exchange import exchange, require_key
-from ostler.llm.failure import ModelError, failure_of, one_line, read_rejection
+from ostler.llm.failure import ModelError, failure_of, hide, one_line, read_rejection
 from ostler.llm.http import TIMEOUT, chunks_of, host_of, open_http, unreached
 
 Response = AbstractAsyncContextManager[anthropic.AsyncAPIResponse[Any]]
@@ -73,7 +73,7 @@ class AnthropicClaudeClient:
             case anthropic.APIConnectionError():
                 return unreached(error.__cause__ or error, self._host)
             case anthropic.APIStatusError(response=response):
-                body = response.content.replace(self._key.encode(), b"(key)")
+                body = hide(self._key, response.content)
                 rejection = read_rejection(response.status_code, body, response.headers.get("retry-after"))
                 return failure_of(rejection, self._host, self._now)
             case httpx2.InvalidURL():

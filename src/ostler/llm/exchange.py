@@ -11,14 +11,12 @@ from msgspec import Raw, Struct
 
 from ostler.errors import Code
 from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, StopReason
-from ostler.llm.failure import ModelError
+from ostler.llm.failure import ModelError, hide
 from ostler.llm.patience import patience
 from ostler.model.usage import Usage
 
 Body = AbstractAsyncContextManager[AsyncIterator[bytes]]
 T = TypeVar("T", bound=Struct)
-
-_HIDDEN = b"(key)"
 
 
 class Answer(Protocol):
@@ -45,7 +43,8 @@ async def exchange(request: ClaudeRequest, body: Body, answer: Answer, secret: s
     """Read the body to its end within the request's limits. Raises ModelError, with what had come."""
     try:
         async with patience(request) as heard, body as chunks:
-            async for data in _without(secret, read_events(chunks)):
+            async for event in read_events(chunks):
+                data = hide(secret, event)
                 if request.on_line is not None:
                     request.on_line(data)
                 if answer.take(data):
@@ -87,11 +86,6 @@ def require_key(config: ClaudeClientConfig, name: str) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ModelError(Code.AUTH_FAILED, f"{name} holds characters that no key has")
     return key
-
-
-async def _without(secret: str, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for data in events:
-        yield data.replace(secret.encode(), _HIDDEN)
 
 
 def _judge(answer: Answer) -> ClaudeResponse:

@@ -15,6 +15,7 @@ from ostler.model.usage import Usage
 
 _LONGEST_WAIT_SECONDS = 30 * 86400.0
 _LONGEST_MESSAGE = 300
+_SHORTEST_SECRET = 12
 
 # A spend limit comes as 400 or 429, too long a prompt as 400: their words are stronger than the status.
 _WORDS = {
@@ -122,6 +123,11 @@ def read_retry_after(header: str | None, now: Now) -> float | None:
     except (ValueError, OverflowError):
         return None
     return min(max(0.0, until - now()), _LONGEST_WAIT_SECONDS)
+
+
+def hide(secret: str, data: bytes) -> bytes:
+    """The data without the secret; a word like "none", which local servers take for a key, is no secret."""
+    return data.replace(secret.encode(), b"(key)") if len(secret) >= _SHORTEST_SECRET else data
 
 
 def one_line(text: str) -> str:

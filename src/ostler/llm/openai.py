@@ -11,7 +11,7 @@ import httpx2
 from ostler.clock import Now
 from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse
 from ostler.llm.exchange import exchange, require_key
-from ostler.llm.failure import ModelError, failure_of, read_rejection
+from ostler.llm.failure import ModelError, failure_of, hide, read_rejection
 from ostler.llm.http import chunks_of, host_of, open_http, unreached
 from ostler.llm.openai_stream import ChatAnswer
 
@@ -66,6 +66,6 @@ class OpenAIChatClient:
         }
 
     async def _rejected(self, response: httpx2.Response) -> ModelError:
-        body = b"".join([chunk async for chunk in chunks_of(response)]).replace(self._key.encode(), b"(key)")
+        body = hide(self._key, b"".join([chunk async for chunk in chunks_of(response)]))
         rejection = read_rejection(response.status_code, body, response.headers.get("retry-after"))
         return failure_of(rejection, self._host, self._now)

@@ -33,6 +33,7 @@ class Subject(Struct, frozen=True):
     make_hanging: Make | None = None  # it works for ever
     make_empty: Make | None = None  # it ends well and says nothing
     keeps_sessions: bool = True  # false: whether a session exists is the program's own affair
+    refuses_taken_ids: bool = True  # false: it resumes what it was told to begin, without a word
     starts_program: bool = True  # false: it works within this process, and has no exit code
     work: str = "Make one small change in this directory, then say that you are done."
     remember: str = "Remember the word osprey. Answer with OK."
@@ -167,11 +168,21 @@ async def counts_cost_once(bench: Bench) -> None:
     _demand(abs(costs - total) < 1e-9, f"the attempts cost {costs} and the session {total}")
 
 
+async def counts_usage_once(bench: Bench) -> None:
+    first = await bench.spawn(bench.call(bench.subject.remember))
+    second = await bench.resume(bench.call(bench.subject.recall, before=first))
+    if second.session_usage is not None:
+        used, total = first.usage + second.usage, second.session_usage
+        _demand(used == total, f"the attempts used {used} and the session {total}")
+
+
 async def never_replaces_a_session_silently(bench: Bench) -> None:
     if not (bench.subject.make().capabilities.resumes and bench.subject.keeps_sessions):
         return
     result = await bench.resume(bench.call(bench.subject.work))
     _demand_told(bench, result, Code.SESSION_NOT_FOUND, resumed=False)
+    if not (bench.subject.make().capabilities.takes_our_id and bench.subject.refuses_taken_ids):
+        return
     bench.events.clear()
     again = await bench.spawn(bench.call(bench.subject.work, session=result.session_id))
     _demand_told(bench, again, Code.SESSION_IN_USE, resumed=True)
@@ -239,6 +250,7 @@ CHECKS: dict[str, Check] = {
         keeps_its_claims,
         resumes_or_says_no,
         counts_cost_once,
+        counts_usage_once,
         never_replaces_a_session_silently,
         says_when_it_is_missing,
         does_not_take_silence_for_success,

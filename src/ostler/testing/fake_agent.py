@@ -1,8 +1,8 @@
 """A program that speaks an agent's wire format, keeps sessions, edits files and misbehaves on request.
 
-`fake_agent(directory, "codex", ...)` writes a launcher named `codex`; `fake_claude` is the one for claude. What
-it does is in `codex.json` beside it, or in the variable FAKE_AGENT (a JSON object, or the name of a
-misbehaviour from fake_faults.FAULTS). Keys:
+`fake_agent(directory, "codex", ...)` writes a launcher named `codex`, `fake_claude` one for claude. What it
+does is in `codex.json` beside it, or in the variable FAKE_AGENT (a JSON object, or the name of a misbehaviour
+from fake_faults.FAULTS). Keys:
 
     fault            a misbehaviour; "" is none
     plan             a list of these objects, or of fault names: one per start, the last for all later
@@ -144,7 +144,8 @@ class FakeAgent:
     def charge(self, cost_usd: float) -> float:
         """Add to what the session has cost; the sum."""
         self.total_cost += cost_usd
-        self.remember({"cost": self.total_cost})
+        if cost_usd:
+            self.remember({"cost": self.total_cost})
         return self.total_cost
 
     def open_session(self) -> int:

@@ -7,7 +7,7 @@ from email.utils import formatdate
 
 from ostler.testing.llm.request import Request
 from ostler.testing.llm.script import Scripted
-from ostler.testing.llm.turns import Answer, Failure, Flood, Silence, call, fail
+from ostler.testing.llm.turns import Answer, Break, Failure, Flood, Silence, call, fail
 
 _HALF = "The answer begins well enough and then"
 _LIMITED = "This request would exceed your account's rate limit."
@@ -26,8 +26,8 @@ def _limited_until_a_date(request: Request) -> Failure:
     return limited(formatdate(time.time() + 3600, usegmt=True))
 
 
-def _breaking(how: str) -> Answer:
-    return Answer(say=_HALF, breaks=how)  # pyright: ignore[reportArgumentType]
+def _breaking(how: Break) -> Answer:
+    return Answer(say=_HALF, breaks=how)
 
 
 FAULTS: dict[str, Scripted] = {

@@ -58,6 +58,10 @@ def result(agent: FakeAgent, text: str) -> None:
 
 
 def api_error(agent: FakeAgent) -> int:
+    """As the real one: its own retries are lines of the stream, but for 403, which it does not retry."""
+    for attempt in (1, 2) if agent["error"] != 403 else ():
+        retry = {"attempt": attempt, "max_retries": 2, "retry_delay_ms": 1, "error_status": agent["error"]}
+        agent.print_line({"type": "system", "subtype": "api_retry", **retry})
     text = f"API Error: Request rejected ({agent['error']}) · fake"
     block = {"type": "text", "text": text}
     _print_block(agent, block, is_api_error_message=True, api_error_status=agent["error"])
