@@ -7,7 +7,8 @@
     ├── SpawnError              the operating system would not start a program
     ├── GitError                git refused; the work is kept
     ├── PathEscape              a path that leaves its root
-    └── AgentUnavailable        the agent's program is missing or too different
+    ├── AgentUnavailable        the agent's program is missing or too different
+    └── llm.failure.ModelError  a model API gave no usable answer
 
 Expected endings of a task are values (model.outcome); these exceptions are for callers.
 """

@@ -183,7 +183,7 @@ STDERR: dict[str, tuple[int, str, Code]] = {
 @pytest.mark.parametrize("case", STDERR)
 def test_refusal_on_stderr_has_its_code(case: str, tmp_path: Path) -> None:
     """What an agent says when it does not even begin; the session rules then start it a second time."""
-    kind, (status, said, code) = case.split()[0], STDERR[case]
+    kind, (status, said, code) = case.partition(" ")[0], STDERR[case]
     result, _ = play(f"{kind}/", Exit(status, 0.1, stderr_tail=said), tmp_path)
     assert result.code is code, result.message
 

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cancel": ("cancel", "end a task; what it did is kept"),
     "retry": ("retry", "make a failed, cancelled or waiting task pending again"),
     "agent": ("agent", "roles; an agent directly, without a task"),
+    "executors": ("executors", "the agents that tasks can be given to"),
     "doctor": ("doctor", "check this machine and project"),
     "config": ("config", "settings, and where each value comes from"),
 }

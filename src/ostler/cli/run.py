@@ -8,7 +8,9 @@ import signal
 import sys
 
 import click
+from msgspec.structs import replace
 
+from ostler.cli.dry_run import print_plans
 from ostler.cli.new import read_body
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
@@ -16,14 +18,14 @@ from ostler.cli.progress import Progress, showing
 from ostler.cli.streams import outlive_readers
 from ostler.cli.text import STATUS_COLOURS, one_line, paint, wants_colour
 from ostler.errors import UsageError
-from ostler.model.ids import TaskId
+from ostler.model.ids import TaskId, task_id
 from ostler.model.outcome import Outcome, exit_of_all
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.strays import become_subreaper
 from ostler.project.agents import executor_for
 from ostler.project.ostler import Ostler
-from ostler.project.preflight import check_ready, executors_needed
+from ostler.project.preflight import check_ready, due_tasks, executors_needed
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
 from ostler.views.task import as_json as task_json
@@ -52,6 +54,9 @@ _TITLE_COLUMNS = 72
 )
 @click.option("--executor", metavar="NAME", help="The agent, for tasks that name none.")
 @click.option("--model", metavar="NAME", help="The model, for tasks that name none.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be started, with its prompt, and start nothing."
+)
 @json_option
 def command(
     tasks: tuple[str, ...],
@@ -62,6 +67,7 @@ def command(
     jobs: int | None,
     executor: str | None,
     model: str | None,
+    dry_run: bool,
     as_json: bool,
 ) -> int:
     """Let agents work on tasks until each one is done or needs you.
@@ -76,10 +82,14 @@ def command(
         if fresh:
             task = _task(prompt, file, weight)
             check_ready(project, [executor_for(task, project.loaded)])
+            if dry_run:
+                return print_plans(project, [replace(task, id=task_id(task.title, "xxxx"))], as_json)
             wanted = [project.add(task).id]
         else:
             wanted = _runnable(project, tasks)
             check_ready(project, executors_needed(project, wanted))
+            if dry_run:
+                return print_plans(project, due_tasks(project, wanted), as_json)
         return asyncio.run(run_tasks(project, wanted, as_json, conclude=True))
 
 

@@ -1,7 +1,7 @@
 """Agents that need no adapter of their own: a table of how each is called, run by the `command` executor.
 
 `--executor droid` is enough; what a person writes in [executors.droid] wins. The prompt is never an argument:
-all five read it from stdin or, droid, from a file. They speak plain text, so that what they changed counts and
+all five read it from stdin or, droid, from a file. They speak plain text, so that what they changed counts,
 not what they said. From their documentation; none was tried here.
 """
 
@@ -32,21 +32,26 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def make_preset(kind: str, name: str, settings: ExecutorSettings, runner: CommandRunner) -> CommandExecutor:
-    """A command executor for this kind; one that approves everything must be allowed to."""
-    preset = PRESETS[kind]
-    if preset.approves_all and settings.permissions != "skip":
-        raise OstlerError(
-            Code.SANDBOX_UNAVAILABLE,
-            f"{kind} without a terminal does everything unasked",
-            f'set executors.{name}.permissions = "skip" if that is what you want',
-        )
-    filled = replace(settings, command=settings.command or kind, args=settings.args or preset.args)
-    return CommandExecutor(name, filled, runner)
+class PresetExecutor(CommandExecutor):
+    """A command executor with the table's arguments; one that approves everything must be allowed to."""
+
+    def __init__(self, kind: str, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
+        self._approves_all = PRESETS[kind].approves_all
+        args = settings.args or PRESETS[kind].args
+        super().__init__(name, replace(settings, command=settings.command or kind, args=args), runner)
+
+    def _program(self) -> str:
+        if self._approves_all and self._settings.permissions != "skip":
+            raise OstlerError(
+                Code.SANDBOX_UNAVAILABLE,
+                f"{self.name} without a terminal does everything unasked",
+                f'set executors.{self.name}.permissions = "skip" if that is what you want',
+            )
+        return super()._program()
 
 
-amp = partial(make_preset, "amp")
-crush = partial(make_preset, "crush")
-droid = partial(make_preset, "droid")
-kilocode = partial(make_preset, "kilocode")
-kimi = partial(make_preset, "kimi")
+amp = partial(PresetExecutor, "amp")
+crush = partial(PresetExecutor, "crush")
+droid = partial(PresetExecutor, "droid")
+kilocode = partial(PresetExecutor, "kilocode")
+kimi = partial(PresetExecutor, "kimi")

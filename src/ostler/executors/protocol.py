@@ -20,6 +20,7 @@ class Capabilities(Struct, frozen=True):
     reports_usage: bool = False  # tokens are in its output
     reports_cost: bool = False  # dollars are in its output
     speaks: bool = True  # its final text is an answer; false: only what it changed counts
+    starts_program: bool = True  # false: it asks a model itself
     environment: tuple[str, ...] = ()  # names and patterns of variables that it needs
     environment_with: dict[str, tuple[str, ...]] = {}  # and those that it needs only when the first is set
 

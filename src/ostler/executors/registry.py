@@ -16,19 +16,21 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 BUILT_IN = {
+    "amp": "ostler.executors.presets:amp",
     "claude": "ostler.executors.claude:ClaudeExecutor",
     "codex": "ostler.executors.codex:CodexExecutor",
     "command": "ostler.executors.command:CommandExecutor",
     "copilot": "ostler.executors.copilot:CopilotExecutor",
+    "crush": "ostler.executors.presets:crush",
     "cursor": "ostler.executors.cursor:CursorExecutor",
+    "droid": "ostler.executors.presets:droid",
     "gemini": "ostler.executors.gemini:GeminiExecutor",
+    "kilocode": "ostler.executors.presets:kilocode",
+    "kimi": "ostler.executors.presets:kimi",
     "model_api": "ostler.executors.model_api:ModelApiExecutor",
     "opencode": "ostler.executors.opencode:OpencodeExecutor",
     "qwen": "ostler.executors.qwen:QwenExecutor",
     "scripted": "ostler.executors.scripted:ScriptedExecutor",
-}
-BUILT_IN |= {
-    name: f"ostler.executors.presets:{name}" for name in ("amp", "crush", "droid", "kilocode", "kimi")
 }
 ALIASES = {"claude-code": "claude"}
 ENTRY_POINTS = "ostler.executors"

@@ -11,6 +11,7 @@ from ostler.files.disk import require_writable
 from ostler.git.refs import find_base
 from ostler.model.ids import TaskId
 from ostler.model.status import TERMINAL
+from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents import executor_for, require_sandbox
 from ostler.project.project import Project
@@ -31,9 +32,13 @@ def check_ready(project: Project, executors: Iterable[str]) -> None:
         ExecutorRegistry().make(name, settings.executors, DefaultCommandRunner()).validate_availability()
 
 
-def executors_needed(project: Project, tasks: list[TaskId]) -> set[str]:
-    """The agents of these tasks, or of all for none, as far as they can be taken now."""
+def due_tasks(project: Project, tasks: list[TaskId]) -> list[Task]:
+    """These tasks, or all for none, as far as they can be taken now."""
     now = SystemClock.now()
     rows = [row for row in project.journal.open_rows() if not tasks or row.id in tasks]
-    due = [row.id for row in rows if row.status not in TERMINAL and takeable(row, now)]
-    return {executor_for(project.task(task), project.loaded) for task in due}
+    return [project.task(row.id) for row in rows if row.status not in TERMINAL and takeable(row, now)]
+
+
+def executors_needed(project: Project, tasks: list[TaskId]) -> set[str]:
+    """The agents of those tasks."""
+    return {executor_for(task, project.loaded) for task in due_tasks(project, tasks)}

@@ -1,0 +1,33 @@
+"""ostler run --dry-run and ostler executors: what would happen, and with whom."""
+
+from __future__ import annotations
+
+import json
+
+from world import World
+
+
+def test_a_dry_run_shows_the_attempt_and_starts_nothing(world: World) -> None:
+    """Command line, names of variables, directory, branch and the whole prompt; no agent, no new state."""
+    task = world.new("Add a greeting", "-d", "Write hello.txt", "--model", "opus")
+    plan = world.json("run", task, "--dry-run", ANTHROPIC_API_KEY="s3cret")
+    assert (plan["schema"], plan["id"], plan["executor"]) == ("ostler.plan/1", task, "claude")
+    assert plan["argv"][0] == world.environ["OSTLER_CLAUDE_PATH"] and "opus" in plan["argv"]
+    assert "ANTHROPIC_API_KEY" in plan["environment"] and "s3cret" not in json.dumps(plan)
+    assert "You are the implementer" in plan["prompt"] and "Write hello.txt" in plan["prompt"]
+    assert world.started() == [] and world.show(task)["status"] == "pending"
+    assert len(world.events()) == 1
+
+
+def test_a_dry_run_of_a_prompt_writes_no_task(world: World) -> None:
+    """run -p --dry-run leaves the list of tasks as it was."""
+    assert "Fix the typo" in world.ostler("run", "-p", "Fix the typo", "--dry-run").stdout
+    assert world.json("status")["tasks"] == []
+
+
+def test_executors_lists_what_can_be_used_and_what_is_missing(world: World) -> None:
+    """Each has its abilities, and for a missing one the command that installs it."""
+    listed = {entry["name"]: entry for entry in world.json("executors")["executors"]}
+    assert listed["claude"]["problem"] == "" and listed["claude"]["capabilities"]["resumes"]
+    assert "npm install" in listed["codex"]["problem"]
+    assert listed["scripted"]["problem"] == ""

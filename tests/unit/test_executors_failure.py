@@ -1,0 +1,68 @@
+"""Which code the words of a failed agent stand for."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.errors import Code
+from ostler.executors.failure import code_of_failure, retry_after
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code"),
+    [
+        ("You exceeded your current quota, please check your plan", 429, Code.QUOTA_EXCEEDED),
+        ("Your credit balance is too low", 400, Code.BILLING),
+        ("This model's maximum context length is 8192 tokens", 400, Code.PROMPT_TOO_LARGE),
+        ("whatever it says", 401, Code.AUTH_FAILED),
+        ("whatever it says", 402, Code.BILLING),
+        ("whatever it says", 404, Code.MODEL_NOT_FOUND),
+        ("whatever it says", 429, Code.RATE_LIMITED),
+        ("whatever it says", 529, Code.OVERLOADED),
+        ("whatever it says", 500, Code.API_ERROR),
+        ("unexpected status 401 Unauthorized: bad key", None, Code.AUTH_FAILED),
+        ("exceeded retry limit, last status: 429 Too Many Requests", None, Code.RATE_LIMITED),
+        ("[API Error: 503 no backend]", None, Code.OVERLOADED),
+        ('{"error":{"code":403,"message":"no"}}', None, Code.AUTH_FAILED),
+        ("Rate limit reached for gpt", None, Code.RATE_LIMITED),
+        ("Selected model is at capacity", None, Code.OVERLOADED),
+        ("The model `x` does not exist", None, Code.MODEL_NOT_FOUND),
+        ("connect ECONNREFUSED 127.0.0.1:1", None, Code.NETWORK),
+        ("fetch failed", None, Code.NETWORK),
+        ("stream disconnected before completion", None, Code.STREAM_BROKEN),
+        ("Internal server error", None, Code.API_ERROR),
+        ("error: unexpected argument '--x'", None, Code.AGENT_INCOMPATIBLE),
+        ("line 429 of the file is empty", None, None),
+        ("the tests failed", None, None),
+        ("", None, None),
+    ],
+)
+def test_words_and_status(text: str, status: int | None, code: Code | None) -> None:
+    """A used-up account is told by its words, everything else by its status, then by words."""
+    assert code_of_failure(text, status) is code
+
+
+def test_own_words_come_first() -> None:
+    """What one agent means by a sentence is stronger than what others mean by it."""
+    own = {"exceeded your current quota": Code.RATE_LIMITED}
+    assert code_of_failure("You exceeded your current quota", 429, own) is Code.RATE_LIMITED
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Please try again in 20s", 20.0),
+        ("Please retry in 1.5s.", 1.5),
+        ("retry after 30 seconds", 30.0),
+        ("try again in 2 hours and 5 minutes", 7500.0),
+        ("try again in 1 day 1 hour", 90000.0),
+        ("Retrying after 250ms", 0.25),
+        ("try again in 6m0s", 360.0),
+        ("try again later", None),
+        ("try again in a while", None),
+        ("wait 20s", None),
+    ],
+)
+def test_time_to_wait(text: str, seconds: float | None) -> None:
+    """How long the provider asks to wait is read where it is said."""
+    assert retry_after(text) == seconds

@@ -1,0 +1,187 @@
+"""The agents' side of the conversation: arguments, environment, sessions, discovery."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import AgentUnavailable, Code
+from ostler.executors.known import PROGRAMS, version
+from ostler.executors.protocol import Executor
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced
+from ostler.model.command import Command, Exit, Sink
+from ostler.model.usage import Usage
+from ostler.testing.fake_agent import fake_agent
+from ostler.testing.mocks import MockCommandRunner
+
+ID = "00000000-0000-4000-8000-000000000001"
+AGENTS = ("codex", "copilot", "cursor", "gemini", "opencode", "qwen")
+PERMISSIONS = ("ask", "accept-edits", "skip")
+
+
+def executor(kind: str, place: Path, runner: MockCommandRunner, **settings: Any) -> Executor:
+    program = str(fake_agent(place / "bin", kind))
+    return ExecutorRegistry().get(kind)(kind, ExecutorSettings(command=program, **settings), runner)
+
+
+def run(made: Executor, verb: str, call: AgentCall) -> tuple[CallResult, list[AgentEvent]]:
+    events: list[AgentEvent] = []
+    return asyncio.run(getattr(made, verb)(call, events.append)), events
+
+
+def argv(kind: str, verb: str, place: Path, **settings: Any) -> str:
+    runner = MockCommandRunner()
+    run(executor(kind, place, runner, **settings), verb, AgentCall("i", "the prompt", ID, model="m-1"))
+    return " ".join(runner.commands[0].argv[1:])
+
+
+@pytest.mark.parametrize(
+    ("kind", "verb", "expected"),
+    [
+        ("codex", "spawn", "--model m-1 -"),
+        ("codex", "resume", f"--model m-1 {ID} -"),
+        ("copilot", "spawn", f"--model m-1 --session-id {ID}"),
+        ("copilot", "resume", f"--model m-1 --resume {ID}"),
+        ("cursor", "spawn", "--print --output-format stream-json --model m-1"),
+        ("cursor", "resume", f"--print --output-format stream-json --model m-1 --resume {ID}"),
+        ("gemini", "spawn", f"--model m-1 --session-id {ID}"),
+        ("gemini", "resume", f"--model m-1 --resume {ID}"),
+        ("opencode", "spawn", "run --format json --model m-1"),
+        ("opencode", "resume", f"run --format json --model m-1 --session {ID}"),
+        ("qwen", "spawn", f"--model m-1 --session-id {ID}"),
+        ("qwen", "resume", f"--model m-1 --resume {ID}"),
+    ],
+)
+def test_model_and_session(kind: str, verb: str, expected: str, tmp_path: Path) -> None:
+    """The model is kept on resume, and only an agent that takes our id is given it."""
+    assert argv(kind, verb, tmp_path).endswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "flags"),
+    [
+        ("codex", ('"read-only"', '"workspace-write"', "--dangerously-bypass-approvals-and-sandbox")),
+        ("copilot", ("--disable-client-telemetry --model", "--allow-tool=write", "--allow-all-tools")),
+        ("cursor", ("--mode ask", "stream-json --model", "--force")),
+        ("gemini", ("--approval-mode default", "--approval-mode auto_edit", "--approval-mode yolo")),
+        ("opencode", ("json --model", "json --model", "--auto")),
+        ("qwen", ("--approval-mode default", "--approval-mode auto-edit", "--approval-mode yolo")),
+    ],
+)
+def test_permissions(kind: str, flags: tuple[str, str, str], tmp_path: Path) -> None:
+    """Each permission has its flag, on resume as well (C22)."""
+    for permission, flag in zip(PERMISSIONS, flags, strict=True):
+        for verb in ("spawn", "resume"):
+            assert flag in argv(kind, verb, tmp_path, permissions=permission)
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_prompt_is_on_stdin_alone(kind: str, tmp_path: Path) -> None:
+    """A prompt that looks like options or a slash command is text, and no argument has it."""
+    runner = MockCommandRunner()
+    made = executor(kind, tmp_path, runner, args=("--own",))
+    run(made, "spawn", AgentCall("i", "/help --yolo", ID))
+    assert runner.last.stdin == b"\n/help --yolo"
+    assert runner.last.argv[-1] == "--own"
+    assert not [word for word in runner.last.argv if "help" in word or "the prompt" in word]
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_settings_win_over_the_call_and_our_switches(kind: str, tmp_path: Path) -> None:
+    """What a person writes in [executors.NAME] env is what the agent sees."""
+    runner = MockCommandRunner()
+    made = executor(kind, tmp_path, runner, env={"A": "settings", "OPENCODE_PERMISSION": "{}"})
+    run(made, "spawn", AgentCall("i", "p", ID, env={"A": "call", "B": "call"}))
+    seen = {name: runner.last.env[name] for name in ("A", "B", "OPENCODE_PERMISSION")}
+    assert seen == {"A": "settings", "B": "call", "OPENCODE_PERMISSION": "{}"}
+
+
+@pytest.mark.parametrize("permission", PERMISSIONS)
+def test_opencode_cannot_be_talked_out_of_its_permissions(permission: str, tmp_path: Path) -> None:
+    """A variable that the person happens to have set does not widen what the settings allow."""
+    runner = MockCommandRunner()
+    made = executor("opencode", tmp_path, runner, permissions=permission)
+    run(made, "spawn", AgentCall("i", "p", ID, env={"OPENCODE_PERMISSION": '{"*":"allow"}'}))
+    allows_all = runner.last.env["OPENCODE_PERMISSION"] == '{"*":"allow"}'
+    assert allows_all == (permission == "skip")
+
+
+@pytest.mark.parametrize("name", ["GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "QWEN_CODE_SYSTEM_DEFAULTS_PATH"])
+def test_our_defaults_are_a_file_that_is_there(name: str, tmp_path: Path) -> None:
+    """The settings file that keeps an agent quiet ships with the package."""
+    runner = MockCommandRunner()
+    run(executor(name.partition("_")[0].lower(), tmp_path, runner), "spawn", AgentCall("i", "p", ID))
+    assert '"enableAutoUpdate": false' in Path(runner.last.env[name]).read_text()
+
+
+def twice(first: Exit, lines: list[bytes]) -> MockCommandRunner:
+    """A runner whose first run ends so, and whose second prints these lines."""
+    exits = [first]
+
+    async def play(command: Command, sink: Sink) -> Exit:
+        if exits:
+            return exits.pop()
+        for line in lines:
+            sink(line)
+        return Exit(0, 1.0)
+
+    return MockCommandRunner(run_function=play)
+
+
+def test_lost_thread_is_begun_again_under_its_new_name(tmp_path: Path) -> None:
+    """Codex names the new thread itself: that name is told, and its tokens start at zero."""
+    usage = b'{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":5}}'
+    said = b'{"type":"item.completed","item":{"type":"agent_message","text":"ok"}}'
+    lines = [b'{"type":"thread.started","thread_id":"new-1"}', said, usage]
+    runner = twice(Exit(1, 0.5, stderr_tail="no rollout found for thread id x"), lines)
+    call = AgentCall("i", "go on", "old-1", fresh_prompt="all of it", session_usage=Usage(500, 500))
+    result, events = run(executor("codex", tmp_path, runner), "resume", call)
+    assert (result.code, result.session_id, result.usage) == (None, "new-1", Usage(10, 5))
+    assert result.duration_seconds == 1.5
+    assert SessionReplaced("new-1", resumed=False) in events
+    assert (runner.last.stdin, "old-1" in runner.last.argv) == (b"all of it", False)
+
+
+def test_taken_id_is_resumed(tmp_path: Path) -> None:
+    """After a crash gemini knows our id already: the session goes on, and that is told."""
+    runner = twice(Exit(42, 0.5, stderr_tail='Session ID "x" already exists.'), [])
+    _, events = run(executor("gemini", tmp_path, runner), "spawn", AgentCall("i", "p", ID))
+    assert events[0] == SessionReplaced(ID, resumed=True)
+    assert runner.last.argv[-2:] == ("--resume", ID)
+
+
+@pytest.mark.parametrize("kind", ["codex", "opencode", "cursor"])
+def test_agent_that_never_named_its_session_has_none(kind: str, tmp_path: Path) -> None:
+    """The id that we proposed is not the agent's: the next attempt must begin, not resume."""
+    runner = MockCommandRunner(exit=Exit(1, 0.1))
+    assert run(executor(kind, tmp_path, runner), "spawn", AgentCall("i", "p", ID))[0].session_id == ""
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_missing_program_says_how_to_install_it(kind: str) -> None:
+    """Before anything is started the person learns the one command."""
+    made = ExecutorRegistry().get(kind)(kind, ExecutorSettings(command="/nowhere/it"), MockCommandRunner())
+    with pytest.raises(AgentUnavailable) as caught:
+        made.validate_availability()
+    assert caught.value.hint.startswith(("install it with: npm install -g ", "install it with: curl "))
+    assert run(made, "spawn", AgentCall("i", "p", ID))[0].code is Code.AGENT_NOT_FOUND
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_known_program_is_found(program: Any, tmp_path: Path) -> None:
+    """Each is found by its variable, on PATH and where installers put it; an executor has its name."""
+    name = Path(fake_agent(tmp_path / "bin", program.name)).name
+    home = str(tmp_path)
+    assert program.find({"PATH": "", "HOME": home}).path is None
+    assert program.find({"PATH": str(tmp_path / "bin"), "HOME": home}).path == str(tmp_path / "bin" / name)
+    own = fake_agent(tmp_path / ".local" / "bin", program.name)
+    assert program.find({"PATH": "", "HOME": home}).path == str(own)
+    variable = f"OSTLER_{program.name.upper()}_PATH"
+    assert program.find({variable: str(tmp_path / "bin" / name), "PATH": ""}).path
+    assert program.name in ExecutorRegistry().list()
+    assert version(str(own))
