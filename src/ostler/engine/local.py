@@ -7,6 +7,7 @@ lock back as soon as the last keeper of its attempts has ended, and the next run
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 
 import msgspec
 
@@ -21,6 +22,7 @@ from ostler.model.outcome import Outcome
 from ostler.model.state import State
 
 POLL_SECONDS = 0.1
+REFRESH_SECONDS = 1.0  # how long a task of high priority that was just written may go unseen
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -41,6 +43,8 @@ class LocalDriver:
         self._carriers: dict[TaskId, Carrier] = {}
         self._running: dict[asyncio.Task[State], TaskId] = {}
         self._done: dict[TaskId, State] = {}
+        self._queue: deque[TaskId] = deque()
+        self._read_at = 0.0
         self._stopping = False
 
     def stop(self) -> None:
@@ -69,12 +73,10 @@ class LocalDriver:
     def _take(self, wanted: Wanted) -> list[TaskId]:
         """Start what is free; the ids of those that another run holds."""
         now = self._tools.clock.now()
-        board = [row for row in self._tools.journal.open_rows() if wanted.covers(row)]
-        taken = set(self._carriers) | set(self._done)
+        self._read_board(wanted, now)
         busy: list[TaskId] = []
-        for task in choose(board, taken, len(board), now):
-            if len(self._running) >= self._jobs:
-                break
+        while self._queue and len(self._running) < self._jobs:
+            task = self._queue.popleft()
             held = try_lock(lock_path(task, self._tools), patient=False)
             if held is None:
                 busy.append(task)
@@ -83,6 +85,15 @@ class LocalDriver:
             else:
                 held.release()
         return busy
+
+    def _read_board(self, wanted: Wanted, now: float) -> None:
+        """Queue what can be taken; looked at again when the queue is empty, and soon after others wrote."""
+        if self._queue and abs(now - self._read_at) < REFRESH_SECONDS:
+            return
+        self._read_at = now
+        board = [row for row in self._tools.journal.open_rows() if wanted.covers(row)]
+        taken = set(self._carriers) | set(self._done)
+        self._queue = deque(choose(board, taken, len(board), now))
 
     def _still_takeable(self, task: TaskId, now: float) -> bool:
         """Asked again under the lock: another run may have ended it since the board was read."""

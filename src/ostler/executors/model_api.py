@@ -56,7 +56,11 @@ class ModelApiExecutor:
         self._connect = connect
         self._account = ACCOUNTS[settings.provider]
         self.capabilities = Capabilities(
-            resumes=True, takes_our_id=True, reports_usage=True, environment=self._account.environment
+            resumes=True,
+            takes_our_id=True,
+            reports_usage=True,
+            starts_program=False,
+            environment=self._account.environment,
         )
 
     def validate_availability(self) -> None:
