@@ -24,8 +24,6 @@ def say(line: str) -> None:
 
 def append(path: Path, count: int) -> None:
     with SqliteJournal(path) as journal:
-        if os.environ.get("JOURNAL_SYNCHRONOUS"):  # the mutant that does not flush
-            journal._db.pragma("synchronous", os.environ["JOURNAL_SYNCHRONOUS"])
         first = len(journal.read(TASK)) + 1
         for seq in range(first, first + count):
             try:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 import time
 
 import pytest
@@ -73,6 +77,27 @@ def test_a_task_that_ended_badly_is_opened_again_by_retry(world: World, verb: st
     assert world.show(task)["status"] == "completed"
 
 
+def test_a_run_takes_a_task_again_that_is_retried_meanwhile(world: World) -> None:
+    """The decision is written from outside; the run that is under way acts on it."""
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    mended, over = world.root.parent / "mended", world.root.parent / "over"
+    agents = {"fails": f"test -e {mended}", "waits": f"until test -e {over}; do sleep 0.05; done"}
+    sections = (
+        f'[executors.{name}]\ntype = "command"\ncommand = "sh"\nargs = ["-c", "{what} && echo x > x"]\n'
+        for name, what in agents.items()
+    )
+    (world.root / "ostler.toml").write_text("".join(sections))
+    task = world.new("Once more", "--executor", "fails")
+    world.new("Slow", "--executor", "waits")
+    run = world.start("run", "--all", "-j", "2")
+    wait_until(lambda: world.show(task)["status"] == "failed", 30, "the task did not fail")
+    mended.touch()
+    world.ostler("retry", task)
+    wait_until(lambda: world.show(task)["status"] == "completed", 20, "the run did not take it again")
+    over.touch()
+    assert run.wait(20) == 0
+
+
 def test_a_task_that_waits_for_a_person_is_not_started(world: World) -> None:
     """run ID of a blocked task exits 4 and makes no call."""
     world.behave(fault="blocked")
@@ -116,6 +141,30 @@ def test_two_interrupts_stop_at_once(world: World) -> None:
     assert world.show(task)["status"] == "pending"
 
 
+def test_two_interrupts_give_the_cursor_back(world: World) -> None:
+    """The screen of whoever was watching is as it was before."""
+    world.behave(fault="a2_ignores_term")
+    task = world.new()
+    command = [sys.executable, "-m", "ostler", "run", task]
+    environ = world.environ | {"TERM": "xterm", "OSTLER_RUN__GRACE_SECONDS": "60"}
+    ours, theirs = pty.openpty()
+    os.set_blocking(ours, False)
+    seen = bytearray()
+    with os.fdopen(ours, "rb", 0) as screen, os.fdopen(theirs, "wb", 0) as terminal:
+
+        def shown(word: bytes) -> bool:
+            seen.extend(screen.read(1 << 16) or b"")
+            return word in seen
+
+        run = subprocess.Popen(command, cwd=world.root, env=environ, stdout=terminal, stderr=terminal)
+        wait_until(lambda: shown(b"implement 1") and world.started(), 30, "the agent did not start")
+        run.send_signal(INTERRUPT)
+        wait_until(lambda: shown(b"Stopping"), 30, "the first Ctrl-C was not heard")
+        assert end(run, INTERRUPT) == 130
+        assert shown(b"\x1b[?25l")
+    assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l")
+
+
 def test_cancel_from_another_terminal_stops_the_agent(world: World) -> None:
     """The running `ostler run` sees the decision, stops the agent and ends the task as cancelled."""
     world.behave(fault="a1_hangs")
@@ -127,6 +176,21 @@ def test_cancel_from_another_terminal_stops_the_agent(world: World) -> None:
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("cancelled", "ABORTED")
     assert not world.survivors()
+
+
+@pytest.mark.parametrize("verb", ["show", "cancel", "run"])
+def test_an_empty_id_names_no_task(world: World, verb: str) -> None:
+    """What a script's unset variable leaves must not hit the only task there is."""
+    task = world.new()
+    assert "empty id" in world.ostler(verb, "", code=2).stderr
+    assert world.show(task)["status"] == "pending"
+
+
+def test_a_reason_of_several_lines_is_one_line_of_the_list(world: World) -> None:
+    """What an agent says cannot look like a row of ours."""
+    world.behave(text="<phase_blocked>no key\nother-task  completed</phase_blocked>")
+    world.ostler("run", world.new(), code=4)
+    assert "AGENT_BLOCKED: no key other-task completed" in world.ostler("status").stdout
 
 
 def test_cancel_without_a_run_ends_the_task_at_once(world: World) -> None:

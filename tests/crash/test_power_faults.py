@@ -42,7 +42,7 @@ class Disk:
         self.place.mkdir()
         self._image = folder / "image"
         with self._image.open("wb") as file:
-            file.truncate(24 << 20)
+            file.truncate(64 << 20)
         subprocess.run(["mkfs.ext4", "-q", str(self._image)], check=True)
         self.mount()
 

@@ -94,7 +94,7 @@ def scripted_subject(place: Path) -> Subject:
 SUBJECTS: dict[str, Callable[[Path], Subject]] = {
     **{
         wire: partial(program_subject, wire)
-        for wire in ("claude", "codex", "cursor", "gemini", "opencode", "qwen")
+        for wire in ("acp", "claude", "codex", "cursor", "gemini", "opencode", "qwen")
     },
     "copilot": partial(program_subject, "copilot", refuses_taken_ids=False),
     "command": command_subject,

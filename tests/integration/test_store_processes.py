@@ -63,14 +63,6 @@ def test_each_claim_is_won_once(tmp_path: Path) -> None:
     assert integrity(path) == "ok"
 
 
-def test_race_notices_a_missing_fence(tmp_path: Path) -> None:
-    """The test above can fail: without the unique index several processes win the same task."""
-    path = tmp_path / "ostler.db"
-    SqliteJournal(path, create=True).close()
-    apsw.Connection(str(path)).execute("DROP INDEX record_once")
-    assert max(run_together(path, "claim", 50).values()) > 1
-
-
 def test_first_start_of_many(tmp_path: Path) -> None:
     """Processes that create the journal at the same moment agree on one."""
     path = tmp_path / ".ostler" / "ostler.db"

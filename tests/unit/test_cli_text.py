@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ostler.cli.text import fit, money, pad, printable, span, table, tokens, width
@@ -45,6 +47,13 @@ def test_fit_never_exceeds_its_columns(text: str, columns: int) -> None:
     """A cut text ends in an ellipsis and fits."""
     assert width(fit(text, columns)) <= columns
     assert fit(text, 100) == text
+
+
+def test_a_long_text_is_cut_at_once() -> None:
+    """A list of tasks must not wait for one whose agent had much to say."""
+    begun = time.monotonic()
+    assert width(fit("é" * 200_000, 10_000)) == 10_000
+    assert time.monotonic() - begun < 1
 
 
 def test_tables_line_up_with_wide_characters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,4 +68,10 @@ def test_begun_first_then_priority_then_age() -> None:
     assert choose(board, (), 0, now=9.0) == []
 
 
+def test_a_rest_that_began_in_the_future_is_over() -> None:
+    """The clock was wrong by days then; a correction of seconds changes nothing."""
+    assert takeable(row("t", "deferred", created_at=900_000.0, resumes_at=900_060.0), now=1_000.0)
+    assert not takeable(row("t", "deferred", created_at=1_005.0, resumes_at=1_060.0), now=1_000.0)
+
+
 TERMINAL = {TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.QUARANTINED, TaskStatus.CANCELLED}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code, SpawnError
-from ostler.executors.claude import ClaudeExecutor, find_claude, stdin_of, version
+from ostler.executors.claude import ClaudeExecutor
+from ostler.executors.known import CLAUDE, version
+from ostler.executors.program import stdin_of
 from ostler.executors.protocol import Executor
 from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced
 from ostler.model.command import Command, Exit, Sink, Stopped
@@ -294,11 +297,12 @@ def test_reported_session_id_replaces_ours(program: str) -> None:
 
 def test_quota_names_when_it_comes_back(program: str) -> None:
     """A used-up quota with a reset time says how long to wait."""
-    line = result_line(is_error=True, result="Claude AI usage limit reached|1800000000")
+    line = result_line(is_error=True, result=f"Claude AI usage limit reached|{int(time.time()) + 1000}")
     runner = MockCommandRunner([line], Exit(1, 1.0))
-    executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner, now=lambda: 1799999000.0)
+    executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
     result, _ = run(executor, "spawn", AgentCall("i", "p", SESSION))
-    assert (result.code, result.retry_after_seconds) == (Code.QUOTA_EXCEEDED, 1000.0)
+    assert result.code is Code.QUOTA_EXCEEDED
+    assert result.retry_after_seconds == pytest.approx(1000.0, abs=60.0)
 
 
 def test_refused_start_is_a_result(program: str) -> None:
@@ -329,9 +333,9 @@ def test_named_instance_has_its_own_variable(tmp_path: Path, monkeypatch: pytest
     """OSTLER_WORK_PATH is for the instance called work; without it, OSTLER_CLAUDE_PATH is for all."""
     own, shared = fake_claude(tmp_path / "own"), fake_claude(tmp_path / "shared")
     monkeypatch.setenv("OSTLER_CLAUDE_PATH", str(shared))
-    assert find_claude("work").path == str(shared)
+    assert CLAUDE.find(instance="work").path == str(shared)
     monkeypatch.setenv("OSTLER_WORK_PATH", str(own))
-    assert find_claude("work").path == str(own)
+    assert CLAUDE.find(instance="work").path == str(own)
 
 
 def test_version_is_what_the_program_says(tmp_path: Path) -> None:

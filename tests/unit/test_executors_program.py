@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +113,24 @@ def test_opencode_cannot_be_talked_out_of_its_permissions(permission: str, tmp_p
 
 
 @pytest.mark.parametrize("name", ["GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "QWEN_CODE_SYSTEM_DEFAULTS_PATH"])
-def test_our_defaults_are_a_file_that_is_there(name: str, tmp_path: Path) -> None:
-    """The settings file that keeps an agent quiet ships with the package."""
-    runner = MockCommandRunner()
-    run(executor(name.partition("_")[0].lower(), tmp_path, runner), "spawn", AgentCall("i", "p", ID))
-    assert '"enableAutoUpdate": false' in Path(runner.last.env[name]).read_text()
+@pytest.mark.parametrize("kept", [True, False])
+def test_our_defaults_are_a_file_of_the_call(name: str, kept: bool, tmp_path: Path) -> None:
+    """The settings that keep an agent quiet are written for the call; a person's own file is left alone."""
+    seen: list[str] = []
+
+    async def look(command: Command, sink: Sink) -> Exit:
+        seen.extend((command.env[name], Path(command.env[name]).read_text()))
+        return Exit(0, 0.0)
+
+    kind = name.partition("_")[0].lower()
+    made = executor(kind, tmp_path, MockCommandRunner(run_function=look))
+    run(made, "spawn", AgentCall("i", "p", ID, transcript=str(tmp_path / "t.jsonl") if kept else ""))
+    assert json.loads(seen[1])["general"]["enableAutoUpdate"] is False
+    assert Path(seen[0]).exists() == kept
+    own = tmp_path / "own.json"
+    own.write_text("{}")
+    run(made, "spawn", AgentCall("i", "p", ID, env={name: str(own)}))
+    assert seen[2:] == [str(own), "{}"]
 
 
 def twice(first: Exit, lines: list[bytes]) -> MockCommandRunner:

@@ -70,6 +70,7 @@ EXPECTED: dict[str, Expected] = {
     "opencode/run_text": Expected(0, None, "Hello oc", 15),
     "opencode/run_tool": Expected(0, None, "Done", 30, ("bash",)),
     "opencode/run_tool_rejected": Expected(0, Code.NO_RESULT, "", 15, ("bash",), ("bash",)),
+    "opencode/run_tool_denied": Expected(0, None, "Done", 30, ("bash",), ("bash",)),
     "opencode/err_401": Expected(1, Code.AUTH_FAILED),
     "opencode/err_empty": Expected(0, Code.RESPONSE_EMPTY, total=15),
     "opencode/err_max_tokens": Expected(0, None, "cut", 15),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ostler.prompt.completion import Mark, check_phase_completion
@@ -24,6 +26,8 @@ DONE, WHY = Mark("complete"), Mark("blocked", "no key")
         ("<phase_blocked></phase_blocked>", Mark("blocked", "the agent gave no reason")),
         ("<phase_complete>true</phase_complete> then <phase_blocked>no key</phase_blocked>", WHY),
         ("<phase_blocked>no key</phase_blocked> solved. <phase_complete>true</phase_complete>", DONE),
+        ("<phase_blocked> or <phase_blocked>no key</phase_blocked>", WHY),
+        ("<phase_blocked>no <b>key</b></phase_blocked>", Mark("blocked", "no <b>key</b>")),
         ("```\n<phase_complete>true</phase_complete>\n```", None),
         ("~~~xml\n<phase_complete>true</phase_complete>\n~~~\n", None),
         ("```\nunclosed <phase_complete>true</phase_complete>", None),
@@ -45,3 +49,20 @@ def test_a_line_echoed_from_the_prompt_is_not_the_agents_word() -> None:
     assert (
         check_phase_completion(echo + "\n<phase_complete>true</phase_complete>", "implement", prompt) == DONE
     )
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<phase_complete>" + " " * 200_000,
+        "<phase_blocked>" + "\n\t" * 100_000,
+        "<phase_blocked> " * 20_000,
+        "x" + "`" * 200_000,
+    ],
+    ids=["complete", "blocked", "again", "code"],
+)
+def test_a_mark_that_never_ends_takes_no_time(piece: str) -> None:
+    """The whole run waits while an answer is read, so no answer may take long."""
+    begun = time.monotonic()
+    assert check_phase_completion(piece, "implement") is None
+    assert time.monotonic() - begun < 2

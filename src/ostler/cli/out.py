@@ -34,5 +34,6 @@ def say(text: str) -> None:
 
 def hint(text: str) -> None:
     """To the person, beside the output that a script may read."""
+    sys.stdout.flush()  # in a log that takes both, what was said first comes first
     sys.stderr.write(printable(text) + "\n")
     sys.stderr.flush()

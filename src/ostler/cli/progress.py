@@ -96,7 +96,7 @@ def showing(as_json: bool) -> Generator[Progress]:
     """The progress that fits whoever is looking."""
     if as_json:
         yield JsonProgress()
-    elif not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+    elif not _draws():
         yield PlainProgress()
     else:
         from rich.console import Console  # noqa: PLC0415
@@ -105,3 +105,13 @@ def showing(as_json: bool) -> Generator[Progress]:
         progress = LiveProgress()
         with Live(progress, console=Console(), refresh_per_second=10, transient=True):
             yield progress
+
+
+def give_cursor_back() -> None:
+    """For an end that leaves no time to take the drawing down."""
+    if _draws():
+        os.write(1, b"\x1b[?25h")  # sys.stdout is the drawing's own meanwhile
+
+
+def _draws() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

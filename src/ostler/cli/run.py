@@ -14,7 +14,7 @@ from ostler.cli.dry_run import print_plans
 from ostler.cli.new import read_body
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
-from ostler.cli.progress import Progress, showing
+from ostler.cli.progress import Progress, give_cursor_back, showing
 from ostler.cli.streams import outlive_readers
 from ostler.cli.text import STATUS_COLOURS, one_line, paint, wants_colour
 from ostler.errors import UsageError
@@ -170,6 +170,7 @@ class Signals:
 
     def _told(self, code: int) -> None:
         if self.exit:
+            give_cursor_back()
             os._exit(code)  # the keepers see that we are gone and stop what is left
         self.exit = code
         if sys.stderr.isatty():

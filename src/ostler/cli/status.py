@@ -7,7 +7,7 @@ from datetime import datetime
 import click
 
 from ostler.cli.out import emit, json_option, open_project, say
-from ostler.cli.text import STATUS_COLOURS, money, printable, reason, since, table, tokens
+from ostler.cli.text import STATUS_COLOURS, money, one_line, reason, since, table, tokens
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
@@ -43,7 +43,7 @@ def row(view: TaskView) -> tuple[str, ...]:
         tokens(view.usage.total) if view.usage.total else "",
         money(view.cost_usd),
         since(datetime.fromisoformat(view.updated_at).timestamp()),
-        printable(reason(view.code, view.message) or view.title),
+        one_line(reason(view.code, view.message) or view.title),
     )
 
 

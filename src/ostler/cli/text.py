@@ -68,12 +68,12 @@ def fit(text: str, columns: int) -> str:
     """The text cut to so many columns, with an ellipsis where it was cut."""
     if width(text) <= columns:
         return text
-    kept = ""
-    for char in text:
-        if width(kept) + _columns(char) > columns - 1:
-            break
-        kept += char
-    return kept.rstrip() + "…"
+    room = columns - 1
+    for end, char in enumerate(text):
+        room -= _columns(char)
+        if room < 0:
+            return text[:end].rstrip() + "…"
+    return text
 
 
 def pad(text: str, columns: int) -> str:

@@ -44,6 +44,7 @@ class LocalDriver:
         self._running: dict[asyncio.Task[State], TaskId] = {}
         self._done: dict[TaskId, State] = {}
         self._queue: deque[TaskId] = deque()
+        self._busy: list[TaskId] = []  # of those last queued: what another run holds
         self._read_at = 0.0
         self._stopping = False
 
@@ -65,26 +66,25 @@ class LocalDriver:
 
     async def _carry_all(self, wanted: Wanted) -> None:
         while True:
-            busy = [] if self._stopping else self._take(wanted)
-            if not self._running and not busy:
+            if not self._stopping:
+                self._take(wanted)
+            if not self._running and (self._stopping or not self._busy):
                 return
             await self._wait_for_one()
 
-    def _take(self, wanted: Wanted) -> list[TaskId]:
-        """Start what is free; the ids of those that another run holds."""
+    def _take(self, wanted: Wanted) -> None:
+        """Start what is free."""
         now = self._tools.clock.now()
         self._read_board(wanted, now)
-        busy: list[TaskId] = []
         while self._queue and len(self._running) < self._jobs:
             task = self._queue.popleft()
             held = try_lock(lock_path(task, self._tools), patient=False)
             if held is None:
-                busy.append(task)
+                self._busy.append(task)
             elif self._still_takeable(task, now):
                 self._start(task, held)
             else:
                 held.release()
-        return busy
 
     def _read_board(self, wanted: Wanted, now: float) -> None:
         """Queue what can be taken; looked at again when the queue is empty, and soon after others wrote."""
@@ -92,8 +92,13 @@ class LocalDriver:
             return
         self._read_at = now
         board = [row for row in self._tools.journal.open_rows() if wanted.covers(row)]
-        taken = set(self._carriers) | set(self._done)
-        self._queue = deque(choose(board, taken, len(board), now))
+        taken = {row.id for row in board if row.id in self._carriers or self._is_done(row)}
+        self._queue, self._busy = deque(choose(board, taken, len(board), now)), []
+
+    def _is_done(self, row: TaskRow) -> bool:
+        """Whether this run is through with it: nobody has opened it again since."""
+        done = self._done.get(row.id)
+        return done is not None and done.seq >= row.seq
 
     def _still_takeable(self, task: TaskId, now: float) -> bool:
         """Asked again under the lock: another run may have ended it since the board was read."""

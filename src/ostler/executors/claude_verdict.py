@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from ostler.clock import Now
 from ostler.errors import Code
 from ostler.executors.claude_codes import Evidence, code_of, is_error_line, reset_time
@@ -9,11 +11,29 @@ from ostler.executors.claude_stream import ClaudeStream
 from ostler.executors.claude_wire import Result
 from ostler.executors.ending import Ending, ending_of
 from ostler.executors.wire import one_line
-from ostler.model.call import AgentCall, CallResult
+from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Exit
 
 _LAST_PER_RUN_COST = (2, 1, 197)  # newer versions report what the whole session has cost
 _MORE_THAN_A_MINUTE = 61.0  # seconds; claude waits for less itself and tells nobody how much more it was
+
+
+class ClaudeListener:
+    """A sink for one run, which can judge it afterwards."""
+
+    def __init__(self, call: AgentCall, on_event: OnEvent, program: str = "claude") -> None:
+        self._call = call
+        self._program = program
+        self._heard = ClaudeStream(on_event)
+
+    def take(self, line: bytes) -> bool:
+        """Read one line; True when it is a result."""
+        return self._heard.take(line)
+
+    def judge(self, exit: Exit) -> CallResult:
+        """Everything that the run said and how it exited, as a CallResult."""
+        self._heard.close(exit.long_lines)
+        return judge(self._call, self._heard, exit, time.time, self._program)
 
 
 def judge(call: AgentCall, heard: ClaudeStream, exit: Exit, now: Now, program: str = "claude") -> CallResult:

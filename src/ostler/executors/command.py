@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 import msgspec
 
@@ -14,8 +12,8 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.discover import find_program, require_program
 from ostler.executors.ending import Ending, command_for, ending_of, limit_of, result_of
+from ostler.executors.paper import paper_for
 from ostler.executors.protocol import Capabilities
-from ostler.files.atomic import write_projection
 from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextSaid
 from ostler.model.command import Exit
 from ostler.process.protocol import CommandRunner
@@ -74,7 +72,7 @@ class CommandExecutor:
         if not any("{prompt_file}" in arg for arg in self._settings.args):
             yield self._arguments(values), prompt
             return
-        with _prompt_file(call.transcript, prompt) as path:
+        with paper_for(call.transcript, "prompt", prompt) as path:
             yield self._arguments({**values, "prompt_file": path}), b""
 
     def _arguments(self, values: dict[str, str]) -> tuple[str, ...]:
@@ -126,17 +124,3 @@ class _Output:
     @property
     def text(self) -> str:
         return bytes(self._kept[-_KEPT:]).decode("utf-8", "replace").strip()
-
-
-@contextmanager
-def _prompt_file(transcript: str, prompt: bytes) -> Generator[str, None, None]:
-    """A file with the prompt, readable by us alone: kept beside the transcript, else for the call only."""
-    if transcript:
-        path = Path(transcript + ".prompt").absolute()
-        write_projection(path, prompt)
-        yield str(path)
-        return
-    with tempfile.NamedTemporaryFile(prefix="ostler-prompt-") as file:
-        file.write(prompt)
-        file.flush()
-        yield file.name

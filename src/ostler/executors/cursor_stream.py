@@ -22,8 +22,8 @@ class _Message(Struct, frozen=True):
 class _Outcome(Struct, frozen=True):
     """A tool's result: one of these members is there."""
 
-    rejected: Raw | None = None
-    denied: Raw | None = field(default=None, name="permissionDenied")
+    rejected: dict[str, object] | None = None
+    denied: dict[str, object] | None = field(default=None, name="permissionDenied")
 
 
 class _Use(Struct, frozen=True):

@@ -43,7 +43,7 @@ _WEAK: Words = {
     r"unknown (option|argument|flag)|unexpected argument|unrecognized": Code.AGENT_INCOMPATIBLE,
 }
 _PROVIDER_FAILED = re.compile(
-    r"internal server error|server_error|bad gateway|bad request|invalid_request", re.IGNORECASE
+    r"internal server error|server_error|api_?error|bad gateway|bad request|invalid_request", re.IGNORECASE
 )
 _STATUS = re.compile(
     r"\b(?:status|http(?:/[\d.]+)?|error|code)\b\W{0,3}(?:code\W{0,3})?(\d{3})\b|\((\d{3})\)|^(\d{3})\b",

@@ -5,13 +5,11 @@ Its exit codes are its own: an HTTP status comes back modulo 256, and SIGTERM en
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ostler.errors import Code
 from ostler.executors import known
 from ostler.executors.failure import STATUSES
 from ostler.executors.gemini_stream import decode
-from ostler.executors.program import Dialect, ProgramExecutor, Start, listening
+from ostler.executors.program import Defaults, Dialect, ProgramExecutor, Start, listening
 from ostler.executors.protocol import Capabilities
 from ostler.executors.verdict import Manner
 from ostler.model.call import Permissions
@@ -23,15 +21,19 @@ CAPABILITIES = Capabilities(
     environment=("GEMINI_*", "GOOGLE_*", "CODE_ASSIST_*"),
 )
 
-# The lowest of its settings files: what a person or an administrator has set wins over ours.
-SWITCHES = {
-    "GEMINI_CLI_SYSTEM_DEFAULTS_PATH": str(Path(__file__).with_name("gemini_defaults.json")),
-    "GEMINI_TELEMETRY_ENABLED": "false",
+SWITCHES = {"GEMINI_TELEMETRY_ENABLED": "false"}
+
+# With its own ten attempts a limit would stay hidden for minutes: the worker owns the retries.
+DEFAULTS = Defaults(
+    "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+    b"""{
+  "general": {"maxAttempts": 2, "enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+  "privacy": {"usageStatisticsEnabled": false}
 }
+""",
+)
 
 _PERMISSIONS: dict[Permissions, str] = {"ask": "default", "accept-edits": "auto_edit", "skip": "yolo"}
-
-_HTTP = {status % 256: STATUSES.get(status, Code.API_ERROR) for status in (*STATUSES, 400, 500, 502, 504)}
 
 MANNER = Manner(
     program="gemini",
@@ -45,8 +47,8 @@ MANNER = Manner(
         r"ModelNotFoundError": Code.MODEL_NOT_FOUND,
         r"not running in a trusted|untrusted": Code.AGENT_INCOMPATIBLE,
     },
+    http={status % 256: status for status in (*STATUSES, 400, 500, 502, 504)},
     statuses={
-        **_HTTP,
         41: Code.AUTH_FAILED,
         42: Code.AGENT_INCOMPATIBLE,
         52: Code.AGENT_INCOMPATIBLE,
@@ -69,4 +71,4 @@ def arguments(start: Start) -> tuple[str, ...]:
 class GeminiExecutor(ProgramExecutor):
     """Runs gemini."""
 
-    dialect = Dialect(known.GEMINI, CAPABILITIES, arguments, listening(MANNER), SWITCHES)
+    dialect = Dialect(known.GEMINI, CAPABILITIES, arguments, listening(MANNER), SWITCHES, defaults=DEFAULTS)

@@ -79,13 +79,14 @@ class Hearing:
         """A piece of a message; told when something else follows."""
         self._pieces.append(piece)
 
-    def _end_message(self) -> None:
+    def end_message(self) -> None:
+        """What follows is another message."""
         if self._pieces:
             self.say("".join(self._pieces))
 
     def use(self, tool: str, detail: str = "", use: str = "") -> None:
         """A tool is used; `use` is the agent's own number for that."""
-        self._end_message()
+        self.end_message()
         self.retry = None
         self._uses[use] = tool
         self._on_event(ToolUsed(tool, one_line(detail)))
@@ -102,9 +103,9 @@ class Hearing:
         self._on_event(UsageSeen(usage))
 
     def count_session(self, total: Usage) -> None:
-        """The tokens of the whole session; a total below the last one is of a session that began anew."""
+        """The tokens of the whole session."""
         self.session_usage = total
-        self.count(total - self._before if total.total >= self._before.total else total)
+        self.count(total.since(self._before))
 
     def charge(self, cost_usd: float) -> None:
         self.cost_usd = add_cost(self.cost_usd, cost_usd)
@@ -119,7 +120,7 @@ class Hearing:
 
     def finish(self, *, well: bool = False) -> bool:
         """The turn is over; ended well, what went wrong before was mended. True, as a sink says it."""
-        self._end_message()
+        self.end_message()
         self.finished = True
         self.failure = None if well else self.failure
         return True
@@ -133,7 +134,7 @@ class Hearing:
 
     def close(self, long_lines: int = 0) -> None:
         """Tell what was still held back, and how many lines were counted without being told one by one."""
-        self._end_message()
+        self.end_message()
         if long_lines:
             said = f"lines over the limit of 16 MiB: {long_lines}; the transcript has them"
             self._on_event(LineUnread(said))

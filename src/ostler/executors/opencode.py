@@ -21,6 +21,7 @@ CAPABILITIES = Capabilities(
     reports_cost=True,
     environment=(
         *("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT", "OPENCODE_AUTH_CONTENT"),
+        "OPENCODE_DISABLE_*",
         *("ANTHROPIC_*", "OPENAI_*", "GOOGLE_*", "GEMINI_API_KEY", "OPENCODE_API_KEY", "OPENROUTER_API_KEY"),
         *("DEEPSEEK_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "MOONSHOT_API_KEY"),
     ),
@@ -29,10 +30,10 @@ CAPABILITIES = Capabilities(
 
 SWITCHES = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_SHARE": "1"}
 
-# What is asked for is refused when nobody is there.
+# Never "ask": with nobody there opencode refuses, and ends the run without another word of the model.
 PERMITS: dict[Permissions, dict[str, str]] = {
-    "ask": {"OPENCODE_PERMISSION": '{"edit":"ask","bash":"ask","webfetch":"ask"}'},
-    "accept-edits": {"OPENCODE_PERMISSION": '{"edit":"allow","bash":"ask","webfetch":"ask"}'},
+    "ask": {"OPENCODE_PERMISSION": '{"edit":"deny","bash":"deny","webfetch":"deny"}'},
+    "accept-edits": {"OPENCODE_PERMISSION": '{"edit":"allow","bash":"deny","webfetch":"deny"}'},
     "skip": {"OPENCODE_PERMISSION": '{"*":"allow"}'},
 }
 

@@ -10,7 +10,7 @@ from ostler.executors.tool_input import summary_of
 from ostler.executors.wire import read
 from ostler.model.usage import Usage
 
-_REFUSED = ("rejected permission", "permission denied", "prevents you from using")
+_REFUSED = ("rejected permission", "prevents you from using")
 
 
 class _Cache(Struct, frozen=True):
@@ -26,6 +26,13 @@ class _Tokens(Struct, frozen=True):
 
     def usage(self) -> Usage:
         return Usage(self.input, self.output + self.reasoning, self.cache.read, self.cache.write)
+
+
+class _Invalid(Struct, frozen=True):
+    """The input of the tool that stands for one that is not offered."""
+
+    tool: str = ""
+    error: str = ""
 
 
 class _State(Struct, frozen=True):
@@ -62,6 +69,7 @@ class _Line(Struct, frozen=True):
 
 
 _LINE = Decoder(_Line)
+_INVALID = Decoder(_Invalid)
 
 
 def decode(line: bytes, heard: Hearing) -> bool:
@@ -86,7 +94,11 @@ def decode(line: bytes, heard: Hearing) -> bool:
 
 
 def _hear_tool(part: _Part, heard: Hearing) -> None:
-    heard.use(part.tool, summary_of(part.state.input), part.call)
+    """What is denied is not offered: a model that calls it all the same has used the tool `invalid`."""
+    asked = read(_INVALID, part.state.input) if part.tool == "invalid" else None
+    heard.use(asked.tool if asked else part.tool, summary_of(part.state.input), part.call)
+    if asked and "unavailable tool" in asked.error:
+        heard.deny(part.call, asked.error)
     if part.state.status == "error" and any(word in part.state.error for word in _REFUSED):
         heard.deny(part.call, part.state.error)
 

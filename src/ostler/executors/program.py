@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.ending import command_for, result_of
 from ostler.executors.known import KnownProgram
+from ostler.executors.paper import paper_for
 from ostler.executors.protocol import Capabilities
 from ostler.executors.verdict import Listener, Manner
 from ostler.model.call import (
@@ -24,7 +26,7 @@ from ostler.model.call import (
     SessionReplaced,
     SessionStarted,
 )
-from ostler.model.command import Exit
+from ostler.model.command import Command, Exit
 from ostler.model.usage import Usage
 from ostler.process.protocol import CommandRunner
 
@@ -49,15 +51,23 @@ class Start(Struct, frozen=True):
     permissions: Permissions
 
 
+class Defaults(Struct, frozen=True):
+    """Settings of ours that the agent reads from a file, below all that a person has set."""
+
+    variable: str  # names the file
+    content: bytes
+
+
 class Dialect(Struct, frozen=True):
     """What is particular about one agent program."""
 
     known: KnownProgram
     capabilities: Capabilities
     arguments: Callable[[Start], tuple[str, ...]]  # never the prompt
-    listen: Listen
+    listen: Listen | None = None  # None: it is talked with, which is the executor's own affair
     switches: dict[str, str] = {}  # variables that keep it quiet; the call's own and the settings' win
     permits: dict[Permissions, dict[str, str]] = {}  # variables that carry the permissions; the settings' win
+    defaults: Defaults | None = None
 
 
 def listening(manner: Manner) -> Listen:
@@ -68,7 +78,7 @@ def listening(manner: Manner) -> Listen:
 class ProgramExecutor:
     """Runs one agent program; stateless, so that any number of calls may share it."""
 
-    dialect: ClassVar[Dialect]
+    dialect: Dialect
 
     def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
         self.name = name
@@ -105,14 +115,29 @@ class ProgramExecutor:
         return _after(result, await self._run(fresh, self._telling_of_loss(call, on_event), resume=False))
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
+        assert self.dialect.listen
         heard = self.dialect.listen(call, on_event)
         try:
-            argv = (self._program(), *self.arguments(call, resume=resume))
-            command = command_for(call, argv, self._environment(call), stdin_of(call.prompt))
-            exit = await self._runner.run(command, heard.take)
+            with self._defaults(call) as quiet:
+                command = self._command(quiet, stdin_of(call.prompt), resume=resume)
+                exit = await self._runner.run(command, heard.take)
         except OstlerError as error:
             return result_of(error)
         return heard.judge(exit)
+
+    @contextmanager
+    def _defaults(self, call: AgentCall) -> Generator[AgentCall, None, None]:
+        """The call with our settings file in its environment; in a copy, as some agents rewrite theirs."""
+        defaults = self.dialect.defaults
+        if defaults is None or defaults.variable in call.env:
+            yield call
+            return
+        with paper_for(call.transcript, "settings.json", defaults.content) as path:
+            yield replace(call, env={**call.env, defaults.variable: path})
+
+    def _command(self, call: AgentCall, stdin: bytes = b"", *, resume: bool) -> Command:
+        argv = (self._program(), *self.arguments(call, resume=resume))
+        return command_for(call, argv, self._environment(call), stdin)
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:
         """What stands behind the program on the command line; never the prompt."""

@@ -1,27 +1,25 @@
 """Qwen Code, headless: `qwen --output-format stream-json`, the prompt on stdin.
 
 Its stream is claude's, and so is the decoder. Its endings are not: version 0.15 reports an API error as a
-success whose text is `[API Error: ...]`.
+success whose text is `[API Error: ...]`, and its tokens are those of the whole session.
 """
 
 from __future__ import annotations
 
 import re
-import time
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from ostler.errors import Code
 from ostler.executors import known
-from ostler.executors.claude_stream import ClaudeStream
-from ostler.executors.claude_verdict import judge
+from ostler.executors.claude_verdict import ClaudeListener
 from ostler.executors.failure import Words, code_of_failure, retry_after
-from ostler.executors.program import Dialect, ProgramExecutor, Start
+from ostler.executors.program import Defaults, Dialect, ProgramExecutor, Start
 from ostler.executors.protocol import Capabilities
 from ostler.executors.wire import one_line
-from ostler.model.call import AgentCall, CallResult, OnEvent, Permissions
+from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageSeen
 from ostler.model.command import Exit
+from ostler.model.usage import Usage
 
 CAPABILITIES = Capabilities(
     resumes=True,
@@ -30,15 +28,26 @@ CAPABILITIES = Capabilities(
     environment=("QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "OPENROUTER_API_KEY"),
 )
 
-# The lowest of its settings files: what a person or an administrator has set wins over ours.
-SWITCHES = {
-    "QWEN_CODE_SYSTEM_DEFAULTS_PATH": str(Path(__file__).with_name("qwen_defaults.json")),
-    "QWEN_TELEMETRY_ENABLED": "false",
+SWITCHES = {"QWEN_TELEMETRY_ENABLED": "false"}
+
+# Without it a limit is waited for ten times a minute or more; the worker owns the retries.
+DEFAULTS = Defaults(
+    "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
+    b"""{
+  "$version": 4,
+  "general": {"enableAutoUpdate": false},
+  "privacy": {"usageStatisticsEnabled": false},
+  "model": {"generationConfig": {"maxRetries": 0}}
 }
+""",
+)
 
 _PERMISSIONS: dict[Permissions, str] = {"ask": "default", "accept-edits": "auto-edit", "skip": "yolo"}
 
-_WORDS: Words = {r"no saved session found": Code.SESSION_NOT_FOUND}
+_WORDS: Words = {
+    r"no saved session found": Code.SESSION_NOT_FOUND,
+    r"stream ended with empty response": Code.RESPONSE_EMPTY,
+}
 _ERROR_LINE = re.compile(r"\[API Error: .*\]", re.DOTALL)
 
 
@@ -52,11 +61,13 @@ def arguments(start: Start) -> tuple[str, ...]:
 
 
 class QwenListener:
-    """Hears qwen as claude is heard, and does not believe every success."""
+    """Hears qwen as claude is heard, and believes neither every success nor every count."""
 
     def __init__(self, call: AgentCall, on_event: OnEvent) -> None:
-        self._call = call
-        self._heard = ClaudeStream(on_event)
+        self._before = call.session_usage
+        self._on_event = on_event
+        self._total: Usage | None = None  # of the session: qwen counts on where it left off
+        self._heard = ClaudeListener(call, self._tell, "qwen")
 
     def take(self, line: bytes) -> bool:
         """Read one line; True when it is a result."""
@@ -64,13 +75,21 @@ class QwenListener:
 
     def judge(self, exit: Exit) -> CallResult:
         """Everything that the run said and how it exited, as a CallResult."""
-        self._heard.close(exit.long_lines)
-        result = judge(self._call, self._heard, exit, time.time, "qwen")
+        result = self._heard.judge(exit)
+        if self._total is not None:
+            used = self._total.since(self._before)
+            result = replace(result, usage=used, session_usage=self._total)
         if result.ok and _ERROR_LINE.fullmatch(result.text.strip()):
             return _failed(result, result.text, Code.API_ERROR)
         if result.code is Code.AGENT_FAILED:
             return _failed(result, exit.stderr_tail or result.message, Code.AGENT_FAILED)
         return result
+
+    def _tell(self, event: AgentEvent) -> None:
+        if isinstance(event, UsageSeen):
+            self._total = event.usage
+            event = UsageSeen(event.usage.since(self._before))
+        self._on_event(event)
 
 
 def _failed(result: CallResult, said: str, otherwise: Code) -> CallResult:
@@ -86,4 +105,4 @@ def _failed(result: CallResult, said: str, otherwise: Code) -> CallResult:
 class QwenExecutor(ProgramExecutor):
     """Runs qwen."""
 
-    dialect = Dialect(known.QWEN, CAPABILITIES, arguments, QwenListener, SWITCHES)
+    dialect = Dialect(known.QWEN, CAPABILITIES, arguments, QwenListener, SWITCHES, defaults=DEFAULTS)

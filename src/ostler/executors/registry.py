@@ -16,20 +16,27 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 BUILT_IN = {
+    "acp": "ostler.executors.acp:acp",
     "amp": "ostler.executors.presets:amp",
     "claude": "ostler.executors.claude:ClaudeExecutor",
+    "claude-acp": "ostler.executors.acp:claude",
     "codex": "ostler.executors.codex:CodexExecutor",
+    "codex-acp": "ostler.executors.acp:codex",
     "command": "ostler.executors.command:CommandExecutor",
     "copilot": "ostler.executors.copilot:CopilotExecutor",
+    "copilot-acp": "ostler.executors.acp:copilot",
     "crush": "ostler.executors.presets:crush",
     "cursor": "ostler.executors.cursor:CursorExecutor",
     "droid": "ostler.executors.presets:droid",
     "gemini": "ostler.executors.gemini:GeminiExecutor",
+    "gemini-acp": "ostler.executors.acp:gemini",
     "kilocode": "ostler.executors.presets:kilocode",
     "kimi": "ostler.executors.presets:kimi",
     "model_api": "ostler.executors.model_api:ModelApiExecutor",
     "opencode": "ostler.executors.opencode:OpencodeExecutor",
+    "opencode-acp": "ostler.executors.acp:opencode",
     "qwen": "ostler.executors.qwen:QwenExecutor",
+    "qwen-acp": "ostler.executors.acp:qwen",
     "scripted": "ostler.executors.scripted:ScriptedExecutor",
 }
 ALIASES = {"claude-code": "claude"}

@@ -27,7 +27,8 @@ class Manner(Struct, frozen=True):
     program: str
     decode: Decode
     words: Words = {}  # its own, beside what every provider says
-    statuses: Mapping[int, Code] = {}  # what its exit codes mean
+    http: Mapping[int, int] = {}  # exit codes that stand for an HTTP status
+    statuses: Mapping[int, Code] = {}  # what its other exit codes mean
 
 
 class Listener:
@@ -71,7 +72,8 @@ def judge(call: AgentCall, heard: Hearing, exit: Exit, manner: Manner) -> CallRe
 def _ending(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
     if heard.failure is not None:
         said = one_line(heard.failure.text) or "no reason given"
-        named = code_of_failure(heard.failure.text, heard.failure.status, manner.words)
+        status = heard.failure.status or manner.http.get(exit.status)
+        named = code_of_failure(heard.failure.text, status, manner.words)
         code = named or _code_of_exit(exit, manner) or Code.AGENT_FAILED
         return Ending(code, f"{manner.program} failed: {said}")
     if not heard.finished:
@@ -102,7 +104,8 @@ def _by_exit(exit: Exit, manner: Manner, program: str) -> Ending:
 def _code_of_exit(exit: Exit, manner: Manner) -> Code | None:
     if exit.status == 0:
         return None
-    return code_of_failure(exit.stderr_tail, own=manner.words) or manner.statuses.get(exit.status)
+    named = code_of_failure(exit.stderr_tail, manner.http.get(exit.status), manner.words)
+    return named or manner.statuses.get(exit.status)
 
 
 def _retry_after(heard: Hearing, exit: Exit, ending: Ending) -> float | None:

@@ -27,6 +27,7 @@ class Command(Struct, frozen=True):
     grace_seconds: float = 5.0  # between TERM and KILL
     nice: int = 0
     pty: bool = False
+    dialogue: bool = False  # its input stays open; set by CommandRunner.converse
 
 
 class Stopped(StrEnum):

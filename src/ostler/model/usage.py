@@ -21,12 +21,15 @@ class Usage(Struct, frozen=True):
             self.cache_write_tokens + other.cache_write_tokens,
         )
 
-    def __sub__(self, other: Usage) -> Usage:
+    def since(self, before: Usage) -> Usage:
+        """What a running total has grown by; one below the last is of a session that began anew."""
+        if self.total < before.total:
+            return self
         return Usage(
-            self.input_tokens - other.input_tokens,
-            self.output_tokens - other.output_tokens,
-            self.cache_read_tokens - other.cache_read_tokens,
-            self.cache_write_tokens - other.cache_write_tokens,
+            self.input_tokens - before.input_tokens,
+            self.output_tokens - before.output_tokens,
+            self.cache_read_tokens - before.cache_read_tokens,
+            self.cache_write_tokens - before.cache_write_tokens,
         )
 
     @property

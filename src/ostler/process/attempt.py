@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from collections.abc import Callable
 
 from ostler.model.command import Command, Exit, Sink, Stopped
 from ostler.process.lines import LineSplitter
 from ostler.process.output import Output
+from ostler.process.protocol import Conversation
 from ostler.process.spawner import Child
 from ostler.process.strays import end_strays
 from ostler.process.sweep import MARKER
 from ostler.process.transcript import Transcript
 
 DRAIN_SECONDS = 2.0  # after the main process ended, for what a child of it still writes
+PARTING_SECONDS = 0.5  # between our last word in a conversation and TERM
 STDERR_TAIL_BYTES = 8 * 1024
 _KILLED = -9
 
@@ -22,9 +25,18 @@ _KILLED = -9
 class Attempt:
     """What is known of the program so far, and what is to be done about it next."""
 
-    def __init__(self, child: Child, command: Command, sink: Sink, transcript: Transcript) -> None:
+    def __init__(
+        self,
+        child: Child,
+        command: Command,
+        sink: Sink,
+        transcript: Transcript,
+        conversation: Conversation | None = None,
+    ) -> None:
         self._child, self._keeper = child, child.keeper
         self._command, self._sink, self._transcript = command, sink, transcript
+        self._conversation = conversation
+        self._terminate: asyncio.TimerHandle | None = None
         self._marker = command.env.get(MARKER, "")
         self._errors = Transcript(f"{command.transcript}.stderr" if command.transcript else "")
         self._loop = asyncio.get_running_loop()
@@ -44,8 +56,10 @@ class Attempt:
     async def finish(self) -> Exit:
         """Watch until nothing of the program is alive. Cancelled: stop it all first, then let that go on."""
         try:
+            self._begin()
             await self._watch()
         except asyncio.CancelledError:
+            await self._take_leave()
             await self._keeper.end(self._command.grace_seconds)
             raise
         finally:
@@ -57,6 +71,11 @@ class Attempt:
         if self._failure:
             raise self._failure
         return self._describe()
+
+    def _begin(self) -> None:
+        if self._conversation and self._child.dialogue:
+            say = self._child.dialogue.write
+            self._attend(lambda begun=self._conversation: begun.begin(say))
 
     async def _watch(self) -> None:
         while not (self._keeper.gone or self._keeper.lost):
@@ -86,7 +105,39 @@ class Attempt:
     def _stop(self, why: Stopped | None) -> None:
         self._stopping = True
         self._stopped = why
-        self._keeper.stop(self._command.grace_seconds)
+        stop = self._keeper.stop
+        if self._part():
+            self._terminate = self._loop.call_later(PARTING_SECONDS, stop, self._command.grace_seconds)
+        else:
+            stop(self._command.grace_seconds)
+
+    def _part(self) -> bool:
+        """Say the last word and close the input; False when nobody is there to be told."""
+        if not (self._conversation and self._child.dialogue) or self._failure or self._result_given:
+            return False
+        self._attend(self._conversation.part)
+        self._child.dialogue.end()
+        return True
+
+    async def _take_leave(self) -> None:
+        """A moment for a program that was told to end; none when we are cancelled again."""
+        if self._stopping or not self._part():
+            return
+        try:
+            async with asyncio.timeout(PARTING_SECONDS):
+                while not (self._keeper.gone or self._keeper.lost):
+                    await self._keeper.wait()
+        except TimeoutError:
+            return
+        except asyncio.CancelledError:
+            self._keeper.stop(0)
+
+    def _attend(self, step: Callable[[], None]) -> None:
+        """A step of the conversation; what it raises, finish() raises."""
+        try:
+            step()
+        except BaseException as error:  # noqa: BLE001  (as in Output: the program is stopped first)
+            self._fail(error)
 
     async def _sleep_until(self, at: float) -> None:
         timer = self._loop.call_at(at, self._keeper.changed.set) if at < math.inf else None
@@ -108,6 +159,8 @@ class Attempt:
     def _give(self, line: bytes) -> None:
         if self._sink(line) and not self._result_given:
             self._result_given = True
+            if self._child.dialogue:
+                self._child.dialogue.end()
             self._keeper.changed.set()
 
     def _take_error(self, chunk: bytes) -> None:
@@ -129,6 +182,8 @@ class Attempt:
 
     def _close(self) -> None:
         """Take the last output, which is all there now, and let go."""
+        if self._terminate:
+            self._terminate.cancel()
         for output in (self._stdout, self._stderr):
             output.drain()
             output.close()

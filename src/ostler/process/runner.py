@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ostler.model.command import Command, Exit, Sink
 from ostler.process.attempt import Attempt
+from ostler.process.protocol import Conversation
 from ostler.process.spawn_failure import check_arguments
-from ostler.process.spawner import Spawner, create_spawner
+from ostler.process.spawner import Spawner, StandardSpawner, create_spawner
 from ostler.process.transcript import Transcript
 
 
@@ -20,12 +23,24 @@ class DefaultCommandRunner:
 
     async def run(self, command: Command, sink: Sink) -> Exit:
         """See CommandRunner.run."""
+        return await self._run(command, sink, None)
+
+    async def converse(self, command: Command, conversation: Conversation) -> Exit:
+        """See CommandRunner.converse."""
+        talked_with = replace(command, dialogue=True, pty=False)
+        return await self._run(talked_with, conversation.take, conversation)
+
+    async def _run(self, command: Command, sink: Sink, conversation: Conversation | None) -> Exit:
         check_arguments(command)
         transcript = Transcript(command.transcript)
         transcript.open()
         try:
-            spawner = create_spawner(prefer_pty=True) if command.pty else self._spawner
-            child = await spawner.spawn(command, self._held)
-            return await Attempt(child, command, sink, transcript).finish()
+            child = await self._spawner_for(command).spawn(command, self._held)
+            return await Attempt(child, command, sink, transcript, conversation).finish()
         finally:
             transcript.close()
+
+    def _spawner_for(self, command: Command) -> Spawner:
+        if command.dialogue and not isinstance(self._spawner, StandardSpawner):
+            return StandardSpawner()  # a terminal is no place for a protocol
+        return create_spawner(prefer_pty=True) if command.pty else self._spawner

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ostler.model.command import Command
 from ostler.process.forker import Forker, shared_forker
+from ostler.process.input import Input
 from ostler.process.keeper import Keeper, start_kept
 from ostler.process.spawn_failure import spawn_error
 
@@ -22,12 +23,18 @@ class Child:
     """A running program: its keeper, and the ends that the run reads."""
 
     def __init__(
-        self, keeper: Keeper, stdout: int, stderr: int | None, end_input: Callable[[], None] = lambda: None
+        self,
+        keeper: Keeper,
+        stdout: int,
+        stderr: int | None,
+        end_input: Callable[[], None] = lambda: None,
+        dialogue: Input | None = None,
     ) -> None:
         self.keeper = keeper
         self.stdout = stdout
         self.stderr = stderr  # None: the same stream as stdout
         self.end_input = end_input  # feed it no more; may be called again
+        self.dialogue = dialogue  # None: it cannot be talked with
 
     def close(self) -> None:
         """Let go of the descriptors; the program must be gone."""
@@ -47,7 +54,7 @@ class Spawner(Protocol):
 
 
 class StandardSpawner:
-    """Standard input from a file that holds the bytes, output and errors by pipe."""
+    """Standard input from a file that holds the bytes, for a dialogue by pipe; output and errors by pipe."""
 
     def __init__(self, forker: Forker | None = None) -> None:
         self._forker = forker or shared_forker()
@@ -55,13 +62,16 @@ class StandardSpawner:
     async def spawn(self, command: Command, held: Sequence[int] = ()) -> Child:
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             with refusing(command):
-                stdin = _open_input(command.stdin, theirs)
+                stdin, mouth = _open_stdin(command, ours, theirs)
                 stdout, child_stdout = _open_pipe(ours, theirs)
                 stderr, child_stderr = _open_pipe(ours, theirs)
             enlarge_pipe(stdout)
             keeper = await start_kept(self._forker, command, [stdin, child_stdout, child_stderr, *held])
             ours.pop_all()
-            return Child(keeper, stdout, stderr)
+            if mouth is None:
+                return Child(keeper, stdout, stderr)
+            dialogue = Input(mouth)
+            return Child(keeper, stdout, stderr, dialogue.close, dialogue)
 
 
 def create_spawner(prefer_pty: bool) -> Spawner:
@@ -94,6 +104,19 @@ def _open_pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tupl
     ours.callback(os.close, reader)
     theirs.callback(os.close, writer)
     os.set_blocking(reader, False)
+    return reader, writer
+
+
+def _open_stdin(
+    command: Command, ours: contextlib.ExitStack, theirs: contextlib.ExitStack
+) -> tuple[int, int | None]:
+    """What the program reads from and, for a dialogue, the end that we write to."""
+    if not command.dialogue:
+        return _open_input(command.stdin, theirs), None
+    reader, writer = os.pipe()
+    theirs.callback(os.close, reader)
+    ours.callback(os.close, writer)
+    os.set_blocking(writer, False)
     return reader, writer
 
 

@@ -104,11 +104,11 @@ class Project:
 
     def resolve(self, text: str) -> TaskId:
         """The one task that an id, or the beginning of one, names."""
-        found = self.journal.find(text)
+        found = self.journal.find(text) if text else []
         if len(found) == 1:
             return found[0]
         if not found:
-            raise UsageError(f"no task {text}", "ostler status lists them")
+            raise UsageError(f"no task {text or 'with an empty id'}", "ostler status lists them")
         raise UsageError(f"{text} could be {', '.join(found[:5])}", "use more of the id")
 
     def tasks(self) -> list[TaskView]:

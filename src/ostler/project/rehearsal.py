@@ -13,6 +13,7 @@ from ostler.model.call import AgentCall
 from ostler.model.command import Command, Exit, Sink
 from ostler.model.task import Task
 from ostler.process.environment import child_environment
+from ostler.process.protocol import Conversation
 from ostler.project.agents import executor_for
 from ostler.project.project import Project
 from ostler.prompt.builder import Past, Place, build_prompt
@@ -42,6 +43,9 @@ class _Recorder:
         del sink
         self.command = command
         return Exit(0, 0.0)
+
+    async def converse(self, command: Command, conversation: Conversation) -> Exit:
+        return await self.run(command, conversation.take)
 
 
 def rehearse(project: Project, task: Task, environ: Mapping[str, str]) -> Rehearsal:

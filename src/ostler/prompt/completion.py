@@ -8,7 +8,10 @@ from typing import Literal
 from msgspec import Struct
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*\s*$|\Z)", re.MULTILINE | re.DOTALL)
-_CODE_SPAN = re.compile(r"(`+)[^`].*?\1", re.DOTALL)
+_CODE_SPAN = re.compile(r"(?<!`)(`++).*?\1", re.DOTALL)
+# Up to the next tag of its kind, without going back: a long text must not take longer than it is long.
+_BLOCKED = r"<phase_blocked>(?P<reason>[^<]*+(?:<(?!/?phase_blocked>)[^<]*+)*+)</phase_blocked>"
+_NO_REASON = "the agent gave no reason"
 
 
 class Mark(Struct, frozen=True):
@@ -19,17 +22,11 @@ class Mark(Struct, frozen=True):
 def check_phase_completion(text: str, phase: str, prompt: str = "") -> Mark | None:
     """The last mark in the text; marks in code, in quotes and in echoes of the prompt do not count."""
     tag = rf"(?:phase|{re.escape(phase)})"
-    marks = re.compile(
-        rf"<{tag}_complete>\s*(?P<complete>[^<]*?)\s*</{tag}_complete>"
-        r"|<phase_blocked>\s*(?P<reason>.*?)\s*</phase_blocked>",
-        re.IGNORECASE | re.DOTALL,
-    )
+    marks = re.compile(rf"<{tag}_complete>\s*true\s*</{tag}_complete>|{_BLOCKED}", re.IGNORECASE)
     last: Mark | None = None
     for found in marks.finditer(_own_words(text, prompt)):
-        if found["reason"] is not None:
-            last = Mark("blocked", found["reason"] or "the agent gave no reason")
-        elif found["complete"].lower() == "true":
-            last = Mark("complete")
+        reason = found["reason"]
+        last = Mark("complete") if reason is None else Mark("blocked", reason.strip() or _NO_REASON)
     return last
 
 

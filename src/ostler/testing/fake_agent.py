@@ -86,6 +86,7 @@ class FakeAgent:
         self.beats = f"{launcher}.beats"  # grows while a daemon of it lives
         self.number = _count_start(launcher)
         self.behaviour = _behaviour(launcher, self.number)
+        self.notes: dict[str, Any] = {}  # the wire's own
         self.session_id, self.resumed = wire.session_of(self)
         self.model = self.option("--model") or wire.MODEL
         self.prompt = ""
@@ -160,7 +161,8 @@ class FakeAgent:
     # What it does.
 
     def edit(self, path: str, line: str) -> None:
-        self.wire.tool_started(self, path)
+        if self.wire.tool_started(self, path) is False:
+            return
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         append_text(Path(path), f"{line} {self.number}\n")
         self.record("edit", path=path)

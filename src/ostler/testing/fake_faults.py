@@ -26,7 +26,7 @@ def behave(agent: FakeAgent) -> int:
 
 
 def begin(agent: FakeAgent) -> int:
-    agent.prompt = sys.stdin.read()
+    agent.prompt = agent.wire.receive(agent) if hasattr(agent.wire, "receive") else sys.stdin.read()
     return agent.open_session()
 
 
@@ -220,6 +220,11 @@ def a18_exit(agent: FakeAgent) -> int:
     return agent["status"]
 
 
+def a18_after_result(agent: FakeAgent) -> int:
+    """A good turn, and then behaviour["status"]."""
+    return behave(agent) or agent["status"]
+
+
 def a23_measures_prompt(agent: FakeAgent) -> int:
     """Answers with the size of what it got, so that a prompt cut on its way shows."""
     begun = begin(agent)
@@ -336,6 +341,7 @@ FAULTS: dict[str, Callable[[FakeAgent], int]] = {"": behave} | {
         a16_silent,
         a17_error_in_text,
         a18_exit,
+        a18_after_result,
         a23_measures_prompt,
         a25_forgets,
         a25_corrupt,

@@ -10,6 +10,7 @@ from ostler.llm.client import ClaudeRequest, ClaudeResponse
 from ostler.llm.patience import cancellable_sleep
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Command, Exit, Sink
+from ostler.process.protocol import Conversation
 
 CallFunction = Callable[[AgentCall, OnEvent], Awaitable[CallResult]]
 
@@ -53,6 +54,7 @@ class MockCommandRunner:
     exit: Exit = _WELL
     run_function: Callable[[Command, Sink], Awaitable[Exit]] | None = None
     commands: list[Command] = field(default_factory=list[Command])
+    said: list[bytes] = field(default_factory=list[bytes])  # what a conversation said to the program
 
     async def run(self, command: Command, sink: Sink) -> Exit:
         """Pretend to run the command."""
@@ -62,6 +64,11 @@ class MockCommandRunner:
         for line in self.lines:
             sink(line)
         return self.exit
+
+    async def converse(self, command: Command, conversation: Conversation) -> Exit:
+        """Pretend to talk: each line is heard in turn, whatever was said."""
+        conversation.begin(self.said.append)
+        return await self.run(command, conversation.take)
 
     @property
     def last(self) -> Command:

@@ -16,7 +16,7 @@ from ostler.executors.protocol import Executor
 from ostler.files.failpoint import reach
 from ostler.files.layout import Layout
 from ostler.model.attempt import Attempt
-from ostler.model.call import AgentCall, AgentEvent, CallResult
+from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionStarted
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage, add_cost
 from ostler.process.environment import child_environment
@@ -83,7 +83,8 @@ class CallWorker:
         session, usage, cost = order.session, Usage(), None
         repeats = 0
         while True:
-            report = await self._attempt(order, executor, session, how)
+            report, ended = await self._attempt(order, executor, session, how)
+            order = replace(order, attempts=[*order.attempts, ended])
             result = report.result
             usage, cost = usage + result.usage, add_cost(cost, result.cost_usd)
             report = replace(report, usage=usage, cost_usd=cost)
@@ -113,7 +114,9 @@ class CallWorker:
     def _marker(self, task: TaskId, number: int) -> str:
         return f"{self._writer.store_id}:{task}:{number}"
 
-    async def _attempt(self, order: Order, executor: Executor, session: Session, how: str) -> Report:
+    async def _attempt(
+        self, order: Order, executor: Executor, session: Session, how: str
+    ) -> tuple[Report, Attempt]:
         attempt = Attempt(
             task=order.task,
             step=order.key,
@@ -134,8 +137,8 @@ class CallWorker:
             call = self._call(order, executor, session, attempt, prompt, how, papers)
             result = await self._start(call, executor, attempt, papers)
             papers.close_with(result)
-        await self._end(attempt, result)
-        return Report(result, result.usage, result.cost_usd, attempt.number, papers.answer, prompt)
+        ended = await self._end(attempt, result)
+        return Report(result, result.usage, result.cost_usd, ended.number, papers.answer, prompt), ended
 
     def _call(
         self,
@@ -174,7 +177,12 @@ class CallWorker:
     async def _start(
         self, call: AgentCall, executor: Executor, attempt: Attempt, papers: Papers
     ) -> CallResult:
+        session = attempt.session_id
+
         def heard(event: AgentEvent) -> None:
+            nonlocal session
+            if isinstance(event, SessionStarted):
+                session = event.session_id or session
             papers.hear(event)
             if notices := notices_of(event):
                 self._writer.notify(attempt.task, self._clock.now(), notices)
@@ -185,14 +193,14 @@ class CallWorker:
             start = executor.resume if attempt.resumed else executor.spawn
             return await start(call, heard)
         except asyncio.CancelledError:
-            await self._interrupted(attempt, self._clock.monotonic() - begun)
+            await self._interrupted(replace(attempt, session_id=session), self._clock.monotonic() - begun)
             raise
         except OstlerError as error:
             if error.code in (Code.DISK_FULL, Code.STORAGE_ERROR) or isinstance(error, UsageError):
                 raise
             return CallResult(code=error.code, message=error.message)
 
-    async def _end(self, attempt: Attempt, result: CallResult) -> None:
+    async def _end(self, attempt: Attempt, result: CallResult) -> Attempt:
         ended = replace(
             attempt,
             status="succeeded" if result.ok else "failed",
@@ -209,6 +217,7 @@ class CallWorker:
         )
         reach("attempt.end")
         await self._writer.end(ended)
+        return ended
 
     async def _interrupted(self, attempt: Attempt, seconds: float) -> None:
         ended = replace(

@@ -29,7 +29,7 @@ async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
     try:
         report = await worker.carry(order, executor)
     except asyncio.CancelledError:
-        return Answer(_interrupted(step, order))
+        return Answer(_interrupted(step, order, tools))
     if report.result.ok:
         return Answer(await _succeeded(step, case, tools, executor, report))
     return _failed(step, report, tools)
@@ -124,11 +124,13 @@ def _failed(step: CallAgent, report: Report, tools: Tools) -> Answer:
     return Answer(ended, () if deferred else (PhaseFailed(step.phase, code, result.message),))
 
 
-def _interrupted(step: CallAgent, order: Order) -> CallEnded:
+def _interrupted(step: CallAgent, order: Order, tools: Tools) -> CallEnded:
+    """The session is the one that the agent had named, where it had come that far."""
+    begun = tools.journal.attempts(step.task)[len(order.attempts) :]
     return CallEnded(
         phase=step.phase,
         iteration=step.iteration,
         verdict="interrupted",
         code=Code.INTERRUPTED,
-        session_id=order.session.id,
+        session_id=begun[-1].session_id if begun else order.session.id,
     )

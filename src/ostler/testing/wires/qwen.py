@@ -1,4 +1,4 @@
-"""Qwen Code's stream-json: claude's without money, and with API errors that look like answers."""
+"""Qwen Code's stream-json: claude's, but errors look like answers, and tokens are the session's."""
 
 from __future__ import annotations
 
@@ -44,5 +44,6 @@ def api_error(agent: FakeAgent) -> int:
 
 def _print_result(agent: FakeAgent, text: str, denials: list[dict[str, Any]]) -> None:
     head = {"type": "result", "subtype": "success", "is_error": False, "session_id": agent.session_id}
-    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 0, "total_tokens": 15}
+    turns = len(agent.history) + 1
+    usage = {"input_tokens": 10 * turns, "output_tokens": 5 * turns, "total_tokens": 15 * turns}
     agent.print_line({**head, "result": text, "usage": usage, "permission_denials": denials})

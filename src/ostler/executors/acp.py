@@ -1,0 +1,93 @@
+"""Any agent that speaks the Agent Client Protocol, over its standard input and output.
+
+    [executors.mine]
+    type = "acp"
+    command = "my-agent"
+    args = ["--acp"]
+
+gemini-acp, qwen-acp, copilot-acp, opencode-acp, claude-acp and codex-acp are known by name. The agent chooses
+its session id; what it asks permission for is answered by `permissions`, each time for that once.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import AgentUnavailable, Code, OstlerError
+from ostler.executors.acp_agents import AGENTS, AcpAgent
+from ostler.executors.acp_conversation import AcpConversation, Wishes
+from ostler.executors.ending import result_of
+from ostler.executors.program import Dialect, ProgramExecutor, Start
+from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.process.protocol import CommandRunner
+
+_EXIT_SECONDS = 2.0  # after the answer and the end of its input; there is nothing more to wait for
+
+
+class AcpExecutor(ProgramExecutor):
+    """Starts the agent, holds one conversation with it, and lets it go."""
+
+    def __init__(self, kind: str, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
+        super().__init__(name, settings, runner)
+        self._agent = AGENTS[kind]
+        self.dialect = _dialect_of(self._agent)
+
+    async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        """See ProgramExecutor.resume; an agent that is known to lose its sessions is not asked."""
+        if not self.capabilities.resumes:
+            return CallResult(Code.RESUME_UNSUPPORTED, f"{self.name} does not find its sessions again")
+        return await super().resume(call, on_event)
+
+    async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
+        talk = AcpConversation(call, on_event, self._wishes(resume=resume))
+        try:
+            with self._defaults(call) as quiet:
+                command = self._command(quiet, resume=resume)
+                patience = min(command.result_grace_seconds, _EXIT_SECONDS)
+                exit = await self._runner.converse(replace(command, result_grace_seconds=patience), talk)
+        except OstlerError as error:
+            return result_of(error)
+        return talk.judge(exit)
+
+    def _wishes(self, *, resume: bool) -> Wishes:
+        permissions = self._settings.permissions
+        return Wishes(
+            program=self.name,
+            resume=resume,
+            permissions=permissions,
+            modes=self._agent.modes.get(permissions, ()),
+            sets_model=not self._agent.model_flag,
+        )
+
+    def _program(self) -> str:
+        if self._agent is AGENTS["acp"] and not self._settings.command:
+            hint = f"set executors.{self.name}.command to a program that speaks the Agent Client Protocol"
+            raise AgentUnavailable(f"executor {self.name} names no program", hint)
+        return super()._program()
+
+
+def _dialect_of(agent: AcpAgent) -> Dialect:
+    def arguments(start: Start) -> tuple[str, ...]:
+        wanted = agent.model_flag and start.model
+        return (*agent.args, *((agent.model_flag, start.model) if wanted else ()))
+
+    return Dialect(
+        known=agent.known,
+        capabilities=agent.capabilities,
+        arguments=arguments,
+        switches=agent.switches,
+        permits=agent.permits,
+        defaults=agent.defaults,
+    )
+
+
+acp = partial(AcpExecutor, "acp")
+claude = partial(AcpExecutor, "claude")
+codex = partial(AcpExecutor, "codex")
+copilot = partial(AcpExecutor, "copilot")
+gemini = partial(AcpExecutor, "gemini")
+opencode = partial(AcpExecutor, "opencode")
+qwen = partial(AcpExecutor, "qwen")

@@ -1,0 +1,88 @@
+"""The real agents that speak ACP, and both adapters, against our model server; only under make test-full."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostler.errors import Code
+from ostler.model.call import LineUnread, SessionReplaced, ToolDenied, ToolUsed
+from ostler.testing.fake_llm import FakeLlm, Turn, fail, say
+from real_agents import ADAPTERS, AGENTS, Seat, turns
+
+PROGRAMS = {
+    "gemini": "gemini-acp",
+    "qwen": "qwen-acp",
+    "opencode": "opencode-acp",
+    "copilot": "copilot-acp",
+    "claude-agent-acp": "claude-acp",
+    "codex-acp": "codex-acp",
+}
+
+pytestmark = [
+    pytest.mark.skipif(not os.environ.get("OSTLER_FULL"), reason="installs 1.2 GB from npm: make test-full"),
+    pytest.mark.parametrize("name", PROGRAMS),
+]
+
+
+def seat(name: str, place: Path, llm: FakeLlm, permissions: Any = "accept-edits") -> Seat:
+    return Seat(name, place, llm, permissions, kind=PROGRAMS[name])
+
+
+def answers(name: str, *wanted: Turn) -> FakeLlm:
+    """The adapter of codex names its tools in a way that our server does not list."""
+    return FakeLlm(list(wanted) if name == "codex-acp" else turns(list(wanted)))
+
+
+def test_a_tool_edits_a_file_and_the_session_goes_on(name: str, tmp_path: Path) -> None:
+    """An edit is allowed, text and tool arrive, and a second process continues where the first ended."""
+    write = (AGENTS | ADAPTERS)[name].write(tmp_path / "workspace" / "hello.txt")
+    with answers(name, write, say("ANSWER-ONE"), say("ANSWER-TWO")) as llm:
+        bench = seat(name, tmp_path, llm)
+        first = bench.spawn("PROMPT-ONE")
+        assert first.code is None and first.text.endswith("ANSWER-ONE"), first.message
+        assert (bench.workspace / "hello.txt").read_text() == "hello\n"
+        assert (len(bench.heard(ToolUsed)), bench.heard(LineUnread)) == (1, [])
+        second = bench.resume("PROMPT-TWO", first.session_id)
+        assert bench.processes() == []
+    can = bench.executor.capabilities
+    assert second.code is (None if can.resumes else Code.RESUME_UNSUPPORTED), second.message
+    assert not can.resumes or (second.text, second.session_id) == ("ANSWER-TWO", first.session_id)
+    assert (first.usage.total > 0) == can.reports_usage
+    assert (first.cost_usd is not None) == can.reports_cost
+
+
+def test_nothing_is_done_without_permission(name: str, tmp_path: Path) -> None:
+    """With `ask` and nobody there a command is not run, whoever prevents it."""
+    shell = (AGENTS | ADAPTERS)[name].shell("echo hi > made.txt")
+    with answers(name, shell, say("I could not.")) as llm:
+        bench = seat(name, tmp_path, llm, "ask")
+        result = bench.spawn()
+    assert not (bench.workspace / "made.txt").exists()
+    assert result.code is None, result.message
+    decides_itself = name in ("opencode", "codex-acp")
+    assert bool(bench.heard(ToolDenied)) != decides_itself
+
+
+def test_unknown_session_is_begun_with_the_whole_task(name: str, tmp_path: Path) -> None:
+    """A lost session is never resumed silently: the new one is told, and gets the fresh prompt."""
+    with answers(name, say("ANSWER")) as llm:
+        bench = seat(name, tmp_path, llm)
+        result = bench.resume("Go on.", str(uuid.uuid4()), fresh_prompt="THE-WHOLE-TASK")
+    if not bench.executor.capabilities.resumes:
+        assert result.code is Code.RESUME_UNSUPPORTED
+        return
+    assert result.code is None and result.text.endswith("ANSWER"), result.message
+    assert bench.heard(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
+    assert any(request.holds("THE-WHOLE-TASK") for request in llm.asked)
+
+
+def test_refused_key_is_told(name: str, tmp_path: Path) -> None:
+    """401 is AUTH_FAILED, except that opencode does not pass the number on."""
+    with FakeLlm([fail(401, "bad key")]) as llm:
+        result = seat(name, tmp_path, llm).spawn()
+    assert result.code is (Code.API_ERROR if name == "opencode" else Code.AUTH_FAILED), result.message

@@ -1,0 +1,197 @@
+"""The real codex, gemini, qwen, opencode and copilot in front of a model server of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from fetch_agents import agent_path, agents_path
+from ostler.config.settings import ExecutorSettings
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.call import AgentCall, AgentEvent, CallResult
+from ostler.process.runner import DefaultCommandRunner
+from ostler.testing.fake_llm import Answer, FakeLlm, Request, Turn, call, say
+from world import World
+
+CACHE = agents_path()  # asked before a test's own HOME is set
+KEY = "key-0123456789"  # copilot blackens it wherever it stands, so it must be a word that stands nowhere
+
+
+class RealAgent(NamedTuple):
+    """How one agent is pointed to our server, and what its tools are called."""
+
+    environment: Callable[[str, Path], dict[str, str]]  # from the server's address and the agent's HOME
+    write: Callable[[Path], Answer]
+    shell: Callable[[str], Answer]
+    model: str = "fake-model"
+    tells_denials: bool = True
+
+
+def _codex(url: str, home: Path) -> dict[str, str]:
+    provider = f'[model_providers.fake]\nname = "fake"\nbase_url = "{url}/v1"\nenv_key = "OPENAI_API_KEY"\n'
+    _put(home / ".codex" / "config.toml", f'model_provider = "fake"\n{provider}wire_api = "responses"\n')
+    return {"OPENAI_API_KEY": KEY}
+
+
+def _gemini(url: str, home: Path) -> dict[str, str]:
+    _put(home / ".gemini" / "settings.json", _auth("gemini-api-key"))
+    return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": KEY}
+
+
+def _qwen(url: str, home: Path) -> dict[str, str]:
+    _put(home / ".qwen" / "settings.json", _auth("openai"))
+    return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY}
+
+
+def _opencode(url: str, home: Path) -> dict[str, str]:
+    model = {"name": "m1", "cost": {"input": 1, "output": 2}, "limit": {"context": 100_000, "output": 10_000}}
+    options = {"baseURL": f"{url}/v1", "apiKey": KEY}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"m1": model}}
+    settings = {"model": "fake/m1", "small_model": "fake/m1", "provider": {"fake": provider}}
+    _put(home / ".config" / "opencode" / "opencode.json", json.dumps(settings))
+    return {"OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+
+def _copilot(url: str, home: Path) -> dict[str, str]:
+    del home
+    provider = {"BASE_URL": f"{url}/v1", "TYPE": "openai", "API_KEY": KEY}
+    ours = {f"COPILOT_PROVIDER_{name}": value for name, value in provider.items()}
+    return {**ours, "COPILOT_MODEL": "fake-model", "COPILOT_OFFLINE": "true"}
+
+
+def _claude(url: str, home: Path) -> dict[str, str]:
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "CLAUDE_CONFIG_DIR": str(home / "claude")}
+
+
+def _auth(kind: str) -> str:
+    return json.dumps({"security": {"auth": {"selectedType": kind}}})
+
+
+def _put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+AGENTS = {
+    "codex": RealAgent(
+        _codex,
+        lambda path: call("exec_command", cmd=f"echo hello > {path}"),
+        lambda command: call("exec_command", cmd=command),
+        tells_denials=False,
+    ),
+    "gemini": RealAgent(
+        _gemini,
+        lambda path: call("write_file", file_path=str(path), content="hello\n"),
+        lambda command: call("run_shell_command", command=command, description="x"),
+        model="gemini-2.5-pro",
+    ),
+    "qwen": RealAgent(
+        _qwen,
+        lambda path: call("write_file", file_path=str(path), content="hello\n"),
+        lambda command: call("run_shell_command", command=command, description="x", is_background=False),
+    ),
+    "opencode": RealAgent(
+        _opencode,
+        lambda path: call("write", filePath=str(path), content="hello\n"),
+        lambda command: call("bash", command=command, description="x"),
+        model="fake/m1",
+    ),
+    "copilot": RealAgent(
+        _copilot,
+        lambda path: call("create", path=str(path), file_text="hello\n"),
+        lambda command: call("bash", command=command, description="x"),
+    ),
+}
+
+
+ADAPTERS = {  # programs that speak ACP for one that does not
+    "claude-agent-acp": RealAgent(
+        _claude,
+        lambda path: call("Write", file_path=str(path), content="hello\n"),
+        lambda command: call("Bash", command=command, description="x"),
+        model="",
+    ),
+    "codex-acp": AGENTS["codex"]._replace(model=""),
+}
+
+
+def turns(wanted: list[Turn]) -> Callable[[Request], Turn]:
+    """These turns, in order, for requests that have tools; titles and memories get an answer of their own."""
+
+    def take(request: Request) -> Turn:
+        if not request.tool_entries:
+            return say("A title")
+        return wanted.pop(0) if len(wanted) > 1 else wanted[0]
+
+    return take
+
+
+class Seat:
+    """A workspace in which the executor runs one of the real agents."""
+
+    def __init__(
+        self, name: str, place: Path, llm: FakeLlm, permissions: Any = "accept-edits", kind: str = ""
+    ) -> None:
+        self.agent = (AGENTS | ADAPTERS)[name]
+        self.workspace = place / "workspace"
+        self.workspace.mkdir(parents=True, exist_ok=True)
+        self.events: list[AgentEvent] = []
+        self.marker = str(uuid.uuid4())
+        self._transcript = str(place / "transcript.jsonl")
+        home = place / "home"
+        base = {"PATH": os.environ["PATH"], "HOME": str(home), "OSTLER_ATTEMPT": self.marker}
+        self._env = {**base, **self.agent.environment(llm.url, home)}
+        settings = ExecutorSettings(command=str(agent_path(CACHE, name)), permissions=permissions)
+        self.executor = ExecutorRegistry().get(kind or name)(name, settings, DefaultCommandRunner())
+
+    def call(self, prompt: str, session: str = "", **more: Any) -> AgentCall:
+        return AgentCall(
+            agent="implementer",
+            prompt=prompt,
+            session_id=session or str(uuid.uuid4()),
+            model=self.agent.model,
+            cwd=str(self.workspace),
+            env=self._env,
+            transcript=self._transcript,
+            **{"timeout_seconds": 180.0, "grace_seconds": 2.0, **more},
+        )
+
+    def spawn(self, prompt: str = "PROMPT-ONE", session: str = "", **more: Any) -> CallResult:
+        call = self.call(prompt, session, **more)
+        return asyncio.run(self.executor.spawn(call, self.events.append))
+
+    def resume(self, prompt: str, session: str, **more: Any) -> CallResult:
+        call = self.call(prompt, session, **more)
+        return asyncio.run(self.executor.resume(call, self.events.append))
+
+    def heard(self, kind: type[AgentEvent]) -> list[AgentEvent]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def processes(self) -> list[psutil.Process]:
+        """Everything alive that the agent or one of its tools started, the agent first."""
+        found = [process for process in psutil.process_iter() if _marker(process) == self.marker]
+        return sorted(found, key=lambda process: (process.create_time(), process.pid))
+
+
+def real_world(name: str, place: Path, llm: FakeLlm) -> World:
+    """A project whose agent is the real one."""
+    world = World(place)
+    agent, home = AGENTS[name], Path(world.environ["HOME"])
+    program = {f"OSTLER_{name.upper()}_PATH": str(agent_path(CACHE, name))}
+    chosen = {"OSTLER_RUN__EXECUTOR": name, "OSTLER_RUN__MODEL": agent.model}
+    world.environ |= {**agent.environment(llm.url, home), **program, **chosen}
+    return world
+
+
+def _marker(process: psutil.Process) -> str:
+    try:
+        return process.environ().get("OSTLER_ATTEMPT", "")
+    except (psutil.Error, OSError):
+        return ""

@@ -1,0 +1,69 @@
+"""What an error of the machine means to a person."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from ostler.errors import Code, OstlerError, UsageError
+from ostler.files.disk import disk_error, machine_error, require_writable
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "exit_code"),
+    [
+        (errno.ENOSPC, Code.DISK_FULL, 1),
+        (errno.EDQUOT, Code.DISK_FULL, 1),
+        (errno.EIO, Code.STORAGE_ERROR, 1),
+        (errno.EMFILE, Code.SPAWN_FAILED, 1),
+        (errno.EACCES, Code.WORKSPACE_WRITE_FAILED, 2),
+        (errno.EROFS, Code.WORKSPACE_WRITE_FAILED, 2),
+    ],
+)
+def test_each_errno_has_its_code_and_names_the_path(number: int, code: Code, exit_code: int) -> None:
+    """The table; every sentence has the path and a next step."""
+    told = disk_error(Path("/some/place"), OSError(number, ""))
+    assert (told.code, told.exit) == (code, exit_code)
+    assert "/some/place" in told.message and told.hint
+
+
+def test_a_read_only_disk_is_nobodys_task() -> None:
+    """It is a UsageError, at which a run stops; a file that is not ours to write fails only its task."""
+    assert isinstance(disk_error("x", OSError(errno.EROFS, "")), UsageError)
+    assert not isinstance(disk_error("x", OSError(errno.EACCES, "")), UsageError)
+
+
+@pytest.mark.parametrize(
+    ("surprise", "code"),
+    [
+        (OSError(errno.ENOSPC, "", "/a/file"), Code.DISK_FULL),
+        (OSError(errno.EAGAIN, ""), Code.SPAWN_FAILED),
+        (MemoryError(), Code.SPAWN_FAILED),
+        (RuntimeError("can't start new thread"), Code.SPAWN_FAILED),
+        (OSError(errno.ENOENT, ""), None),
+        (RuntimeError("a bug"), None),
+        (KeyError("a bug"), None),
+    ],
+)
+def test_only_the_machine_is_blamed_for_what_only_it_can_do(surprise: Exception, code: Code | None) -> None:
+    """What may be a bug of ours stays one."""
+    told = machine_error(surprise)
+    assert (told.code if isinstance(told, OstlerError) else None) == code
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_place_without_permission_is_named(tmp_path: Path) -> None:
+    """Read-only disks are tested with real mounts, in tests/crash."""
+    tmp_path.chmod(0o500)
+    with pytest.raises(UsageError, match=str(tmp_path)):
+        require_writable(tmp_path)
+    tmp_path.chmod(0o700)
+
+
+def test_a_writable_or_missing_place_is_fine(tmp_path: Path) -> None:
+    """One that is missing will be made, or refused, by whoever needs it."""
+    require_writable(tmp_path)
+    require_writable(tmp_path / "missing")
