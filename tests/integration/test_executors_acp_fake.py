@@ -131,9 +131,10 @@ def test_session_goes_on_without_its_replay(handshake: str, tmp_path: Path) -> N
     assert second.session_cost_usd == pytest.approx(0.00028)
 
 
-def test_lost_session_is_begun_again_and_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("handshake", ["", "loads", "boasts"])
+def test_lost_session_is_begun_again_and_told(handshake: str, tmp_path: Path) -> None:
     """An id that the agent does not know is replaced by its own, never silently."""
-    bench = Bench(tmp_path)
+    bench = Bench(tmp_path, handshake=handshake)
     lost = str(uuid.uuid4())
     result = bench.resume(lost, fresh_prompt="From the start.")
     assert result.ok and result.session_id != lost

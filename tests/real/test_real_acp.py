@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ PROGRAMS = {
 }
 
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("OSTLER_FULL"), reason="installs 1.2 GB from npm: make test-full"),
     pytest.mark.parametrize("name", PROGRAMS),
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 import uuid
@@ -20,7 +19,6 @@ from world import wait_until
 MARK = "<phase_complete>true</phase_complete>"
 
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("OSTLER_FULL"), reason="installs 1.2 GB from npm: make test-full"),
     pytest.mark.parametrize("name", AGENTS),
 ]
 

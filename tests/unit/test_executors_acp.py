@@ -158,7 +158,14 @@ def test_what_we_ask_is_what_the_schema_allows(tmp_path: Path) -> None:
 def test_how_we_resume_is_what_the_schema_allows(can: dict[str, Any], tmp_path: Path) -> None:
     """The way that keeps quiet is preferred to the one that replays the session."""
     hello = {"result": {"protocolVersion": 1, "agentCapabilities": can}}
-    runner = Player({"initialize": [hello], "session/prompt": [{"result": {"stopReason": "end_turn"}}]})
+    old = {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "p"}}
+    replay = {"method": "session/update", "params": {"sessionId": "s-1", "update": old}}
+    answers = {
+        "initialize": [hello],
+        "session/load": [replay, {"result": None}],
+        "session/prompt": [{"result": {"stopReason": "end_turn"}}],
+    }
+    runner = Player(answers)
     settings = ExecutorSettings(command="/bin/true")
     executor = ExecutorRegistry().get("acp")("mine", settings, runner)
     result = asyncio.run(executor.resume(AgentCall("i", "p", session_id="s-1"), lambda _: None))

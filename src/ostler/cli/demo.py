@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -44,11 +47,16 @@ def command(directory: str | None, as_json: bool) -> int:
     say("")
     print_table(views)
     say("\nEach one is a branch with one commit; your checkout was not touched. Look around:\n")
-    say(f"  cd {root}")
-    say(f"  ostler show {views[0].id}")
-    say(f"  ostler diff {views[0].id}")
+    say(f"  cd {shlex.quote(str(root))}")
+    say(f"  {_program()} show {views[0].id}")
+    say(f"  {_program()} diff {views[0].id}")
     say("  git log --oneline --all")
     return code
+
+
+def _program() -> str:
+    """How a person starts Ostler from here: by its name only where that is found."""
+    return "ostler" if shutil.which("ostler") else shlex.quote(str(Path(sys.argv[0]).absolute()))
 
 
 def _place(directory: str | None) -> Path:

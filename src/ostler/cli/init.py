@@ -11,6 +11,7 @@ from ostler.cli.out import emit, json_option, open_project, say
 from ostler.config.template import starter
 from ostler.files.atomic import write_atomic
 from ostler.project.agents import survey
+from ostler.project.roster import roster
 
 
 @click.command("init")
@@ -27,9 +28,10 @@ def command(as_json: bool) -> None:
     with open_project(create=True) as project:
         root = project.layout.root
         executor = project.settings.run.executor
+        missing = next((entry.problem for entry in roster(project.settings) if entry.name == executor), "")
     if as_json:
         emit({"schema": "ostler.project/1", "root": str(root), "executor": executor, "created": fresh})
         return
     say(f"{'Made' if fresh else 'Kept'} ostler.toml; state is in .ostler (git ignores it).")
-    say(f"Agent: {executor}" + ("" if executor in found else " (not found on this machine: ostler doctor)"))
+    say(f"Agent: {executor}" + (f" (not usable yet: {missing})" if missing else ""))
     say('Next:  ostler new "What should be done"   then   ostler run --all')

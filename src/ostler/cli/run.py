@@ -25,7 +25,7 @@ from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.strays import become_subreaper
 from ostler.project.agents import executor_for
 from ostler.project.ostler import Ostler
-from ostler.project.preflight import check_ready, due_tasks, executors_needed
+from ostler.project.preflight import check_ready, due_tasks, executors_needed, ready_tasks
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
 from ostler.views.task import as_json as task_json
@@ -86,8 +86,7 @@ def command(
                 return print_plans(project, [replace(task, id=task_id(task.title, "xxxx"))], as_json)
             wanted = [project.add(task).id]
         else:
-            wanted = _runnable(project, tasks)
-            check_ready(project, executors_needed(project, wanted))
+            wanted = _named(project, tasks) if tasks else _ready(project)
             if dry_run:
                 return print_plans(project, due_tasks(project, wanted), as_json)
         return asyncio.run(run_tasks(project, wanted, as_json, conclude=True))
@@ -103,13 +102,22 @@ def _task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
     return Task(short, prompt, weight=weight or "trivial")
 
 
-def _runnable(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
+def _ready(project: Project) -> list[TaskId]:
+    """All tasks for none; only some of them when the agents of others cannot be used."""
+    ready, waiting = ready_tasks(project)
+    for sentence in waiting:
+        hint(sentence)
+    return ready if waiting else []
+
+
+def _named(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
     """The named tasks; a failed or cancelled one must be opened again first."""
     found = [project.resolve(task) for task in tasks]
     for task in found:
         status = project.show(task).status
         if status in TERMINAL and status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
             raise UsageError(f"{task} is {status}", f"ostler retry {task}   opens it again")
+    check_ready(project, executors_needed(project, found))
     return found
 
 
@@ -193,5 +201,6 @@ def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
         status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
         say(f"{status}  {view.id:<{room}}  {one_line(why)}")
     for view in sorted(views, key=lambda view: view.code is None)[:1]:
-        shown = f"ostler show {view.id}   ostler diff {view.id}   ostler log {view.id}"
+        verbs = ("show", "diff", "log") if view.branch else ("show", "log")
+        shown = "   ".join(f"ostler {verb} {view.id}" for verb in verbs)
         hint(f"\nNext: {next_step(view)}" if view.code else f"\n{shown}")

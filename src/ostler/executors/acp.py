@@ -11,6 +11,7 @@ its session id; what it asks permission for is answered by `permissions`, each t
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code, OstlerError
 from ostler.executors.acp_agents import AGENTS, AcpAgent
 from ostler.executors.acp_conversation import AcpConversation, Wishes
+from ostler.executors.discover import path_variable
 from ostler.executors.ending import result_of
 from ostler.executors.program import Dialect, ProgramExecutor, Start
 from ostler.model.call import AgentCall, CallResult, OnEvent
@@ -63,7 +65,8 @@ class AcpExecutor(ProgramExecutor):
         )
 
     def _program(self) -> str:
-        if self._agent is AGENTS["acp"] and not self._settings.command:
+        named = self._settings.command or os.environ.get(path_variable(self.name))
+        if self._agent is AGENTS["acp"] and not named:
             hint = f"set executors.{self.name}.command to a program that speaks the Agent Client Protocol"
             raise AgentUnavailable(f"executor {self.name} names no program", hint)
         return super()._program()

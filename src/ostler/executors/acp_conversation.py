@@ -59,7 +59,7 @@ class AcpConversation:
         self._number = 0
         self._agent = wire.Agent()
         self._session_id = ""
-        self._prompted = False  # before that, updates are the replay of an old session
+        self._prompted = False  # before that, updates are the replay of a loaded session
         self._over = False
 
     def begin(self, say: Say) -> None:
@@ -78,9 +78,15 @@ class AcpConversation:
             self._hear_answer(said)
         elif bytes(said.id):
             self._reply(said)
-        elif said.method == "session/update" and self._prompted:
-            self._updates.take(said.params, self._session_id)
+        elif said.method == "session/update":
+            self._hear_update(said.params)
         return self._over
+
+    def _hear_update(self, params: Raw) -> None:
+        if self._prompted:
+            self._updates.take(params, self._session_id)
+        else:
+            self._updates.watch_replay(params)
 
     def part(self) -> None:
         """See Conversation.part."""
@@ -115,7 +121,15 @@ class AcpConversation:
 
     def _open(self, method: str) -> None:
         session = {"sessionId": self._call.session_id} if self._wishes.resume else {}
-        self._ask(method, {"cwd": _spell(self._call.cwd), "mcpServers": (), **session}, self._enter)
+        then = self._enter_loaded if method == "session/load" else self._enter
+        self._ask(method, {"cwd": _spell(self._call.cwd), "mcpServers": (), **session}, then)
+
+    def _enter_loaded(self, raw: Raw) -> None:
+        """qwen loads what it never had; a session that exists is replayed before the answer."""
+        if self._updates.replayed:
+            self._enter(raw)
+        else:
+            self._give_up("session not found: the agent loaded an empty one")
 
     def _enter(self, raw: Raw) -> None:
         session = read(wire.SESSION, raw) or wire.Session()

@@ -50,6 +50,7 @@ class Updates:
         self._message_id: str | None = None
         self._tools: dict[str, Tool] = {}
         self._told: set[str] = set()
+        self.replayed = False
         self.session_cost_usd = 0.0  # as last told; 0: the agent knows no price
 
     def take(self, params: Raw, session_id: str) -> None:
@@ -69,6 +70,12 @@ class Updates:
                 self._hear_cost(read(_SPENT, said.update) or _Spent())
             case _:
                 pass  # plans, modes, commands, titles: in the transcript
+
+    def watch_replay(self, params: Raw) -> None:
+        """One update of a session that is loaded; nothing of it is told again."""
+        said = read(_PARAMS, params) or _Params()
+        kind = read(_KIND, said.update) or _Kind()
+        self.replayed = self.replayed or kind.session_update.endswith("_message_chunk")
 
     def learn(self, news: Tool) -> Tool:
         """More about a tool; all that is known of it now."""

@@ -30,10 +30,6 @@ class Layout(Struct, frozen=True):
     def worktrees(self) -> Path:
         return self.state / "worktrees"
 
-    @property
-    def bug_log(self) -> Path:
-        return self.state / "bugs.log"
-
     def task(self, task: TaskId) -> Path:
         return self.state / "tasks" / task
 

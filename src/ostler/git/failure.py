@@ -157,6 +157,8 @@ def _explain_refusal(refused: OSError) -> GitError:
         case errno.EACCES | errno.EPERM | errno.EROFS:
             hint = "check who owns the files there"
             return GitError(Code.WORKSPACE_WRITE_FAILED, f"a file may not be written: {where}", hint)
+        case errno.EMFILE | errno.ENFILE | errno.ENOMEM | errno.EAGAIN:
+            return GitError(Code.SPAWN_FAILED, f"the machine has no room: {where}", "lower run.jobs")
         case _:
             return GitError(Code.STORAGE_ERROR, f"a file could not be used: {where}", "check the disk")
 

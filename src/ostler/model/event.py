@@ -242,7 +242,3 @@ class FeedLine(Struct, frozen=True):
     at: float
     task: TaskId
     body: Raw  # the event or notice as JSON, with its type
-
-
-EXTERNAL = (DecisionRecorded, TaskReopened)
-"""What may be written from outside the run that owns a task, in any stage."""

@@ -81,7 +81,7 @@ class Ostler:
         tools = self._tools()
         held = try_lock(lock_path(task, tools))
         try:
-            if held is not None:
+            if held is not None and self.project.state(task).cancel:
                 await Carrier(task, held, tools).carry()
         finally:
             await self._writer.close()

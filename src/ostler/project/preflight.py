@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from ostler.clock import SystemClock
 from ostler.engine.schedule import takeable
+from ostler.errors import OstlerError
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.disk import require_writable
-from ostler.git.refs import find_base
+from ostler.git.refs import check_ref, find_base
 from ostler.model.ids import TaskId
 from ostler.model.status import TERMINAL
 from ostler.model.task import Task
@@ -19,6 +20,40 @@ from ostler.project.project import Project
 
 def check_ready(project: Project, executors: Iterable[str]) -> None:
     """Raise when no worktree could be made here, or when one of these agents cannot be used."""
+    check_place(project)
+    for refusal in refusals(project, executors).values():
+        raise refusal
+
+
+def ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
+    """What `run --all` may take, and a sentence for each agent whose tasks must wait.
+
+    Raises when that is all of them, so that a machine without its agent fails no task.
+    """
+    check_place(project)
+    due = [(task.id, executor_for(task, project.loaded)) for task in due_tasks(project, [])]
+    refused = refusals(project, (name for _, name in due))
+    ready = [task for task, name in due if name not in refused]
+    if due and not ready:
+        raise next(iter(refused.values()))
+    return ready, [f"tasks for {name} wait: {error.message}" for name, error in refused.items()]
+
+
+def refusals(project: Project, executors: Iterable[str]) -> dict[str, OstlerError]:
+    """Those of the agents that cannot be used, each with the reason."""
+    found: dict[str, OstlerError] = {}
+    for name in sorted(set(executors)):
+        try:
+            require_sandbox(project.settings, name)
+            executor = ExecutorRegistry().make(name, project.settings.executors, DefaultCommandRunner())
+            executor.validate_availability()
+        except OstlerError as error:
+            found[name] = error
+    return found
+
+
+def check_place(project: Project) -> None:
+    """Raise when no worktree could be made here."""
     settings, layout = project.settings, project.layout
     repository = project.repository()
     for place in (layout.state, layout.state / "locks", layout.state / "tasks"):
@@ -27,9 +62,7 @@ def check_ready(project: Project, executors: Iterable[str]) -> None:
         require_writable(layout.worktrees)
         require_writable(repository.common_dir)
         find_base(repository, settings.git.target)
-    for name in sorted(set(executors)):
-        require_sandbox(settings, name)
-        ExecutorRegistry().make(name, settings.executors, DefaultCommandRunner()).validate_availability()
+        check_ref(f"{settings.git.branch_prefix}task")
 
 
 def due_tasks(project: Project, tasks: list[TaskId]) -> list[Task]:

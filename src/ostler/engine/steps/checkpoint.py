@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from ostler.engine.core.step import Checkpoint
-from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
 from ostler.engine.steps.workspace import worktree_of
 from ostler.errors import Code, GitError
 from ostler.files.failpoint import reach
@@ -18,7 +16,7 @@ async def make_checkpoint(step: Checkpoint, case: Case, tools: Tools) -> Answer:
     commit = None
     if case.state.worktree is not None:
         reach("checkpoint.commit")
-        commit = await asyncio.to_thread(_commit, step, case, tools)
+        commit = await to_its_end(_commit, step, case, tools)
         reach("checkpoint.committed")
     return Answer(CheckpointMade(step.phase, commit), (PhaseCompleted(step.phase, commit),))
 

@@ -10,6 +10,8 @@ from ostler.model.event import Verdict
 from ostler.model.task import Weight
 from ostler.prompt.completion import check_phase_completion
 
+_LONGEST_REASON = 1000  # characters; the whole answer is in the transcript
+
 
 class Finding(Struct, frozen=True):
     verdict: Verdict
@@ -37,7 +39,7 @@ def hinges_on_changes(witness: Witness) -> bool:
 def judge(witness: Witness) -> Finding:
     mark = check_phase_completion(witness.text, witness.phase, witness.prompt)
     if mark is not None and mark.kind == "blocked":
-        return Finding("blocked", Code.AGENT_BLOCKED, mark.reason)
+        return Finding("blocked", Code.AGENT_BLOCKED, mark.reason[:_LONGEST_REASON])
     if mark is not None:
         return Finding("complete")
     if witness.changed and (witness.weight == "trivial" or not witness.speaks):

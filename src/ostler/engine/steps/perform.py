@@ -9,7 +9,7 @@ from ostler.engine.core.step import CallAgent, Checkpoint, Finish, PrepareWorksp
 from ostler.engine.steps.call import call_agent
 from ostler.engine.steps.checkpoint import make_checkpoint
 from ostler.engine.steps.finish import finish
-from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
 from ostler.engine.steps.workspace import prepare, release
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.disk import machine_error
@@ -35,7 +35,7 @@ async def perform(step: Step, case: Case, tools: Tools) -> Answer | None:
     except asyncio.CancelledError:
         return None
     except OstlerError as error:
-        if error.code in HOST_TROUBLE or isinstance(error, UsageError):
+        if error.code in HOST_TROUBLE or _is_read_only(error):
             raise
         return Answer(StepFailed(error.code, error.message))
     except (OSError, RuntimeError, MemoryError) as surprise:
@@ -45,10 +45,14 @@ async def perform(step: Step, case: Case, tools: Tools) -> Answer | None:
         raise told from surprise
 
 
+def _is_read_only(error: OstlerError) -> bool:
+    return isinstance(error, UsageError) and error.code is Code.WORKSPACE_WRITE_FAILED
+
+
 async def _dispatch(step: Step, case: Case, tools: Tools) -> Answer:
     match step:
         case PrepareWorkspace():
-            return Answer(await asyncio.to_thread(prepare, case.state, tools))
+            return Answer(await to_its_end(prepare, case.state, tools))
         case CallAgent():
             return await call_agent(step, case, tools)
         case Checkpoint():
@@ -56,6 +60,6 @@ async def _dispatch(step: Step, case: Case, tools: Tools) -> Answer:
         case Finish():
             return Answer(finish(step, case.state))
         case ReleaseWorkspace():
-            return Answer(await asyncio.to_thread(release, case.state, tools))
+            return Answer(await to_its_end(release, case.state, tools))
         case _:
             assert_never(step)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from msgspec import Struct
 
@@ -18,6 +20,9 @@ from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.store.journal import Journal
 from ostler.store.writer import GroupWriter
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 MakeExecutor = Callable[[Task, int], Executor]
 """The executor for a task, whose attempts hold its lock (a descriptor) until nothing of them is alive."""
@@ -53,3 +58,13 @@ class Answer(Struct, frozen=True):
 
     event: Event
     notices: tuple[Notice, ...] = ()
+
+
+async def to_its_end(work: Callable[_P, _T], *args: _P.args, **more: _P.kwargs) -> _T:
+    """Work in a thread that is waited for even when cancelled: the lock must not be free while it writes."""
+    thread = asyncio.create_task(asyncio.to_thread(work, *args, **more))
+    try:
+        return await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        await asyncio.wait({thread})
+        raise

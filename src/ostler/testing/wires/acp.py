@@ -2,7 +2,7 @@
 
 Besides the faults, behaviour["handshake"] names what is odd about it: auth (wants a login first), version (of
 another protocol), forgetful (keeps no sessions), loads (replays a session instead of resuming it), boasts
-(says that it resumes, and only loads), polite (says an error as if it were an answer).
+(says that it resumes, but only loads, even what it never had), polite (says an error as if it answered).
 """
 
 from __future__ import annotations
@@ -122,10 +122,11 @@ def _open(agent: FakeAgent, said: dict[str, Any]) -> None:
         return
     agent.resumed = said["method"] != "session/new"
     agent.session_id = said["params"].get("sessionId", agent.session_id)
-    if agent.resumed and (agent["fault"] == "a25_forgets" or not agent.recall()):
+    lost = agent.resumed and (agent["fault"] == "a25_forgets" or not agent.recall())
+    if lost and agent.behaviour.get("handshake") != "boasts":
         _refuse(agent, said, -32002, "Resource not found", {"uri": agent.session_id})
         return
-    if said["method"] == "session/load":
+    if said["method"] == "session/load" and not lost:
         text(agent, "an old answer")
     _answer(agent, said, {**({} if agent.resumed else {"sessionId": agent.session_id}), **_settings(agent)})
 
