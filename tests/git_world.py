@@ -84,3 +84,22 @@ def snapshot_of(project: Path) -> dict[str, bytes]:
     branches = git(project, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
     state["refs"] = "\n".join(line for line in branches if "refs/heads/ostler/" not in line).encode()
     return state
+
+
+BRANCH = f"ostler/{TASK}"
+
+
+def tree(world: World, commit: str = BRANCH) -> set[str]:
+    return {name for name in git(world.project, "ls-tree", "-rz", "--name-only", commit).split("\0") if name}
+
+
+def agent_commits(world: World, name: str) -> str:
+    (world.path / name).write_text(name)
+    git(world.path, "add", "-A")
+    git(world.path, "commit", "-qm", f"agent: {name}")
+    return git(world.path, "rev-parse", "HEAD")
+
+
+def assert_settled(world: World) -> None:
+    assert git(world.path, "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
+    assert git(world.path, "status", "--porcelain") == ""

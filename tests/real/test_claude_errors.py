@@ -25,8 +25,6 @@ ROWS: dict[str, tuple[Code | None, int]] = {
     "d3_500": (Code.API_ERROR, 3),
     "d3_502_html": (Code.API_ERROR, 3),
     "d4_error_event": (Code.OVERLOADED, 3),
-    "d5_reset": (Code.STREAM_BROKEN, 4),
-    "d5_end": (Code.STREAM_BROKEN, 3),
     "d8_401": (Code.AUTH_FAILED, 3),
     "d8_403": (Code.AUTH_FAILED, 1),
     "d9_404": (Code.MODEL_NOT_FOUND, 2),
@@ -52,6 +50,17 @@ def test_each_fault_of_the_provider_has_its_code(row: str, tmp_path: Path) -> No
     assert time.monotonic() - began < SOON_SECONDS
     assert seat.processes() == []
     assert code is None or (result.message.startswith("claude ") and "\n" not in result.message)
+
+
+@pytest.mark.parametrize("row", ["d5_reset", "d5_end"])
+def test_a_connection_that_breaks_is_told_as_such(row: str, tmp_path: Path) -> None:
+    """In the stream or, when the next request meets the closed connection first, on the network."""
+    with FakeLlm([FAULTS[row]]) as llm:
+        seat = Seat(tmp_path, llm)
+        result = seat.spawn()
+    assert result.code in (Code.STREAM_BROKEN, Code.NETWORK), result.message
+    assert 2 <= len(llm.asked) <= 4
+    assert seat.processes() == []
 
 
 @pytest.mark.parametrize("row", ["d6_pings", "d6_endless", "d7_silence"])
