@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEBIAN := strace tmux faketime
-JOBS ?= 4
+JOBS ?= 3
 
 .PHONY: demo check lint test test-full bench pictures packages claude clean
 
