@@ -185,6 +185,14 @@ def test_many_clients_at_once_get_one_turn_each() -> None:
     assert sorted(texts, key=int) == [str(number) for number in range(50)]
 
 
+def has_ended(connection: socket.socket) -> bool:
+    """A connection that the server had not taken up yet is reset, any other one is closed."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
 def test_close_ends_every_connection() -> None:
     """A client that waits for an answer and one that only keeps its connection both see the end at once."""
     llm = FakeLlm([Silence(600.0)]).start()
@@ -196,7 +204,8 @@ def test_close_ends_every_connection() -> None:
             time.sleep(0.01)
         began = time.monotonic()
         llm.close()
-        assert (waiting.recv(1), idle.recv(1)) == (b"", b"")
+        assert has_ended(waiting)
+        assert has_ended(idle)
     assert time.monotonic() - began < 5
     with pytest.raises(OSError):
         send(llm, "/v1/models")
