@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,18 @@ def end(child: subprocess.Popen[bytes], number: int, seconds: float = 30) -> int
     """Send a signal and wait; the exit code."""
     os.kill(child.pid, number)
     return child.wait(seconds)
+
+
+def end_by_two(child: subprocess.Popen[bytes], number: int, seconds: float = 30) -> int:
+    """Send a signal twice and wait; again while it lives, as two that come together are one."""
+    deadline = time.monotonic() + seconds
+    child.send_signal(number)
+    while time.monotonic() < deadline:
+        time.sleep(0.3)
+        child.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            return child.wait(3)
+    raise AssertionError("it does not end")
 
 
 STOP, KILL, INTERRUPT = signal.SIGTERM, signal.SIGKILL, signal.SIGINT

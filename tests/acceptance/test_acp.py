@@ -43,3 +43,17 @@ def test_crashed_agent_goes_on_in_its_session(world: World) -> None:
     first, second = (attempt["session_id"] for attempt in shown["attempts"])
     assert first == second
     assert [path.stem for path in (world.agents / "sessions").glob("*.jsonl")] == [first]
+
+
+def test_agent_without_sessions_begins_again_with_a_summary(world: World) -> None:
+    """An agent that announces no way to resume still finishes its task: a new session is told of the work."""
+    behave(world, plan=["crash", "ok"], handshake="forgetful")
+    task = world.new()
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert shown["status"] == "completed"
+    replaced = [event for event in world.events(task) if event["type"] == "session_replaced"]
+    second = shown["attempts"][1]["session_id"]
+    assert [(event["session_id"], event["resumed"]) for event in replaced] == [(second, False)]
+    told = (world.agents / "sessions" / f"{second}.jsonl").read_text()
+    assert "The session before was lost" in told and "`fake-agent.txt` (+1 -0)" in told

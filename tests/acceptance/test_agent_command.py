@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from world import INTERRUPT, World, end, wait_until
+from ostler.testing.fake_agent import fake_agent
+from world import INTERRUPT, KILL, World, end, wait_until
 
 
 def test_the_roles_and_who_plays_them(world: World) -> None:
@@ -83,3 +84,44 @@ def test_an_agent_that_fails_says_so(world: World, tmp_path: Path) -> None:
     """The exit code and the sentence of the failure; the session can be tried again."""
     world.behave(fault="api_error", error=401)
     assert "AUTH_FAILED" in world.ostler("agent", "spawn", "-p", "Go", code=1).stderr
+
+
+@pytest.mark.parametrize("number", [INTERRUPT, KILL])
+@pytest.mark.parametrize("name", ["codex", "opencode"])
+def test_an_id_that_the_agent_chose_is_not_lost(world: World, name: str, number: int) -> None:
+    """Ctrl-C or kill -9 in the first turn: both our id and the agent's own lead to the agent's session."""
+    path = fake_agent(world.agents, name, ledger=str(world.ledger), plan=["a1_hangs", "ok"])
+    world.environ |= {f"OSTLER_{name.upper()}_PATH": str(path), "OSTLER_RUN__EXECUTOR": name}
+    run = world.start("agent", "spawn", "-p", "Go")
+    sessions = world.root / ".ostler" / "sessions"
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    own = world.started()[0]["session"]
+    wait_until((sessions / f"{own}.json").exists, 30, "the id was not kept")
+    in_use = world.ostler("agent", "resume", own, "-p", "Me too", code=1)
+    assert "in use" in in_use.stderr
+    end(run, number)
+    wait_until(lambda: not world.survivors(), 20, "the agent outlived the run")
+    ours = (world.root.parent / "err.txt").read_text().split()[1]
+    assert ours != own
+    world.ostler("agent", "resume", ours, "-p", "Go on")
+    world.ostler("agent", "resume", own, "-p", "Go on")
+    assert [(start["session"], start["resumed"]) for start in world.started()] == [
+        (own, False),
+        (own, True),
+        (own, True),
+    ]
+    (listed,) = world.json("agent", "list")["sessions"]
+    assert (listed["session_id"], listed["turns"]) == (own, 3)
+
+
+def test_the_session_of_a_task_is_the_tasks_alone(world: World) -> None:
+    """Nobody talks into a session that a task works in, or has worked in."""
+    world.behave(fault="a1_hangs")
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    session = world.started()[0]["session"]
+    assert f"no session {session}" in world.ostler("agent", "resume", session, "-p", "x", code=2).stderr
+    assert end(run, INTERRUPT) == 130
+    assert f"no session {session}" in world.ostler("agent", "resume", session, "-p", "x", code=2).stderr
+    assert len(world.started()) == 1

@@ -64,11 +64,11 @@ def test_a_fault_has_its_code_and_leaves_nothing(world: World, row: str) -> None
     task = world.new("Add a greeting", "-d", "Write hello.txt")
     began = time.monotonic()
     done = world.ostler("run", task, code=0 if status == "completed" else 1)
-    assert time.monotonic() - began < 3 * attempts * PROMISE_SECONDS
+    assert time.monotonic() - began < 10 * attempts * PROMISE_SECONDS
     shown = check_ended(world, task, done.returncode)
     assert (shown["status"], shown["code"], len(shown["attempts"])) == (status, code, attempts)
     for attempt in shown["attempts"]:
-        assert attempt["duration_ms"] < 3 * 1000 * PROMISE_SECONDS
+        assert attempt["duration_ms"] < 10 * 1000 * PROMISE_SECONDS
         if code == "TIMEOUT":
             assert attempt["duration_ms"] >= 1000 * LIMIT_SECONDS and attempt["exit_code"] in (-9, -15)
     check_told(world, shown, done.stdout + done.stderr)

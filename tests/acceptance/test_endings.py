@@ -11,7 +11,7 @@ import time
 import pytest
 
 from ostler.testing.fake_agent import read_ledger
-from world import INTERRUPT, KILL, STOP, World, end, wait_until
+from world import INTERRUPT, KILL, STOP, World, end, end_by_two, wait_until
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,7 @@ def test_two_interrupts_stop_at_once(world: World) -> None:
     task = world.new()
     run = world.start("run", task)
     wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
-    run.send_signal(INTERRUPT)
-    time.sleep(0.3)
-    assert end(run, INTERRUPT) == 130
+    assert end_by_two(run, INTERRUPT) == 130
     wait_until(lambda: not world.survivors(), 20, "something outlived the run")
     assert world.show(task)["status"] == "pending"
 

@@ -43,9 +43,11 @@ def run_with(world: ApiWorld, turns: Turns, code: int, *args: str) -> tuple[dict
 
 
 def test_an_answer_completes_a_task_and_changes_nothing(world: ApiWorld) -> None:
-    """No tools: the commit is empty, the answer is in the log, tokens are counted and the cost is unknown."""
+    """No tools: the commit is empty, the answer is in the log, tokens are counted and priced by the list."""
     shown, llm = run_with(world, [say(f"It is 42.\n\n{MARK}")], 0)
-    assert (shown["status"], shown["code"], shown["cost_usd"]) == ("completed", None, None)
+    assert (shown["status"], shown["code"]) == ("completed", None)
+    assert shown["cost_usd"] == pytest.approx(0.000105)
+    assert shown["attempts"][0]["cost_source"] == "priced"
     assert shown["usage"]["input_tokens"] == 10
     assert shown["attempts"][0]["exit_code"] is None
     assert world.git("diff", "main", shown["branch"]) == ""

@@ -23,7 +23,8 @@ from oracle import check_all_done
 from world import World, wait_until
 
 FULL = bool(os.environ.get("OSTLER_FULL"))
-FLUSHES = (1, *range(3, 12)) if FULL else (1, 6, 10)
+FLUSHES = (1, *range(3, 12)) if FULL else (1, 6, 8)
+SURE_FLUSHES = 8  # of one task's story; more when group commit joins fewer neighbours
 # Only writes that someone waits for: a notice of what the agent does may be lost.
 POINTS = ["journal.append:2:enospc", "file.write:5:enospc", "checkpoint.commit:1:enospc"]
 POINTS += ["journal.append:1:eio", "file.write:1:eio"]
@@ -91,7 +92,10 @@ def test_a_failed_flush_is_never_followed_by_completed(world: World, number: int
     inject = ["-e", "trace=fdatasync", "-e", f"inject=fdatasync:error=EIO:when={number}"]
     done, trace = run_traced(world, inject, "run", "--all", "--json")
     lost = [line for line in trace if "INJECTED" in line and "ostler.db-wal" in line]
-    assert lost, "the journal was flushed less often than this"
+    if not lost:
+        assert (done.returncode, number > SURE_FLUSHES) == (0, True), "the journal was flushed less often"
+        check_all_done(world, [task])
+        return
     check_refusal(done, 1, "STORAGE_ERROR", "ostler.db")
     assert "task_completed" not in done.stdout
     assert world.show(task)["status"] == "pending"
@@ -164,7 +168,7 @@ def test_a_read_only_home_is_no_hindrance(world: World, own_home: Path) -> None:
 @needs_root
 def test_a_place_that_becomes_read_only_stops_the_run(world: World) -> None:
     """As after an error of the file system: one sentence, nothing lost, and all goes on when it is mended."""
-    world.behave(delay_seconds=0.7)
+    world.behave(delay_seconds=3.0)
     task = world.new()
     run = world.start("run", "--all")
     wait_until(world.started, 30, "the agent did not start")

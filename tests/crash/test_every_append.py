@@ -24,6 +24,7 @@ PLACES = {
 }
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_kill_at_every_write_changes_nothing_in_the_end(tmp_path: Path, place: str) -> None:
     """The run dies there, the next one finishes, and the result is that of an undisturbed run."""

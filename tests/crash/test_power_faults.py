@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import random
@@ -18,7 +17,7 @@ import pytest
 from flushes import check_end_is_flushed, check_new_journal_is_flushed, check_task_is_flushed
 from nemesis import needs_root, needs_strace
 from oracle import check_all_done
-from world import KILL, World, end
+from world import KILL, World, end, wait_until
 
 CUTS = 50 if os.environ.get("OSTLER_FULL") else 5
 SHUT_DOWN, WITHOUT_FLUSH = (
@@ -60,7 +59,9 @@ class Disk:
         self.mount()
 
     def unmount(self) -> None:
-        subprocess.run(["umount", str(self.place)], check=True)
+        """Once the last keeper has let go of its lock there."""
+        umount = ["umount", str(self.place)]
+        wait_until(lambda: subprocess.run(umount, check=False).returncode == 0, 20, "the disk stays in use")
 
 
 @pytest.fixture
@@ -73,8 +74,7 @@ def powered(tmp_path: Path) -> Iterator[tuple[World, Disk]]:
     os.sync()
     yield world, disk
     world.close()
-    with contextlib.suppress(subprocess.CalledProcessError):
-        disk.unmount()
+    disk.unmount()
 
 
 @needs_root

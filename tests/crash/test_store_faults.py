@@ -26,7 +26,7 @@ def hold(world: World) -> apsw.Connection:
 
 def test_a_journal_held_too_long_loses_no_task(world: World) -> None:
     """STATE_BUSY for a run in the middle of a task and for `new`; both are repeated with success."""
-    world.behave(delay_seconds=0.3)
+    world.behave(delay_seconds=2.0)
     task = world.new("First")
     run = world.start("run", "--all", "--json")
     wait_until(world.started, 30, "the agent did not start")

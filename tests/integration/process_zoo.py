@@ -34,7 +34,8 @@ def beat():
         file.write(".")
 
 def record():
-    open(f"{folder}/{os.getpid()}.pid", "w").close()
+    born = open("/proc/self/stat").read().rpartition(")")[2].split()[19]
+    open(f"{folder}/{os.getpid()}-{born}.pid", "w").close()
 
 def idle():
     while True:
@@ -144,7 +145,7 @@ class Hostile:
     def alive(self) -> list[str]:
         """Who is still there: by the token in its arguments, by the pid that it wrote down, by its beats."""
         found = [f"token {process.pid}" for process in self._with_token()]
-        found += [f"pid {path.stem}" for path in self.folder.glob("*.pid") if runs(int(path.stem))]
+        found += [f"pid {path.stem}" for path in self.folder.glob("*.pid") if lives(path.stem)]
         return found + (["beats"] if self._beats() else [])
 
     def alive_within(self, seconds: float) -> list[str]:
@@ -183,9 +184,11 @@ class Hostile:
         return (beats.stat().st_size if beats.exists() else 0) != before
 
 
-def runs(pid: int) -> bool:
-    """Whether there is a process of this number that is not dead."""
+def lives(born: str) -> bool:
+    """Whether the process of this number and birth is not dead; hoppers soon use every number again."""
+    number, _, birth = born.partition("-")
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
+        state, *rest = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
         return False
+    return rest[18] == birth and state not in "ZX"

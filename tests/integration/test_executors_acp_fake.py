@@ -131,9 +131,9 @@ def test_session_goes_on_without_its_replay(handshake: str, tmp_path: Path) -> N
     assert second.session_cost_usd == pytest.approx(0.00028)
 
 
-@pytest.mark.parametrize("handshake", ["", "loads", "boasts"])
+@pytest.mark.parametrize("handshake", ["", "loads", "boasts", "forgetful"])
 def test_lost_session_is_begun_again_and_told(handshake: str, tmp_path: Path) -> None:
-    """An id that the agent does not know is replaced by its own, never silently."""
+    """An id that the agent does not know, or cannot go on with, is replaced by its own, never silently."""
     bench = Bench(tmp_path, handshake=handshake)
     lost = str(uuid.uuid4())
     result = bench.resume(lost, fresh_prompt="From the start.")

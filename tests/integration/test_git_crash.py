@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -79,7 +80,9 @@ def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
     slow.mkdir()
     real = shutil.which("git")
     body = (
-        f'#!/bin/sh\nif [ "$1" = worktree ]; then : > "{tmp_path}/began"; sleep 0.7; fi\nexec {real} "$@"\n'
+        f'#!/bin/sh\nif [ "$1" = worktree ]; then : > "{tmp_path}/began"\n'
+        f'for turn in $(seq 600); do [ -e "{tmp_path}/go" ] && break; sleep 0.05; done; fi\n'
+        f'exec {real} "$@"\n'
     )
     (slow / "git").write_text(body)
     (slow / "git").chmod(0o755)
@@ -89,6 +92,7 @@ def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
         time.sleep(0.01)
     kill(child)
     assert not world.path.exists()
+    threading.Timer(0.5, (tmp_path / "go").touch).start()
     started = time.monotonic()
     worktree = world.prepare()
     assert time.monotonic() - started > 0.2

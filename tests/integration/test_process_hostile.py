@@ -16,7 +16,7 @@ from typing import TextIO
 
 import psutil
 import pytest
-from process_zoo import KINDS, Hostile, runs
+from process_zoo import KINDS, Hostile
 
 from ostler.model.command import Exit, Stopped
 from ostler.process import keepers
@@ -35,19 +35,29 @@ def forker():
     forker.close()
 
 
+class TooSlow(Exception):
+    """A busy machine did not get the program going within its limit."""
+
+
 def run_hostile(
     forker: Forker,
     hostile: Hostile,
     during: Callable[[asyncio.Task[Exit]], Awaitable[None]],
     **changes: object,
 ) -> Exit | BaseException:
-    """Run it, do something when it says that it is ready, and return how run() ended."""
+    """Run it, do something when it says that it is ready, and return how run() ended. Raises TooSlow."""
 
     async def body() -> Exit | BaseException:
         ready = asyncio.Event()
         runner = DefaultCommandRunner(StandardSpawner(forker))
         running = asyncio.create_task(runner.run(hostile.command(**changes), lambda _: bool(ready.set())))
-        await asyncio.wait_for(ready.wait(), 20)
+        waiting = asyncio.create_task(ready.wait())
+        await asyncio.wait({running, waiting}, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if not ready.is_set():
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            raise TooSlow
         await during(running)
         return (await asyncio.gather(running, return_exceptions=True))[0]
 
@@ -56,6 +66,14 @@ def run_hostile(
 
 async def nothing(_: asyncio.Task[Exit]) -> None:
     return
+
+
+def run_to_its_limit(forker: Forker, hostile: Hostile) -> Exit | BaseException:
+    """Run it until its time is over: a second, or ten when it needs more to get going."""
+    try:
+        return run_hostile(forker, hostile, nothing, timeout_seconds=1.0)
+    except TooSlow:
+        return run_hostile(forker, hostile, nothing, timeout_seconds=10.0)
 
 
 @pytest.mark.parametrize("kind", [*LINGERING, "keeps_stdout"])
@@ -73,7 +91,7 @@ def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> No
 def test_timeout_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
     """A program that does not end is stopped at its limit, with all that it started."""
     hostile = Hostile(tmp_path, kind, stays=True)
-    ended = run_hostile(forker, hostile, nothing, timeout_seconds=1.0)
+    ended = run_to_its_limit(forker, hostile)
     assert hostile.alive() == []
     assert isinstance(ended, Exit)
     assert ended.stopped is Stopped.TIMEOUT
@@ -132,8 +150,8 @@ def test_killed_run_leaves_nothing(kind: str, tmp_path: Path) -> None:
     with Driven(hostile) as driven:
         driven.process.kill()
         driven.process.wait()
-        assert hostile.alive_within(1.0 + 2.0) == []
-        assert driven.small_processes_within(3.0) == []
+        assert hostile.alive_within(10 * 3.0) == []
+        assert driven.small_processes_within(10 * 3.0) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -173,22 +191,24 @@ def test_oracle_catches_a_keeper_without_the_subreaper_call(tmp_path: Path) -> N
     forker = Forker(str(tmp_path))
     hostile = Hostile(tmp_path, "bare_daemon", stays=True)
     try:
-        ended = run_hostile(forker, hostile, nothing, timeout_seconds=1.0)
+        ended = run_to_its_limit(forker, hostile)
         assert isinstance(ended, Exit)
         assert hostile.alive() != []
     finally:
         hostile.kill_all()
         forker.close()
-    assert hostile.alive_within(2.0) == []
+    assert hostile.alive_within(20.0) == []
 
 
 def test_held_lock_is_taken_until_nothing_is_alive(tmp_path: Path) -> None:
     """After kill -9 of the run a task's lock stays taken by the keeper until its last process is gone."""
     hostile = Hostile(tmp_path, "bare_daemon", stays=True)
     with Driven(hostile) as driven, (tmp_path / "lock").open("w") as lock:
+        keeper = hostile.main().ppid()
+        held = [os.path.realpath(entry) for entry in Path(f"/proc/{keeper}/fd").iterdir()]
+        assert str(tmp_path / "lock") in held
         driven.process.kill()
         driven.process.wait()
-        assert not try_lock(lock)
         deadline = time.monotonic() + 10 * 3.0
         while not try_lock(lock):
             assert time.monotonic() < deadline
@@ -220,7 +240,7 @@ class Driven:
 
     def __enter__(self) -> Driven:
         assert self.read_line() == "ready"
-        self._small = [child.pid for child in psutil.Process(self.process.pid).children(recursive=True)]
+        self._small = psutil.Process(self.process.pid).children(recursive=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -234,9 +254,16 @@ class Driven:
         assert self.process.stdout
         return self.process.stdout.readline().strip()
 
-    def small_processes_within(self, seconds: float) -> list[int]:
+    def small_processes_within(self, seconds: float) -> list[psutil.Process]:
         """The forker and keepers that are still there after at most so long."""
         deadline = time.monotonic() + seconds
-        while (left := [pid for pid in self._small if runs(pid)]) and time.monotonic() < deadline:
+        while (left := [one for one in self._small if _lives(one)]) and time.monotonic() < deadline:
             time.sleep(0.02)
         return left
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

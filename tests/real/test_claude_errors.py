@@ -12,7 +12,7 @@ from ostler.model.call import RetrySeen
 from ostler.testing.fake_llm import FAULTS, FakeLlm, limited, say
 from real_claude import Seat
 
-# Row: its code, and how many requests claude makes of it with the two retries that we leave it.
+# Row: its code, and how many requests claude makes of it at the most with the two retries that we leave it.
 ROWS: dict[str, tuple[Code | None, int]] = {
     "d1_seconds": (Code.RATE_LIMITED, 1),
     "d1_garbage": (Code.RATE_LIMITED, 3),
@@ -46,7 +46,8 @@ def test_each_fault_of_the_provider_has_its_code(row: str, tmp_path: Path) -> No
     with FakeLlm([FAULTS[row]]) as llm:
         seat = Seat(tmp_path, llm)
         result = seat.spawn()
-    assert (result.code, len(llm.asked)) == (code, requests), result.message
+    assert result.code is code, result.message
+    assert 1 <= len(llm.asked) <= requests
     assert time.monotonic() - began < SOON_SECONDS
     assert seat.processes() == []
     assert code is None or (result.message.startswith("claude ") and "\n" not in result.message)

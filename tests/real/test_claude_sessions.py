@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
+import threading
 import uuid
 from pathlib import Path
 
@@ -108,16 +110,27 @@ def test_a_denied_tool_is_visible(tmp_path: Path) -> None:
 
 def test_the_last_of_two_results_counts(tmp_path: Path) -> None:
     """A background task makes claude answer twice; nothing is cut off after the first answer."""
-    wait = "python3 -c 'import time; time.sleep(1.5)'; touch finished"
+    wait = "cat gate; touch finished"
     turns = [call("Bash", command=wait, run_in_background=True), say("FIRST"), say("SECOND")]
     with FakeLlm(turns) as llm:
         seat = Seat(tmp_path, llm, "--allowedTools", "Bash")
+        os.mkfifo(seat.workspace / "gate")
+        opening = threading.Thread(target=_open_gate, args=(seat,))
+        opening.start()
         result = seat.spawn()
+        opening.join()
     lines = [json.loads(line) for line in seat.transcript.read_bytes().splitlines()]
     assert [line["result"] for line in lines if line["type"] == "result"] == ["FIRST", "SECOND"]
     assert (result.code, result.text, result.usage.total) == (None, "SECOND", 45), result.message
     assert (seat.workspace / "finished").exists()
     assert seat.processes() == []
+
+
+def _open_gate(seat: Seat) -> None:
+    """Let the background task end once the first answer is out, however long that took."""
+    told = b'"type":"result"'
+    wait_until(lambda: seat.transcript.exists() and told in seat.transcript.read_bytes(), 60, "no answer")
+    (seat.workspace / "gate").write_text("")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

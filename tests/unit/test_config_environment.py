@@ -36,6 +36,16 @@ GOOD = [
     ("OSTLER_SANDBOX__ENV_ALLOW", " A , B ,", ("A", "B")),
     ("OSTLER_SANDBOX__ENV_ALLOW", "", ()),
     ("OSTLER_SANDBOX__ENV_ALLOW", '["A,B", "C"]', ("A,B", "C")),
+    ("OSTLER_RETRY__MAX_RETRIES", "0", 0),
+    ("OSTLER_RETRY__SELF_HEALING", "true", True),
+    ("OSTLER_SELECTION__STRATEGY", "cost-aware", "cost-aware"),
+    ("OSTLER_SELECTION__FORCE_FALLBACK", "1", True),
+    ("OSTLER_POOLS__HIGH__SIZE", "3", 3),
+    ("OSTLER_HOST__START_STAGGER_SECONDS", "0", 0.0),
+    ("OSTLER_BUDGET__TASK_USD", "5", 5.0),
+    ("OSTLER_BUDGET__DAY_USD", "null", None),
+    ("OSTLER_TIERS__OPUS", "big", "big"),
+    ("OSTLER_PLUGINS__LOAD", "a:b, c:d", ("a:b", "c:d")),
     ("OSTLER_EXECUTORS__MINE__COMMAND", "my-agent", "my-agent"),
     ("OSTLER_EXECUTORS__MINE__PERMISSIONS", "skip", "skip"),
     ("OSTLER_EXECUTORS__MINE__ENV", '{"A": "1"}', {"A": "1"}),
@@ -89,6 +99,18 @@ BAD = [
         "\udcff",
         'OSTLER_RUN__MODEL: run.model: expected str, got "\\udcff" (no program accepts that character)',
     ),
+    (
+        "OSTLER_MODELS",
+        "[]",
+        "OSTLER_MODELS: a variable cannot set a list of tables; write [[models]] in a settings file",
+    ),
+    (
+        "OSTLER_MODELS__0__NAME",
+        "a",
+        "OSTLER_MODELS__0__NAME: a variable cannot set a list of tables; write [[models]] in a settings file",
+    ),
+    ("OSTLER_BUDGET__DAY_USD", "", 'OSTLER_BUDGET__DAY_USD: budget.day_usd: expected float >= 0, got ""'),
+    ("OSTLER_PRICES__M__INPUT", "1", "OSTLER_PRICES__M__INPUT: prices.M.output: must be set"),
     ("OSTLER_\udcff__X", "1", '"OSTLER_\\udcff__X": unknown setting'),
 ]
 
@@ -127,6 +149,14 @@ def test_a_name_that_a_file_uses_is_found_again() -> None:
     earlier = {"executors": {"My-Agent": {}}}
     reading = read_environment(Settings, {"OSTLER_EXECUTORS__MY_AGENT__COMMAND": "x"}, earlier)
     assert reading.values == {"executors": {"My-Agent": {"command": "x"}}}
+
+
+def test_the_price_of_a_model_is_found_by_any_spelling_that_a_shell_allows() -> None:
+    """Dots and dashes of a model's name become underscores; a new name is kept as it is written."""
+    earlier = {"prices": {"claude-Sonnet-4.5": {"input": 1.0}}}
+    variables = {"OSTLER_PRICES__CLAUDE_SONNET_4_5__INPUT": "7", "OSTLER_PRICES__Qwen3__INPUT": "1"}
+    reading = read_environment(Settings, variables, earlier)
+    assert reading.values == {"prices": {"claude-Sonnet-4.5": {"input": 7.0}, "Qwen3": {"input": 1.0}}}
 
 
 @pytest.mark.parametrize("earlier", [{}, {"executors": None}, {"executors": {"mine": 3}}])

@@ -32,6 +32,13 @@ NAMES = [
     "jitter",
     "worktree",
     "permissions",
+    "models",
+    "name",
+    "executor",
+    "pools",
+    "budget",
+    "day_usd",
+    "prices",
 ]
 NAME = st.sampled_from(NAMES) | st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 SCALAR = st.one_of(

@@ -126,7 +126,7 @@ def marked(tree: Any, path: Path = ()) -> list[tuple[Path, int]]:
     return [(path, tree[-1])]
 
 
-@settings(max_examples=300, deadline=1000)
+@settings(max_examples=300, deadline=10_000)
 @given(documents())
 def test_the_lines_of_any_document(text: str) -> None:
     """Whatever stands in the strings, arrays and comments, each key is found on its own line."""
@@ -135,7 +135,7 @@ def test_the_lines_of_any_document(text: str) -> None:
         assert lines[path] == line
 
 
-@settings(max_examples=200, deadline=1000)
+@settings(max_examples=200, deadline=10_000)
 @given(st.text(st.sampled_from("ab.=[]{}\"'\\#\n ,1"), max_size=60))
 def test_the_scanner_ends_on_anything(text: str) -> None:
     """A document that is no TOML gives some lines, and neither an error nor an endless loop."""

@@ -27,7 +27,7 @@ def containers(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     return st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3)
 
 
-@settings(max_examples=200, deadline=1000)
+@settings(max_examples=200, deadline=10_000)
 @given(SCALARS | containers(SCALARS | containers(SCALARS)))
 def test_tomllib_reads_back_what_is_written(value: object) -> None:
     """Every literal is TOML of the same value, on one line, with nothing that moves a cursor."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostler.config.load import Loaded, load_settings, user_file
+from ostler.config.settings import ModelSettings, Settings
 from ostler.config.source import Source
 from ostler.errors import Code, SettingsInvalid
 
@@ -34,6 +35,7 @@ def mistakes(folder: Path, text: str, environ: dict[str, str] | None = None, **f
     return caught.value.mistakes
 
 
+MODEL = "[[models]]\nname = 'a'\nexecutor = 'claude'\n"
 BAD_FILES = [
     ('[run]\njobs = "two"', 'ostler.toml:2: run.jobs: expected int >= 1, got "two"'),
     ("[run]\njobs = 0", "ostler.toml:2: run.jobs: expected int >= 1, got 0"),
@@ -92,6 +94,37 @@ BAD_FILES = [
         'ostler.toml:2: executors."my agent".comand: unknown setting; '
         'did you mean executors."my agent".command?',
     ),
+    (
+        f"{MODEL}{MODEL}",
+        'ostler.toml:5: models[1].name: "a" is taken by models[0].name',
+    ),
+    (
+        "models = [{name = 'a', executor = 'x'}, {name = 'a', executor = 'y'}]",
+        'ostler.toml:1: models[1].name: "a" is taken by models[0].name',
+    ),
+    (f"{MODEL}name2 = 1", "ostler.toml:4: models[0].name2: unknown setting; did you mean models[0].name?"),
+    (
+        f"{MODEL}cost_weight = 0",
+        "ostler.toml:4: models[0].cost_weight: expected int from 1 to 100, got 0",
+    ),
+    (
+        f"{MODEL}timeout_seconds = 0",
+        "ostler.toml:4: models[0].timeout_seconds: expected float > 0, got 0",
+    ),
+    ("[[models]]\nname = 'a'", "ostler.toml:1: models[0].executor: must be set"),
+    (
+        "[[models]]\nname = ''\nexecutor = 'x'",
+        'ostler.toml:2: models[0].name: expected str that is not empty, got ""',
+    ),
+    ("[models]\nname = 'a'", "ostler.toml:1: models: expected a list of tables, got a table"),
+    (
+        "selection.strategy = 'best'",
+        "ostler.toml:1: selection.strategy: "
+        'expected one of "round-robin", "priority", "cost-aware", "random", got "best"',
+    ),
+    ("[pools.high]\nnice = 20", "ostler.toml:2: pools.high.nice: expected int from 0 to 19, got 20"),
+    ("[prices.'m.1']\ninput = 1", 'ostler.toml:1: prices."m.1".output: must be set'),
+    ("budget.day_usd = -1", "ostler.toml:1: budget.day_usd: expected float >= 0, got -1"),
     ("run.jobs = '" + "x" * 100 + "'", f'ostler.toml:1: run.jobs: expected int >= 1, got "{"x" * 56}...'),
 ]
 
@@ -176,14 +209,39 @@ def test_every_value_has_a_source(tmp_path: Path) -> None:
     loaded = load(tmp_path, "[executors.mine]\n")
     assert loaded.sources["executors.mine.command"] == Source("default")
     assert loaded.sources["executors.mine.env"].place == "default"
-    assert {key.partition(".")[0] for key in loaded.sources} == {
-        "run",
-        "executors",
-        "agents",
-        "retry",
-        "git",
-        "sandbox",
-    }
+    assert loaded.sources["budget.task_usd"] == Source("default")
+    assert {key.partition(".")[0] for key in loaded.sources} == set(Settings.__struct_fields__)
+
+
+def test_a_list_of_models(tmp_path: Path) -> None:
+    """The models come in the order of the file, and what a row leaves out has its default."""
+    loaded = load(
+        tmp_path,
+        """
+        [[models]]
+        name = "sonnet"
+        executor = "claude"
+        [[models]]
+        name = "spare"
+        executor = "codex"
+        fallback = true
+        timeout_seconds = 300
+        """,
+    )
+    sonnet, spare = loaded.settings.models
+    assert sonnet == ModelSettings("sonnet", "claude")
+    assert spare == ModelSettings("spare", "codex", fallback=True, timeout_seconds=300.0)
+    assert sonnet.cost_weight == 50
+    assert loaded.sources["models[1].timeout_seconds"] == Source("project file", "ostler.toml", 9)
+
+
+def test_names_are_unique_within_a_file_only(tmp_path: Path) -> None:
+    """A project may name its models as the user's own file does: its list stands alone."""
+    rows = '[[models]]\nname = "a"\nexecutor = "claude"\n'
+    write(tmp_path, rows, "ostler/config.toml")
+    write(tmp_path, rows)
+    loaded = load_settings(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert len(loaded.settings.models) == 1
 
 
 def test_an_int_is_a_float_where_a_float_is_expected(tmp_path: Path) -> None:

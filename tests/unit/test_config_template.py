@@ -30,6 +30,12 @@ def test_every_line_that_is_commented_out_shows_a_default(tmp_path: Path) -> Non
     assert loaded.sources["executors.claude.permissions"].layer == "project file"
 
 
+def test_the_starter_names_every_section() -> None:
+    """Nobody needs the manual to learn that a section exists."""
+    found = set(re.findall(r"\[(\w+)", starter("claude")))
+    assert found == set(Settings.__struct_fields__)
+
+
 def test_the_starter_is_short() -> None:
     """A person reads it whole on one screen."""
     lines = starter("claude").splitlines()

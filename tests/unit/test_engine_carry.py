@@ -16,11 +16,14 @@ from ostler.engine.steps.tools import Tools, lock_path
 from ostler.errors import Code
 from ostler.files.lock import is_locked, try_lock
 from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.model.choice import Choice, ModelPool
 from ostler.model.event import CallEnded, DecisionRecorded, TaskClaimed, TaskReleased
 from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.project.project import Project
+from ostler.project.stable import make_stable
+from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
 
@@ -50,7 +53,9 @@ def carry(tmp_path: Path, story: Story) -> tuple[State, Project, MockExecutor]:
             writer=writer,
             clock=SystemClock(),
             environ={},
-            make_executor=lambda _name, _lock: executor,
+            make_executor=lambda choice, lock: executor,
+            pool_for=lambda task: ModelPool((Choice("mock", "mock"),)),
+            stable=lambda: make_stable(project, SqliteLedger(project.layout.database), SystemClock(), None),
             run="ours",
         )
         held = try_lock(lock_path(task, tools))

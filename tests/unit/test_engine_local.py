@@ -13,10 +13,13 @@ from ostler.engine.post import post
 from ostler.engine.steps.tools import Tools, lock_path
 from ostler.files.lock import try_lock
 from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.model.choice import Choice, ModelPool
 from ostler.model.event import TaskPaused
 from ostler.model.outcome import Outcome
 from ostler.model.task import Task
 from ostler.project.project import Project
+from ostler.project.stable import make_stable
+from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
 
@@ -41,7 +44,9 @@ def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
             writer=writer,
             clock=SystemClock(),
             environ={},
-            make_executor=lambda _task, _lock: MockExecutor(spawn_function=work),
+            make_executor=lambda choice, lock: MockExecutor(spawn_function=work),
+            pool_for=lambda task: ModelPool((Choice("mock", "mock"),)),
+            stable=lambda: make_stable(project, SqliteLedger(project.layout.database), SystemClock(), None),
             run="ours",
         )
         other = try_lock(lock_path(held, tools))

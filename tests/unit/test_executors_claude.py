@@ -13,7 +13,7 @@ import pytest
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code, SpawnError
 from ostler.executors.claude import ClaudeExecutor
-from ostler.executors.known import CLAUDE, version
+from ostler.executors.known import CLAUDE
 from ostler.executors.program import stdin_of
 from ostler.executors.protocol import Executor
 from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced
@@ -336,9 +336,3 @@ def test_named_instance_has_its_own_variable(tmp_path: Path, monkeypatch: pytest
     assert CLAUDE.find(instance="work").path == str(shared)
     monkeypatch.setenv("OSTLER_WORK_PATH", str(own))
     assert CLAUDE.find(instance="work").path == str(own)
-
-
-def test_version_is_what_the_program_says(tmp_path: Path) -> None:
-    """The probe returns one line, and nothing for a program that is not there."""
-    assert version(str(fake_claude(tmp_path))) == "2.1.325 (Claude Code)"
-    assert version("/nowhere/claude") == ""

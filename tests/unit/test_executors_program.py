@@ -11,7 +11,8 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code
-from ostler.executors.known import PROGRAMS, version
+from ostler.executors.health import probe
+from ostler.executors.known import PROGRAMS
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced
@@ -198,4 +199,4 @@ def test_known_program_is_found(program: Any, tmp_path: Path) -> None:
     variable = f"OSTLER_{program.name.upper()}_PATH"
     assert program.find({variable: str(tmp_path / "bin" / name), "PATH": ""}).path
     assert program.name in ExecutorRegistry().list()
-    assert version(str(own))
+    assert probe(str(own)).version

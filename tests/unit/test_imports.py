@@ -85,7 +85,7 @@ def test_a_run_loads_only_the_agent_that_it_uses(world: World) -> None:
     loaded = modules_after(RUN.format(arguments=["run", "-p", "Say hello"]), world.root, world.environ)
     assert "ostler.executors.claude" in loaded
     others = {"ostler.executors.command", "ostler.executors.scripted", "ostler.process.terminal"}
-    assert loaded & (others | {"importlib.metadata", "psutil", "rich", "yaml", "secrets"}) == set()
+    assert loaded & (others | {"importlib.metadata", "rich", "yaml", "secrets"}) == set()
     assert loaded & {"anthropic", "httpx2", "pydantic", "ostler.llm"} == set()
 
 

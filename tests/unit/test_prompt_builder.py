@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ostler.model.task import Task
-from ostler.prompt.builder import Past, Place, build_prompt, interruption_note
+from ostler.prompt.builder import Past, build_prompt, interruption_note
 from ostler.prompt.completion import check_phase_completion
+from ostler.prompt.place import Place
+from ostler.prompt.retry import Retry
+from ostler.prompt.template import Template
 
 TASK = Task("Greet", "Write hello.txt with {{TASK_ID}} in it")
 PLACE = Place("/w/greet", "ostler/greet-ab12")
@@ -49,3 +54,66 @@ def test_a_resumed_agent_is_told_what_happened() -> None:
     prompt = build_prompt(TASK, PLACE, Past(interruption=note, knows_task=True))
     assert "the run was stopped in the middle of it" in prompt and "git status" in prompt
     assert "git status" not in interruption_note("x", Place("/w"))
+
+
+RETRY = Retry("test", "implement", 1, "the tests fail", "2 failed", "/t/retry-context-test-1.md")
+OWN = Template("Do {{TASK_TITLE}} in {{PHASE}}, round {{ITERATION}}.", "inline")
+
+
+def headings(prompt: str) -> list[str]:
+    return [line for line in prompt.splitlines() if line.startswith("#")]
+
+
+def test_a_plain_task_reads_as_ever() -> None:
+    """One phase, nothing before it: the task, what to do, where, and how to end, without a hole."""
+    prompt = build_prompt(TASK, PLACE, Past())
+    assert headings(prompt) == ["# Greet", "## This phase: implement", "## Where you are", "## How to end"]
+    assert "\n\n\n" not in prompt and prompt.endswith("instead.\n")
+
+
+def test_what_happened_before_comes_after_the_template() -> None:
+    """The last answer, the interruption and a person's word, in this order, each in its own section."""
+    past = Past(iteration=2, last_answer="half", interruption="It was killed.", word="Use blue.\n")
+    prompt = build_prompt(TASK, PLACE, past, "implement", OWN)
+    assert prompt.startswith("Do Greet in implement, round 2.\n\n## Your answer")
+    assert headings(prompt) == [
+        "## Your answer in the last iteration",
+        "## What happened before",
+        "## A person says",
+        "## How to end",
+    ]
+    assert "## A person says\n\nUse blue.\n\n##" in prompt
+
+
+def test_a_word_reaches_a_session_that_knows_the_task() -> None:
+    """`resume -m` continues the session with what the person said, and nothing is told twice."""
+    prompt = build_prompt(TASK, PLACE, Past(iteration=3, knows_task=True, word="Use blue."))
+    assert prompt.startswith("Go on with the task.\n\n## A person says\n\nUse blue.")
+    assert "You have not said" not in prompt and "Greet" not in prompt
+
+
+@pytest.mark.parametrize("template", [None, OWN])
+@pytest.mark.parametrize("knows_task", [False, True])
+def test_the_reason_of_a_retry_is_told_once(template: Template | None, knows_task: bool) -> None:
+    """Whether the session is known and whether the template has a place for it makes no difference."""
+    prompt = build_prompt(TASK, PLACE, Past(retry=RETRY, knows_task=knows_task), "implement", template)
+    for part in ("## What went wrong before", "the tests fail", "2 failed", RETRY.path):
+        assert prompt.count(part) == 1
+    later = build_prompt(TASK, PLACE, Past(iteration=2, retry=RETRY, knows_task=True))
+    assert "the tests fail" not in later
+
+
+def test_a_structured_ending_speaks_of_no_marks() -> None:
+    """Where the answer is an object, the agent is told what its fields mean."""
+    prompt = build_prompt(TASK, PLACE, Past(), structured=True)
+    assert "<phase_" not in prompt and "status is complete" in prompt and "summary" in prompt
+    assert check_phase_completion(prompt, "implement", structured=True) is None
+
+
+def test_a_carried_answer_is_bounded_and_has_no_mark() -> None:
+    """A runaway answer does not make the next prompt too large, and its marks are gone."""
+    last = (
+        "<phase_complete>false</phase_complete>" + "x" * 5_000_000 + "\n<test_complete>true</test_complete>"
+    )
+    prompt = build_prompt(TASK, PLACE, Past(iteration=2, last_answer=last))
+    assert len(prompt) < 50_000 and "<test_complete>" not in prompt and "characters are left out" in prompt

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from ostler.prompt.completion import Mark, check_phase_completion
+from ostler.prompt.completion import check_phase_completion, without_marks
+from ostler.prompt.mark import Mark
 
 DONE, WHY = Mark("complete"), Mark("blocked", "no key")
 
@@ -34,6 +35,8 @@ DONE, WHY = Mark("complete"), Mark("blocked", "no key")
         ("Say `<phase_complete>true</phase_complete>` at the end.", None),
         ("> <phase_complete>true</phase_complete>", None),
         ("```\ncode\n```\n<phase_complete>true</phase_complete>", DONE),
+        ("```code``` inline\n\n<phase_complete>true</phase_complete>", DONE),
+        ("It`s done.\n\n<phase_complete>true</phase_complete>\n\nBye`s", DONE),
     ],
 )
 def test_marks(text: str, expected: Mark | None) -> None:
@@ -51,6 +54,40 @@ def test_a_line_echoed_from_the_prompt_is_not_the_agents_word() -> None:
     )
 
 
+def test_a_task_about_marks_can_be_finished() -> None:
+    """E6: a mark alone on its line in the task does not make the agent's own, the same line, an echo."""
+    prompt = "# Marks\n\nWrite this into a file:\n\n<phase_complete>true</phase_complete>\n\nand stop."
+    echo = "Write this into a file:\n\n<phase_complete>true</phase_complete>"
+    assert check_phase_completion(echo, "implement", prompt) is None
+    assert check_phase_completion(prompt, "implement", prompt) is None
+    own = "Written.\n\n<phase_complete>true</phase_complete>"
+    assert check_phase_completion(own, "implement", prompt) == DONE
+    assert check_phase_completion(f"{echo}\n\nand stop.\n\n{own}", "implement", prompt) == DONE
+    assert check_phase_completion("<phase_complete>true</phase_complete>", "implement", prompt) == DONE
+
+
+def test_a_fence_in_the_prompt_does_not_open_the_agents_block() -> None:
+    """The closing line of a block is in many prompts; the block in the answer is closed all the same."""
+    prompt = "# Greet\n\n```\nhello\n```\n"
+    answer = "I wrote:\n\n```python\nprint(1)\n```\n\n<phase_complete>true</phase_complete>"
+    assert check_phase_completion(answer, "implement", prompt) == DONE
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Oil it.\n<phase_complete>true</phase_complete>", "Oil it.\n"),
+        ("<spec_complete> TRUE </spec_complete>x", "x"),
+        ("<phase_blocked>no key</phase_blocked>", "no key"),
+        ("<phase_complete>false</phase_complete>", "<phase_complete>false</phase_complete>"),
+        ("<a_complete>true</b_complete>", "<a_complete>true</b_complete>"),
+    ],
+)
+def test_a_text_to_quote_has_no_mark(text: str, expected: str) -> None:
+    """A spec is passed on without the mark at its end; what is no mark stays."""
+    assert without_marks(text) == expected
+
+
 @pytest.mark.parametrize(
     "piece",
     [
@@ -58,11 +95,14 @@ def test_a_line_echoed_from_the_prompt_is_not_the_agents_word() -> None:
         "<phase_blocked>" + "\n\t" * 100_000,
         "<phase_blocked> " * 20_000,
         "x" + "`" * 200_000,
+        "<" + "a_complete" * 100_000,
+        "<phase_complete>" * 50_000,
+        "<implement_complete>true" * 30_000,
     ],
-    ids=["complete", "blocked", "again", "code"],
+    ids=["complete", "blocked", "again", "code", "long name", "opened", "unclosed"],
 )
 def test_a_mark_that_never_ends_takes_no_time(piece: str) -> None:
     """The whole run waits while an answer is read, so no answer may take long."""
     begun = time.monotonic()
     assert check_phase_completion(piece, "implement") is None
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 20

@@ -45,6 +45,9 @@ class ThroughLoop:
     def begin(self, attempt: Attempt) -> int:
         return asyncio.run(self._wait(lambda: self._writer.begin(attempt)))
 
+    def learn(self, task: TaskId, number: int, session_id: str) -> bool:
+        return asyncio.run(self._wait(lambda: self._writer.learn(task, number, session_id)))
+
     def end(self, attempt: Attempt) -> bool:
         return asyncio.run(self._wait(lambda: self._writer.end(attempt)))
 
@@ -227,6 +230,35 @@ class TestAttempts:
         before = (journal.attempts(TASK), journal.feed())
         assert not journal.end(replace(make_attempt(number=old), status="succeeded"))
         assert (journal.attempts(TASK), journal.feed()) == before
+
+    def test_named_session_is_kept_while_the_attempt_runs(self, journal: Journal) -> None:
+        """The id that an agent chose is in the row at once, nothing else changes, and no line is told."""
+        journal.begin(make_attempt(OTHER))
+        number = journal.begin(make_attempt())
+        before, feed = journal.attempts(TASK)[0], journal.feed()
+        assert journal.learn(TASK, number, "ses_1")
+        assert journal.learn(TASK, number, "ses_2")
+        assert journal.attempts(TASK) == [replace(before, session_id="ses_2")]
+        assert journal.feed() == feed
+        assert journal.attempts(OTHER)[0].session_id == make_attempt().session_id
+
+    def test_named_session_outlives_the_run(self, journal: Journal) -> None:
+        """Closed as interrupted by the next attempt, the row still names the agent's session."""
+        journal.learn(TASK, journal.begin(make_attempt()), "ses_1")
+        journal.begin(make_attempt())
+        first, _ = journal.attempts(TASK)
+        assert (first.session_id, first.status) == ("ses_1", "interrupted")
+
+    def test_session_of_an_attempt_that_is_over_is_refused(self, journal: Journal) -> None:
+        """Neither one that was replaced, nor one that ended, nor one that never was can learn anything."""
+        old = journal.begin(make_attempt())
+        new = journal.begin(make_attempt())
+        assert not journal.learn(TASK, old, "late")
+        journal.end(replace(make_attempt(number=new), status="succeeded"))
+        before = journal.attempts(TASK)
+        assert not journal.learn(TASK, new, "late")
+        assert not journal.learn(TASK, 99, "late") and not journal.learn(OTHER, 1, "late")
+        assert journal.attempts(TASK) == before
 
     def test_end_of_nothing(self, journal: Journal) -> None:
         """An attempt that was never begun cannot end."""

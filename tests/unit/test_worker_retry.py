@@ -7,38 +7,79 @@ import pytest
 from ostler.config.settings import RetrySettings
 from ostler.errors import Code
 from ostler.model.call import CallResult
-from ostler.worker.retry import Again, Defer, GiveUp, calculate_backoff_delay, decide, spread
+from ostler.worker.retry import (
+    GiveUp,
+    Rules,
+    SwitchModel,
+    SwitchPool,
+    Wait,
+    calculate_backoff_delay,
+    decide,
+    is_crash_loop,
+    named,
+    spread,
+)
 
-PLAIN = RetrySettings(jitter=0.0)
+NOW = 1000.0
+PLAIN = Rules(RetrySettings(jitter=0.0), "k", NOW)
+OFF = SwitchModel(off=True)
+
+
+def fails(code: Code, retry_after: float | None = None, seconds: float = 5.0) -> CallResult:
+    return CallResult(code=code, retry_after_seconds=retry_after, duration_seconds=seconds)
 
 
 @pytest.mark.parametrize(
-    ("code", "retry_after", "repeats", "expected"),
+    ("failure", "attempt", "expected"),
     [
-        (Code.AGENT_FAILED, None, 0, Again(1.0)),
-        (Code.AGENT_FAILED, None, 1, Again(2.0)),
-        (Code.AGENT_FAILED, None, 2, GiveUp()),
-        (Code.AUTH_FAILED, None, 0, GiveUp()),
-        (Code.AGENT_NOT_FOUND, None, 0, GiveUp()),
-        (Code.RATE_LIMITED, 5.0, 0, Again(5.0)),
-        (Code.RATE_LIMITED, 5.0, 2, Defer(5.0)),
-        (Code.RATE_LIMITED, 61.0, 0, Defer(61.0)),
-        (Code.RATE_LIMITED, None, 0, Again(60.0)),
-        (Code.QUOTA_EXCEEDED, None, 0, Defer(3600.0)),
-        (Code.QUOTA_EXCEEDED, 7200.0, 0, Defer(7200.0)),
+        (fails(Code.AGENT_FAILED), 0, Wait(NOW + 1)),
+        (fails(Code.AGENT_FAILED), 1, Wait(NOW + 2)),
+        (fails(Code.AGENT_FAILED), 2, SwitchModel()),
+        (fails(Code.TIMEOUT), 0, Wait(NOW + 1)),
+        (fails(Code.IDLE_TIMEOUT), 2, SwitchModel()),
+        (fails(Code.OVERLOADED), 0, Wait(NOW + 1)),
+        (fails(Code.AUTH_FAILED), 0, OFF),
+        (fails(Code.MODEL_NOT_FOUND), 0, OFF),
+        (fails(Code.BILLING), 0, OFF),
+        (fails(Code.AGENT_INCOMPATIBLE), 0, OFF),
+        (fails(Code.PROMPT_TOO_LARGE), 0, SwitchModel()),
+        (fails(Code.REFUSED), 0, SwitchModel()),
+        (fails(Code.RATE_LIMITED, 5.0), 0, Wait(NOW + 5)),
+        (fails(Code.RATE_LIMITED, 0.0), 0, Wait(NOW)),
+        (fails(Code.RATE_LIMITED, 5.0), 2, SwitchModel()),
+        (fails(Code.RATE_LIMITED, 61.0), 0, SwitchModel()),
+        (fails(Code.RATE_LIMITED, 864_000.0), 0, SwitchModel()),
+        (fails(Code.RATE_LIMITED), 0, Wait(NOW + 60)),
+        (fails(Code.QUOTA_EXCEEDED), 0, SwitchPool()),
+        (fails(Code.QUOTA_EXCEEDED, 7200.0), 0, SwitchPool()),
+        (fails(Code.NEEDS_INPUT), 0, GiveUp()),
     ],
 )
 def test_what_follows_a_failure(
-    code: Code, retry_after: float | None, repeats: int, expected: Again | Defer | GiveUp
+    failure: CallResult, attempt: int, expected: Wait | SwitchModel | SwitchPool | GiveUp
 ) -> None:
-    """Short waits are waited, limits defer, the rest is bounded by max_retries."""
-    failure = CallResult(code=code, retry_after_seconds=retry_after)
-    assert decide(failure, repeats, "k", PLAIN) == expected
+    """Short waits are waited, a quota changes the pool, the rest is bounded by max_retries."""
+    assert decide(failure, attempt, (), PLAIN) == expected
 
 
-def test_zero_retries_means_once() -> None:
-    """retry.max_retries = 0 gives up after the first failure."""
-    assert decide(CallResult(code=Code.TIMEOUT), 0, "k", RetrySettings(max_retries=0)) == GiveUp()
+def test_zero_retries_means_each_model_once() -> None:
+    """retry.max_retries = 0 goes to the next model after the first failure, also after a short limit."""
+    once = Rules(RetrySettings(max_retries=0), "k", NOW)
+    assert decide(fails(Code.TIMEOUT), 0, (), once) == SwitchModel()
+    assert decide(fails(Code.RATE_LIMITED, 1.0), 0, (), once) == SwitchModel()
+
+
+def test_an_agent_that_dies_at_once_is_not_started_for_ever() -> None:
+    """A29: the fifth death within a second is a crash loop, whatever max_retries says."""
+    often = Rules(RetrySettings(max_retries=100, jitter=0.0), "k", NOW)
+    death = fails(Code.AGENT_FAILED, seconds=0.2)
+    history = [death] * 4
+    assert isinstance(decide(death, 3, history[:3], often), Wait)
+    assert decide(death, 4, history, often) == SwitchModel()
+    assert named(death, history).code is Code.CRASH_LOOP
+    assert named(death, history[:3]) is death
+    assert not is_crash_loop([*history, fails(Code.AGENT_FAILED, seconds=1.5)])
+    assert not is_crash_loop([*history, fails(Code.OVERLOADED, seconds=0.1)])
 
 
 @pytest.mark.parametrize(("attempt", "delay"), [(0, 1.0), (1, 2.0), (2, 4.0), (6, 60.0), (10_000, 60.0)])

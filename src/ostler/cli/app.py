@@ -20,10 +20,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log": ("log", "what the agent said and did"),
     "events": ("events", "everything that happened, as it was recorded"),
     "diff": ("diff", "what a task changed"),
+    "cost": ("cost", "what was spent, by task, day, model, executor or phase"),
     "cancel": ("cancel", "end a task; what it did is kept"),
     "retry": ("retry", "make a failed, cancelled or waiting task pending again"),
     "agent": ("agent", "roles; an agent directly, without a task"),
     "executors": ("executors", "the agents that tasks can be given to"),
+    "models": ("models", "the models that calls may use, and how each one stands"),
     "doctor": ("doctor", "check this machine and project"),
     "config": ("config", "settings, and where each value comes from"),
 }

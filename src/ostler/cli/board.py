@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,10 +44,15 @@ class Board:
 
     def __init__(self) -> None:
         self.lanes: dict[str, Lane] = {}
+        self.waiting: dict[str, float] = {}  # tasks that a limit holds, and until when
 
     def take(self, line: Line, at: float) -> None:
         """Fold one line of the feed in."""
         task, kind = str(line["task_id"]), str(line["type"])
+        if kind in ("task_claimed", "task_reopened", "task_cancelled"):
+            self.waiting.pop(task, None)
+        if kind == "task_deferred":
+            self.waiting[task] = datetime.fromisoformat(line["resumes_at"]).timestamp()
         if kind == "task_claimed":
             self.lanes[task] = Lane(task, at)
         elif kind in ENDINGS:
@@ -66,6 +73,10 @@ def _moved(lane: Lane, kind: str, line: Line) -> Lane:
         case "attempt_ended":
             cost = add_cost(lane.cost_usd, line.get("cost_usd"))
             return replace(lane, usage=lane.usage + _usage(line), live=Usage(), cost_usd=cost)
+        case "wait_started":
+            return replace(lane, doing=f"waits: {line.get('reason', '')}")
+        case "wait_ended":
+            return replace(lane, doing="")
         case "checkpoint_made":
             return replace(lane, doing="committed")
         case _:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 
 import click
 
+from ostler.cli.editor import edit_file
 from ostler.cli.out import emit, json_option, say
 from ostler.cli.text import table
 from ostler.config.find import find_root
@@ -15,10 +15,9 @@ from ostler.config.load import Loaded, load_settings
 from ostler.config.show import as_json as settings_json
 from ostler.config.show import rows
 from ostler.config.template import starter
-from ostler.errors import UsageError
 from ostler.files.atomic import write_atomic
 from ostler.files.layout import Layout
-from ostler.process.foreground import run_in_foreground
+from ostler.project.pool import check_models
 
 
 @click.group("config", invoke_without_command=True)
@@ -55,7 +54,7 @@ def path(as_json: bool) -> None:
 @json_option
 def validate(as_json: bool) -> None:
     """Check the settings; every mistake is one line, exit 2."""
-    _load()
+    check_models(_load())
     if as_json:
         emit({"schema": "ostler.validate/1", "ok": True})
     else:
@@ -69,10 +68,8 @@ def edit(as_json: bool) -> None:
     where = _file()
     if not where.exists():
         write_atomic(where, starter("claude").encode(), mode=0o644)
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-    if run_in_foreground([*editor, str(where)]) != 0:
-        raise UsageError(f"{editor[0]} could not edit {where}", "set EDITOR to an editor that you have")
-    _load()
+    edit_file(where)
+    check_models(_load())
     if as_json:
         emit({"schema": "ostler.path/1", "path": str(where), "exists": True})
 

@@ -31,6 +31,8 @@ def _page(plan: Rehearsal) -> str:
     facts = {
         "agent": plan.executor,
         "model": plan.model or "the agent's own choice",
+        "models": f"{', '.join(plan.models)}; at most {plan.most_calls} calls",
+        "pool": plan.pool,
         "directory": plan.directory,
         "branch": plan.branch or "none: in place",
         "command": shlex.join(plan.argv) if plan.argv else "none",

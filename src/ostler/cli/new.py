@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import isfinite
 from pathlib import Path
 
 import click
@@ -40,6 +41,7 @@ _LARGEST_FILE = 10 * 1024 * 1024
 @click.option("--role", metavar="NAME", default="implementer", help="What kind of worker; ostler agent list.")
 @click.option("--executor", metavar="NAME", default="", help="The agent; without it, as the settings say.")
 @click.option("--model", metavar="NAME", default="", help="The model; without it, as the settings say.")
+@click.option("--budget-usd", metavar="USD", type=float, help="The most that it may cost, in dollars.")
 @json_option
 def command(
     title: str | None,
@@ -50,6 +52,7 @@ def command(
     role: str,
     executor: str,
     model: str,
+    budget_usd: float | None,
     as_json: bool,
 ) -> None:
     """Write a task down and print its id.
@@ -57,7 +60,16 @@ def command(
     TITLE may be left out with -f: the file's first heading is the title then.
     """
     heading, body = read_body(title, description, file)
-    task = Task(heading, body, weight=weight, priority=priority, role=role, executor=executor, model=model)
+    task = Task(
+        heading,
+        body,
+        weight=weight,
+        priority=priority,
+        role=role,
+        executor=executor,
+        model=model,
+        budget_usd=checked_budget(budget_usd),
+    )
     with open_project(create=True) as project:
         find_agent(role, project.layout.root)
         if executor:
@@ -68,6 +80,12 @@ def command(
         else:
             click.echo(added.id)
             hint(f"Next: ostler run {added.id}")
+
+
+def checked_budget(usd: float | None) -> float | None:
+    if usd is not None and not (usd > 0 and isfinite(usd)):
+        raise UsageError(f"--budget-usd {usd:g}: a budget is more than 0", "leave it out for no limit")
+    return usd
 
 
 def read_body(title: str | None, description: str | None, file: str | None) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from ostler.cli.board import ENDINGS, Board, Lane
 from ostler.cli.out import emit
 from ostler.cli.sentence import sentence
-from ostler.cli.text import fit, money, one_line, span, terminal_width, tokens
+from ostler.cli.text import fit, local_time, money, one_line, span, terminal_width, tokens
 from ostler.views.feed import Line
 
 if TYPE_CHECKING:
@@ -32,7 +32,15 @@ class JsonProgress:
         emit(line)
 
 
-_TOLD = {"task_claimed", "iteration_started", "attempt_started", "tool_used", "checkpoint_made", *ENDINGS}
+_TOLD = {
+    "task_claimed",
+    "iteration_started",
+    "attempt_started",
+    "tool_used",
+    "wait_started",
+    "checkpoint_made",
+    *ENDINGS,
+}
 
 
 class PlainProgress:
@@ -69,7 +77,23 @@ class LiveProgress:
             lines.append(facts)
             left = terminal_width() - len(facts) - 3
             lines.append(fit(one_line(lane.doing), max(8, left)) + "\n", style="dim")
+        lines.append(_countdown(self._board.waiting, now), style="yellow")
         return lines
+
+
+def _countdown(waiting: dict[str, float], now: float) -> str:
+    """When the first of the tasks that a limit holds goes on; empty when there is none."""
+    if not waiting:
+        return ""
+    first = min(waiting.values())
+    left = max(0, round(first - now))
+    clock = (
+        f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
+        if left >= 3600
+        else f"{left // 60}:{left % 60:02d}"
+    )
+    who = "1 task waits" if len(waiting) == 1 else f"{len(waiting)} tasks wait"
+    return f"{who} for a limit to end; on again at {local_time(first, now)}, in {clock}\n"
 
 
 def _facts(lane: Lane, now: float) -> tuple[str, ...]:
@@ -92,11 +116,11 @@ def _spinner(now: float) -> str:
 
 
 @contextmanager
-def showing(as_json: bool) -> Generator[Progress]:
-    """The progress that fits whoever is looking."""
+def showing(as_json: bool, draws: bool = True) -> Generator[Progress]:
+    """The progress that fits whoever is looking; without `draws`, lines that stay where they are."""
     if as_json:
         yield JsonProgress()
-    elif not _draws():
+    elif not (draws and _draws()):
         yield PlainProgress()
     else:
         from rich.console import Console  # noqa: PLC0415

@@ -15,6 +15,7 @@ from ostler.cli.new import read_body
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
 from ostler.cli.progress import Progress, give_cursor_back, showing
+from ostler.cli.step import Stepper, make_stepper
 from ostler.cli.streams import outlive_readers
 from ostler.cli.text import STATUS_COLOURS, one_line, paint, wants_colour
 from ostler.errors import UsageError
@@ -23,9 +24,8 @@ from ostler.model.outcome import Outcome, exit_of_all
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.strays import become_subreaper
-from ostler.project.agents import executor_for
 from ostler.project.ostler import Ostler
-from ostler.project.preflight import check_ready, due_tasks, executors_needed, ready_tasks
+from ostler.project.preflight import check_ready, due_tasks, ready_tasks
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
 from ostler.views.task import as_json as task_json
@@ -55,6 +55,14 @@ _TITLE_COLUMNS = 72
 @click.option("--executor", metavar="NAME", help="The agent, for tasks that name none.")
 @click.option("--model", metavar="NAME", help="The model, for tasks that name none.")
 @click.option(
+    "--wait/--no-wait",
+    default=None,
+    help="Wait until limits end, or leave their tasks deferred.  [default: wait in a terminal]",
+)
+@click.option(
+    "--step", is_flag=True, help="Ask before each start of an agent: go on, edit its prompt, or stop."
+)
+@click.option(
     "--dry-run", is_flag=True, help="Show what would be started, with its prompt, and start nothing."
 )
 @json_option
@@ -67,6 +75,8 @@ def command(
     jobs: int | None,
     executor: str | None,
     model: str | None,
+    wait: bool | None,
+    step: bool,
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -76,12 +86,13 @@ def command(
     """
     if sum((bool(tasks), everything, prompt is not None, file is not None)) != 1:
         raise UsageError("say what to run", "ostler run ID,  ostler run --all  or  ostler run -p TEXT")
-    flags = {"run.jobs": jobs, "run.executor": executor, "run.model": model}
+    stepper = make_stepper(as_json) if step and not dry_run else None
+    flags = {"run.jobs": 1 if stepper else jobs, "run.executor": executor, "run.model": model}
     fresh = prompt is not None or file is not None
     with open_project({key: value for key, value in flags.items() if value}, create=fresh) as project:
         if fresh:
             task = _task(prompt, file, weight)
-            check_ready(project, [executor_for(task, project.loaded)])
+            check_ready(project, [task])
             if dry_run:
                 return print_plans(project, [replace(task, id=task_id(task.title, "xxxx"))], as_json)
             wanted = [project.add(task).id]
@@ -89,7 +100,7 @@ def command(
             wanted = _named(project, tasks) if tasks else _ready(project)
             if dry_run:
                 return print_plans(project, due_tasks(project, wanted), as_json)
-        return asyncio.run(run_tasks(project, wanted, as_json, conclude=True))
+        return asyncio.run(run_tasks(project, wanted, as_json, conclude=True, stepper=stepper, wait=wait))
 
 
 def _task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
@@ -117,18 +128,26 @@ def _named(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
         status = project.show(task).status
         if status in TERMINAL and status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
             raise UsageError(f"{task} is {status}", f"ostler retry {task}   opens it again")
-    check_ready(project, executors_needed(project, found))
+    check_ready(project, due_tasks(project, found))
     return found
 
 
-async def run_tasks(project: Project, wanted: list[TaskId], as_json: bool, conclude: bool = False) -> int:
+async def run_tasks(
+    project: Project,
+    wanted: list[TaskId],
+    as_json: bool,
+    conclude: bool = False,
+    stepper: Stepper | None = None,
+    wait: bool | None = None,
+) -> int:
     """Run these tasks, or all for none, with progress; the exit code that stands for how they ended."""
     become_subreaper()
     outlive_readers()
-    ostler = Ostler(project, os.environ)
-    signals = Signals(ostler)
+    ostler = Ostler(project, os.environ, stepper)
+    signals = Signals(ostler, stepper)
     try:
-        outcomes = await _with_progress(ostler, wanted, as_json)
+        patient = sys.stdout.isatty() and not as_json if wait is None else wait
+        outcomes = await _with_progress(ostler, wanted, as_json, stepper, patient)
     finally:
         await ostler.close()
     if conclude or as_json:
@@ -140,14 +159,17 @@ def _interrupted(outcomes: list[Outcome]) -> bool:
     return not outcomes or any(outcome.exit == 130 for outcome in outcomes)
 
 
-async def _with_progress(ostler: Ostler, wanted: list[TaskId], as_json: bool) -> list[Outcome]:
+async def _with_progress(
+    ostler: Ostler, wanted: list[TaskId], as_json: bool, stepper: Stepper | None, patient: bool
+) -> list[Outcome]:
     after = ostler.project.journal.position()
-    work = asyncio.create_task(ostler.run_all(wanted or None))
+    work = asyncio.create_task(ostler.run_all(wanted or None, wait=patient))
     try:
-        with showing(as_json) as progress:
+        with showing(as_json, draws=stepper is None) as progress:
             while not work.done():
                 await asyncio.wait({work}, timeout=0.1)
-                after = _show_feed(ostler.project, after, progress)
+                if stepper is None or not stepper.asking:
+                    after = _show_feed(ostler.project, after, progress)
             if work.exception() is None:
                 await ostler.flush()
             _show_feed(ostler.project, after, progress)
@@ -168,15 +190,18 @@ def _show_feed(project: Project, after: int, progress: Progress) -> int:
 class Signals:
     """The first Ctrl-C, TERM or HUP stops in good order; the second one stops at once."""
 
-    def __init__(self, ostler: Ostler) -> None:
+    def __init__(self, ostler: Ostler, stepper: Stepper | None = None) -> None:
         self.exit = 0
         self._ostler = ostler
+        self._stepper = stepper
         loop = asyncio.get_running_loop()
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup ostler run
                 loop.add_signal_handler(number, self._told, code)
 
     def _told(self, code: int) -> None:
+        if code == 130 and self._stepper and self._stepper.editing:
+            return  # the editor has the terminal, and Ctrl-C
         if self.exit:
             give_cursor_back()
             os._exit(code)  # the keepers see that we are gone and stop what is left

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ostler.cli.text import money, one_line
+from ostler.cli.text import local_time, money, one_line
 from ostler.views.feed import Line
 
 _ID_COLUMNS = 29  # the longest id that we make
@@ -24,6 +24,7 @@ _MEMBERS = {
     "status": "{}",
     "code": "{}",
     "message": "{}",
+    "reason": "{}",
     "commit": "{:.10}",
 }
 
@@ -40,7 +41,16 @@ def _details(line: Line) -> str:
     if line["type"] == "task_created":
         return str(line["task"]["title"])
     words = [form.format(line[name]) for name, form in _MEMBERS.items() if line.get(name)]
-    return " ".join([*words, _used(line.get("usage", {})), money(line.get("cost_usd"))])
+    return " ".join([*words, _until(line), _used(line.get("usage", {})), money(line.get("cost_usd"))])
+
+
+def _until(line: Line) -> str:
+    """When it goes on; an event's own time decides whether the day must be said."""
+    when = line.get("resumes_at") or line.get("until")
+    if not when:
+        return ""
+    at, now = (datetime.fromisoformat(text).timestamp() for text in (when, line["time"]))
+    return f"until {local_time(at, now)}"
 
 
 def _used(usage: dict[str, Any]) -> str:

@@ -6,9 +6,13 @@ import sys
 
 import click
 
+from ostler.cli.cost_words import sentences
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, json_option, open_project, say
 from ostler.cli.text import STATUS_COLOURS, money, one_line, paint, printable, reason, table, wants_colour
+from ostler.model.ids import TaskId
+from ostler.model.usage import Usage
+from ostler.views.cost import CostLine, Paid, add
 from ostler.views.task import AttemptView, TaskView
 from ostler.views.task import as_json as task_json
 
@@ -20,17 +24,18 @@ def command(task: str, as_json: bool) -> None:
     """One task in full: where it stands, what came of it, every attempt."""
     with open_project() as project:
         view = project.show(project.resolve(task))
+        budget_usd = project.task(TaskId(view.id)).budget_usd
     if as_json:
         emit(task_json(view))
         return
-    say(card(view))
+    say(card(view, budget_usd))
     if view.attempts:
         say("\n" + attempts_table(view.attempts))
     if step := next_step(view):
         say(f"\nNext: {step}")
 
 
-def card(view: TaskView) -> str:
+def card(view: TaskView, budget_usd: float | None = None) -> str:
     status = paint(view.status, STATUS_COLOURS.get(view.status, ""), wants_colour(sys.stdout))
     facts = {
         "status": status if not view.code else f"{status} ({view.code})",
@@ -41,8 +46,8 @@ def card(view: TaskView) -> str:
         "branch": view.branch or "",
         "commit": view.commit or "",
         "worktree": view.worktree or "",
-        "tokens": f"{view.usage.input_tokens} in, {view.usage.output_tokens} out" if view.usage.total else "",
-        "cost": money(view.cost_usd),
+        "tokens": used(view.usage),
+        "cost": cost(view.attempts, budget_usd),
         "warnings": ", ".join(view.warnings),
         "created": view.created_at,
         "updated": view.updated_at,
@@ -54,6 +59,26 @@ def card(view: TaskView) -> str:
         if value
     ]
     return "\n".join(lines)
+
+
+def used(usage: Usage) -> str:
+    kinds = {
+        "in": usage.input_tokens,
+        "out": usage.output_tokens,
+        "read from cache": usage.cache_read_tokens,
+        "written to cache": usage.cache_write_tokens,
+    }
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+
+
+def cost(attempts: tuple[AttemptView, ...], budget_usd: float | None) -> str:
+    """All attempts, the failed ones too, and who says what they cost."""
+    bill = CostLine("")
+    for one in attempts:
+        if one.status != "running":
+            bill = add(bill, Paid(one.usage, one.cost_usd, one.cost_source, one.billing))
+    limit = (f"Budget: {money(budget_usd)}.",) if budget_usd is not None else ()
+    return "\n".join((*sentences(bill), *limit))
 
 
 def _indented(value: str) -> str:

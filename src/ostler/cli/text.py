@@ -8,6 +8,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TextIO
 
 # C0 and C1 controls but for tab and newline, bidirectional controls, line separators, invisible tags.
@@ -137,6 +138,12 @@ def span(seconds: float) -> str:
         if seconds < limit:
             return f"{int(seconds // unit)} {name}"
     return f"{int(seconds // 86400)} d"
+
+
+def local_time(at: float, now: float) -> str:
+    """14:05 today, with the date on any other day."""
+    moment, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
+    return moment.strftime("%H:%M" if moment.date() == today.date() else "%Y-%m-%d %H:%M")
 
 
 def tokens(count: int) -> str:

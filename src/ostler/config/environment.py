@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any, cast
@@ -27,18 +28,31 @@ class _Target(Struct, frozen=True):
     kind: Any
 
 
-class _Unknown(Exception):
-    """The variable names no setting; `nearest` is one that it may have meant."""
-
-    def __init__(self, nearest: str | None) -> None:
-        super().__init__()
-        self.nearest = nearest
+class _Refused(Exception):
+    """The variable can set nothing; its text says why."""
 
 
 def read_environment(kind: Any, environ: Mapping[str, str], earlier: dict[str, Any]) -> Reading:
     """What the variables say. Names of the user's own are looked up in the earlier layers' values."""
-    named = sorted(name for name in environ if name.startswith(_PREFIX) and _BETWEEN in name)
+    named = sorted(name for name in environ if _is_ours(kind, name))
     return reduce(merge, (_variable(kind, name, environ[name], earlier) for name in named), Reading())
+
+
+def _is_ours(kind: Any, name: str) -> bool:
+    """Two underscores make a setting; the bare name of a list of tables is an attempt at one."""
+    if not name.startswith(_PREFIX):
+        return False
+    return _BETWEEN in name or _is_list_of_tables(kind, name.removeprefix(_PREFIX))
+
+
+def _is_list_of_tables(kind: Any, name: str) -> bool:
+    match shape_of(kind):
+        case Table(fields=known):
+            return any(
+                key.upper() == name and isinstance(shape_of(field.kind), Rows) for key, field in known.items()
+            )
+        case _:
+            return False
 
 
 def _variable(kind: Any, name: str, text: str, earlier: dict[str, Any]) -> Reading:
@@ -46,8 +60,8 @@ def _variable(kind: Any, name: str, text: str, earlier: dict[str, Any]) -> Readi
     parts = name.removeprefix(_PREFIX).split(_BETWEEN)
     try:
         target = _resolve(kind, parts, earlier)
-    except _Unknown as error:
-        return failed(source, unknown(error.nearest))
+    except _Refused as error:
+        return failed(source, str(error))
     try:
         value = _parse(target.kind, text)
     except (ValueError, RecursionError):
@@ -62,14 +76,18 @@ def _resolve(kind: Any, parts: list[str], earlier: Any) -> _Target:
             case Table(fields=known):
                 name = _field(part, list(known), parts, index)
                 kind = known[name].kind
-            case Map(lowers_names=False, entry=entry) if part:
+            case Map(lowers_names=False, entry=entry) if part and isinstance(shape_of(entry), Leaf):
                 return _Target((*path, _BETWEEN.join(parts[index:])), entry)
-            case Map(entry=kind) if part:
-                name = _own_name(part, earlier)
-            case Map() | Rows() | Leaf():
-                raise _Unknown(None)
+            case Map(entry=kind, lowers_names=lowers) if part:
+                name = _own_name(part, earlier, lowers)
+            case Rows():
+                break
+            case Map() | Leaf():
+                raise _Refused(unknown(None))
         path = (*path, name)
         earlier = cast("dict[str, Any]", earlier).get(name) if isinstance(earlier, dict) else None
+    if isinstance(shape_of(kind), Rows):
+        raise _Refused(f"a variable cannot set a list of tables; write [[{dotted(path)}]] in a settings file")
     return _Target(path, kind)
 
 
@@ -78,14 +96,19 @@ def _field(part: str, known: list[str], parts: list[str], index: int) -> str:
     if part in upper:
         return upper[part]
     near = nearest(part.upper(), upper)
-    raise _Unknown(near and _PREFIX + _BETWEEN.join([*parts[:index], near, *parts[index + 1 :]]))
+    raise _Refused(unknown(near and _PREFIX + _BETWEEN.join([*parts[:index], near, *parts[index + 1 :]])))
 
 
-def _own_name(part: str, earlier: Any) -> str:
+def _own_name(part: str, earlier: Any, lowers: bool) -> str:
     """A variable's name has no dashes and one case, so a name that a file already uses goes first."""
     names = cast("dict[str, Any]", earlier) if isinstance(earlier, dict) else {}
-    plain = part.lower()
-    return next((name for name in names if name.lower().replace("-", "_") == plain), plain)
+    plain = _plain(part)
+    return next((name for name in names if _plain(name) == plain), part.lower() if lowers else part)
+
+
+def _plain(name: str) -> str:
+    """As a shell can spell it: claude-sonnet-4.5 is claude_sonnet_4_5."""
+    return re.sub(r"\W", "_", name.lower())
 
 
 def _parse(kind: Any, text: str) -> Any:

@@ -53,8 +53,8 @@ def _describe(info: inspect.Type) -> str:
             return "int" + _bounds(info)
         case inspect.FloatType():
             return "float" + _bounds(info)
-        case inspect.StrType(pattern=pattern):
-            return "str" if pattern is None else f"str that matches {pattern}"
+        case inspect.StrType():
+            return "str" + _form(info)
         case _:
             return _describe_other(info)
 
@@ -80,6 +80,12 @@ def _bounds(info: inspect.IntType | inspect.FloatType) -> str:
         return f" from {info.ge} to {info.le}"
     limits = ((sign, getattr(info, name)) for name, sign in _BOUNDS)
     return " and".join(f" {sign} {limit}" for sign, limit in limits if limit is not None)
+
+
+def _form(info: inspect.StrType) -> str:
+    if info.pattern is not None:
+        return f" that matches {info.pattern}"
+    return " that is not empty" if info.min_length else ""
 
 
 def _words(info: inspect.LiteralType | inspect.EnumType) -> tuple[object, ...]:

@@ -13,9 +13,14 @@ NotNegative = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
 PositiveSeconds = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Dollars = Annotated[float, Meta(ge=0)]
 Provider = Literal["anthropic", "openai"]
+Strategy = Literal["round-robin", "priority", "cost-aware", "random"]
+UNIQUE = "unique"  # marks a key whose value no two tables of a list may share
 AS_WRITTEN = "as written"  # marks names that an environment variable of ours sets without lowering them
 VariableName = Annotated[str, Meta(pattern="^[^=]+$"), AS_WRITTEN]
+Word = Annotated[str, Meta(min_length=1)]
+ModelName = Annotated[Word, AS_WRITTEN]
 
 
 class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +47,66 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: AtLeastOne = 8192  # model_api: the longest answer
 
 
+class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[[models]]: one model of the pool, in the order of the file"""
+
+    name: Annotated[Word, UNIQUE]
+    executor: Word
+    model: str = ""  # empty: the agent's own default
+    account: str = ""  # whose limits it shares; empty: those of its executor
+    cost_weight: Annotated[int, Meta(ge=1, le=100)] = 50
+    timeout_seconds: PositiveSeconds | None = None  # none: as [run] says
+    enabled: bool = True
+    fallback: bool = False  # used when the others failed, or at once after a quota
+    args: tuple[str, ...] = ()
+    env: dict[VariableName, str] = {}
+
+
+class SelectionSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[selection]"""
+
+    strategy: Strategy = "round-robin"
+    force_fallback: bool = False  # begin with the fallback models
+
+
+class PoolSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[pools.NAME]: places for agents that run at the same time; what is not set is as worker.slots has it"""
+
+    size: AtLeastOne | None = None
+    nice: Annotated[int, Meta(ge=0, le=19)] | None = None
+    memory_mb: AtLeastOne | None = None  # an agent that takes more, with all that it started, is stopped
+
+
+class HostSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[host]"""
+
+    min_free_memory_mb: NotNegative = 512
+    start_stagger_seconds: Seconds = 0.2
+
+
+class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[budget]"""
+
+    task_usd: Dollars | None = None
+    day_usd: Dollars | None = None
+    on_exceed: Literal["pause", "fail"] = "pause"
+
+
+class PriceSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[prices."MODEL"]: dollars for a million tokens, above the table that comes with Ostler"""
+
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None  # none: a tenth of input
+    cache_write: Dollars | None = None  # none: a quarter more than input
+
+
+class PluginSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[plugins]"""
+
+    load: tuple[str, ...] = ()  # module:attribute, besides what installed packages offer
+
+
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[retry]"""
 
@@ -50,6 +115,10 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_delay_seconds: Seconds = 60.0
     rate_limit_wait_seconds: Seconds = 60.0
     jitter: Share = 0.2
+    breaker_failures: AtLeastOne = 3  # in a row; the model then rests
+    breaker_seconds: PositiveSeconds = 600.0
+    budget_per_hour: NotNegative = 50  # repeats of all tasks together
+    self_healing: bool = False  # after many failures of one kind: fewer at once, longer waits
 
 
 class GitSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,6 +146,14 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     run: RunSettings = RunSettings()
     executors: dict[str, ExecutorSettings] = {}
     agents: dict[str, str] = {}  # role -> executor
+    tiers: dict[str, str] = {}  # opus, sonnet, haiku -> model
+    models: tuple[ModelSettings, ...] = ()
+    selection: SelectionSettings = SelectionSettings()
     retry: RetrySettings = RetrySettings()
+    pools: dict[str, PoolSettings] = {}
+    host: HostSettings = HostSettings()
+    budget: BudgetSettings = BudgetSettings()
+    prices: dict[ModelName, PriceSettings] = {}
+    plugins: PluginSettings = PluginSettings()
     git: GitSettings = GitSettings()
     sandbox: SandboxSettings = SandboxSettings()

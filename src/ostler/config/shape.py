@@ -8,15 +8,16 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct
-from msgspec.structs import fields
+from msgspec.structs import FieldInfo, fields
 
-from ostler.config.settings import AS_WRITTEN
+from ostler.config.settings import AS_WRITTEN, UNIQUE
 from ostler.config.source import Path
 
 
 class Field(Struct, frozen=True):
     kind: Any
     required: bool
+    unique: bool  # among the tables of a list
 
 
 class Table(Struct, frozen=True):
@@ -54,9 +55,9 @@ def shape_of(kind: Any) -> Shape:
     bare = _bare(kind)
     origin, args = get_origin(bare), get_args(bare)
     if _is_struct(bare):
-        return Table({field.encode_name: Field(field.type, _is_required(field)) for field in fields(bare)})
+        return Table({field.encode_name: _field(field) for field in fields(bare)})
     if origin is dict:
-        return Map(args[0], args[1], AS_WRITTEN not in getattr(args[0], "__metadata__", ()))
+        return Map(args[0], args[1], not _is_marked(args[0], AS_WRITTEN))
     is_list = origin in (list, tuple)
     if is_list and _is_struct(_bare(args[0])):
         return Rows(args[0])
@@ -87,5 +88,10 @@ def _is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
-def _is_required(field: Any) -> bool:
-    return field.default is NODEFAULT and field.default_factory is NODEFAULT
+def _field(field: FieldInfo) -> Field:
+    required = field.default is NODEFAULT and field.default_factory is NODEFAULT
+    return Field(field.type, required, _is_marked(field.type, UNIQUE))
+
+
+def _is_marked(kind: Any, mark: str) -> bool:
+    return mark in getattr(kind, "__metadata__", ())

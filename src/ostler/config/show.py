@@ -13,18 +13,19 @@ from ostler.config.load import Loaded
 from ostler.config.source import Path, dotted
 
 HIDDEN = "(hidden)"
+UNSET = "(unset)"
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
 class Row(NamedTuple):
     key: str
-    value: str  # a TOML literal
+    value: str  # a TOML literal, or UNSET
     source: str  # ostler.toml:12, OSTLER_RUN__JOBS, --jobs, default
 
 
 def rows(loaded: Loaded) -> list[Row]:
     """One row for every value, in the order of the settings."""
-    return [Row(key, literal(value), loaded.sources[key].place) for key, value in _values(loaded)]
+    return [Row(key, _text(value), loaded.sources[key].place) for key, value in _values(loaded)]
 
 
 def as_json(loaded: Loaded) -> dict[str, Any]:
@@ -41,6 +42,10 @@ def as_json(loaded: Loaded) -> dict[str, Any]:
             for key, value in _values(loaded)
         ],
     }
+
+
+def _text(value: object) -> str:
+    return UNSET if value is None else literal(value)
 
 
 def _values(loaded: Loaded) -> list[tuple[str, Any]]:

@@ -9,9 +9,16 @@ from ostler.config.settings import ExecutorSettings, Settings
 from ostler.config.source import dotted
 
 _HEAD = """\
-# Settings of this project. A line that starts with # shows a default.
+# Settings of this project. What stands behind a # is the default.
 # `ostler config show` prints every setting and where its value came from.
 """
+
+_TAIL = """
+# Further sections:
+#   [[models]] [selection] [tiers]   several models, and which of them is asked first
+#   [retry] [pools.NAME] [host]      how often, how many at once, what must be free
+#   [budget] [prices."MODEL"]        money
+#   [agents] [plugins] [sandbox]     who plays a role, what is added, what an agent may reach"""
 
 
 def starter(executor: str) -> str:
@@ -34,6 +41,7 @@ def starter(executor: str) -> str:
         "",
         "[git]",
         _default("target", git.target, "the branch to start from; empty: the one checked out"),
+        _TAIL,
     ]
     return "\n".join(lines) + "\n"
 

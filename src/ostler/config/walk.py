@@ -60,8 +60,7 @@ class _Walker:
             case Map(name=name, entry=entry) if isinstance(raw, dict):
                 return self._map(name, entry, cast("dict[str, Any]", raw), path)
             case Rows(row=row) if isinstance(raw, (list, tuple)):
-                items = cast("list[Any]", raw)
-                return [self.take(row, item, (*path, index)) for index, item in enumerate(items)]
+                return self._rows(row, cast("list[Any]", raw), path)
             case Leaf(kind=leaf):
                 return self._leaf(leaf, raw, path)
             case Rows():
@@ -83,6 +82,24 @@ class _Walker:
             if not _fits(name_kind, name):
                 self._refuse((*path, name), f"as a name, expected {expected(name_kind)}")
         return {name: self.take(entry, value, (*path, name)) for name, value in raw.items()}
+
+    def _rows(self, row: Any, raw: list[Any], path: Path) -> list[Any]:
+        found = [self.take(row, item, (*path, index)) for index, item in enumerate(raw)]
+        match shape_of(row):
+            case Table(fields=known):
+                for name in (name for name, field in known.items() if field.unique):
+                    self._refuse_repeats(found, name, path)
+            case _:
+                pass
+        return found
+
+    def _refuse_repeats(self, rows: list[Any], name: str, path: Path) -> None:
+        first: dict[object, int] = {}
+        for index, row in enumerate(rows):
+            value = cast("dict[str, object]", row).get(name) if row else None
+            if value is not None and first.setdefault(value, index) != index:
+                earlier = dotted((*path, first[value], name))
+                self._refuse((*path, index, name), f"{got(value)} is taken by {earlier}")
 
     def _leaf(self, kind: Any, raw: object, path: Path) -> Any:
         try:

@@ -20,9 +20,11 @@ from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
 from ostler.model.state import State
+from ostler.model.status import TaskStatus
 
 POLL_SECONDS = 0.1
 REFRESH_SECONDS = 1.0  # how long a task of high priority that was just written may go unseen
+_DUE_SECONDS = 0.5  # how often a run that waits for a limit looks at the board
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -37,9 +39,10 @@ class Wanted(msgspec.Struct, frozen=True):
 class LocalDriver:
     """Carries tasks side by side until none is left to take, or until it is told to stop."""
 
-    def __init__(self, tools: Tools, jobs: int) -> None:
+    def __init__(self, tools: Tools, jobs: int, *, patient: bool = False) -> None:
         self._tools = tools
         self._jobs = jobs if tools.repository is not None else 1
+        self._patient = patient  # deferred tasks are waited for and taken again
         self._carriers: dict[TaskId, Carrier] = {}
         self._running: dict[asyncio.Task[State], TaskId] = {}
         self._done: dict[TaskId, State] = {}
@@ -68,9 +71,19 @@ class LocalDriver:
         while True:
             if not self._stopping:
                 self._take(wanted)
-            if not self._running and (self._stopping or not self._busy):
+            if self._running or (self._busy and not self._stopping):
+                await self._wait_for_one()
+            elif self._stopping or not self._someone_is_due(wanted):
                 return
-            await self._wait_for_one()
+            else:
+                await self._tools.clock.sleep(_DUE_SECONDS)
+
+    def _someone_is_due(self, wanted: Wanted) -> bool:
+        """Whether it is worth waiting: a task of this run rests until a limit ends."""
+        if not self._patient:
+            return False
+        board = self._tools.journal.open_rows()
+        return any(wanted.covers(row) and row.status == TaskStatus.DEFERRED for row in board)
 
     def _take(self, wanted: Wanted) -> None:
         """Start what is free."""
@@ -92,13 +105,15 @@ class LocalDriver:
             return
         self._read_at = now
         board = [row for row in self._tools.journal.open_rows() if wanted.covers(row)]
-        taken = {row.id for row in board if row.id in self._carriers or self._is_done(row)}
+        taken = {row.id for row in board if row.id in self._carriers or self._is_done(row, now)}
         self._queue, self._busy = deque(choose(board, taken, len(board), now)), []
 
-    def _is_done(self, row: TaskRow) -> bool:
-        """Whether this run is through with it: nobody has opened it again since."""
+    def _is_done(self, row: TaskRow, now: float) -> bool:
+        """Whether this run is through with it: nobody has opened it again since, and no limit has ended."""
         done = self._done.get(row.id)
-        return done is not None and done.seq >= row.seq
+        if done is None or done.seq < row.seq:
+            return False
+        return not (self._patient and row.status == TaskStatus.DEFERRED and takeable(row, now))
 
     def _still_takeable(self, task: TaskId, now: float) -> bool:
         """Asked again under the lock: another run may have ended it since the board was read."""

@@ -6,7 +6,9 @@
     args = ["--acp"]
 
 gemini-acp, qwen-acp, copilot-acp, opencode-acp, claude-acp and codex-acp are known by name. The agent chooses
-its session id; what it asks permission for is answered by `permissions`, each time for that once.
+its session id; what it asks permission for is answered by `permissions`, each time for that once. A session
+goes on by session/resume or session/load, whichever the agent announces; with gemini-acp never, as gemini
+0.61 announces session/load and loses the session by it (`gemini` without ACP resumes).
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ def _dialect_of(agent: AcpAgent) -> Dialect:
 
     return Dialect(
         known=agent.known,
-        capabilities=agent.capabilities,
+        capabilities=replace(agent.capabilities, acp=True),
         arguments=arguments,
         switches=agent.switches,
         permits=agent.permits,

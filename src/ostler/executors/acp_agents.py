@@ -61,7 +61,9 @@ AGENTS: dict[str, AcpAgent] = {
     "gemini": AcpAgent(
         known=known.GEMINI,
         args=("--acp", "--skip-trust"),
-        # It answers session/load, and then does not find its own session (0.61).
+        # It announces session/load, and 0.61 cannot do it: the load writes a new beginning into the file that
+        # is named by the minute, so that a session of the same minute is wiped; the replay goes on after the
+        # answer, so that old text runs into the new one; and the start after that deletes what is left.
         capabilities=replace(gemini.CAPABILITIES, takes_our_id=False, resumes=False),
         model_flag="--model",
         switches=gemini.SWITCHES,

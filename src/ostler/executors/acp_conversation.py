@@ -109,7 +109,9 @@ class AcpConversation:
         if method := self._way_in():
             self._open(method)
         else:
-            self._give_up("cannot resume: the agent says that it keeps no sessions")
+            # Who brings a fresh prompt wants the work to go on, in a new session when it must be.
+            meaning = "session not found" if self._call.fresh_prompt else "cannot resume"
+            self._give_up(f"{meaning}: the agent says that it keeps no sessions")
 
     def _way_in(self) -> str:
         can = self._agent.agent_capabilities

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ostler.executors import known
+from ostler.executors import claude_rules, known
+from ostler.executors.claude_rules import read_rules
 from ostler.executors.claude_verdict import ClaudeListener
 from ostler.executors.program import Dialect, ProgramExecutor, Start
 from ostler.executors.protocol import Capabilities
-from ostler.model.call import Permissions
+from ostler.model.call import AgentCall, CallResult, LineUnread, OnEvent, Permissions
 
 CAPABILITIES = Capabilities(
     resumes=True,
@@ -49,4 +50,16 @@ def arguments(start: Start) -> tuple[str, ...]:
 class ClaudeExecutor(ProgramExecutor):
     """Runs Claude Code."""
 
-    dialect = Dialect(known.CLAUDE, CAPABILITIES, arguments, ClaudeListener, SWITCHES)
+    dialect = Dialect(
+        known.CLAUDE, CAPABILITIES, arguments, ClaudeListener, SWITCHES, at_times=claude_rules.FLAGS
+    )
+
+    async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
+        for problem in read_rules(call).problems:
+            on_event(LineUnread(problem))
+        return await super()._run(call, on_event, resume=resume)
+
+    def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:
+        """See ProgramExecutor.arguments; the project's own tool rules come first (C23)."""
+        rules = read_rules(call).flags(self._settings.args)
+        return (*rules, *super().arguments(call, resume=resume))

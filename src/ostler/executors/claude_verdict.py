@@ -10,6 +10,7 @@ from ostler.executors.claude_codes import Evidence, code_of, is_error_line, rese
 from ostler.executors.claude_stream import ClaudeStream
 from ostler.executors.claude_wire import Result
 from ostler.executors.ending import Ending, ending_of
+from ostler.executors.refusal import refusal_of
 from ostler.executors.wire import one_line
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Exit
@@ -49,6 +50,7 @@ def judge(call: AgentCall, heard: ClaudeStream, exit: Exit, now: Now, program: s
         model=heard.model or call.model,
         exit_code=exit.status,
         duration_seconds=exit.duration_seconds,
+        peak_memory_mb=exit.peak_memory_mb,
         usage=heard.usage,
         cost_usd=cost,
         session_cost_usd=total,
@@ -84,6 +86,8 @@ def _failed(result: Result, word: str, program: str) -> Ending:
 
 
 def _without_result(heard: ClaudeStream, exit: Exit, program: str) -> Ending:
+    if refused := refusal_of(exit, program):
+        return refused
     ending = ending_of(exit, program)
     if exit.stopped is not None:
         waiting = f" while it waited for its provider ({heard.retry.code})" if heard.retry else ""

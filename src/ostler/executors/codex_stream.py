@@ -40,7 +40,9 @@ class _Tokens(Struct, frozen=True):
     output_tokens: int = 0
 
     def usage(self) -> Usage:
-        fresh = max(0, self.input_tokens - self.cached_input_tokens)
+        """Here what was read from the cache, or written to it, is input too; we count each token once."""
+        cached = self.cached_input_tokens + self.cache_write_input_tokens
+        fresh = max(0, self.input_tokens - cached)
         return Usage(fresh, self.output_tokens, self.cached_input_tokens, self.cache_write_input_tokens)
 
 

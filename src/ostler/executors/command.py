@@ -89,6 +89,7 @@ class CommandExecutor:
             model=call.model,
             exit_code=exit.status,
             duration_seconds=exit.duration_seconds,
+            peak_memory_mb=exit.peak_memory_mb,
         )
 
     def _ending(self, exit: Exit, text: str) -> Ending:

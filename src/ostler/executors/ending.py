@@ -15,7 +15,9 @@ from ostler.model.command import Command, Exit, Stopped
 _STOPPED = {
     Stopped.TIMEOUT: Code.TIMEOUT,
     Stopped.IDLE: Code.IDLE_TIMEOUT,
+    Stopped.NEEDS_INPUT: Code.NEEDS_INPUT,
     Stopped.AFTER_RESULT: Code.NO_RESULT,
+    Stopped.MEMORY: Code.AGENT_OOM,
 }
 _STATUS = {
     0: (Code.NO_RESULT, "without giving a result"),
@@ -29,6 +31,7 @@ _LIMIT = (
     r"|\b(?:http|status|error|code)\b\W{0,3}(?:code\W{0,2})?429\b|\(429\)"
 )
 _TAIL = 2000
+_HEAP = "JavaScript heap out of memory"  # the last words of Node before it aborts
 
 
 class Ending(Struct, frozen=True):
@@ -42,11 +45,10 @@ def ending_of(exit: Exit, program: str) -> Ending:
     """Why there is no result, from the exit alone."""
     if exit.stopped is not None:
         code, seconds = _STOPPED[exit.stopped], round(exit.duration_seconds)
-        return Ending(code, f"{program} was stopped after {seconds} s: {CODES[code].meaning}")
+        seen = f" ({one_line(exit.reason)})" if exit.reason else ""
+        return Ending(code, f"{program} was stopped after {seconds} s: {CODES[code].meaning}{seen}")
     if number := _signal_of(exit.status):
-        return Ending(
-            Code.AGENT_KILLED, f"{program} was ended by {_signal_name(number)}, which Ostler did not send"
-        )
+        return _killed(exit, number, program)
     said = one_line(_last_line(exit.stderr_tail))
     code, why = _STATUS.get(exit.status, (Code.AGENT_FAILED, "and gave no reason"))
     if exit.status == 0 and exit.stdout_bytes == 0:
@@ -76,7 +78,23 @@ def command_for(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], std
         idle_timeout_seconds=call.idle_timeout_seconds,
         result_grace_seconds=call.result_grace_seconds,
         grace_seconds=call.grace_seconds,
+        nice=call.nice,
+        memory_mb=call.memory_mb,
+        vigil=call.vigil,
     )
+
+
+def _killed(exit: Exit, number: int, program: str) -> Ending:
+    """By whom, nobody says; the kernel's count of such kills is the evidence."""
+    if number == signal.SIGKILL and exit.oom_killed:
+        took = f", after taking {exit.peak_memory_mb} MB" if exit.peak_memory_mb else ""
+        message = f"{program} was killed by the kernel, which had no memory left{took}: run fewer at once"
+        return Ending(Code.AGENT_OOM, message)
+    if _HEAP in exit.stderr_tail:
+        message = f"{program} used up its heap: raise it with NODE_OPTIONS=--max-old-space-size=MB in its env"
+        return Ending(Code.AGENT_OOM, message)
+    message = f"{program} was ended by {_signal_name(number)}, which Ostler did not send"
+    return Ending(Code.AGENT_KILLED, message)
 
 
 def _signal_of(status: int) -> int:

@@ -40,7 +40,7 @@ _WEAK: Words = {
     r"econn|enotfound|etimedout|eai_again|fetch failed|connection (refused|reset|error)": Code.NETWORK,
     r"(request|connection|operation) timed out|error sending request|socket hang up": Code.NETWORK,
     r"content.?(filter|policy)|safety|usage policy|refus(al|ed to answer)": Code.REFUSED,
-    r"unknown (option|argument|flag)|unexpected argument|unrecognized": Code.AGENT_INCOMPATIBLE,
+    r"(unknown|unexpected|unrecogni[sz]ed) (option|argument|flag)": Code.AGENT_INCOMPATIBLE,
 }
 _PROVIDER_FAILED = re.compile(
     r"internal server error|server_error|api_?error|bad gateway|bad request|invalid_request", re.IGNORECASE

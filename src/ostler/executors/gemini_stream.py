@@ -19,9 +19,14 @@ class _Error(Struct, frozen=True):
 
 
 class _Stats(Struct, frozen=True):
-    input: int = 0  # without what came from the cache
-    output_tokens: int = 0
+    total_tokens: int = 0
+    input_tokens: int = 0  # with what came from the cache
     cached: int = 0
+    output_tokens: int = 0  # without thoughts, which cost the same
+
+    def usage(self) -> Usage:
+        thoughts = max(0, self.total_tokens - self.input_tokens - self.output_tokens)
+        return Usage(max(0, self.input_tokens - self.cached), self.output_tokens + thoughts, self.cached)
 
 
 class _Line(Struct, frozen=True):
@@ -69,7 +74,7 @@ def decode(line: bytes, heard: Hearing) -> bool:
 
 
 def _hear_result(said: _Line, heard: Hearing) -> bool:
-    heard.count(Usage(said.stats.input, said.stats.output_tokens, said.stats.cached))
+    heard.count(said.stats.usage())
     if said.status == "error" and heard.failure is None:
         heard.fail(said.error.message if said.error else said.message)
     return heard.finish(well=said.status == "success")

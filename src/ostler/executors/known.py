@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from msgspec import Struct
 
 from ostler.executors.discover import Search, find_program, require_program
-from ostler.process.tool import ToolTimeout, run_tool
 
 
 class KnownProgram(Struct, frozen=True):
@@ -16,6 +14,7 @@ class KnownProgram(Struct, frozen=True):
     install: str  # one command
     command: str = ""  # what the program is called; empty: the same as its executor
     own_places: tuple[str, ...] = ()  # where its own installer puts it
+    proved: str = ""  # the version that our tests drive; empty: never tried here
 
     @property
     def program(self) -> str:
@@ -26,6 +25,12 @@ class KnownProgram(Struct, frozen=True):
         """Where to look when PATH has nothing, the most likely first."""
         usual = ("~/.local/bin", "~/.npm-global/bin", "/usr/local/bin", "/opt/homebrew/bin")
         return (*self.own_places, *(f"{place}/{self.program}" for place in usual))
+
+    @property
+    def install_proved(self) -> str:
+        """One command for the version that was proved; empty where there is none."""
+        pinned = self.proved and self.install.startswith("npm ")
+        return f"{self.install}@{self.proved}" if pinned else ""
 
     def find(self, environ: Mapping[str, str] | None = None, command: str = "", instance: str = "") -> Search:
         """Look for the variable of this instance first, then as for every agent of this kind."""
@@ -41,28 +46,18 @@ class KnownProgram(Struct, frozen=True):
         return require_program(found, self.program, f"install it with: {self.install}")
 
 
-def _npm(name: str, package: str, *own_places: str) -> KnownProgram:
-    return KnownProgram(name, f"npm install -g {package}", own_places=own_places)
+def _npm(name: str, package: str, proved: str, *own_places: str) -> KnownProgram:
+    return KnownProgram(name, f"npm install -g {package}", own_places=own_places, proved=proved)
 
 
-CLAUDE = _npm("claude", "@anthropic-ai/claude-code", "~/.claude/local/claude")
-CODEX = _npm("codex", "@openai/codex")
-GEMINI = _npm("gemini", "@google/gemini-cli")
-QWEN = _npm("qwen", "@qwen-code/qwen-code")
-OPENCODE = _npm("opencode", "opencode-ai", "~/.opencode/bin/opencode")
-COPILOT = _npm("copilot", "@github/copilot")
+CLAUDE = _npm("claude", "@anthropic-ai/claude-code", "2.1.325", "~/.claude/local/claude")
+CODEX = _npm("codex", "@openai/codex", "0.166.0")
+GEMINI = _npm("gemini", "@google/gemini-cli", "0.61.0")
+QWEN = _npm("qwen", "@qwen-code/qwen-code", "0.15.10")
+OPENCODE = _npm("opencode", "opencode-ai", "1.18.33", "~/.opencode/bin/opencode")
+COPILOT = _npm("copilot", "@github/copilot", "1.0.102")
 # npm and PyPI packages of this name are other people's: only Cursor's own installer has the program.
 CURSOR = KnownProgram("cursor", "curl https://cursor.com/install -fsS | bash", "cursor-agent")
 
 PROGRAMS = (CLAUDE, CODEX, GEMINI, QWEN, OPENCODE, COPILOT, CURSOR)
 """In the order in which `ostler init` prefers them."""
-
-
-def version(path: str, env: Mapping[str, str] | None = None) -> str:
-    """What `--version` prints first, or an empty string when there is no answer within 5 s."""
-    try:
-        done = run_tool([path, "--version"], env=dict(env or os.environ), cwd="/", timeout_seconds=5.0)
-    except (OSError, ToolTimeout):
-        return ""
-    said = done.stdout.decode("utf-8", "replace").strip()
-    return said.partition("\n")[0] if done.status == 0 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.ending import command_for, result_of
+from ostler.executors.health import probe
 from ostler.executors.known import KnownProgram
 from ostler.executors.paper import paper_for
 from ostler.executors.protocol import Capabilities
@@ -68,6 +70,7 @@ class Dialect(Struct, frozen=True):
     switches: dict[str, str] = {}  # variables that keep it quiet; the call's own and the settings' win
     permits: dict[Permissions, dict[str, str]] = {}  # variables that carry the permissions; the settings' win
     defaults: Defaults | None = None
+    at_times: tuple[str, ...] = ()  # flags that only some calls have
 
 
 def listening(manner: Manner) -> Listen:
@@ -95,15 +98,15 @@ class ProgramExecutor:
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Start a session; one that exists already, as after a crash, is resumed instead."""
-        result = await self._run(self._unnamed(call), on_event, resume=False)
+        result = await self._try(self._unnamed(call), on_event, resume=False)
         if result.code is not Code.SESSION_IN_USE:
             return result
         on_event(SessionReplaced(call.session_id, resumed=True))
-        return _after(result, await self._run(call, on_event, resume=True))
+        return _after(result, await self._try(call, on_event, resume=True))
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Continue a session; one that the agent does not know is begun again, and that is told."""
-        result = await self._run(call, on_event, resume=True)
+        result = await self._try(call, on_event, resume=True)
         if result.code is not Code.SESSION_NOT_FOUND:
             return result
         fresh = replace(
@@ -112,7 +115,18 @@ class ProgramExecutor:
             session_cost_usd=0.0,
             session_usage=Usage(),
         )
-        return _after(result, await self._run(fresh, self._telling_of_loss(call, on_event), resume=False))
+        return _after(result, await self._try(fresh, self._telling_of_loss(call, on_event), resume=False))
+
+    async def _try(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
+        """One run; for a program that does not understand us, its version is part of the reason."""
+        result = await self._run(call, on_event, resume=resume)
+        if result.code is not Code.AGENT_INCOMPATIBLE:
+            return result
+        known = self.dialect.known
+        path = known.find(command=self._settings.command, instance=self.name).path
+        found = (await asyncio.to_thread(probe, path, call.env)).version or "no version"
+        proved = f", proved with {known.proved}" if known.proved else ""
+        return replace(result, message=f"{result.message} (found {found}{proved})")
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
         assert self.dialect.listen

@@ -21,6 +21,8 @@ class Capabilities(Struct, frozen=True):
     reports_cost: bool = False  # dollars are in its output
     speaks: bool = True  # its final text is an answer; false: only what it changed counts
     starts_program: bool = True  # false: it asks a model itself
+    stdin_prompt: bool = True  # the prompt is no argument: it may have any length
+    acp: bool = False  # it speaks the Agent Client Protocol
     environment: tuple[str, ...] = ()  # names and patterns of variables that it needs
     environment_with: dict[str, tuple[str, ...]] = {}  # and those that it needs only when the first is set
 

@@ -76,9 +76,8 @@ class QwenListener:
     def judge(self, exit: Exit) -> CallResult:
         """Everything that the run said and how it exited, as a CallResult."""
         result = self._heard.judge(exit)
-        if self._total is not None:
-            used = self._total.since(self._before)
-            result = replace(result, usage=used, session_usage=self._total)
+        used = _fresh(result.usage) if self._total is None else self._total.since(self._before)
+        result = replace(result, usage=used, session_usage=self._total)
         if result.ok and _ERROR_LINE.fullmatch(result.text.strip()):
             return _failed(result, result.text, Code.API_ERROR)
         if result.code is Code.AGENT_FAILED:
@@ -87,9 +86,14 @@ class QwenListener:
 
     def _tell(self, event: AgentEvent) -> None:
         if isinstance(event, UsageSeen):
-            self._total = event.usage
-            event = UsageSeen(event.usage.since(self._before))
+            self._total = _fresh(event.usage)
+            event = UsageSeen(self._total.since(self._before))
         self._on_event(event)
+
+
+def _fresh(usage: Usage) -> Usage:
+    """Unlike claude, qwen counts what came from the cache as input too; we count each token once."""
+    return replace(usage, input_tokens=max(0, usage.input_tokens - usage.cache_read_tokens))
 
 
 def _failed(result: CallResult, said: str, otherwise: Code) -> CallResult:

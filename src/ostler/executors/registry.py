@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
+
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import UsageError
 from ostler.executors.protocol import Executor, ExecutorFactory
+from ostler.model.choice import Choice
 from ostler.process.protocol import CommandRunner
 
 if TYPE_CHECKING:
@@ -69,8 +72,27 @@ class ExecutorRegistry:
 
     def make(self, name: str, settings: Mapping[str, ExecutorSettings], runner: CommandRunner) -> Executor:
         """The executor that the settings call by this name; several may share one type."""
+        return self.make_for(Choice(name, name), settings, runner)
+
+    def make_for(
+        self, choice: Choice, settings: Mapping[str, ExecutorSettings], runner: CommandRunner
+    ) -> Executor:
+        """The executor of a model, with the arguments and variables of that model added."""
+        name = choice.executor
         own = settings.get(name) or settings.get(ALIASES.get(name, name)) or ExecutorSettings()
-        return self.get(own.type or name)(name, own, runner)
+        return self.get(own.type or name)(name, _with_own(own, choice), runner)
+
+
+def _with_own(settings: ExecutorSettings, choice: Choice) -> ExecutorSettings:
+    args, env = (*settings.args, *choice.args), {**settings.env, **choice.env}
+    return replace(settings, args=args, env=env)
+
+
+def kind_of(name: str, settings: Mapping[str, ExecutorSettings]) -> str:
+    """The type behind an executor's name: several names may share one."""
+    own = settings.get(name)
+    kind = own.type if own and own.type else name
+    return ALIASES.get(kind, kind)
 
 
 def _installed(name: str) -> str | None:

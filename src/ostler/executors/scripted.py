@@ -141,6 +141,7 @@ class _Script:
             session_id=call.session_id,
             exit_code=exit.status,
             duration_seconds=exit.duration_seconds,
+            peak_memory_mb=exit.peak_memory_mb,
             usage=_usage(result),
         )
 

@@ -10,6 +10,7 @@ from ostler.errors import Code
 from ostler.executors.ending import Ending, ending_of
 from ostler.executors.failure import Words, code_of_failure, retry_after
 from ostler.executors.hearing import Hearing
+from ostler.executors.refusal import refusal_of
 from ostler.executors.wire import one_line
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Exit
@@ -60,6 +61,7 @@ def judge(call: AgentCall, heard: Hearing, exit: Exit, manner: Manner) -> CallRe
         model=heard.model or call.model,
         exit_code=exit.status,
         duration_seconds=exit.duration_seconds,
+        peak_memory_mb=exit.peak_memory_mb,
         usage=heard.usage,
         session_usage=heard.session_usage,
         cost_usd=heard.cost_usd,
@@ -86,6 +88,8 @@ def _ending(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
 
 
 def _without_result(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
+    if refused := refusal_of(exit, manner.program, manner.words):
+        return refused
     ending = _by_exit(exit, manner, manner.program)
     if heard.retry is None:
         return ending

@@ -45,12 +45,17 @@ def meeting_point(worktree: Worktree, one: str, other: str) -> str:
 
 
 def move_branch(
-    worktree: Worktree, heads: Heads, commit: str, who: Identity, keep: tuple[int, ...] = ()
+    worktree: Worktree,
+    heads: Heads,
+    commit: str,
+    who: Identity,
+    keep: tuple[int, ...] = (),
+    reason: str = "checkpoint",
 ) -> None:
     """Set the branch to a commit, if it still is where it was read."""
     old = heads.tip if heads.branch_exists else "0" * len(commit)
     # --no-deref: an agent may have made our branch a name for one of the user's.
-    args = ("update-ref", "--no-deref", "-m", "ostler: checkpoint", worktree.ref, commit, old)
+    args = ("update-ref", "--no-deref", "-m", f"ostler: {reason}", worktree.ref, commit, old)
     run(worktree.repository, *args, env=who.environment(), keep=keep)
 
 

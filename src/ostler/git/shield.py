@@ -29,6 +29,7 @@ FIXED = {
     "core.sshCommand": "false",
     "core.gitProxy": "",
     "core.alternateRefsCommand": "true",
+    "core.logAllRefUpdates": "true",  # push.py knows our own older commits by the branch's log
     "core.safecrlf": "false",
     "core.fsync": "committed,reference",  # a commit in the journal must not vanish in a power cut
     "core.fsyncMethod": "batch",

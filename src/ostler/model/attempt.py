@@ -11,6 +11,10 @@ from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 
 AttemptStatus = Literal["running", "succeeded", "failed", "interrupted"]
+Billing = Literal["api", "subscription", "proxy", "unknown"]
+"""Who is billed: by the token, by a plan (dollars are then what it would have cost), or through a proxy."""
+CostSource = Literal["reported", "priced", "none", "unknown"]
+"""Who says what it cost: the agent, the price list; none: no model was asked; or nobody."""
 
 
 class Attempt(Struct, frozen=True):
@@ -23,6 +27,7 @@ class Attempt(Struct, frozen=True):
     started_at: float
     number: int = 0  # 1, 2, 3, ... per task; given by the store
     model: str = ""
+    choice: str = ""  # the model by the name that the settings give it
     session_id: str = ""
     resumed: bool = False
     status: AttemptStatus = "running"
@@ -34,6 +39,15 @@ class Attempt(Struct, frozen=True):
     cost_usd: float | None = None
     session_cost_usd: float | None = None
     session_usage: Usage | None = None
+    billing: Billing = "unknown"
+    cost_source: CostSource | None = None  # None: not settled, or written before there were prices
+
+    @property
+    def source(self) -> CostSource:
+        """Who says what it cost, also of an attempt that an older version wrote."""
+        if self.cost_usd is None:
+            return "unknown"
+        return self.cost_source or "reported"
 
     @property
     def transcript(self) -> str:

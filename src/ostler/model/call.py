@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ostler.errors import Code
+from ostler.model.command import Vigil
 from ostler.model.usage import Usage
 
 Permissions = Literal["ask", "accept-edits", "skip"]
@@ -28,8 +29,11 @@ class AgentCall(Struct, frozen=True):
     idle_timeout_seconds: float = 600.0
     result_grace_seconds: float = 10.0
     grace_seconds: float = 5.0
+    nice: int = 0
+    memory_mb: int | None = None  # for the agent and all that it starts; None: no limit
     session_cost_usd: float = 0.0  # what the session had cost before; for agents that report a running total
     session_usage: Usage = Usage()  # the same for tokens
+    vigil: Vigil | None = None  # asked when the agent is silent; None: the idle timeout decides alone
 
 
 class SessionStarted(Struct, frozen=True, tag="session_started"):
@@ -97,6 +101,7 @@ class CallResult(Struct, frozen=True):
     session_cost_usd: float | None = None  # the running total, where the agent reports one
     session_usage: Usage | None = None  # the same for tokens
     retry_after_seconds: float | None = None
+    peak_memory_mb: int | None = None  # of the agent and all that it started; None: unknown
     warnings: tuple[str, ...] = ()
 
     @property

@@ -16,7 +16,7 @@ from ostler.model.plan import Plan
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 
-Verdict = Literal["complete", "blocked", "continue", "failed", "deferred", "interrupted"]
+Verdict = Literal["complete", "blocked", "continue", "failed", "deferred", "paused", "interrupted"]
 Verb = Literal["cancel"]
 
 
@@ -204,8 +204,25 @@ class PhaseFailed(_Event, frozen=True, tag="phase_failed"):
     message: str = ""
 
 
+class AgentQuiet(_Event, frozen=True, tag="agent_quiet"):
+    """No sign of life for half of the time that is allowed."""
+
+    attempt: int
+    seconds: int
+
+
+class BudgetWarned(_Event, frozen=True, tag="budget_warned"):
+    which: str
+    percent: int
+    message: str
+
+
 class WaitStarted(_Event, frozen=True, tag="wait_started"):
     until: float
+    reason: str = ""
+
+
+class WaitEnded(_Event, frozen=True, tag="wait_ended"):
     reason: str = ""
 
 
@@ -220,7 +237,10 @@ Notice = (
     | SessionNoted
     | PhaseCompleted
     | PhaseFailed
+    | AgentQuiet
+    | BudgetWarned
     | WaitStarted
+    | WaitEnded
 )
 
 

@@ -25,3 +25,5 @@ class Task(Struct, frozen=True, omit_defaults=True):
     role: str = "implementer"
     executor: str = ""  # empty: as the settings say
     model: str = ""  # empty: as the settings say
+    feature: str = ""  # a slot pool of this name is used
+    budget_usd: float | None = None  # none: as the settings say

@@ -7,8 +7,10 @@ import math
 import sys
 from collections.abc import Callable
 
-from ostler.model.command import Command, Exit, Sink, Stopped
+from ostler.model.command import Command, Exit, Patience, Silence, Sink, StopNow, Stopped, Vigil
+from ostler.process.gauge import Gauge
 from ostler.process.lines import LineSplitter
+from ostler.process.oom import count_oom_kills, oom_killed_since
 from ostler.process.output import Output
 from ostler.process.protocol import Conversation
 from ostler.process.spawner import Child
@@ -18,8 +20,11 @@ from ostler.process.transcript import Transcript
 
 DRAIN_SECONDS = 2.0  # after the main process ended, for what a child of it still writes
 PARTING_SECONDS = 0.5  # between our last word in a conversation and TERM
+HURRY_SECONDS = 1.0  # between TERM and KILL at most, for what takes ever more memory
 STDERR_TAIL_BYTES = 8 * 1024
+STDOUT_TAIL_BYTES = 2 * 1024
 _KILLED = -9
+_KILLED_IN_SHELL = 128 + 9
 
 
 class Attempt:
@@ -38,12 +43,16 @@ class Attempt:
         self._conversation = conversation
         self._terminate: asyncio.TimerHandle | None = None
         self._marker = command.env.get(MARKER, "")
+        self._gauge = Gauge(self._keeper, command.memory_mb, self._stop_for_memory)
+        self._oom_kills = count_oom_kills()
         self._errors = Transcript(f"{command.transcript}.stderr" if command.transcript else "")
         self._loop = asyncio.get_running_loop()
         self._began = self._heard = self._loop.time()
         self._exited_at = math.inf
         self._stdout_bytes = 0
-        self._tail = b""
+        self._tail = self._said = b""  # the ends of stderr and stdout
+        self._patient_until = -math.inf
+        self._reason = ""
         self._lines = LineSplitter()
         self._result_given = False
         self._stopping = False
@@ -73,6 +82,7 @@ class Attempt:
         return self._describe()
 
     def _begin(self) -> None:
+        self._gauge.begin()
         if self._conversation and self._child.dialogue:
             say = self._child.dialogue.write
             self._attend(lambda begun=self._conversation: begun.begin(say))
@@ -80,10 +90,12 @@ class Attempt:
     async def _watch(self) -> None:
         while not (self._keeper.gone or self._keeper.lost):
             at, why = self._next_deadline()
-            if at <= self._loop.time():
-                self._stop(why)
-            else:
+            if at > self._loop.time():
                 await self._sleep_until(at)
+            elif why is Stopped.IDLE and self._command.vigil:
+                await self._ask(self._command.vigil)
+            else:
+                self._stop(why)
 
     def _next_deadline(self) -> tuple[float, Stopped | None]:
         """When to stop the program if nothing happens before, and the reason to give."""
@@ -96,20 +108,65 @@ class Attempt:
             return (self._exited_at + (0 if drained else DRAIN_SECONDS)), None
         deadlines = [
             (self._began + self._command.timeout_seconds, Stopped.TIMEOUT),
-            (self._heard + self._command.idle_timeout_seconds, Stopped.IDLE),
+            (self._silent_until(), Stopped.IDLE),
         ]
         if self._result_given:
             deadlines.append((self._heard + self._command.result_grace_seconds, Stopped.AFTER_RESULT))
         return min(deadlines)
 
+    def _silent_until(self) -> float:
+        """When silence has to be looked at."""
+        vigil = self._command.vigil
+        if vigil is None:
+            return self._heard + self._command.idle_timeout_seconds
+        return max(self._heard + vigil.first_look_seconds, self._patient_until)
+
+    async def _ask(self, vigil: Vigil) -> None:
+        """Let the vigil decide; its word is void when the program has spoken or ended meanwhile."""
+        heard = self._heard
+        try:
+            verdict = await vigil.look(self._silence())
+        except Exception as error:  # noqa: BLE001  (as in Output: the program is stopped first)
+            self._fail(error)
+            return
+        if self._stopping or self._heard != heard or self._keeper.status is not None:
+            return
+        match verdict:
+            case Patience(seconds=seconds):
+                self._patient_until = self._loop.time() + seconds
+            case StopNow(why=why, reason=reason):
+                self._reason = reason
+                self._stop(why)
+
+    def _silence(self) -> Silence:
+        assert self._keeper.started
+        return Silence(
+            pid=self._keeper.started.keeper,
+            cwd=self._command.cwd,
+            seconds=self._loop.time() - self._heard,
+            stdout_tail=self._said.decode("utf-8", "replace"),
+            stderr_tail=self._tail.decode("utf-8", "replace"),
+        )
+
     def _stop(self, why: Stopped | None) -> None:
         self._stopping = True
         self._stopped = why
-        stop = self._keeper.stop
-        if self._part():
-            self._terminate = self._loop.call_later(PARTING_SECONDS, stop, self._command.grace_seconds)
+        stop, grace = self._keeper.stop, self._command.grace_seconds
+        if why is Stopped.MEMORY:
+            stop(min(grace, HURRY_SECONDS))
+        elif self._part():
+            self._terminate = self._loop.call_later(PARTING_SECONDS, stop, grace)
         else:
-            stop(self._command.grace_seconds)
+            stop(grace)
+
+    def _stop_for_memory(self) -> None:
+        if self._stopping or self._keeper.status is not None:
+            return
+        self._reason = (
+            f"with all that it started it took {self._gauge.peak_mb} MB,"
+            f" and memory_mb of its pool allows {self._command.memory_mb}"
+        )
+        self._stop(Stopped.MEMORY)
 
     def _part(self) -> bool:
         """Say the last word and close the input; False when nobody is there to be told."""
@@ -150,6 +207,7 @@ class Attempt:
     def _take_output(self, chunk: bytes) -> None:
         self._heard = self._loop.time()
         self._stdout_bytes += len(chunk)
+        self._said = (self._said + chunk[-STDOUT_TAIL_BYTES:])[-STDOUT_TAIL_BYTES:]
         if self._failure:
             return
         self._transcript.write(chunk)
@@ -182,6 +240,7 @@ class Attempt:
 
     def _close(self) -> None:
         """Take the last output, which is all there now, and let go."""
+        self._gauge.end()
         if self._terminate:
             self._terminate.cancel()
         for output in (self._stdout, self._stderr):
@@ -196,13 +255,17 @@ class Attempt:
             self._child.close()
 
     def _describe(self) -> Exit:
-        status = self._keeper.status
+        status = _KILLED if self._keeper.status is None else self._keeper.status
+        killed = self._stopped is None and status in (_KILLED, _KILLED_IN_SHELL)
         return Exit(
-            status=_KILLED if status is None else status,
+            status=status,
             duration_seconds=self._loop.time() - self._began,
             stopped=self._stopped,
+            reason=self._reason,
             stdout_bytes=self._stdout_bytes,
             long_lines=self._lines.long_lines,
             stderr_tail=self._tail.decode("utf-8", "replace"),
             leftovers=self._keeper.leftovers,
+            peak_memory_mb=self._gauge.peak_mb,
+            oom_killed=killed and oom_killed_since(self._oom_kills),
         )

@@ -49,6 +49,7 @@ class Keeper:
         self.started: Started | None = None
         self.failed: Failed | None = None
         self.status: int | None = None  # of the main process, once it exited
+        self.largest = 0  # the most memory of the main process, as getrusage counts it
         self.leftovers = 0
         self.gone = False  # nothing of the program is alive
         self.lost = False  # the keeper itself was killed
@@ -123,8 +124,8 @@ class Keeper:
                 self.started = Started(int(pid), int(keeper))
             case [b"failed", number, step]:
                 self.failed = Failed(int(number), step.decode())
-            case [b"exited", status]:
-                self.status = int(status)
+            case [b"exited", status, largest]:
+                self.status, self.largest = int(status), int(largest)
             case [b"gone", leftovers]:
                 self.gone = True
                 self.leftovers = int(leftovers)

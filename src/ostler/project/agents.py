@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from ostler.config.load import Loaded
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError
-from ostler.executors.known import PROGRAMS, version
+from ostler.executors.known import PROGRAMS, KnownProgram
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.task import Task
 
 
 class Program(Struct, frozen=True):
-    name: str
+    known: KnownProgram
     path: str | None
-    install: str
-    version: Callable[[], str]
+
+    @property
+    def name(self) -> str:
+        return self.known.name
 
 
 def survey(environ: Mapping[str, str]) -> list[Program]:
     """Every agent program that has an executor here, found or not."""
-    found = [(program, program.find(environ).path) for program in PROGRAMS]
-    return [Program(one.name, path, one.install, partial(version, path or "")) for one, path in found]
+    return [Program(known, known.find(environ).path) for known in PROGRAMS]
 
 
 def require_sandbox(settings: Settings, name: str) -> None:

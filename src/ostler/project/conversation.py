@@ -12,16 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.errors import CODES, Code, OstlerError, UsageError
-from ostler.executors.environment import declared_environment
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.lock import Held, try_lock
-from ostler.model.call import AgentCall, CallResult, OnEvent
-from ostler.process.environment import child_environment
+from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, SessionStarted
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents import require_sandbox
 from ostler.project.project import Project
+from ostler.worker.agent_call import base_call, marks_of
 
 
 class Conversation(Struct, frozen=True):
@@ -34,6 +33,7 @@ class Conversation(Struct, frozen=True):
     cwd: str
     turns: int = 0
     cost_usd: float = 0.0  # the session's running total, where the agent reports one
+    begun_as: str = ""  # our id for it, where the agent chose another; still leads to it, and names its lock
 
 
 def begin(executor: str, role: str, model: str, cwd: Path) -> Conversation:
@@ -43,11 +43,15 @@ def begin(executor: str, role: str, model: str, cwd: Path) -> Conversation:
 
 def recall(project: Project, session: str) -> Conversation:
     """The conversation that an id, or the beginning of one, names."""
-    found = sorted(_home(project).glob(f"{session}*.json")) if session.replace("-", "").isalnum() else []
+    found = [
+        known
+        for known in all_conversations(project)
+        if session and (known.session_id.startswith(session) or known.begun_as.startswith(session))
+    ]
     if len(found) != 1:
         what = "no session" if not found else "more than one session"
         raise UsageError(f"{what} {session}", "ostler agent list shows them")
-    return msgspec.json.decode(found[0].read_bytes(), type=Conversation)
+    return found[0]
 
 
 def all_conversations(project: Project) -> list[Conversation]:
@@ -65,16 +69,18 @@ async def speak(
         turn = replace(conversation, turns=conversation.turns + 1)
         _keep(project, turn)
         call = _call(project, turn, prompt, executor, environ)
+
+        def heard(event: AgentEvent) -> None:
+            nonlocal turn
+            if isinstance(event, SessionStarted):
+                turn = _renamed(project, turn, event.session_id)
+            on_event(event)
+
         start = executor.resume if conversation.turns else executor.spawn
-        result = await start(call, on_event)
-        reported = replace(
-            turn,
-            session_id=result.session_id or turn.session_id,
-            cost_usd=result.session_cost_usd or turn.cost_usd,
-        )
+        result = await start(call, heard)
+        turn = _renamed(project, turn, result.session_id)
+        reported = replace(turn, cost_usd=result.session_cost_usd or turn.cost_usd)
         _keep(project, reported)
-        if reported.session_id != turn.session_id:
-            _file(project, turn.session_id).unlink(missing_ok=True)
         return reported, result
 
 
@@ -84,7 +90,8 @@ def exit_of(result: CallResult) -> int:
 
 def _alone(project: Project, conversation: Conversation) -> Held:
     """Two processes in one session would each lose the other's turn."""
-    held = try_lock(project.layout.state / "locks" / f"session-{conversation.session_id}")
+    name = conversation.begun_as or conversation.session_id
+    held = try_lock(project.layout.state / "locks" / f"session-{name}")
     if held is None:
         message = f"session {conversation.session_id} is in use by another process"
         raise OstlerError(Code.SESSION_IN_USE, message, "wait for it to end")
@@ -105,24 +112,16 @@ def _executor(project: Project, conversation: Conversation, held: Held) -> Execu
 def _call(
     project: Project, turn: Conversation, prompt: str, executor: Executor, environ: Mapping[str, str]
 ) -> AgentCall:
-    run = project.settings.run
-    ours = {
-        **declared_environment(executor.capabilities, environ),
-        "OSTLER_ATTEMPT": f"{project.journal.store_id}:{turn.session_id}:{turn.turns}",
-        "OSTLER_PROJECT": str(project.layout.root),
-    }
-    return AgentCall(
+    marker = f"{project.journal.store_id}:{turn.session_id}:{turn.turns}"
+    marks = marks_of(marker, str(project.layout.root))
+    return replace(
+        base_call(project.settings, executor.capabilities, environ, marks),
         agent=turn.role,
         prompt=prompt,
         session_id=turn.session_id,
         model=turn.model,
         cwd=turn.cwd,
-        env=child_environment(environ, project.settings.sandbox.env_allow, ours),
         transcript=str(_home(project) / f"{turn.session_id}.jsonl"),
-        timeout_seconds=run.timeout_seconds,
-        idle_timeout_seconds=run.idle_timeout_seconds,
-        result_grace_seconds=run.result_grace_seconds,
-        grace_seconds=run.grace_seconds,
         session_cost_usd=turn.cost_usd,
     )
 
@@ -130,6 +129,17 @@ def _call(
 def _keep(project: Project, conversation: Conversation) -> None:
     make_private_dir(_home(project))
     write_projection(_file(project, conversation.session_id), msgspec.json.encode(conversation))
+
+
+def _renamed(project: Project, turn: Conversation, session: str) -> Conversation:
+    """The conversation under the id that the agent gave it, kept at once: a kill must not lose it."""
+    if session in ("", turn.session_id):
+        return turn
+    named = replace(turn, session_id=session, begun_as=turn.begun_as or turn.session_id)
+    file = _file(project, turn.session_id)
+    write_projection(file, msgspec.json.encode(named))
+    file.replace(_file(project, session))
+    return named
 
 
 def _file(project: Project, session: str) -> Path:

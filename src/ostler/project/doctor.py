@@ -14,12 +14,14 @@ from msgspec import Struct
 from ostler.config.find import find_root
 from ostler.config.load import load_settings
 from ostler.errors import OstlerError
+from ostler.executors.health import State
+from ostler.files.disk import require_writable
 from ostler.files.layout import Layout
 from ostler.model.command import Command
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.process.tool import run_tool
-from ostler.project.agents import Program, survey
+from ostler.project.inspection import Inspection, inspect_agents
 from ostler.store.sqlite import SqliteJournal
 
 _FIXED_SQLITE = (3, 51, 3)
@@ -31,6 +33,7 @@ class Check(Struct, frozen=True):
     detail: str
     fix: str = ""
     required: bool = True
+    state: str = ""  # of an agent: as it answers, or drift
 
 
 def examine(start: Path, environ: Mapping[str, str]) -> list[Check]:
@@ -39,7 +42,7 @@ def examine(start: Path, environ: Mapping[str, str]) -> list[Check]:
     checks = [_python(), _attempt("git", _git), _sqlite(), _attempt("processes", _processes)]
     checks.append(_attempt("settings", lambda: _settings(root, environ)))
     checks.append(_attempt("tasks", lambda: _journal(Layout(root))))
-    return checks + [_agent(program) for program in survey(environ)]
+    return checks + [_agent(seen) for seen in inspect_agents(environ)]
 
 
 def _attempt(name: str, check: Callable[[], str]) -> Check:
@@ -49,6 +52,8 @@ def _attempt(name: str, check: Callable[[], str]) -> Check:
         return Check(name, False, error.message.splitlines()[0], error.hint)
     except OSError as error:
         return Check(name, False, str(error), f"install {name}" if name == "git" else "")
+    except Exception as error:  # noqa: BLE001  (what breaks one check must not hide the others)
+        return Check(name, False, f"{type(error).__name__}: {error}", "please report it")
 
 
 def _python() -> Check:
@@ -85,6 +90,8 @@ def _settings(root: Path, environ: Mapping[str, str]) -> str:
 
 
 def _journal(layout: Layout) -> str:
+    for place in (layout.root, layout.state):
+        require_writable(place)
     if not layout.database.exists():
         return "none yet"
     journal = SqliteJournal(layout.database)
@@ -94,8 +101,22 @@ def _journal(layout: Layout) -> str:
         journal.close()
 
 
-def _agent(program: Program) -> Check:
-    if program.path is None:
-        return Check(f"agent {program.name}", False, "not found", program.install, required=False)
-    detail = f"{program.version() or 'version unknown'} at {program.path}"
-    return Check(f"agent {program.name}", True, detail, required=False)
+def _agent(seen: Inspection) -> Check:
+    name, known = f"agent {seen.known.name}", seen.known
+    if seen.health.state is not State.HEALTHY:
+        where = f" ({seen.path})" if seen.path else ""
+        silent = seen.health.state is State.TIMEOUT
+        fix = f"ask it yourself: {seen.path} --version" if silent else known.install
+        return Check(name, False, seen.health.detail + where, fix, required=False, state=seen.health.state)
+    if seen.gone:
+        detail = f"version {seen.health.version} has no {'; no '.join(map(str, seen.gone))} ({seen.path})"
+        fix = known.install_proved or f"set executors.{known.name}.args, or upgrade Ostler"
+        return Check(name, False, detail, fix, required=False, state="drift")
+    detail = f"{seen.health.version}{_proof(seen)} at {seen.path}"
+    return Check(name, True, detail, required=False, state=seen.health.state)
+
+
+def _proof(seen: Inspection) -> str:
+    if not seen.known.proved:
+        return " (never tried by us)"
+    return "" if seen.health.version == seen.known.proved else f" (proved with {seen.known.proved})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,26 +17,38 @@ from ostler.engine.steps.tools import Tools, lock_path
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import try_lock
+from ostler.model.choice import Choice
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
 from ostler.model.task import Task
 from ostler.process.forker import shared_forker
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
-from ostler.project.agents import executor_for, require_sandbox
+from ostler.project.agents import require_sandbox
+from ostler.project.pool import pool_for
 from ostler.project.project import Project
+from ostler.project.stable import make_stable
+from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
+from ostler.worker.debugger import Debugger, EventDebugger, Stopping, as_debugger
+from ostler.worker.host import get_available_memory_mb
+from ostler.worker.stable import Stable
 
 
 class Ostler:
     """Adds tasks and runs them; use as `async with Ostler.open(".") as ostler`."""
 
-    def __init__(self, project: Project, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, project: Project, environ: Mapping[str, str], debugger: Debugger | EventDebugger | None = None
+    ) -> None:
         self.project = project
         self._environ = environ
+        self._debugger = None if debugger is None else Stopping(as_debugger(debugger), self.stop)
         self._writer = GroupWriter(project.layout.database)
         self._spawner = create_spawner(prefer_pty=False)
         self._registry = ExecutorRegistry()
+        self._ledger = SqliteLedger(project.layout.database)
+        self._stable: Stable | None = None
         self._driver: LocalDriver | None = None
         self._name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"
 
@@ -55,6 +68,9 @@ class Ostler:
     async def close(self) -> None:
         """Write out what is waiting and let go of everything."""
         await self._writer.close()
+        self._ledger.close()
+        if self._stable is not None:
+            await self._stable.plugins.close()
 
     async def add(self, task: Task) -> Task:
         return await asyncio.to_thread(self.project.add, task)
@@ -63,11 +79,16 @@ class Ostler:
         """Run one task to its end or rest."""
         return (await self.run_all([task]))[0]
 
-    async def run_all(self, tasks: list[TaskId] | None = None, jobs: int | None = None) -> list[Outcome]:
-        """Run these tasks, or all that can be taken, side by side."""
+    async def run_all(
+        self, tasks: list[TaskId] | None = None, jobs: int | None = None, *, wait: bool = False
+    ) -> list[Outcome]:
+        """Run these tasks, or all that can be taken, side by side; `wait` for those that a limit holds."""
         shared_forker().prepare_keeper()  # it comes up while git makes the first worktree
+        asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # and psutil is loaded
+        if self.project.settings.plugins.load:
+            self._shared()  # one that cannot be loaded is told before any task is begun
         tools = self._tools()
-        self._driver = LocalDriver(tools, jobs or self.project.settings.run.jobs)
+        self._driver = LocalDriver(tools, jobs or self.project.settings.run.jobs, patient=wait)
         outcomes = await self._driver.run(Wanted(tuple(tasks or ())))
         return outcomes + self._standing(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
 
@@ -104,11 +125,17 @@ class Ostler:
             clock=SystemClock(),
             environ=self._environ,
             make_executor=self._executor,
+            pool_for=partial(pool_for, loaded=self.project.loaded),
+            stable=self._shared,
             run=self._name,
         )
 
-    def _executor(self, task: Task, lock: int) -> Executor:
-        name = executor_for(task, self.project.loaded)
+    def _shared(self) -> Stable:
+        if self._stable is None:
+            self._stable = make_stable(self.project, self._ledger, SystemClock(), self._debugger)
+        return self._stable
+
+    def _executor(self, choice: Choice, lock: int) -> Executor:
+        require_sandbox(self.project.settings, choice.executor)
         runner = DefaultCommandRunner(self._spawner, (lock,))
-        require_sandbox(self.project.settings, name)
-        return self._registry.make(name, self.project.settings.executors, runner)
+        return self._registry.make_for(choice, self.project.settings.executors, runner)

@@ -14,15 +14,19 @@ from ostler.model.ids import TaskId
 from ostler.model.status import TERMINAL
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.agents import executor_for, require_sandbox
+from ostler.project.agents import require_sandbox
+from ostler.project.pool import check_models, pool_for
 from ostler.project.project import Project
 
 
-def check_ready(project: Project, executors: Iterable[str]) -> None:
-    """Raise when no worktree could be made here, or when one of these agents cannot be used."""
+def check_ready(project: Project, tasks: Iterable[Task]) -> None:
+    """Raise when no worktree could be made here, or when no agent of one of these tasks can be used."""
     check_place(project)
-    for refusal in refusals(project, executors).values():
-        raise refusal
+    for task in tasks:
+        needed = executors_of(project, task)
+        refused = refusals(project, needed)
+        if len(refused) == len(needed):
+            raise refused[needed[0]]
 
 
 def ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
@@ -31,12 +35,13 @@ def ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
     Raises when that is all of them, so that a machine without its agent fails no task.
     """
     check_place(project)
-    due = [(task.id, executor_for(task, project.loaded)) for task in due_tasks(project, [])]
-    refused = refusals(project, (name for _, name in due))
-    ready = [task for task, name in due if name not in refused]
+    due = [(task.id, executors_of(project, task)) for task in due_tasks(project, [])]
+    refused = refusals(project, (name for _, names in due for name in names))
+    ready = [task for task, names in due if not refused.keys() >= set(names)]
     if due and not ready:
         raise next(iter(refused.values()))
-    return ready, [f"tasks for {name} wait: {error.message}" for name, error in refused.items()]
+    needed = {name for task, names in due if task not in ready for name in names}
+    return ready, [f"tasks for {name} wait: {refused[name].message}" for name in sorted(needed)]
 
 
 def refusals(project: Project, executors: Iterable[str]) -> dict[str, OstlerError]:
@@ -53,7 +58,8 @@ def refusals(project: Project, executors: Iterable[str]) -> dict[str, OstlerErro
 
 
 def check_place(project: Project) -> None:
-    """Raise when no worktree could be made here."""
+    """Raise when no worktree could be made here, or a model names an agent that nobody knows."""
+    check_models(project.loaded)
     settings, layout = project.settings, project.layout
     repository = project.repository()
     for place in (layout.state, layout.state / "locks", layout.state / "tasks"):
@@ -72,6 +78,7 @@ def due_tasks(project: Project, tasks: list[TaskId]) -> list[Task]:
     return [project.task(row.id) for row in rows if row.status not in TERMINAL and takeable(row, now)]
 
 
-def executors_needed(project: Project, tasks: list[TaskId]) -> set[str]:
-    """The agents of those tasks."""
-    return {executor_for(task, project.loaded) for task in due_tasks(project, tasks)}
+def executors_of(project: Project, task: Task) -> list[str]:
+    """The agents that may work on a task, the first one first."""
+    choices = pool_for(task, project.loaded).choices
+    return list(dict.fromkeys(choice.executor for choice in choices if choice.enabled or len(choices) == 1))

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from random import Random
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ostler.executors.environment import declared_environment
+from ostler.clock import SystemClock
 from ostler.executors.registry import ExecutorRegistry
-from ostler.model.call import AgentCall
+from ostler.model.choice import Choice, ModelPool
 from ostler.model.command import Command, Exit, Sink
 from ostler.model.task import Task
-from ostler.process.environment import child_environment
 from ostler.process.protocol import Conversation
-from ostler.project.agents import executor_for
+from ostler.project.pool import pool_for
 from ostler.project.project import Project
 from ostler.prompt.builder import Past, Place, build_prompt
 from ostler.prompt.role import find_agent, load_prompt
+from ostler.worker.agent_call import base_call, marks_of
+from ostler.worker.selector import ModelSelector
+from ostler.worker.slots import WorkerPool
 
 
 class Rehearsal(Struct, frozen=True):
@@ -26,6 +30,9 @@ class Rehearsal(Struct, frozen=True):
     id: str
     executor: str
     model: str
+    models: tuple[str, ...]  # every model that may be used
+    most_calls: int  # of one call of the agent: models x (1 + retry.max_retries)
+    pool: str  # where it gets a place
     directory: str
     branch: str | None
     argv: tuple[str, ...]  # empty: this executor starts no program
@@ -50,34 +57,45 @@ class _Recorder:
 
 def rehearse(project: Project, task: Task, environ: Mapping[str, str]) -> Rehearsal:
     """Ask the executor for its command line, with a runner that only writes it down."""
-    place = _place(project, task)
-    name = executor_for(task, project.loaded)
+    place, settings = _place(project, task), project.settings
+    pool = pool_for(task, project.loaded)
+    choice = _first(pool, project)
     recorder = _Recorder()
-    executor = ExecutorRegistry().make(name, project.settings.executors, recorder)
+    executor = ExecutorRegistry().make_for(choice, settings.executors, recorder)
     executor.validate_availability()
     role = load_prompt(find_agent(task.role, project.layout.root), project.layout.root)
-    declared = declared_environment(executor.capabilities, environ)
-    call = AgentCall(
+    marks = marks_of("", str(project.layout.root), task.id)
+    call = replace(
+        base_call(settings, executor.capabilities, environ, marks),
         agent=task.role,
         prompt=f"{role}\n\n{build_prompt(task, place, Past())}",
         session_id="00000000-0000-0000-0000-000000000000",
-        model=task.model or project.settings.run.model,
+        model=choice.model,
         cwd=place.directory,
-        env=child_environment(environ, project.settings.sandbox.env_allow, declared),
     )
     if executor.capabilities.starts_program:
         asyncio.run(executor.spawn(call, lambda _: None))
     command = recorder.command
     return Rehearsal(
         id=task.id,
-        executor=name,
+        executor=choice.executor,
         model=call.model,
+        models=tuple(one.name for one in pool.choices),
+        most_calls=len(pool.choices) * (1 + settings.retry.max_retries),
+        pool=WorkerPool(settings.pools, SystemClock()).pool_name(task.feature, task.priority),
         directory=place.directory,
         branch=place.branch,
         argv=command.argv if command else (),
         environment=tuple(sorted(command.env if command else call.env)),
         prompt=call.prompt,
     )
+
+
+def _first(pool: ModelPool, project: Project) -> Choice:
+    """The model that a run would begin with."""
+    settings = project.settings.selection
+    walk = ModelSelector(settings.strategy, Random(0)).walk(pool, settings.force_fallback)  # noqa: S311
+    return walk.next() or pool.choices[0]
 
 
 def _place(project: Project, task: Task) -> Place:

@@ -35,6 +35,10 @@ class Journal(Protocol):
         """Give the attempt the task's next number; what still ran of that task is closed as interrupted."""
         ...
 
+    def learn(self, task: TaskId, number: int, session_id: str) -> bool:
+        """Note the session that a running attempt's agent has named; False when it no longer runs."""
+        ...
+
     def end(self, attempt: Attempt) -> bool:
         """Complete the attempt; False, and nothing is written, when it is no longer the one that runs."""
         ...

@@ -57,9 +57,15 @@ class MemoryJournal:
         self.notify(started.task, started.started_at, [codec.started_notice(started)])
         return started.number
 
+    def learn(self, task: TaskId, number: int, session_id: str) -> bool:
+        if not self._runs(task, number):
+            return False
+        known = self._attempts[task]
+        known[-1] = replace(known[-1], session_id=session_id)
+        return True
+
     def end(self, attempt: Attempt) -> bool:
-        known = self._attempts.get(attempt.task, [])
-        if not known or known[-1].number != attempt.number or known[-1].status != "running":
+        if not self._runs(attempt.task, attempt.number):
             return False
         self._finish(attempt, codec.ended_at(attempt))
         return True
@@ -104,6 +110,10 @@ class MemoryJournal:
 
     def close(self) -> None:
         pass
+
+    def _runs(self, task: TaskId, number: int) -> bool:
+        newest = self._attempts.get(task, [])[-1:]
+        return [(known.number, known.status) for known in newest] == [(number, "running")]
 
     def _finish(self, attempt: Attempt, at: float) -> None:
         self._attempts[attempt.task][attempt.number - 1] = attempt

@@ -6,6 +6,7 @@ import os
 
 import apsw
 
+from ostler.files.failpoint import reach
 from ostler.store.statement import run
 
 APPLICATION_ID = 0x4F73746C  # "Ostl", in the file's header
@@ -50,7 +51,44 @@ CREATE TABLE attempt (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_LIMITS = """
+-- A window that a provider closed, until someone's probe finds it open again.
+CREATE TABLE limit_window (
+    provider TEXT NOT NULL,
+    account TEXT NOT NULL,
+    model TEXT NOT NULL,
+    name TEXT NOT NULL,
+    until REAL NOT NULL,
+    code TEXT NOT NULL,
+    message TEXT NOT NULL,
+    noted_at REAL NOT NULL,
+    probing_until REAL,
+    prober TEXT NOT NULL,
+    PRIMARY KEY (provider, account, model, name)
+) WITHOUT ROWID;
+
+-- A choice that failed lately; with `until` it rests.
+CREATE TABLE breaker (
+    choice TEXT PRIMARY KEY,
+    failures INTEGER NOT NULL,
+    until REAL,
+    code TEXT NOT NULL,
+    message TEXT NOT NULL,
+    noted_at REAL NOT NULL,
+    trying_until REAL
+) WITHOUT ROWID;
+
+-- The repeats of the last hour.
+CREATE TABLE repeat (at REAL NOT NULL);
+CREATE INDEX repeats_by_time ON repeat (at);
+
+-- Attempts that ended before these columns were there have neither.
+ALTER TABLE attempt ADD COLUMN ended_at REAL;
+ALTER TABLE attempt ADD COLUMN cost_usd REAL;
+CREATE INDEX ended_attempts ON attempt (ended_at, cost_usd) WHERE ended_at IS NOT NULL;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIMITS)
 """Entry n leads from version n to n + 1. Released entries are never edited."""
 
 _WAL_FORMAT = slice(18, 20)  # read and write version of the file format; 2 is write-ahead logging
@@ -75,6 +113,7 @@ def migrate(db: apsw.Connection) -> None:
         for number in range(version_of(db), newest_version()):
             run(db, MIGRATIONS[number])
             run(db, f"PRAGMA user_version = {number + 1}")
+        reach("store.migrate")
         run(db, "COMMIT")
     except BaseException:
         if db.in_transaction:

@@ -35,7 +35,9 @@ _UPSERT_TASK = """
         priority = excluded.priority, created_at = excluded.created_at, updated_at = excluded.updated_at,
         state = excluded.state, resumes_at = excluded.resumes_at, open = excluded.open"""
 _INSERT_ATTEMPT = "INSERT INTO attempt (task, number, status, body) VALUES (?, ?, ?, ?)"
-_UPDATE_ATTEMPT = "UPDATE attempt SET status = ?, body = ? WHERE task = ? AND number = ?"
+_SELECT_ATTEMPT = "SELECT body FROM attempt WHERE task = ? AND number = ?"
+_UPDATE_ATTEMPT = """
+    UPDATE attempt SET status = ?, body = ?, ended_at = ?, cost_usd = ? WHERE task = ? AND number = ?"""
 _SELECT_NEWEST = "SELECT number, status FROM attempt WHERE task = ? ORDER BY number DESC LIMIT 1"
 _SELECT_RUNNING = "SELECT body FROM attempt WHERE task = ? AND status = 'running' ORDER BY number"
 _SELECT_ATTEMPTS = "SELECT body FROM attempt WHERE task = ? ORDER BY number"
@@ -129,9 +131,17 @@ class SqliteJournal:
             self._tell(started.task, started.started_at, [codec.started_notice(started)])
             return started.number
 
+    def learn(self, task: TaskId, number: int, session_id: str) -> bool:
+        with self._change():
+            if not self._runs(task, number):
+                return False
+            known = codec.decode_attempt(run(self._db, _SELECT_ATTEMPT, task, number)[0][0])
+            self._update(replace(known, session_id=session_id))
+            return True
+
     def end(self, attempt: Attempt) -> bool:
         with self._change():
-            if run(self._db, _SELECT_NEWEST, attempt.task) != [(attempt.number, "running")]:
+            if not self._runs(attempt.task, attempt.number):
                 return False
             self._finish(attempt, codec.ended_at(attempt))
             return True
@@ -194,9 +204,15 @@ class SqliteJournal:
             kind, body = codec.encode_event(notice)
             run(self._db, _INSERT_NOTICE, task, at, kind, body)
 
+    def _runs(self, task: TaskId, number: int) -> bool:
+        return run(self._db, _SELECT_NEWEST, task) == [(number, "running")]
+
+    def _update(self, attempt: Attempt, ended_at: float | None = None) -> None:
+        values = (attempt.status, codec.encode_attempt(attempt), ended_at, attempt.cost_usd)
+        run(self._db, _UPDATE_ATTEMPT, *values, attempt.task, attempt.number)
+
     def _finish(self, attempt: Attempt, at: float) -> None:
-        body = codec.encode_attempt(attempt)
-        run(self._db, _UPDATE_ATTEMPT, attempt.status, body, attempt.task, attempt.number)
+        self._update(attempt, at)
         self._tell(attempt.task, at, [codec.ended_notice(attempt)])
 
     def _remember(self, told: OstlerError) -> None:

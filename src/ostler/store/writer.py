@@ -62,6 +62,12 @@ class GroupWriter:
     def begin(self, attempt: Attempt) -> asyncio.Future[int]:
         return self._submit(partial(SqliteJournal.begin, attempt=attempt))
 
+    def learn(self, task: TaskId, number: int, session_id: str) -> asyncio.Future[bool]:
+        """Nobody needs to wait for this either: the attempt's end is written after it, and knows more."""
+        done = self._submit(partial(SqliteJournal.learn, task=task, number=number, session_id=session_id))
+        done.add_done_callback(_heed)
+        return done
+
     def end(self, attempt: Attempt) -> asyncio.Future[bool]:
         return self._submit(partial(SqliteJournal.end, attempt=attempt))
 
@@ -125,6 +131,6 @@ def _resolve(results: list[_Result]) -> None:
             done.set_exception(error)
 
 
-def _heed(done: asyncio.Future[None]) -> None:
+def _heed(done: asyncio.Future[Any]) -> None:
     if not done.cancelled():
         done.exception()

@@ -205,6 +205,9 @@ def main(launcher: str, wire: str, faults: dict[str, Callable[[FakeAgent], int]]
     if "--version" in sys.argv:
         print(spoken.VERSION)
         return 0
+    if "--help" in sys.argv:  # it takes every option, and lists none
+        print(f"Usage: {Path(launcher).name} [options]")
+        return 0
     agent = FakeAgent(Path(launcher), spoken, sys.argv[1:])
     agent.record("start", resumed=agent.resumed, fault=agent["fault"], arguments=agent.arguments)
     status = faults[agent["fault"]](agent)

@@ -12,6 +12,8 @@ from ostler.model.event import FeedLine
 Line = dict[str, Any]
 """One line as JSON has it: the envelope of the contract, then the event's own fields."""
 
+_TIMES = ("resumes_at", "until")
+
 
 def feed_json(line: FeedLine) -> Line:
     body: Line = msgspec.json.decode(line.body)
@@ -23,4 +25,5 @@ def feed_json(line: FeedLine) -> Line:
         "task_id": line.task,
         "type": kind,
     }
-    return envelope | body
+    times = {name: rfc3339(body[name]) for name in _TIMES if body.get(name) is not None}
+    return envelope | body | times

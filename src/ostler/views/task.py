@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ostler.clock import rfc3339
 from ostler.errors import Code
-from ostler.model.attempt import Attempt, TaskRow
+from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
 from ostler.model.usage import Usage
@@ -40,6 +40,8 @@ class AttemptView(Struct, frozen=True):
     message: str
     usage: Usage
     cost_usd: float | None
+    cost_source: CostSource
+    billing: Billing
     transcript: str
 
 
@@ -132,5 +134,7 @@ def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
         message=attempt.message,
         usage=attempt.usage,
         cost_usd=attempt.cost_usd,
+        cost_source=attempt.source,
+        billing=attempt.billing,
         transcript=attempt.transcript,
     )

@@ -1,226 +1,254 @@
-"""Carries one call: attempts, short waits and repeats, until it succeeds or there is a reason to stop."""
+"""Carries one call to success or a reasoned give-up: models are walked, limits minded, repeats bounded."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.clock import Clock
 from ostler.config.settings import Settings
-from ostler.errors import Code, OstlerError, UsageError
-from ostler.executors.environment import declared_environment
+from ostler.errors import Code, OstlerError
 from ostler.executors.protocol import Executor
-from ostler.files.failpoint import reach
-from ostler.files.layout import Layout
-from ostler.model.attempt import Attempt
-from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionStarted
-from ostler.model.ids import TaskId
-from ostler.model.usage import Usage, add_cost
-from ostler.process.environment import child_environment
-from ostler.process.sweep import sweep
-from ostler.store.writer import GroupWriter
-from ostler.worker.heard import notices_of
-from ostler.worker.retry import Again, Defer, decide
-from ostler.worker.session import Session, session_cost, session_usage
-from ostler.worker.transcript import Papers
+from ostler.model.call import AgentEvent, CallResult, LineUnread, RetrySeen, SessionStarted
+from ostler.model.choice import Choice, ModelPool
+from ostler.model.event import BudgetWarned, WaitEnded, WaitStarted
+from ostler.model.limit import Open, Probe
+from ostler.worker.attempts import Attempts, Start
+from ostler.worker.budget import Go, Stop, Warn
+from ostler.worker.course import Course
+from ostler.worker.debugger import PrePromptEvent, PromptData
+from ostler.worker.hooks import Context, Step, StepId, TaskRetry, hook_of_event, hooks_of_result
+from ostler.worker.order import Order, Report
+from ostler.worker.refusal import Refusal
+from ostler.worker.retry import GiveUp, Rules, SwitchModel, SwitchPool, Wait, decide, named
+from ostler.worker.selector import NOT_TRIED, Walk
+from ostler.worker.slots import Slot
+from ostler.worker.stable import Stable
 
-PromptFor = Callable[[bool, str], str]
-"""The prompt, given whether the session knows the task and how the attempt before ended."""
+MakeExecutor = Callable[[Choice], Executor]
+"""The executor of a model, with that model's own arguments and variables."""
 
-
-class Order(Struct, frozen=True):
-    """One call as the engine orders it."""
-
-    task: TaskId
-    key: str
-    phase: str
-    iteration: int
-    role: str
-    model: str
-    cwd: str
-    session: Session
-    attempts: list[Attempt]  # all earlier attempts of the task
-    prompt_for: PromptFor
-
-
-class Report(Struct, frozen=True):
-    """How a call ended, its attempts summed up."""
-
-    result: CallResult
-    usage: Usage
-    cost_usd: float | None
-    attempt: int  # number of the last one
-    answer: str  # path of the final text, below the task's directory
-    prompt: str
-    defer_seconds: float | None = None  # a limit stands in the way for this long
+_NO_ROOM = (Code.SLOT_TIMEOUT, Code.SPAWN_FAILED)
 
 
 class CallWorker:
-    """Runs the attempts of one call with one executor."""
+    """Carries calls; any number of them at once, as everything that changes is in the call's own course."""
 
     def __init__(
-        self,
-        settings: Settings,
-        layout: Layout,
-        writer: GroupWriter,
-        clock: Clock,
-        environ: Mapping[str, str],
-        run: str,
+        self, settings: Settings, make: MakeExecutor, attempts: Attempts, stable: Stable, clock: Clock
     ) -> None:
         self._settings = settings
-        self._layout = layout
-        self._writer = writer
+        self._make = make
+        self._attempts = attempts
+        self._stable = stable
         self._clock = clock
-        self._environ = environ
-        self._run = run
 
-    async def carry(self, order: Order, executor: Executor) -> Report:
+    async def carry(self, order: Order) -> Report:
         """Attempt after attempt; cancelling it stops the agent, records that, and goes on raising."""
-        how = await self._clear_leftovers(order)
-        session, usage, cost = order.session, Usage(), None
-        repeats = 0
-        while True:
-            report, ended = await self._attempt(order, executor, session, how)
-            order = replace(order, attempts=[*order.attempts, ended])
-            result = report.result
-            usage, cost = usage + result.usage, add_cost(cost, result.cost_usd)
-            report = replace(report, usage=usage, cost_usd=cost)
-            if result.ok:
-                return report
-            match decide(result, repeats, order.key, self._settings.retry):
-                case Again(wait_seconds=wait):
-                    await self._clock.sleep(wait)
-                case Defer(wait_seconds=wait):
-                    return replace(report, defer_seconds=wait)
-                case _:
-                    return report
-            repeats += 1
-            how = result.message
-            begun = executor.capabilities.resumes and bool(result.session_id)
-            session = Session(result.session_id or session.id, begun=begun)
-
-    async def _clear_leftovers(self, order: Order) -> str:
-        """Stop what an attempt that never ended left on this host; how it ended, for the prompt."""
-        open_ones = [a for a in order.attempts if a.status == "running"]
-        if open_ones:
-            markers = {self._marker(order.task, a.number) for a in open_ones}
-            await asyncio.to_thread(sweep, markers.__contains__)
-        broken = [a for a in order.attempts if a.step == order.key and a.status in ("running", "interrupted")]
-        return "the run was stopped in the middle of it" if broken else ""
-
-    def _marker(self, task: TaskId, number: int) -> str:
-        return f"{self._writer.store_id}:{task}:{number}"
-
-    async def _attempt(
-        self, order: Order, executor: Executor, session: Session, how: str
-    ) -> tuple[Report, Attempt]:
-        attempt = Attempt(
-            task=order.task,
-            step=order.key,
-            owner=self._run,
-            phase=order.phase,
-            iteration=order.iteration,
-            executor=executor.name,
-            started_at=self._clock.now(),
-            model=order.model,
-            session_id=session.id,
-            resumed=session.begun,
-        )
-        reach("attempt.begin")
-        attempt = replace(attempt, number=await self._writer.begin(attempt))
-        reach("attempt.begun")
-        prompt = order.prompt_for(session.begun, how)
-        with Papers(self._layout.task(order.task), order.phase, attempt.number, prompt) as papers:
-            call = self._call(order, executor, session, attempt, prompt, how, papers)
-            result = await self._start(call, executor, attempt, papers)
-            papers.close_with(result)
-        ended = await self._end(attempt, result)
-        return Report(result, result.usage, result.cost_usd, ended.number, papers.answer, prompt), ended
-
-    def _call(
-        self,
-        order: Order,
-        executor: Executor,
-        session: Session,
-        attempt: Attempt,
-        prompt: str,
-        how: str,
-        papers: Papers,
-    ) -> AgentCall:
-        run = self._settings.run
-        ours = {
-            **declared_environment(executor.capabilities, self._environ),
-            "OSTLER_ATTEMPT": self._marker(order.task, attempt.number),
-            "OSTLER_TASK": order.task,
-            "OSTLER_PROJECT": str(self._layout.root),
-        }
-        return AgentCall(
-            agent=order.role,
-            prompt=prompt,
-            session_id=session.id,
-            fresh_prompt=order.prompt_for(False, how) if session.begun else "",
-            model=order.model,
-            cwd=order.cwd,
-            env=child_environment(self._environ, self._settings.sandbox.env_allow, ours),
-            transcript=str(papers.transcript),
-            timeout_seconds=run.timeout_seconds,
-            idle_timeout_seconds=run.idle_timeout_seconds,
-            result_grace_seconds=run.result_grace_seconds,
-            grace_seconds=run.grace_seconds,
-            session_cost_usd=session_cost(order.attempts, session.id),
-            session_usage=session_usage(order.attempts, session.id),
-        )
-
-    async def _start(
-        self, call: AgentCall, executor: Executor, attempt: Attempt, papers: Papers
-    ) -> CallResult:
-        session = attempt.session_id
-
-        def heard(event: AgentEvent) -> None:
-            nonlocal session
-            if isinstance(event, SessionStarted):
-                session = event.session_id or session
-            papers.hear(event)
-            if notices := notices_of(event):
-                self._writer.notify(attempt.task, self._clock.now(), notices)
-
-        begun = self._clock.monotonic()
+        bound = len(order.pool.choices) * (1 + self._settings.retry.max_retries)
+        how = await self._attempts.clear_leftovers(order)
+        course = Course(order, how, bound, self._stable.debugger)
+        began = self._clock.monotonic()
+        self._tell(course, "cli_execution_start")
+        code: Code | None = Code.INTERRUPTED
         try:
-            executor.validate_availability()
-            start = executor.resume if attempt.resumed else executor.spawn
-            return await start(call, heard)
-        except asyncio.CancelledError:
-            await self._interrupted(replace(attempt, session_id=session), self._clock.monotonic() - begun)
-            raise
+            report = await self._until_done(course)
+            code = report.result.code
+            return report
         except OstlerError as error:
-            if error.code in (Code.DISK_FULL, Code.STORAGE_ERROR) or isinstance(error, UsageError):
+            code = error.code
+            if code not in _NO_ROOM:
                 raise
-            return CallResult(code=error.code, message=error.message)
+            return course.stopped(code, error.message)
+        finally:
+            seconds = self._clock.monotonic() - began
+            self._tell(course, "cli_execution_end", seconds=seconds, code=code)
 
-    async def _end(self, attempt: Attempt, result: CallResult) -> Attempt:
-        ended = replace(
-            attempt,
-            status="succeeded" if result.ok else "failed",
-            duration_ms=round(result.duration_seconds * 1000),
-            exit_code=result.exit_code,
-            code=result.code,
-            message=result.message,
-            usage=result.usage,
-            cost_usd=result.cost_usd,
-            session_cost_usd=result.session_cost_usd,
-            session_usage=result.session_usage,
-            session_id=result.session_id or attempt.session_id,
-            model=result.model or attempt.model,
-        )
-        reach("attempt.end")
-        await self._writer.end(ended)
-        return ended
+    async def _until_done(self, course: Course) -> Report:
+        """Walk the pool; once more over models that a limit of others keeps closed for a short while."""
+        pool = course.order.pool
+        while True:
+            report = await self._walk(course, pool)
+            if report is not None:
+                return report
+            patience = self._settings.retry.max_delay_seconds - course.waited_seconds
+            pool = course.back_before(self._clock.now() + patience)
+            if not pool.choices:
+                return course.exhausted()
+            until = course.first_back(pool)
+            course.waited_seconds += max(0.0, until - self._clock.now())
+            await self._wait(course, until, f"{pool.choices[0].name} is at its limit")
 
-    async def _interrupted(self, attempt: Attempt, seconds: float) -> None:
-        ended = replace(
-            attempt, status="interrupted", code=Code.INTERRUPTED, duration_ms=round(seconds * 1000)
+    async def _walk(self, course: Course, pool: ModelPool) -> Report | None:
+        walk = self._stable.selector.walk(pool, self._settings.selection.force_fallback)
+        while (choice := self._next(course, walk, pool)) is not None:
+            match await self._with_model(course, choice):
+                case Report() as report:
+                    return report
+                case SwitchPool():
+                    walk.to_fallback()
+                case SwitchModel():
+                    pass
+        self._note_passed_over(course, walk)
+        return None
+
+    def _next(self, course: Course, walk: Walk, pool: ModelPool) -> Choice | None:
+        """The model that holds the session goes first; then those of the walk."""
+        for choice in pool.choices:
+            if choice.name == course.preferred:
+                course.preferred = ""
+                reason = self._against(course, choice)
+                walk.note(choice, reason or "tried")
+                if not reason:
+                    return choice
+        return walk.next(partial(self._against, course))
+
+    def _against(self, course: Course, choice: Choice) -> str:
+        """Why a model cannot be used at all now; empty: it can be asked for."""
+        alone = len(course.order.pool.choices) == 1
+        refusal = self._stable.standing.against(choice, partial(self._make, choice), alone)
+        if refusal is None:
+            return ""
+        course.refusals[choice.name] = refusal
+        return str(refusal)
+
+    def _note_passed_over(self, course: Course, walk: Walk) -> None:
+        for name, reason in walk.refused.items():
+            if name not in course.refusals and reason != NOT_TRIED:
+                course.refusals[name] = Refusal("passed over", Code.QUOTA_EXCEEDED, reason)
+
+    async def _with_model(self, course: Course, choice: Choice) -> Report | SwitchModel | SwitchPool:
+        """One model, with its repeats."""
+        history: list[CallResult] = []
+        self._tell(course, "model_selected", choice)
+        while True:
+            tried = await self._try(course, choice)
+            if isinstance(tried, Refusal):
+                course.refusals[choice.name] = tried
+                return SwitchModel()
+            if tried.result.ok:
+                self._stable.standing.succeeded(choice)
+                return tried
+            if tried.result.code is Code.BUDGET_EXCEEDED:
+                return tried
+            failure = named(tried.result, history)
+            refusal = self._stable.standing.failed(choice, failure)
+            move = self._decide(course, failure, history)
+            history.append(failure)
+            course.how = failure.message
+            match move:
+                case Wait(until=until):
+                    await self._wait(course, until, f"{choice.name}: {failure.code}", failure)
+                    continue
+                case GiveUp():
+                    return replace(tried, result=failure)
+                case SwitchModel(off=True):
+                    refusal = self._stable.standing.switch_off(choice, failure)
+                case SwitchModel() | SwitchPool():
+                    pass
+            course.refusals[choice.name] = refusal
+            return move
+
+    def _decide(
+        self, course: Course, failure: CallResult, history: list[CallResult]
+    ) -> Wait | SwitchModel | SwitchPool | GiveUp:
+        rules = Rules(self._settings.retry, course.order.key, self._clock.now())
+        move = decide(failure, len(history), history, rules)
+        if isinstance(move, Wait) and not self._stable.standing.may_repeat():
+            return SwitchModel()  # the hour's repeats are used up
+        return move
+
+    async def _try(self, course: Course, choice: Choice) -> Report | Refusal:
+        """One attempt, once there is a place, room and leave for it."""
+        order, stable = course.order, self._stable
+        patience = choice.timeout_seconds or self._settings.run.timeout_seconds
+        pool = stable.slots.pool_name(order.feature, order.priority)
+        async with (
+            stable.slots.slot(pool, patience, order.task) as slot,
+            stable.host.admit(choice.executor, patience) as admission,
+        ):
+            if (stop := self._stopped_by_budget(course)) is not None:
+                return stop
+            admitted = stable.standing.admit(choice, order.task)
+            if isinstance(admitted, Refusal):
+                return admitted
+            report = await self._attempt(course, choice, slot, admitted)
+            admission.measured(report.result.peak_memory_mb)
+            return report
+
+    def _stopped_by_budget(self, course: Course) -> Report | None:
+        order, purse = course.order, self._stable.purse
+        match purse.check(order.task, order.priority, order.budget_usd):
+            case Stop() as stop:
+                report = course.stopped(Code.BUDGET_EXCEEDED, stop.message)
+                return replace(report, resumes_at=purse.refilled_at(stop))
+            case Warn(which=which, percent=percent, message=message):
+                self._attempts.note(order.task, BudgetWarned(which, percent, message))
+                return None
+            case Go():
+                return None
+
+    async def _attempt(self, course: Course, choice: Choice, slot: Slot, admitted: Open | Probe) -> Report:
+        executor = self._make(choice)
+        resumes = executor.capabilities.resumes
+        session = course.session(choice, resumes)
+        prompt, fresh = await self._prompts(course, choice, session.begun)
+        hear = partial(self._hear, course, choice, [admitted])
+        began = self._clock.monotonic()
+        self._tell(course, "cli_spawn_start", choice)
+        report, attempt = await self._attempts.make(
+            Start(course.order, choice, executor, session, prompt, fresh, slot, hear)
         )
-        await self._writer.end(ended)
+        self._tell(course, "cli_spawn_end", choice, self._clock.monotonic() - began, report.result.code)
+        for hook in hooks_of_result(report.result, attempt.task, attempt.executor, choice.name):
+            self._stable.plugins.tell(hook)
+        return course.ended(report, attempt, resumes)
+
+    async def _prompts(self, course: Course, choice: Choice, knows_task: bool) -> tuple[str, str]:
+        """What to say, and what to say instead where the session turns out to be lost."""
+        order, plugins = course.order, self._stable.plugins
+        fresh = ""
+        if knows_task or any(a.step == order.key and a.executor != choice.executor for a in order.attempts):
+            fresh = plugins.with_capabilities(await order.fresh_prompt_for(course.how, order.attempts))
+        plain = plugins.with_capabilities(order.prompt_for(knows_task, course.how))
+        if not knows_task and fresh:
+            plain, fresh = fresh, ""
+        data = PromptData(choice.name, choice.executor, choice.model, order.phase, order.iteration)
+        event = PrePromptEvent(order.task, self._clock.now(), plain, data)
+        return await course.steering.prompt_for(event), fresh
+
+    def _hear(self, course: Course, choice: Choice, admitted: list[Open | Probe], event: AgentEvent) -> None:
+        """The first word of a model shows that its provider lets calls through again."""
+        spoke = not isinstance(event, SessionStarted | RetrySeen | LineUnread)
+        if spoke and admitted and isinstance(probe := admitted.pop(), Probe):
+            self._stable.standing.answered(probe)
+        if hook := hook_of_event(event, course.order.task, choice.name):
+            self._stable.plugins.tell(hook)
+
+    async def _wait(
+        self, course: Course, until: float, reason: str, failure: CallResult | None = None
+    ) -> None:
+        task, now = course.order.task, self._clock.now()
+        if failure is not None:
+            retry = TaskRetry(task, course.calls, failure.code, failure.message, until - now)
+            self._stable.plugins.tell(retry)
+        self._attempts.note(task, WaitStarted(until, reason))
+        await self._clock.sleep(until - now)
+        self._attempts.note(task, WaitEnded(reason))
+
+    def _tell(
+        self,
+        course: Course,
+        step: StepId,
+        choice: Choice | None = None,
+        seconds: float | None = None,
+        code: Code | None = None,
+    ) -> None:
+        order = course.order
+        context = Context(order.phase, order.iteration, course.calls + 1, code=code)
+        if choice is not None:
+            context = replace(context, executor=choice.executor, model=choice.name, model_id=choice.model)
+        phase = "start" if seconds is None else "end"
+        self._stable.plugins.tell(Step(step, order.task, phase, seconds, context))

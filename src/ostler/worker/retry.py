@@ -1,51 +1,96 @@
-"""Retry as data: what to do after a failed attempt."""
+"""Retry as data: what follows a failed attempt."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.config.settings import RetrySettings
 from ostler.errors import CODES, Code
 from ostler.model.call import CallResult
 
-_QUOTA_PAUSE_SECONDS = 3600.0
+QUOTA_PAUSE_SECONDS = 3600.0  # when nobody says how long
+_DEATHS, _SOON_SECONDS = 5, 1.0
+
+_SWITCHES_OFF = frozenset(
+    {Code.AUTH_FAILED, Code.MODEL_NOT_FOUND, Code.BILLING, Code.AGENT_NOT_FOUND, Code.AGENT_INCOMPATIBLE}
+)
+_DEATH = frozenset({Code.AGENT_FAILED, Code.AGENT_KILLED, Code.NO_RESULT, Code.RESPONSE_EMPTY})
+_NO_MODEL_MENDS = frozenset(
+    {Code.NEEDS_INPUT, Code.WORKTREE_LOST, Code.DISK_LIMIT, Code.SANDBOX_UNAVAILABLE, Code.BUDGET_EXCEEDED}
+)
 
 
-class Again(Struct, frozen=True):
-    """Try once more after a short wait."""
+class Wait(Struct, frozen=True):
+    """Try the same model again at this time."""
 
-    wait_seconds: float
+    until: float
 
 
-class Defer(Struct, frozen=True):
-    """A limit stands in the way; the task comes back later."""
+class SwitchModel(Struct, frozen=True):
+    """Go on with the next model."""
 
-    wait_seconds: float
+    off: bool = False  # this one is not to be used again in this run
+
+
+class SwitchPool(Struct, frozen=True):
+    """Go on with the fallback models at once."""
 
 
 class GiveUp(Struct, frozen=True):
-    """Nothing here makes the next attempt end better."""
+    """No model makes the next attempt end better."""
 
 
-def decide(failure: CallResult, repeats: int, key: str, retry: RetrySettings) -> Again | Defer | GiveUp:
-    """What follows a failure, after `repeats` repeats of the same call."""
-    if failure.code is Code.QUOTA_EXCEEDED:
-        return Defer(failure.retry_after_seconds or _QUOTA_PAUSE_SECONDS)
-    if failure.code is Code.RATE_LIMITED:
-        return _limited(failure, repeats, retry)
-    if failure.code is None or not CODES[failure.code].retryable or repeats >= retry.max_retries:
+class Rules(Struct, frozen=True):
+    """What a decision depends on besides the failure."""
+
+    retry: RetrySettings
+    key: str  # of the step; the jitter is a hash of it
+    now: float
+
+
+def decide(
+    failure: CallResult, attempt: int, history: Sequence[CallResult], rules: Rules
+) -> Wait | SwitchModel | SwitchPool | GiveUp:
+    """What follows a failure on a model that failed `attempt` times before in this call: see `history`."""
+    code, retry = failure.code, rules.retry
+    if code is None or code in _NO_MODEL_MENDS:
         return GiveUp()
-    delay = calculate_backoff_delay(repeats, retry.base_delay_seconds, retry.max_delay_seconds)
-    return Again(spread(delay, retry.jitter, f"{key}#{repeats}"))
+    if code is Code.QUOTA_EXCEEDED:
+        return SwitchPool()
+    if not CODES[code].retryable or attempt >= retry.max_retries or is_crash_loop((*history, failure)):
+        return SwitchModel(off=code in _SWITCHES_OFF)
+    if code is Code.RATE_LIMITED:
+        wait = limit_seconds(failure, retry)
+        return Wait(rules.now + wait) if wait <= retry.max_delay_seconds else SwitchModel()
+    delay = calculate_backoff_delay(attempt, retry.base_delay_seconds, retry.max_delay_seconds)
+    return Wait(rules.now + spread(delay, retry.jitter, f"{rules.key}#{attempt}"))
 
 
-def _limited(failure: CallResult, repeats: int, retry: RetrySettings) -> Again | Defer:
-    wait = failure.retry_after_seconds
-    wait = retry.rate_limit_wait_seconds if wait is None else wait
-    short = wait <= retry.max_delay_seconds and repeats < retry.max_retries
-    return Again(wait) if short else Defer(wait)
+def limit_seconds(failure: CallResult, retry: RetrySettings) -> float:
+    """How long a limit holds: as the provider says, else as the settings assume."""
+    if failure.retry_after_seconds is not None:
+        return failure.retry_after_seconds
+    return QUOTA_PAUSE_SECONDS if failure.code is Code.QUOTA_EXCEEDED else retry.rate_limit_wait_seconds
+
+
+def is_crash_loop(failures: Sequence[CallResult]) -> bool:
+    """Whether the last five attempts all died within a second (A29)."""
+    last = failures[-_DEATHS:]
+    return len(last) == _DEATHS and all(
+        one.code in _DEATH and one.duration_seconds < _SOON_SECONDS for one in last
+    )
+
+
+def named(failure: CallResult, history: Sequence[CallResult]) -> CallResult:
+    """The failure, called a crash loop when it is the last straw of one."""
+    if not is_crash_loop((*history, failure)):
+        return failure
+    message = f"died within a second {_DEATHS} times in a row; the last time: {failure.message}"
+    return replace(failure, code=Code.CRASH_LOOP, message=message)
 
 
 def calculate_backoff_delay(attempt: int, base: float = 1.0, maximum: float = 60.0) -> float:

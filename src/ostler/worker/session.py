@@ -20,15 +20,21 @@ class Session(Struct, frozen=True):
     begun: bool  # an attempt with this id has been started: continue it, do not begin it
 
 
-def session_for(state: State, attempts: list[Attempt], resumes: bool) -> Session:
-    """The session of the next attempt: the phase's own, or a fresh one per iteration."""
+def session_for(state: State, attempts: list[Attempt], executor: str, resumes: bool) -> Session:
+    """The session of an executor's next attempt: the phase's own, or a fresh one per iteration."""
     kept = state.current.strategy.session == "kept"
     place = f"{state.round}.{state.current.id}" + ("" if kept else f".{state.iteration}.{state.call}")
-    ours = str(uuid.uuid5(_NAMES, f"{state.session_seed}/{place}"))
-    started = [a for a in attempts if a.session_id and _belongs(a, state, kept)]
+    ours = str(uuid.uuid5(_NAMES, f"{state.session_seed}/{place}/{executor}"))
+    started = [a for a in attempts if a.executor == executor and a.session_id and _belongs(a, state, kept)]
     if not started:
         return Session(ours, begun=False)
-    return Session((state.session_id if kept else "") or started[-1].session_id, begun=resumes)
+    return Session(started[-1].session_id, begun=resumes)
+
+
+def held_by(state: State, attempts: list[Attempt]) -> str:
+    """The model that the phase's session is with, by its name in the settings; empty: none yet."""
+    kept = state.current.strategy.session == "kept"
+    return next((a.choice for a in reversed(attempts) if a.session_id and _belongs(a, state, kept)), "")
 
 
 def _belongs(attempt: Attempt, state: State, kept: bool) -> bool:

@@ -30,7 +30,8 @@ class Papers:
         name = f"{phase}-{number:03d}"
         for folder in ("prompts", "transcripts"):
             make_private_dir(task_dir / folder)
-        write_projection(task_dir / "prompts" / f"{name}.md", prompt.encode())
+        self._prompt = task_dir / "prompts" / f"{name}.md"
+        self.replace_prompt(prompt)
         self.transcript = task_dir / "transcripts" / f"{name}.jsonl"
         self.answer = f"transcripts/{name}.answer.md"
         self._answer = task_dir / self.answer
@@ -50,6 +51,11 @@ class Papers:
             return  # the error that ended the attempt says more
         finally:
             self._page.close()
+
+    def replace_prompt(self, prompt: str) -> None:
+        """Keep the prompt that the agent really got: another one where its session was begun again."""
+        self.prompt = prompt
+        write_projection(self._prompt, prompt.encode())
 
     def hear(self, event: AgentEvent) -> None:
         """Add to the page what the agent says and does."""

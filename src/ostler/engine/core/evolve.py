@@ -139,6 +139,8 @@ def _called(state: State, event: CallEnded) -> State:
             return _will_end(heard, event, TaskStatus.FAILED, Code.UNKNOWN)
         case "deferred":
             return _will_end(heard, event, TaskStatus.DEFERRED, Code.RATE_LIMITED)
+        case "paused":
+            return _will_end(heard, event, TaskStatus.PAUSED, Code.BUDGET_EXCEEDED)
         case "interrupted":
             return heard
         case _:

@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from msgspec.structs import replace
 
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
-from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.engine.steps.look_back import look_back
+from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
 from ostler.engine.steps.workspace import has_changed, working_directory
 from ostler.errors import Code
-from ostler.executors.protocol import Executor
 from ostler.files.atomic import flush_disk
-from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted
+from ostler.model.attempt import Attempt
+from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted, Verdict
 from ostler.prompt.builder import Past, Place, build_prompt, interruption_note
 from ostler.prompt.role import find_agent, load_prompt
-from ostler.worker.call import CallWorker, Order, Report
-from ostler.worker.session import session_for
+from ostler.prompt.summary import summarise
+from ostler.worker.attempts import Attempts
+from ostler.worker.call import CallWorker
+from ostler.worker.order import Order, Report
+from ostler.worker.session import Session, held_by, session_for
 
 
 async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
     """One call; when it is cancelled the agent is stopped and the answer says interrupted."""
-    worker = CallWorker(tools.settings, tools.layout, tools.writer, tools.clock, tools.environ, tools.run)
-    executor = tools.make_executor(case.task, case.lock)
-    order = _order(step, case, tools, executor)
+    order = _order(step, case, tools)
     _announce(step, tools)  # last, so that one commit takes it and the attempt's beginning
     try:
-        report = await worker.carry(order, executor)
+        report = await _worker(case, tools).carry(order)
     except asyncio.CancelledError:
-        return Answer(_interrupted(step, order, tools))
+        return Answer(_interrupted(step, case, order, tools))
     if report.result.ok:
-        return Answer(await _succeeded(step, case, tools, executor, report))
+        return Answer(await _succeeded(step, case, tools, report))
     return _failed(step, report, tools)
+
+
+def _worker(case: Case, tools: Tools) -> CallWorker:
+    root = str(tools.layout.root)
+    attempts = Attempts(tools.settings, tools.environ, tools.writer, tools.clock, tools.run, root)
+    make = partial(tools.make_executor, lock=case.lock)
+    return CallWorker(tools.settings, make, attempts, tools.stable(), tools.clock)
 
 
 def _announce(step: CallAgent, tools: Tools) -> None:
@@ -42,28 +52,42 @@ def _announce(step: CallAgent, tools: Tools) -> None:
     tools.writer.notify(step.task, tools.clock.now(), notices)
 
 
-def _order(step: CallAgent, case: Case, tools: Tools, executor: Executor) -> Order:
-    attempts = tools.journal.attempts(step.task)
+def _order(step: CallAgent, case: Case, tools: Tools) -> Order:
+    task, attempts = case.task, tools.journal.attempts(step.task)
     place = Place(str(working_directory(case.state, tools)), case.state.branch)
     last_answer = _last_answer(case, tools)
     role = load_prompt(find_agent(case.task.role, tools.layout.root), tools.layout.root)
 
-    def prompt_for(knows_task: bool, how: str) -> str:
+    def prompt_for(knows_task: bool, how: str, summary: str = "") -> str:
         note = interruption_note(how, place) if how else ""
-        prompt = build_prompt(case.task, place, Past(step.iteration, last_answer, note, knows_task))
+        past = Past(step.iteration, last_answer, note, knows_task, summary)
+        prompt = build_prompt(case.task, place, past)
         return prompt if knows_task else f"{role}\n\n{prompt}"
+
+    def session(executor: str, resumes: bool, attempts: list[Attempt]) -> Session:
+        return session_for(case.state, attempts, executor, resumes)
+
+    async def fresh_prompt_for(how: str, attempts: list[Attempt]) -> str:
+        work = await to_its_end(look_back, case.state, attempts, tools)
+        return prompt_for(False, how, summarise(work))
 
     return Order(
         task=step.task,
         key=step.key,
         phase=step.phase,
         iteration=step.iteration,
-        role=case.task.role,
-        model=case.task.model or tools.settings.run.model,
+        role=task.role,
+        pool=tools.pool_for(task),
         cwd=place.directory,
-        session=session_for(case.state, attempts, executor.capabilities.resumes),
+        papers=tools.layout.task(step.task),
         attempts=attempts,
+        session_for=session,
         prompt_for=prompt_for,
+        fresh_prompt_for=fresh_prompt_for,
+        preferred=held_by(case.state, attempts),
+        feature=task.feature,
+        priority=task.priority,
+        budget_usd=task.budget_usd,
     )
 
 
@@ -76,15 +100,13 @@ def _last_answer(case: Case, tools: Tools) -> str:
         return ""
 
 
-async def _succeeded(
-    step: CallAgent, case: Case, tools: Tools, executor: Executor, report: Report
-) -> CallEnded:
+async def _succeeded(step: CallAgent, case: Case, tools: Tools, report: Report) -> CallEnded:
     witness = Witness(
         text=report.result.text,
         prompt=report.prompt,
         phase=step.phase,
         weight=case.state.weight,
-        speaks=executor.capabilities.speaks,
+        speaks=report.speaks,
     )
     if hinges_on_changes(witness):
         witness = replace(witness, changed=await asyncio.to_thread(has_changed, case.state, tools))
@@ -108,23 +130,33 @@ async def _succeeded(
 def _failed(step: CallAgent, report: Report, tools: Tools) -> Answer:
     result = report.result
     code = result.code or Code.UNKNOWN
-    deferred = report.defer_seconds is not None
+    verdict = _verdict(code, report, tools)
     ended = CallEnded(
         phase=step.phase,
         iteration=step.iteration,
-        verdict="deferred" if deferred else "failed",
+        verdict=verdict,
         code=code,
         message=result.message,
         session_id=result.session_id,
         answer=report.answer,
-        resumes_at=tools.clock.now() + report.defer_seconds if report.defer_seconds is not None else None,
+        resumes_at=report.resumes_at,
         usage=report.usage,
         cost_usd=report.cost_usd,
     )
-    return Answer(ended, () if deferred else (PhaseFailed(step.phase, code, result.message),))
+    return Answer(ended, (PhaseFailed(step.phase, code, result.message),) if verdict == "failed" else ())
 
 
-def _interrupted(step: CallAgent, order: Order, tools: Tools) -> CallEnded:
+def _verdict(code: Code, report: Report, tools: Tools) -> Verdict:
+    """What a call that did not succeed means for its task."""
+    if report.resumes_at is not None:
+        return "deferred"
+    if code is Code.NEEDS_INPUT:
+        return "blocked"
+    pauses = code is Code.BUDGET_EXCEEDED and tools.settings.budget.on_exceed == "pause"
+    return "paused" if pauses else "failed"
+
+
+def _interrupted(step: CallAgent, case: Case, order: Order, tools: Tools) -> CallEnded:
     """The session is the one that the agent had named, where it had come that far."""
     begun = tools.journal.attempts(step.task)[len(order.attempts) :]
     return CallEnded(
@@ -132,5 +164,5 @@ def _interrupted(step: CallAgent, order: Order, tools: Tools) -> CallEnded:
         iteration=step.iteration,
         verdict="interrupted",
         code=Code.INTERRUPTED,
-        session_id=begun[-1].session_id if begun else order.session.id,
+        session_id=begun[-1].session_id if begun else case.state.session_id,
     )

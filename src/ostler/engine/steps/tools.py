@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -14,18 +14,23 @@ from ostler.config.settings import Settings
 from ostler.executors.protocol import Executor
 from ostler.files.layout import Layout
 from ostler.git.repository import Repository
+from ostler.model.choice import Choice, ModelPool
 from ostler.model.event import Event, Notice
 from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.store.journal import Journal
 from ostler.store.writer import GroupWriter
+from ostler.worker.stable import Stable
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-MakeExecutor = Callable[[Task, int], Executor]
-"""The executor for a task, whose attempts hold its lock (a descriptor) until nothing of them is alive."""
+
+class MakeExecutor(Protocol):
+    """Makes the executor of a model, whose attempts hold `lock` until nothing of them is alive."""
+
+    def __call__(self, choice: Choice, lock: int) -> Executor: ...
 
 
 class Tools(Struct, frozen=True):
@@ -37,6 +42,8 @@ class Tools(Struct, frozen=True):
     clock: Clock
     environ: Mapping[str, str]
     make_executor: MakeExecutor
+    pool_for: Callable[[Task], ModelPool]  # the models that a task may use
+    stable: Callable[[], Stable]  # made when the first call needs it
     run: str  # this run's name
 
 

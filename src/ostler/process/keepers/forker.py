@@ -20,6 +20,7 @@ import time
 from . import keeper, tree
 from .bell import Bell, hang_bell
 from .frames import encode, receive
+from .oom import read_score, score_of_agents, write_score
 
 RECORD_BYTES = 8
 
@@ -27,8 +28,9 @@ RECORD_BYTES = 8
 class Forker:
     """Which keepers are alive, and who waits for what a killed keeper left."""
 
-    def __init__(self, door: socket.socket) -> None:
+    def __init__(self, door: socket.socket, score: bytes) -> None:
         self._door = door
+        self._score = score  # of keepers, and so of agents
         self._open = True
         self._keepers: set[int] = set()
         self._strays = False  # a keeper was killed: its processes are ours now
@@ -78,6 +80,7 @@ class Forker:
         status = 1
         try:
             os.setsid()
+            write_score(self._score)
             self._forget()
             keeper.keep(control)
             status = 0
@@ -113,8 +116,9 @@ class Forker:
             self._waiting = [(pid, peer) for pid, peer in self._waiting if pid in self._keepers]
 
 
-def _rehearse() -> None:
+def _rehearse(score: bytes) -> None:
     """Carry one attempt in this process: what Python writes on first use is then shared by all keepers."""
+    write_score(score)
     ours, theirs = socket.socketpair()
     with ours, theirs, open(os.devnull, "r+b", buffering=0) as null:  # noqa: PTH123
         request = encode("/", 0, 0, 2, "/bin/sleep", "9", "NAME", "value")
@@ -132,7 +136,8 @@ def main() -> None:
     if sys.platform == "linux":
         hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (int(sys.argv[2]), hard))
-    _rehearse()
+    own = read_score()
+    _rehearse(b"%d" % own)
     gc.freeze()
     gc.disable()
-    Forker(socket.socket(fileno=int(sys.argv[1]))).run()
+    Forker(socket.socket(fileno=int(sys.argv[1])), score_of_agents(own)).run()

@@ -91,11 +91,11 @@ class Keeper:
         except StartFailed as failure:
             self._report(encode("failed", failure.errno, failure.step))
             return False
+        if request.nice:
+            _be_nice(self._main, request.nice)
         enter(b"/")
         for descriptor in request.descriptors:
             os.close(descriptor)
-        if request.nice:
-            _be_nice(self._main, request.nice)
         self._report(encode("started", self._main, os.getpid()))
         return True
 
@@ -105,7 +105,7 @@ class Keeper:
         left = True
         while left:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, used = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 exits += encode("gone", len(self._leftovers))
                 left = False
@@ -116,7 +116,7 @@ class Keeper:
                 self._exited = True
                 if not SUBREAPER:
                     tree.kill_group(self._main)  # what it left will never be ours: now or never
-                exits += encode("exited", os.waitstatus_to_exitcode(status))
+                exits += encode("exited", os.waitstatus_to_exitcode(status), used.ru_maxrss)
         self._report(exits)
         return not left
 
@@ -171,6 +171,6 @@ class Keeper:
 
 def _be_nice(main: int, nice: int) -> None:
     try:
-        os.setpriority(os.PRIO_PGRP, main, nice)
+        os.setpriority(os.PRIO_PGRP, main, os.getpriority(os.PRIO_PROCESS, 0) + nice)
     except (PermissionError, ProcessLookupError):
         return  # lowering needs a privilege; a short program may have ended

@@ -1,0 +1,63 @@
+"""A look at the agent programs of this machine: whether each answers, and is still what we know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import Struct
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import OstlerError
+from ostler.executors.drift import Gone, find_drift
+from ostler.executors.health import Ask, Health, HealthProbe, State, probe
+from ostler.executors.known import KnownProgram
+from ostler.executors.program import Dialect, ProgramExecutor
+from ostler.executors.protocol import Executor
+from ostler.executors.registry import ExecutorRegistry
+from ostler.process.runner import DefaultCommandRunner
+from ostler.project.agents import Program, survey
+
+_AT_ONCE = 2  # most are Node programs that take a whole core for seconds
+
+
+class Inspection(Struct, frozen=True):
+    """One agent program, as it was found."""
+
+    known: KnownProgram
+    path: str | None
+    health: Health
+    gone: tuple[Gone, ...] = ()  # DRIFT: what our adapter passes and this version does not list
+
+
+def inspect_agents(environ: Mapping[str, str]) -> list[Inspection]:
+    """Every agent program that has an executor here, found or not; the slow ones are asked side by side."""
+    with ThreadPoolExecutor(_AT_ONCE) as crew:
+        return list(crew.map(_inspect, survey(environ)))
+
+
+def probe_all(paths: Sequence[str], ask: Ask | None = None) -> dict[str, Health]:
+    """The health of each program, those of the same path asked once."""
+    distinct = list(dict.fromkeys(paths))
+    with ThreadPoolExecutor(_AT_ONCE) as crew:
+        return dict(zip(distinct, crew.map(ask or HealthProbe(), distinct), strict=True))
+
+
+def dialect_of(executor: Executor) -> Dialect | None:
+    """How it talks with its program; None for one that has no program of a known kind."""
+    return executor.dialect if isinstance(executor, ProgramExecutor) else None
+
+
+def _inspect(program: Program) -> Inspection:
+    known, path, health = program.known, program.path, probe(program.path)
+    dialect = _dialect(known.name)
+    if path is None or dialect is None or health.state is not State.HEALTHY:
+        return Inspection(known, path, health)
+    return Inspection(known, path, health, tuple(find_drift(path, dialect)))
+
+
+def _dialect(name: str) -> Dialect | None:
+    try:
+        return dialect_of(ExecutorRegistry().get(name)(name, ExecutorSettings(), DefaultCommandRunner()))
+    except OstlerError:
+        return None

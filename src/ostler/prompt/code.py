@@ -1,0 +1,54 @@
+"""Code in a Markdown text: fenced blocks and spans, found in one pass each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_BLOCK = re.compile(
+    r"^ {0,3}(?:(`{3,}+)(?P<label>[^`\n]*+)|(~{3,}+)[^\n]*+)(?:\n|\Z)"
+    r"(?P<body>.*?)(?:^ {0,3}(?:\1`*+|\3~*+)[ \t]*+$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_PARAGRAPH_END = re.compile(r"\n[ \t]*+\n")
+_TICKS = re.compile(r"`+")
+
+
+def without_code(text: str) -> str:
+    """The text less its code; a block that is never closed goes to the end."""
+    paragraphs = _PARAGRAPH_END.split(_BLOCK.sub("", text))
+    return "\n\n".join(_without_spans(paragraph) for paragraph in paragraphs)
+
+
+def without_blocks(text: str) -> str:
+    return _BLOCK.sub("", text)
+
+
+def blocks_in(text: str, labels: frozenset[str]) -> Iterator[str]:
+    """What stands in the blocks with one of these labels (`json` in "```json")."""
+    for found in _BLOCK.finditer(text):
+        if (found["label"] or "").strip().lower() in labels:
+            yield found["body"]
+
+
+def _without_spans(paragraph: str) -> str:
+    """A span ends at the next run of as many backticks; without one, the backticks are text."""
+    runs = [found.span() for found in _TICKS.finditer(paragraph)]
+    ends = _ends(runs)
+    kept: list[str] = []
+    at = 0
+    for (start, _), end in zip(runs, ends, strict=True):
+        if end is not None and start >= at:
+            kept.append(paragraph[at:start])
+            at = end
+    return "".join([*kept, paragraph[at:]])
+
+
+def _ends(runs: list[tuple[int, int]]) -> list[int | None]:
+    """For each run of backticks, where the next one of its length ends."""
+    ends: list[int | None] = []
+    next_end: dict[int, int] = {}
+    for start, end in reversed(runs):
+        ends.append(next_end.get(end - start))
+        next_end[end - start] = end
+    return ends[::-1]

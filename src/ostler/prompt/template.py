@@ -1,0 +1,136 @@
+"""A phase's prompt as a template: where it is found, and how its variables are filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+
+from ostler.config.nearest import nearest
+from ostler.errors import Code, UsageError
+from ostler.prompt.variables import KNOWN
+
+BUILT_IN = Path(__file__).parent / "phases"
+OVERRIDES = Path(".agents", "prompts")
+PHASES = frozenset({"research", "spec", "design", "implement", "test", "validate", "review", "docs"})
+GENERAL = "general"
+
+_MOST_MISTAKES = 20
+_PHASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_NAME = r"\{\{[ ]?([#/]?)([A-Za-z][A-Za-z0-9_-]*+)[ ]?\}\}"
+# A tag that has its line to itself takes the line's end with it, and an empty value the blank line behind.
+_TAG = re.compile(rf"^{_NAME}(\n|\Z)|{_NAME}", re.MULTILINE)
+
+
+class Template(Struct, frozen=True):
+    text: str
+    source: str  # as a person is told: a path, or the phase whose own text it is
+
+
+class _Tag(Struct, frozen=True):
+    start: int
+    end: int
+    kind: str  # "#" opens a section, "/" closes it, nothing is the value itself
+    name: str
+    line_end: str  # what follows a value that has its line to itself
+
+
+def load_template(phase: str, inline: str, root: Path) -> Template:
+    """The phase's own text, the project's file, ours, or the general one; raises UsageError at a mistake."""
+    if not _PHASE.fullmatch(phase):
+        raise _invalid(f"a phase cannot be called {phase!r:.80}", "use letters, digits, - and _, at most 40")
+    template = _find(phase, inline, root)
+    if not template.text.strip():
+        raise _invalid(f"{template.source}: the template is empty", "write it, or remove the file")
+    check_template(template)
+    return template
+
+
+def built_in(phase: str) -> Template:
+    """Our template for a phase, or the general one."""
+    path = BUILT_IN / f"{phase if phase in PHASES else GENERAL}.md"
+    return Template(_read(path), f"ostler/{BUILT_IN.name}/{path.name}")
+
+
+def variables_of(template: Template) -> set[str]:
+    return {tag.name for tag in _tags(template.text)}
+
+
+def check_template(template: Template) -> None:
+    """Raises UsageError with its mistakes, one line each."""
+    found = islice(_mistakes(template.text), _MOST_MISTAKES)
+    if mistakes := [f"{template.source}:{line}: {what}" for line, what in found]:
+        raise _invalid("\n".join(mistakes), f"known variables: {', '.join(sorted(KNOWN))}")
+
+
+def render_template(text: str, variables: Mapping[str, str]) -> str:
+    """Fill in each variable once; what is filled in is not looked at again."""
+    check_template(Template(text, "template"))
+    parts: list[str] = []
+    hidden = at = 0  # how many sections without a value are open, and where the last tag ended
+    for tag in _tags(text):
+        if not hidden:
+            parts.append(text[at : tag.start])
+        at = tag.end
+        value = variables.get(tag.name, "")
+        if tag.kind == "#":
+            hidden += bool(hidden or not value)
+        elif tag.kind == "/":
+            hidden -= bool(hidden)
+        elif value and not hidden:
+            parts.append(value + tag.line_end)
+        elif tag.line_end and text.startswith("\n", at):
+            at += 1
+    return "".join([*parts, text[at:]])
+
+
+def _find(phase: str, inline: str, root: Path) -> Template:
+    if inline.strip():
+        return Template(inline, f"phase {phase}")
+    own = OVERRIDES / f"{phase}.md"
+    if (root / own).is_file():
+        return Template(_read(root / own), str(own))
+    return built_in(phase)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+
+
+def _tags(text: str) -> Iterator[_Tag]:
+    for found in _TAG.finditer(text):
+        alone_kind, alone_name, newline, kind, name = found.groups()
+        if name:
+            yield _Tag(found.start(), found.end(), kind, name, "")
+        else:
+            yield _Tag(found.start(), found.end(), alone_kind, alone_name, newline)
+
+
+def _mistakes(text: str) -> Iterator[tuple[int, str]]:
+    open_sections: list[tuple[int, str]] = []
+    line, counted = 1, 0
+    for tag in _tags(text):
+        line, counted = line + text.count("\n", counted, tag.start), tag.start
+        if tag.name not in KNOWN:
+            yield line, _unknown(tag.name)
+        if tag.kind == "#":
+            open_sections.append((line, tag.name))
+        elif tag.kind == "/" and (not open_sections or open_sections.pop()[1] != tag.name):
+            yield line, f"{{{{/{tag.name}}}}} closes no section that is open here"
+    for opened, name in open_sections:
+        yield opened, f"{{{{#{name}}}}} is never closed"
+
+
+def _unknown(name: str) -> str:
+    meant = nearest(name.upper(), sorted(KNOWN))
+    return f"unknown variable {{{{{name}}}}}" + (f"; did you mean {meant}?" if meant else "")
+
+
+def _invalid(message: str, hint: str) -> UsageError:
+    return UsageError(message, hint, Code.CONFIG_INVALID)

@@ -1,0 +1,1 @@
+"""The parts of the loopback GitHub; use ostler.testing.fake_github."""

@@ -1,0 +1,101 @@
+"""What the loopback GitHub knows: one repository with its branches, labels, people and pull requests."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+READY = "clean"
+WAITING = "blocked"
+
+
+class Pull(Struct, frozen=True):
+    """A pull request, as a test looks at it."""
+
+    number: int
+    title: str
+    body: str
+    head: str
+    base: str
+    url: str
+    draft: bool = False
+    state: str = "OPEN"
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    auto_merge: bool = False
+    commit: str = ""  # where its head was when it was last looked at, or merged
+
+
+class Refused(Exception):
+    """A sentence of GitHub's about why it does not do something."""
+
+
+class Hub:
+    """The repository owner/name; `bare` is the directory that its branches are pushed to."""
+
+    def __init__(self, name: str, url: str, bare: Path | None) -> None:
+        self.name = name
+        self.url = f"{url}/{name}"
+        self.labels = ["automated", "bug"]
+        self.people = ["una"]
+        self.checks = READY  # or WAITING: something must pass before a merge
+        self._bare = bare
+        self._pulls: dict[int, Pull] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def pulls(self) -> tuple[Pull, ...]:
+        """Every pull request, oldest first."""
+        with self._lock:
+            return tuple(self._seen(pull) for pull in self._pulls.values())
+
+    def open(self, head: str, base: str, title: str, body: str = "", *, draft: bool = False) -> Pull:
+        with self._lock:
+            if self._bare and not self.commit_of(head):
+                raise Refused("Head sha can't be blank, Head ref must be a branch")
+            if any(pull.head == head and pull.state == "OPEN" for pull in self._pulls.values()):
+                raise Refused(f"A pull request already exists for {self.name.partition('/')[0]}:{head}.")
+            number = len(self._pulls) + 1
+            url = f"{self.url}/pull/{number}"
+            self._pulls[number] = Pull(number, title, body, head, base, url, draft)
+            return self._seen(self._pulls[number])
+
+    def change(self, number: int, **fields: Any) -> Pull:
+        with self._lock:
+            self._pulls[number] = structs.replace(self._seen(self._pulls[number]), **fields)
+            return self._pulls[number]
+
+    def get(self, number: int) -> Pull | None:
+        return next((pull for pull in self.pulls if pull.number == number), None)
+
+    def merge(self, number: int) -> Pull:
+        with self._lock:
+            if self.checks != READY:
+                raise Refused("Pull request is not mergeable: the base branch requires all checks to pass")
+            return self.change(number, state="MERGED", auto_merge=False)
+
+    def merge_later(self, number: int) -> Pull:
+        with self._lock:
+            if self.checks == READY:
+                raise Refused("Pull request Pull request is in clean status")
+            return self.change(number, auto_merge=True)
+
+    def commit_of(self, branch: str) -> str:
+        """The commit of a branch in the bare repository; empty when it is not there."""
+        if self._bare is None:
+            return "0" * 40
+        loose = self._bare / "refs" / "heads" / branch
+        return loose.read_text().strip() if loose.is_file() else self._packed(branch)
+
+    def _packed(self, branch: str) -> str:
+        packed = self._bare / "packed-refs" if self._bare else None
+        lines = packed.read_text().splitlines() if packed and packed.is_file() else []
+        return next((line[:40] for line in lines if line.endswith(f" refs/heads/{branch}")), "")
+
+    def _seen(self, pull: Pull) -> Pull:
+        if pull.state != "OPEN":
+            return pull
+        return structs.replace(pull, commit=self.commit_of(pull.head) or pull.commit)

@@ -1,0 +1,192 @@
+"""A GitHub on the loopback that the real `gh` speaks to through HTTP_PROXY."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import deque
+from collections.abc import Mapping
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from msgspec import Struct
+
+from ostler.testing.github.faults import FAULTS, Fault
+from ostler.testing.github.graph import mutation_root, query_root
+from ostler.testing.github.hub import Hub, Pull, Refused
+from ostler.testing.github.query import read_query
+from ostler.testing.llm.connection import Connection
+
+HOST = "github.localhost"
+_OPERATION = re.compile(r"\b(query|mutation)\b\s*(\w*)")
+_RATES = {"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "4999"}
+
+
+class Asked(Struct, frozen=True):
+    """One request, as a test looks at it."""
+
+    method: str
+    path: str
+    operation: str  # of GraphQL, such as PullRequestCreate
+    query: str = ""
+    variables: dict[str, Any] = {}
+    token: str = ""
+
+
+class _Body(Struct):
+    query: str = ""
+    variables: dict[str, Any] | None = None
+
+
+class FakeGitHub:
+    """Serves one repository while it is open: `with FakeGitHub("acme/app", bare) as github: github.pulls`."""
+
+    def __init__(self, repository: str = "acme/app", bare: Path | None = None, token: str = "x") -> None:  # noqa: S107
+        self.hub = Hub(repository, f"http://{HOST}", bare)
+        self.token = token
+        self._faults: dict[str, deque[Fault]] = {}
+        self._asked: list[Asked] = []
+        self._lock = threading.Lock()
+        self._server = _Server(self)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def pulls(self) -> tuple[Pull, ...]:
+        """Every pull request, oldest first."""
+        return self.hub.pulls
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """Every request, in order."""
+        with self._lock:
+            return tuple(self._asked)
+
+    @property
+    def url(self) -> str:
+        """The address of the repository, as a remote has it."""
+        return f"{self.hub.url}.git"
+
+    def environment(self, room: Path) -> dict[str, str]:
+        """What leads gh here, with files of its own below a directory."""
+        for name in ("tmp", "cache", "config"):
+            (room / name).mkdir(parents=True, exist_ok=True)
+        return {
+            "GH_HOST": HOST,
+            "GH_TOKEN": self.token,
+            "HTTP_PROXY": f"http://127.0.0.1:{self._server.server_address[1]}",
+            "NO_PROXY": "",
+            "TMPDIR": str(room / "tmp"),
+            "XDG_CACHE_HOME": str(room / "cache"),
+            "GH_CONFIG_DIR": str(room / "config"),
+        }
+
+    def fail(self, operation: str, fault: str | Fault, times: int = 1) -> None:
+        """Let the next requests of an operation go wrong; "" means every operation."""
+        found = FAULTS[fault] if isinstance(fault, str) else fault
+        with self._lock:
+            self._faults.setdefault(operation, deque()).extend([found] * times)
+
+    def take_fault(self, operation: str) -> Fault | None:
+        with self._lock:
+            waiting = self._faults.get(operation) or self._faults.get("")
+            return waiting.popleft() if waiting else None
+
+    def record(self, asked: Asked) -> None:
+        with self._lock:
+            self._asked.append(asked)
+
+    def start(self) -> Self:
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        self._server.closing.set()
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join(10)
+        self._server.server_close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, github: FakeGitHub) -> None:
+        self.github = github
+        self.closing = threading.Event()
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(Connection):
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def setup(self) -> None:
+        self.closing = self.server.closing
+        super().setup()
+
+    def do_GET(self) -> None:
+        self._record("", _Body())
+        self._fail(Fault(404, "Not Found"))
+
+    def do_POST(self) -> None:
+        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if not self.path.endswith("/graphql"):
+            return self.do_GET()
+        body = msgspec.json.decode(data, type=_Body)
+        found = _OPERATION.search(body.query)
+        operation = found[2] if found else ""
+        self._record(operation, body)
+        if self._token() != self.server.github.token:
+            return self._fail(FAULTS["bad_token"])
+        return self._answer(operation, body, is_mutation=bool(found and found[1] == "mutation"))
+
+    def _answer(self, operation: str, body: _Body, *, is_mutation: bool) -> None:
+        fault = self.server.github.take_fault(operation)
+        if fault is not None and not fault.after:
+            return self._fail(fault)
+        answer = _resolve(self.server.github.hub, body, is_mutation=is_mutation)
+        if fault is not None and not self.wait(fault.delay_seconds):
+            return self.drop()
+        if fault is not None and fault.status != 200:
+            return self._fail(fault)
+        return self.send_json(200, answer, _RATES)
+
+    def _fail(self, fault: Fault) -> None:
+        if fault.hang_up or not self.wait(fault.delay_seconds):
+            return self.drop()
+        if fault.kind:
+            return self.send_json(200, _errors(fault.message, fault.kind), _RATES)
+        return self.send_json(fault.status, {"message": fault.message}, dict(fault.headers))
+
+    def _record(self, operation: str, body: _Body) -> None:
+        asked = Asked(self.command, self.path, operation, body.query, body.variables or {}, self._token())
+        self.server.github.record(asked)
+
+    def _token(self) -> str:
+        return self.headers.get("Authorization", "").partition(" ")[2]
+
+
+def _resolve(hub: Hub, body: _Body, *, is_mutation: bool) -> Mapping[str, Any]:
+    query = read_query(body.query, body.variables or {})
+    try:
+        answer = query.cut(mutation_root(hub) if is_mutation else query_root(hub))
+    except Refused as refused:
+        return _errors(str(refused), "UNPROCESSABLE")
+    if "repository" in answer and answer["repository"] is None:
+        return _errors("Could not resolve to a Repository with that name.", "NOT_FOUND")
+    return {"data": answer}
+
+
+def _errors(message: str, kind: str) -> dict[str, Any]:
+    return {"data": None, "errors": [{"type": kind, "message": message}]}

@@ -1,0 +1,49 @@
+"""A clock for tests: waiting takes no time, and every wait is on record."""
+
+from __future__ import annotations
+
+import asyncio
+from heapq import heappop, heappush
+from itertools import count
+
+_TURNS = 50  # of the event loop, for others to come to their own wait, before time moves on
+
+
+class VirtualClock:
+    """Time moves to the earliest waiter whenever the event loop has nothing else to do."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self.slept: list[float] = []
+        self._now = now
+        self._began = now
+        self._order = count()
+        self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._moving: asyncio.Task[None] | None = None
+
+    def now(self) -> float:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._now - self._began
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass while nobody waits."""
+        self._now += seconds
+
+    async def sleep(self, seconds: float) -> None:
+        seconds = max(0.0, seconds)
+        self.slept.append(seconds)
+        woken = asyncio.get_running_loop().create_future()
+        heappush(self._waiting, (self._now + seconds, next(self._order), woken))
+        if self._moving is None or self._moving.done():
+            self._moving = asyncio.create_task(self._move())
+        await woken
+
+    async def _move(self) -> None:
+        while self._waiting:
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            due, _, woken = heappop(self._waiting)
+            if not woken.done():
+                self._now = max(self._now, due)
+                woken.set_result(None)

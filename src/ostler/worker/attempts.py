@@ -1,0 +1,197 @@
+"""One attempt: begun in the journal, carried out by an executor, heard, and ended in the journal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.clock import Clock
+from ostler.config.settings import Settings
+from ostler.errors import Code, OstlerError, UsageError
+from ostler.executors.protocol import Executor
+from ostler.executors.registry import kind_of
+from ostler.files.failpoint import reach
+from ostler.model.attempt import Attempt, Billing
+from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, SessionReplaced, SessionStarted
+from ostler.model.choice import Choice
+from ostler.model.event import AgentQuiet, Notice
+from ostler.model.ids import TaskId
+from ostler.process.sweep import sweep
+from ostler.worker.agent_call import base_call, marks_of
+from ostler.worker.billing import billing_of
+from ostler.worker.diary import Diary
+from ostler.worker.heard import notices_of
+from ostler.worker.liveness import Liveness
+from ostler.worker.order import Order, Report
+from ostler.worker.prices import settle
+from ostler.worker.session import Session, session_cost, session_usage
+from ostler.worker.slots import Slot
+from ostler.worker.transcript import Papers
+
+_HOST_TROUBLE = (Code.DISK_FULL, Code.STORAGE_ERROR)
+
+
+class Start(Struct, frozen=True):
+    """Everything that one attempt is made of."""
+
+    order: Order
+    choice: Choice
+    executor: Executor
+    session: Session
+    prompt: str
+    fresh_prompt: str  # for a session that turns out to be lost; empty where it is new anyway
+    slot: Slot
+    on_event: OnEvent  # who listens besides the journal
+
+
+class Attempts:
+    """Makes attempts and keeps their record."""
+
+    def __init__(
+        self, settings: Settings, environ: Mapping[str, str], diary: Diary, clock: Clock, run: str, root: str
+    ) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._diary = diary
+        self._clock = clock
+        self._run = run
+        self._root = root
+
+    def note(self, task: TaskId, notice: Notice) -> None:
+        """Something that whoever looks on should see."""
+        self._diary.notify(task, self._clock.now(), [notice])
+
+    async def clear_leftovers(self, order: Order) -> str:
+        """Stop what an attempt that never ended left on this host; how it ended, for the prompt."""
+        open_ones = [a for a in order.attempts if a.status == "running"]
+        if open_ones:
+            markers = {self._marker(order.task, a.number) for a in open_ones}
+            await asyncio.to_thread(sweep, markers.__contains__)
+        broken = [a for a in order.attempts if a.step == order.key and a.status in ("running", "interrupted")]
+        return "the run was stopped in the middle of it" if broken else ""
+
+    async def make(self, start: Start) -> tuple[Report, Attempt]:
+        """One attempt; cancelling it stops the agent, records that, and goes on raising."""
+        attempt = await self._begin(start)
+        with Papers(start.order.papers, start.order.phase, attempt.number, start.prompt) as papers:
+            call = self._call(start, attempt, str(papers.transcript))
+            attempt = replace(attempt, billing=self._billing(start, call.env))
+            result = await self._start(start, call, attempt, papers)
+            papers.close_with(result)
+        ended = await self._end(start, attempt, result)
+        speaks = start.executor.capabilities.speaks
+        return Report(
+            result, ended.usage, ended.cost_usd, ended.number, papers.answer, papers.prompt, speaks
+        ), ended
+
+    async def _begin(self, start: Start) -> Attempt:
+        order = start.order
+        attempt = Attempt(
+            task=order.task,
+            step=order.key,
+            owner=self._run,
+            phase=order.phase,
+            iteration=order.iteration,
+            executor=start.executor.name,
+            started_at=self._clock.now(),
+            model=start.choice.model,
+            choice=start.choice.name,
+            session_id=start.session.id,
+            resumed=start.session.begun,
+        )
+        reach("attempt.begin")
+        attempt = replace(attempt, number=await self._diary.begin(attempt))
+        reach("attempt.begun")
+        return attempt
+
+    def _call(self, start: Start, attempt: Attempt, transcript: str) -> AgentCall:
+        order, session = start.order, start.session
+        marks = marks_of(self._marker(order.task, attempt.number), self._root, order.task)
+        base = base_call(self._settings, start.executor.capabilities, self._environ, marks)
+        return replace(
+            base,
+            agent=order.role,
+            prompt=start.prompt,
+            session_id=session.id,
+            fresh_prompt=start.fresh_prompt,
+            model=start.choice.model,
+            cwd=order.cwd,
+            transcript=transcript,
+            timeout_seconds=start.choice.timeout_seconds or base.timeout_seconds,
+            session_cost_usd=session_cost(order.attempts, session.id),
+            session_usage=session_usage(order.attempts, session.id),
+            nice=start.slot.nice,
+            memory_mb=start.slot.memory_mb,
+            vigil=Liveness(base.idle_timeout_seconds, self._clock, partial(self._tell_quiet, attempt)),
+        )
+
+    async def _start(self, start: Start, call: AgentCall, attempt: Attempt, papers: Papers) -> CallResult:
+        session, vigil = attempt.session_id, call.vigil
+
+        def heard(event: AgentEvent) -> None:
+            nonlocal session
+            if isinstance(event, SessionStarted) and event.session_id not in ("", session):
+                session = event.session_id
+                self._diary.learn(attempt.task, attempt.number, session)
+            if isinstance(event, SessionReplaced) and call.fresh_prompt and not event.resumed:
+                papers.replace_prompt(call.fresh_prompt)
+            if isinstance(vigil, Liveness):
+                vigil.hear(event)
+            papers.hear(event)
+            if notices := notices_of(event):
+                self._diary.notify(attempt.task, self._clock.now(), notices)
+            start.on_event(event)
+
+        begun = self._clock.monotonic()
+        try:
+            begin = start.executor.resume if attempt.resumed else start.executor.spawn
+            return await begin(call, heard)
+        except asyncio.CancelledError:
+            await self._interrupted(replace(attempt, session_id=session), self._clock.monotonic() - begun)
+            raise
+        except OstlerError as error:
+            if error.code in _HOST_TROUBLE or isinstance(error, UsageError):
+                raise
+            return CallResult(code=error.code, message=error.message)
+
+    async def _end(self, start: Start, attempt: Attempt, result: CallResult) -> Attempt:
+        cost, source = settle(result, start.choice.model, attempt.started_at, self._settings.prices)
+        ended = replace(
+            attempt,
+            status="succeeded" if result.ok else "failed",
+            duration_ms=round(result.duration_seconds * 1000),
+            exit_code=result.exit_code,
+            code=result.code,
+            message=result.message,
+            usage=result.usage,
+            cost_usd=cost,
+            cost_source=source,
+            session_cost_usd=result.session_cost_usd,
+            session_usage=result.session_usage,
+            session_id=result.session_id or attempt.session_id,
+            model=result.model or attempt.model,
+        )
+        reach("attempt.end")
+        await self._diary.end(ended)
+        return ended
+
+    async def _interrupted(self, attempt: Attempt, seconds: float) -> None:
+        ended = replace(
+            attempt, status="interrupted", code=Code.INTERRUPTED, duration_ms=round(seconds * 1000)
+        )
+        await self._diary.end(ended)
+
+    def _tell_quiet(self, attempt: Attempt, seconds: float) -> None:
+        self.note(attempt.task, AgentQuiet(attempt.number, round(seconds)))
+
+    def _billing(self, start: Start, env: Mapping[str, str]) -> Billing:
+        name, executors = start.executor.name, self._settings.executors
+        own = executors[name].env if name in executors else {}
+        return billing_of(kind_of(name, executors), {**env, **own, **start.choice.env})
+
+    def _marker(self, task: TaskId, number: int) -> str:
+        return f"{self._diary.store_id}:{task}:{number}"

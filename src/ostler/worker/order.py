@@ -1,0 +1,57 @@
+"""One call: as it is ordered, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from ostler.model.attempt import Attempt
+from ostler.model.call import CallResult
+from ostler.model.choice import ModelPool
+from ostler.model.ids import TaskId
+from ostler.model.task import Priority
+from ostler.model.usage import Usage
+from ostler.worker.session import Session
+
+PromptFor = Callable[[bool, str], str]
+"""The prompt, given whether the session knows the task and how the attempt before ended."""
+FreshPromptFor = Callable[[str, list[Attempt]], Awaitable[str]]
+"""The prompt where a session is lost: how the attempt before ended, and all attempts whose work it knew."""
+SessionFor = Callable[[str, bool, list[Attempt]], Session]
+"""The session in which an executor goes on: its name, whether it resumes, all attempts so far."""
+
+
+class Order(Struct, frozen=True):
+    """One call as the engine orders it."""
+
+    task: TaskId
+    key: str
+    phase: str
+    iteration: int
+    role: str
+    pool: ModelPool
+    cwd: str
+    papers: Path  # the task's directory: prompts and transcripts
+    attempts: list[Attempt]  # all earlier attempts of the task
+    session_for: SessionFor
+    prompt_for: PromptFor
+    fresh_prompt_for: FreshPromptFor
+    preferred: str = ""  # the model that the session is with; it goes first
+    feature: str = ""  # a slot pool of this name is preferred
+    priority: Priority = "P2"
+    budget_usd: float | None = None  # of the task; none: as the settings say
+
+
+class Report(Struct, frozen=True):
+    """How a call ended, its attempts summed up."""
+
+    result: CallResult
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    attempt: int = 0  # number of the last one
+    answer: str = ""  # path of the final text, below the task's directory
+    prompt: str = ""
+    speaks: bool = True  # the executor that answered can say how it went
+    resumes_at: float | None = None  # only limits stand in the way, until then

@@ -1,0 +1,135 @@
+"""ostler models: which models calls may use, how each one stands, and which of them answer."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from ostler.errors import Code
+from ostler.model.limit import Window
+from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.testing.fake_agent import fake_agent
+from world import World
+
+SETTINGS = """
+[[models]]
+name = "sonnet"
+executor = "claude"
+model = "claude-sonnet-5-5"
+cost_weight = 30
+
+[[models]]
+name = "opus"
+executor = "claude"
+model = "claude-opus-4-8"
+account = "work"
+
+[[models]]
+name = "gpt"
+executor = "codex"
+fallback = true
+
+[[models]]
+name = "gem"
+executor = "gemini"
+fallback = true
+
+[[models]]
+name = "old"
+executor = "claude"
+enabled = false
+"""
+
+
+@pytest.fixture
+def pool(world: World, tmp_path: Path) -> World:
+    """Five models: one is ready, one limited, one resting, one without its program, one disabled."""
+    (world.root / "ostler.toml").write_text(SETTINGS)
+    world.environ["OSTLER_CODEX_PATH"] = str(fake_agent(tmp_path / "codex", "codex", edits={}))
+    world.environ["OSTLER_GEMINI_PATH"] = str(tmp_path / "nowhere")
+    world.environ["TZ"] = "UTC"
+    world.behave(edits={})
+    world.ostler("init")
+    now = time.time()
+    ledger = SqliteLedger(world.root / ".ostler" / "ostler.db")
+    ledger.close_window(Window("", "work", "*", "week"), now + 3600, Code.QUOTA_EXCEEDED, "used up", now)
+    for _ in range(3):
+        ledger.fail("gpt", Code.OVERLOADED, "busy", now, 3, 600)
+    ledger.close()
+    return world
+
+
+def states(world: World, *args: str, code: int = 0) -> dict[str, tuple[str, bool | None]]:
+    listed = world.json("models", *args, code=code)
+    assert listed["schema"] == "ostler.models/1"
+    return {model["name"]: (model["state"], (model["answer"] or {}).get("ok")) for model in listed["models"]}
+
+
+def test_every_state_is_shown(pool: World) -> None:
+    """In the order of the settings, with the time until which one waits; nothing is started."""
+    listed = pool.json("models")["models"]
+    assert [(model["name"], model["state"], model["pool"]) for model in listed] == [
+        ("sonnet", "ready", "primary"),
+        ("opus", "limited", "primary"),
+        ("gpt", "resting", "fallback"),
+        ("gem", "not_installed", "fallback"),
+        ("old", "disabled", "primary"),
+    ]
+    assert [model["code"] for model in listed[1:4]] == ["QUOTA_EXCEEDED", "OVERLOADED", "AGENT_NOT_FOUND"]
+    assert listed[1]["until"].endswith("Z")
+    assert pool.started() == []
+
+
+def test_the_screen(pool: World) -> None:
+    """One line for each at 80 columns, in local time, and below it why the others cannot be used."""
+    lines = pool.ostler("models", COLUMNS="80").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    shown = {line.split()[0]: line for line in lines[1:6]}
+    assert list(shown) == ["sonnet", "opus", "gpt", "gem", "old"]
+    assert " limited until " in shown["opus"]
+    assert " resting until " in shown["gpt"]
+    assert " not installed " in shown["gem"]
+    assert "its default" in shown["gpt"]
+    assert "gpt   3 x OVERLOADED: busy" in lines
+    assert "\x1b" not in "".join(lines)
+
+
+def test_another_time_zone_is_another_clock(pool: World) -> None:
+    """A person reads local time."""
+    here, there = (pool.ostler("models", TZ=zone).stdout.splitlines()[3] for zone in ("UTC", "UTC-5:30"))
+    assert "resting until" in here
+    assert here != there
+
+
+def test_check_asks_those_that_may_be_asked(pool: World) -> None:
+    """The ready and the resting one; a provider that asked us to wait is left alone."""
+    assert states(pool, "--check") == {
+        "sonnet": ("ready", True),
+        "opus": ("limited", None),
+        "gpt": ("resting", True),
+        "gem": ("not_installed", None),
+        "old": ("disabled", None),
+    }
+    assert len(pool.started()) == 1
+    assert re.search(r" \d+\.\d s ", pool.ostler("models", "--check").stdout.splitlines()[1])
+
+
+def test_check_fails_when_no_model_answers(pool: World, tmp_path: Path) -> None:
+    """Exit 1, and for each model what it said instead."""
+    pool.behave(fault="api_error", error=401)
+    fake_agent(tmp_path / "codex", "codex", fault="crash")
+    told = pool.ostler("models", "--check", code=1)
+    assert "AUTH_FAILED" in told.stdout.splitlines()[1]
+    assert "no model answered" in told.stderr
+    assert states(pool, "--check", code=1)["sonnet"] == ("ready", False)
+
+
+def test_without_models_there_is_the_one_of_the_run(world: World) -> None:
+    """The default executor with its own model."""
+    (model,) = world.json("models")["models"]
+    assert (model["name"], model["executor"], model["model"]) == ("claude", "claude", None)
+    (model,) = world.json("models", OSTLER_RUN__MODEL="haiku")["models"]
+    assert (model["name"], model["model"]) == ("haiku", "haiku")

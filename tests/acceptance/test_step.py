@@ -1,0 +1,92 @@
+"""ostler run --step: a person sees, edits or stops each start of an agent, and nothing is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from person import Person
+from world import World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Generator[World]:
+    world = World(tmp_path, edit={"greeting.txt": "hello\n"})
+    yield world
+    world.close()
+
+
+def step(world: World, *args: str, **environ: str) -> Person:
+    return Person(
+        [sys.executable, "-m", "ostler", "run", "--step", *args], world.root, world.environ | environ
+    )
+
+
+def editor(tmp_path: Path, script: str) -> str:
+    path = tmp_path / "editor"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_person_goes_on_step_by_step(world: World) -> None:
+    """Each agent starts when the person says so, one at a time, and the tasks are completed."""
+    tasks = [world.new(f"Add greeting {number}", "--weight", "trivial") for number in (1, 2)]
+    with step(world, "--all", "-j", "4") as ada:
+        for count in (0, 1):
+            page = ada.read_until("q stops > ")
+            assert "implement" in page
+            assert len(world.started()) == count
+            ada.type("\n")
+        assert ada.leave() == 0
+    assert [world.show(task)["status"] for task in tasks] == ["completed"] * 2
+
+
+def test_an_edited_prompt_is_what_the_agent_reads(world: World, tmp_path: Path) -> None:
+    """It is sent, and written down as the prompt of the attempt."""
+    task = world.new("Add a greeting", "--weight", "trivial")
+    with step(world, task, EDITOR=editor(tmp_path, 'echo "Say it in French." >> "$1"')) as ada:
+        ada.answer("e\n")
+        ada.answer("\n")
+        assert ada.leave() == 0
+    prompts = list((world.root / ".ostler" / "tasks" / task / "prompts").glob("implement-*.md"))
+    assert [path.read_text().endswith("Say it in French.\n") for path in prompts] == [True]
+
+
+def test_stopping_leaves_the_task_to_be_resumed(world: World) -> None:
+    """No agent was started; the task is pending and the next run completes it."""
+    task = world.new("Add a greeting", "--weight", "trivial")
+    with step(world, task) as ada:
+        ada.answer("q\n")
+        assert ada.leave() == 130
+    assert world.started() == []
+    assert world.show(task)["status"] == "pending"
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+
+
+def test_ctrl_c_at_the_question_stops_in_good_order(world: World) -> None:
+    """As anywhere else in a run."""
+    task = world.new("Add a greeting", "--weight", "trivial")
+    with step(world, task) as ada:
+        ada.answer("\x03")
+        assert ada.leave() == 130
+    assert (world.show(task)["status"], world.started()) == ("pending", [])
+
+
+def test_ctrl_c_in_the_editor_belongs_to_the_editor(world: World, tmp_path: Path) -> None:
+    """The run is still there when the editor has ended."""
+    task = world.new("Add a greeting", "--weight", "trivial")
+    script = "trap 'echo HEARD' INT; echo EDITING; read line; read line"
+    with step(world, task, EDITOR=editor(tmp_path, script + "; exit 0")) as ada:
+        ada.answer("e\n")
+        ada.read_until("EDITING")
+        ada.type("\x03")
+        ada.read_until("HEARD")
+        ada.type("\n\n")
+        ada.answer("\n")
+        assert ada.leave() == 0
+    assert world.show(task)["status"] == "completed"

@@ -1,0 +1,45 @@
+"""A project's tool rules on their way to claude, through the whole program (C23, S5)."""
+
+from __future__ import annotations
+
+import json
+
+from world import World
+
+RULES = {"permissions": {"allow": ["Bash(make *)"], "deny": ["WebFetch"]}}
+FLAGS = ["--allowedTools=Bash(make *)", "--disallowedTools=WebFetch"]
+
+
+def put_rules(world: World, text: str) -> None:
+    (world.root / ".claude").mkdir()
+    (world.root / ".claude" / "settings.json").write_text(text)
+
+
+def test_rules_of_the_checkout_reach_the_agent(world: World) -> None:
+    """They need not be committed: the checkout is the person's, and the worktree has no say."""
+    put_rules(world, json.dumps(RULES))
+    world.ostler("run", world.new())
+    assert world.started()[0]["arguments"][:2] == FLAGS
+
+
+def test_rules_that_an_agent_writes_change_nothing(world: World) -> None:
+    """The second attempt is started as the first, but for the file that claude must not read."""
+    put_rules(world, json.dumps(RULES))
+    wider = json.dumps({"permissions": {"allow": ["Bash"]}})
+    edits = {".claude/settings.local.json": wider}
+    world.behave(plan=[{"fault": "crash", "edits": edits}, {}])
+    world.environ["OSTLER_RETRY__BASE_DELAY_SECONDS"] = "0"
+    world.ostler("run", world.new())
+    first, second = (start["arguments"] for start in world.started())
+    assert first[:2] == second[:2] == FLAGS
+    assert second[2] == "--setting-sources=user,project"
+    assert not [word for word in first if word.startswith("--setting-sources")]
+
+
+def test_broken_rules_stop_nothing_and_are_told(world: World) -> None:
+    """The task is done, and its feed says which file was not used."""
+    put_rules(world, "{")
+    task = world.new()
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+    assert [event for event in world.events(task) if "settings.json is not used" in json.dumps(event)]

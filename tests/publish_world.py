@@ -1,0 +1,77 @@
+"""A project with a bare remote that the user's own configuration leads to, for tests that publish."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_world import BRANCH, World, commit_step, git
+from ostler.git.identity import OSTLER
+from ostler.git.proposal import Proposal
+from ostler.git.publish import Published, publish_pull_request
+from ostler.git.remote import Remote, find_remote
+from ostler.git.repository import Worktree
+
+ADDRESS = "http://github.localhost/acme/app.git"
+PROPOSAL = Proposal("[ostler] Fix the login", "## Summary\n\nDone.\n")
+
+
+class PublishWorld(World):
+    """`origin` has an address on GitHub, which the user's insteadOf turns into a bare directory."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.commit({"a.txt": "one\n", "sub/b.txt": "two\n", ".gitignore": ".ostler/\nbuild/\n"}, "first")
+        self.bare = root / "remote.git"
+        git(root, "init", "-q", "--bare", "-b", "main", str(self.bare))
+        git(self.project, "config", "--global", f"url.{self.bare}.insteadOf", ADDRESS)
+        git(self.project, "remote", "add", "origin", ADDRESS)
+        git(self.project, "push", "-q", "origin", "main")
+        git(self.project, "fetch", "-q", "origin")
+
+    @property
+    def remote(self) -> Remote:
+        found = find_remote(self.repository)
+        assert found
+        return found
+
+    def work(self, files: dict[str, str], step: str = "t/1.implement.1/checkpoint") -> Worktree:
+        """The task's worktree with one more commit of Ostler's."""
+        worktree = self.prepare()
+        for name, text in files.items():
+            (worktree.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (worktree.path / name).write_text(text)
+        commit_step(worktree, step)
+        return worktree
+
+    def others_push(self, files: dict[str, str], branch: str = "main", message: str = "theirs") -> str:
+        """Somebody else's commit on the remote, from a clone of their own."""
+        clone = self.root / "theirs"
+        if not clone.exists():
+            git(self.root, "clone", "-q", str(self.bare), str(clone))
+        git(clone, "fetch", "-q", "origin")
+        git(clone, "checkout", "-q", "-B", branch, f"origin/{branch}")
+        for name, text in files.items():
+            (clone / name).write_text(text)
+        git(clone, "add", "-A")
+        git(
+            clone, "-c", "user.name=t", "-c", "user.email=t@x", "commit", "-q", "--allow-empty", "-m", message
+        )
+        git(clone, "push", "-q", "origin", branch)
+        return git(clone, "rev-parse", "HEAD")
+
+    def there(self, branch: str = BRANCH) -> str:
+        """The remote's commit of a branch; empty when it has none."""
+        return git(self.bare, "rev-parse", "-q", "--verify", f"refs/heads/{branch}", check=False)
+
+    def publish(self, worktree: Worktree, proposal: Proposal = PROPOSAL) -> Published:
+        return publish_pull_request(worktree, "main", proposal, OSTLER)
+
+
+def put_gh_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gh that the development extra installed, beside the interpreter, else the machine's own."""
+    own = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{own}{os.pathsep}{os.environ['PATH']}")

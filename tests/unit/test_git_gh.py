@@ -1,0 +1,93 @@
+"""The GitHub CLI is started away from every repository, and its complaints are told in one sentence."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ostler.errors import Code
+from ostler.git import gh
+from ostler.git.gh import GhError, explain_gh, run_gh
+
+
+def install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str) -> None:
+    """A program called gh, alone on PATH with the system's own."""
+    folder = tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    (folder / "gh").write_text(f"#!/bin/sh\n{body}\n")
+    (folder / "gh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+def test_no_gh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """PUBLISH_FAILED, and where to get it."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GhError, match="not installed") as caught:
+        run_gh("pr", "list")
+    assert caught.value.code is Code.PUBLISH_FAILED
+    assert "https://cli.github.com" in caught.value.hint
+    assert "gh auth login" in caught.value.hint
+
+
+def test_only_stdout_is_the_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Mistake 20 of the seed: what gh remarks on stderr is no part of an address."""
+    install(monkeypatch, tmp_path, "echo 'Warning: 1 uncommitted change' >&2; echo https://x/pull/1")
+    assert run_gh("pr", "create") == "https://x/pull/1\n"
+
+
+def test_it_runs_in_an_empty_directory_with_the_users_login(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Not in the agent's tree; with GH_TOKEN, and without what an agent's program is told."""
+    monkeypatch.setenv("GH_TOKEN", "s3cret")
+    monkeypatch.setenv("OSTLER_TASK", "t")
+    monkeypatch.chdir(tmp_path)
+    install(monkeypatch, tmp_path, "pwd; ls -A; env")
+    told = run_gh("pr").splitlines()
+    assert Path(told[0]).name.startswith("ostler-gh-")
+    assert not Path(told[0]).exists()
+    assert "GH_TOKEN=s3cret" in told
+    assert "GH_PROMPT_DISABLED=1" in told
+    assert told[1].count("=") == 1
+    assert not any(line.startswith("OSTLER_") for line in told)
+
+
+def test_the_token_is_in_no_agents_environment(monkeypatch: pytest.MonkeyPatch):
+    """S9: the list that every agent's environment is made from has no name of GitHub's in it."""
+    from ostler.process.environment import child_environment
+
+    for name in ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN"):
+        monkeypatch.setenv(name, "s3cret")
+    assert "s3cret" not in child_environment(os.environ, (), {}).values()
+
+
+def test_a_gh_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """It is given its time and no more."""
+    install(monkeypatch, tmp_path, "exec sleep 60")
+    monkeypatch.setattr(gh, "PATIENCE_SECONDS", 0.2)
+    with pytest.raises(GhError, match="did not answer"):
+        run_gh("pr")
+
+
+@pytest.mark.parametrize(
+    ("said", "expected", "hint"),
+    [
+        ("To get started with GitHub CLI, please run:  gh auth login", "who you are", "gh auth login"),
+        ("HTTP 401: Bad credentials (https://api.github.com/graphql)", "who you are", "gh auth login"),
+        ("HTTP 403: API rate limit exceeded for user ID 1.", "slow down", "try again later"),
+        ("GraphQL: was submitted too quickly, secondary rate limit", "slow down", "try again later"),
+        ("HTTP 403: Resource not accessible by personal access token", "may not do", "gh auth status"),
+        ("GraphQL: Could not resolve to a Repository with the name 'a/b'.", "no such", "gh auth status"),
+        ("could not add label: 'automated' not found", "no such label", "gh label create"),
+        ("HTTP 502: Server Error (https://api.github.com/graphql)", "not be reached", "try again later"),
+        ('Post "https://api.github.com/graphql": dial tcp: no such host', "not be reached", "later"),
+        ("GraphQL: Something else (createPullRequest)", "gh refused: GraphQL: Something else", "later"),
+        ("", "it said nothing", "later"),
+    ],
+)
+def test_every_complaint_is_a_sentence_with_a_way_out(said: str, expected: str, hint: str):
+    """What happened, in GitHub's words where they help, and one thing to do."""
+    error = explain_gh(said)
+    assert expected in error.message
+    assert "\n" not in error.message
+    assert hint in error.hint

@@ -1,0 +1,36 @@
+"""Which repository an address means to gh."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.git.github import repository_name
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("https://github.com/acme/app.git", "github.com/acme/app"),
+        ("https://github.com/acme/app", "github.com/acme/app"),
+        ("https://github.com/acme/app/", "github.com/acme/app"),
+        ("https://una:tok@github.com/acme/app.git", "github.com/acme/app"),
+        ("https://git.example.org:8443/acme/my.app.git", "git.example.org/acme/my.app"),
+        ("git@github.com:acme/app.git", "github.com/acme/app"),
+        ("github.com:acme/app", "github.com/acme/app"),
+        ("ssh://git@github.com/acme/app.git", "github.com/acme/app"),
+        ("ssh://git@ssh.github.com:443/acme/app.git", "ssh.github.com/acme/app"),
+        ("git://github.com/acme/app.git", "github.com/acme/app"),
+        ("git@work:acme/app.git", "acme/app"),
+        ("/srv/git/app.git", None),
+        ("../app.git", None),
+        ("srv/app.git", None),
+        ("file:///srv/git/app.git", None),
+        ("https://github.com/app", None),
+        ("https://gitlab.example.org/group/sub/app.git", None),
+        ("git@github.com:-R/--repo", None),
+        ("", None),
+    ],
+)
+def test_an_address_and_its_repository(address: str, expected: str | None):
+    """Every usual spelling; a host without a dot is an alias, which gh's own default stands for."""
+    assert repository_name(address) == expected

@@ -1,0 +1,37 @@
+"""What a pull request says."""
+
+from __future__ import annotations
+
+from ostler.git.proposal import write_body, write_title
+
+
+def test_a_title_is_one_line_with_our_mark():
+    """Line breaks go; what is too long for GitHub is cut where one sees it."""
+    assert write_title("Fix\nthe  login") == "[ostler] Fix the login"
+    long = write_title("x" * 400)
+    assert len(long) == 250
+    assert long.endswith("…")
+
+
+def test_a_body_has_three_parts():
+    """Summary, task, and how it was checked."""
+    body = write_body("fix-ab12", "Fix the login", "It redirects.\n", ("test: pytest -q passed on 1a2b3c",))
+    assert body == (
+        "## Summary\n\nIt redirects.\n\n"
+        "## Task\n\n`fix-ab12`: Fix the login\n\n"
+        "## How it was checked\n\n- test: pytest -q passed on 1a2b3c\n"
+    )
+
+
+def test_a_body_claims_nothing():
+    """No summary: the title stands for it. No check: it says so."""
+    body = write_body("fix-ab12", "Fix the login", "  ", ())
+    assert "## Summary\n\nFix the login\n" in body
+    assert body.endswith("No check was run.\n")
+
+
+def test_a_body_stays_within_what_github_takes():
+    """65,536 characters, and no byte that a program's argument could not hold."""
+    body = write_body("t", "T", "x\0" * 100_000, ("y" * 100_000,))
+    assert len(body) < 65_536
+    assert "\0" not in body

@@ -1,0 +1,184 @@
+"""A task's branch reaches the remote once, replaces only what was its own, and says why when it may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_world import BRANCH, git, snapshot_of
+from ostler.errors import Code, GitError
+from ostler.git import push as module
+from ostler.git.identity import OSTLER
+from ostler.git.push import fetch, look, push, refuse_shared
+from ostler.git.rebase import sync
+from publish_world import PublishWorld
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> PublishWorld:
+    return PublishWorld(tmp_path)
+
+
+def tip(world: PublishWorld) -> str:
+    return git(world.project, "rev-parse", BRANCH)
+
+
+def carry_onto_theirs(world: PublishWorld, files: dict[str, str]) -> None:
+    """The target moved at the remote; the branch follows."""
+    worktree = world.prepare()
+    onto = world.others_push(files)
+    fetch(worktree, world.remote, "main", onto)
+    assert sync(worktree, onto, "main", OSTLER).moved
+
+
+def hook(world: PublishWorld, name: str, body: str) -> None:
+    path = world.bare / "hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+def test_a_new_branch(world: PublishWorld):
+    """It is there with the same commit, and nothing of the user's moved: no branch, no tracking branch."""
+    worktree = world.work({"mine.txt": "mine"})
+    before = snapshot_of(world.project)
+    pushed = push(worktree, world.remote, "main")
+    assert world.there() == tip(world) == pushed.commit
+    assert snapshot_of(world.project) == before
+
+
+def test_twice_is_once(world: PublishWorld):
+    """The second push finds it there and sends nothing."""
+    worktree = world.work({"mine.txt": "mine"})
+    push(worktree, world.remote, "main")
+    hook(world, "pre-receive", "exit 1")
+    assert push(worktree, world.remote, "main").adopted
+
+
+def test_more_work_is_a_plain_push(world: PublishWorld):
+    """A commit on top of what was pushed needs no force."""
+    push(world.work({"mine.txt": "mine"}), world.remote, "main")
+    git(world.bare, "config", "receive.denyNonFastForwards", "true")
+    pushed = push(world.work({"more.txt": "more"}, "t/2"), world.remote, "main")
+    assert (world.there(), pushed.forced) == (tip(world), False)
+
+
+def test_what_was_pushed_and_then_rebased_is_replaced(world: PublishWorld):
+    """Our own older commits give way, with a lease on exactly those."""
+    push(world.work({"mine.txt": "mine"}), world.remote, "main")
+    carry_onto_theirs(world, {"theirs.txt": "theirs"})
+    pushed = push(world.prepare(), world.remote, "main")
+    assert (world.there(), pushed.forced) == (tip(world), True)
+
+
+def test_anybody_elses_commits_are_not_replaced(world: PublishWorld):
+    """A colleague pushed to the branch, and then it was rebased here: refused, and theirs stays."""
+    push(world.work({"mine.txt": "mine"}), world.remote, "main")
+    theirs = world.others_push({"fix.txt": "fix"}, BRANCH)
+    carry_onto_theirs(world, {"theirs.txt": "theirs"})
+    kept = tip(world)
+    with pytest.raises(GitError, match="not this task's") as caught:
+        push(world.prepare(), world.remote, "main")
+    assert caught.value.code is Code.PUSH_REJECTED
+    assert (world.there(), tip(world)) == (theirs, kept)
+
+
+def test_commits_on_top_of_ours_stay(world: PublishWorld):
+    """A colleague added to our branch: all of ours is there, nothing is pushed, and it is said."""
+    push(world.work({"mine.txt": "mine"}), world.remote, "main")
+    theirs = world.others_push({"fix.txt": "fix"}, BRANCH)
+    pushed = push(world.prepare(), world.remote, "main")
+    assert (world.there(), pushed.adopted) == (theirs, True)
+    assert "on top" in pushed.note
+
+
+def test_outrun_once_it_looks_again(world: PublishWorld, monkeypatch: pytest.MonkeyPatch):
+    """The remote's branch appears between the look and the push: the second look decides."""
+    worktree = world.work({"mine.txt": "mine"})
+    real, looks = module.look, []
+
+    def stale(*args, **more) -> dict[str, str]:
+        looks.append(1)
+        if len(looks) > 1:
+            return real(*args, **more)
+        git(world.bare, "update-ref", f"refs/heads/{BRANCH}", "main")
+        world.others_push({"fix.txt": "fix"}, BRANCH)
+        return {}
+
+    monkeypatch.setattr(module, "look", stale)
+    with pytest.raises(GitError, match="not this task's"):
+        push(worktree, world.remote, "main")
+    assert len(looks) == 2
+
+
+def test_outrun_for_ever_it_gives_up(world: PublishWorld, monkeypatch: pytest.MonkeyPatch):
+    """Refused as outdated twice: PUSH_REJECTED, and the work is kept here."""
+    worktree = world.work({"mine.txt": "mine"})
+    git(world.bare, "update-ref", f"refs/heads/{BRANCH}", "main")
+    world.others_push({"fix.txt": "fix"}, BRANCH)
+    monkeypatch.setattr(module, "look", lambda *_: {})
+    with pytest.raises(GitError, match=r"fetch first|non-fast-forward") as caught:
+        push(worktree, world.remote, "main")
+    assert caught.value.code is Code.PUSH_REJECTED
+    assert git(world.project, "show", f"{BRANCH}:mine.txt") == "mine"
+
+
+def test_a_protected_branch(world: PublishWorld):
+    """The remote's own words are in the sentence."""
+    worktree = world.work({"mine.txt": "mine"})
+    hook(world, "pre-receive", "echo 'error: GH006: Protected branch update failed' >&2; exit 1")
+    with pytest.raises(GitError, match="GH006: Protected branch update failed") as caught:
+        push(worktree, world.remote, "main")
+    assert caught.value.code is Code.PUSH_REJECTED
+    assert caught.value.hint
+    assert world.there() == ""
+
+
+def test_a_remote_that_is_gone(world: PublishWorld):
+    """PUBLISH_FAILED that says so, and the command that shows the address."""
+    worktree = world.work({"mine.txt": "mine"})
+    world.bare.rename(world.root / "moved.git")
+    with pytest.raises(GitError, match="no such repository") as caught:
+        push(worktree, world.remote, "main")
+    assert (caught.value.code, caught.value.hint) == (Code.PUBLISH_FAILED, "git remote -v shows its address")
+
+
+@pytest.mark.parametrize(
+    "branch",
+    ["main", "master", "develop", "release", "Main", "release/2.0", "release-2", "RELEASE/x", "trunk"],
+)
+def test_shared_branches_are_never_pushed_to(branch: str):
+    """C120: neither the well-known names nor the target, whatever it is called."""
+    with pytest.raises(GitError) as caught:
+        refuse_shared(branch, "trunk")
+    assert caught.value.code is Code.PUSH_REJECTED
+
+
+@pytest.mark.parametrize("branch", ["ostler/main", "ostler/fix", "released", "maintenance", "my/release/x"])
+def test_a_tasks_own_branch_may_be_pushed(branch: str):
+    """Names that only look like those are a task's to use."""
+    refuse_shared(branch, "main")
+
+
+def test_look_tells_like_names_apart(world: PublishWorld):
+    """ls-remote matches the end of names; only the exact one counts."""
+    worktree = world.work({"mine.txt": "mine"})
+    git(world.bare, "update-ref", "refs/heads/x/refs/heads/other", "main")
+    assert look(worktree, world.remote, "main", "other") == {"main": world.there("main")}
+
+
+def test_only_what_is_new_is_fetched(world: PublishWorld):
+    """With a history in common a fetch brings the new commit's objects and no more."""
+    for number in range(30):
+        world.commit({"a.txt": f"{number}\n"})
+    git(world.project, "push", "-q", "origin", "main")
+    worktree = world.work({"mine.txt": "mine"})
+    onto = world.others_push({"theirs.txt": "theirs"})
+    before = _objects(world.project)
+    fetch(worktree, world.remote, "main", onto)
+    assert len(_objects(world.project) - before) == 3
+
+
+def _objects(project: Path) -> set[str]:
+    return set(git(project, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())

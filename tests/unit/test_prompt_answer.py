@@ -1,0 +1,104 @@
+"""The structured answer: found where it is meant, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from ostler.prompt.answer import ANSWER_SCHEMA, read_answer
+from ostler.prompt.completion import check_phase_completion
+from ostler.prompt.mark import NO_REASON, Mark
+
+DONE = '{"status": "complete", "reason": "", "summary": "oiled"}'
+STUCK = '{"status": "blocked", "reason": "no key", "summary": "s"}'
+COMPLETE, BLOCKED = Mark("complete", summary="oiled"), Mark("blocked", "no key", "s")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", None),
+        ("complete", None),
+        ("null", None),
+        ("[]", None),
+        ("{}", None),
+        (DONE, COMPLETE),
+        (f"\n  {DONE}\n", COMPLETE),
+        (STUCK, BLOCKED),
+        ('{"status": "continue", "reason": null, "summary": "half"}', Mark("continue", summary="half")),
+        ('{"status": "COMPLETE"}', Mark("complete")),
+        ('{"status": " Blocked "}', Mark("blocked", NO_REASON)),
+        ('{"status": "blocked", "reason": " ", "summary": "no key"}', Mark("blocked", "no key", "no key")),
+        ('{"status": "done"}', None),
+        ('{"status": true}', None),
+        ('{"status": ["complete"]}', None),
+        ('{"status": "complete", "reason": 5}', None),
+        ('{"status": "complete", "extra": {"status": "blocked"}}', Mark("complete")),
+        ('{"result": {"status": "complete"}}', None),
+        ('{"status": "complete"', None),
+        (f"(no content){DONE}", COMPLETE),
+        (f"Here it is:\n```json\n{DONE}\n```\nBye.", COMPLETE),
+        (f"```JSON\n{DONE}\n```", COMPLETE),
+        (f"```\n{DONE}\n```", COMPLETE),
+        (f"```python\n{DONE}\n```", None),
+        (f"~~~\n{DONE}\n~~~", COMPLETE),
+        (f"```json\n{DONE}\n```\n```json\n{STUCK}\n```", BLOCKED),
+        (f"```json\n{STUCK}\n```\nor {DONE}", BLOCKED),
+        (f"I say {DONE}.", COMPLETE),
+        (f"First {STUCK}, then {DONE}", COMPLETE),
+        (f'{DONE} and {{"other": 1}}', COMPLETE),
+        (f"a {{ that is never closed, then {DONE}", COMPLETE),
+        (f"}} }} {DONE} }}", COMPLETE),
+        (f'5" of {{x}} and {DONE}', COMPLETE),
+        (f"outer {{ {DONE} }}", None),
+        ('{"status": "complete", "summary": "} { \\" }"}!', Mark("complete", summary='} { " }')),
+        ('"status": "complete"', None),
+        ('{"status": "complete", "summary": "\ud800"}', None),
+    ],
+)
+def test_answers(text: str, expected: Mark | None) -> None:
+    """The whole text, else the last block, else the last object between outermost braces (C100)."""
+    assert read_answer(text) == expected
+
+
+def test_an_object_of_the_prompt_is_an_echo() -> None:
+    """An example from the task, repeated among other words, is not the agent's answer."""
+    prompt = f"Write a file with {DONE} in it."
+    assert read_answer(f"I shall write {DONE} there.", prompt) is None
+    assert read_answer(f"```json\n{DONE}\n```", prompt) is None
+    assert read_answer(f"I wrote {DONE}. {STUCK}", prompt) == BLOCKED
+    assert read_answer(DONE, prompt) == COMPLETE
+
+
+def test_json_counts_only_where_a_schema_is_enforced() -> None:
+    """Ordinary JSON in an ordinary answer says nothing; where it is enforced, marks are the second choice."""
+    mark = "<phase_complete>true</phase_complete>"
+    assert check_phase_completion(STUCK, "test") is None
+    assert check_phase_completion(f"{STUCK}\n{mark}", "test") == Mark("complete")
+    assert check_phase_completion(f"{STUCK}\n{mark}", "test", structured=True) == BLOCKED
+    assert check_phase_completion(f"Done. {mark}", "test", structured=True) == Mark("complete")
+
+
+def test_the_schema_is_strict_and_plain_json() -> None:
+    """Codex demands that every property is required and no other allowed."""
+    assert json.loads(json.dumps(ANSWER_SCHEMA)) == ANSWER_SCHEMA
+    properties = ANSWER_SCHEMA["properties"]
+    assert isinstance(properties, dict) and ANSWER_SCHEMA["required"] == list(properties)
+    assert ANSWER_SCHEMA["additionalProperties"] is False
+
+
+HOSTILE = (
+    *("{", "}", "{}", '{"a":', '{"', '"', '\\"', '{"\\"', "```json\n", "```json\n{\n```\n", "[", "`", "x"),
+    *('{"status": "done"} ', '{"status": "complete"} ', '{"a": "' + "\\" * 99, "{ {} "),
+)
+
+
+@pytest.mark.parametrize(("piece", "size"), [*((piece, 500_000) for piece in HOSTILE), ('{"a":', 5_000_000)])
+def test_a_long_answer_takes_no_time(piece: str, size: int) -> None:
+    """The whole run waits while an answer is read, so the worst text costs no more than its length."""
+    text = piece * (size // len(piece))
+    begun = time.monotonic()
+    read_answer(text, 'a prompt with {"status": "complete"} in it')
+    assert time.monotonic() - begun < 20

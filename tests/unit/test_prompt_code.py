@@ -1,0 +1,59 @@
+"""Code in Markdown: what is code, what only looks like it, and how long it takes to tell."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ostler.prompt.code import blocks_in, without_code
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a `b` c", "a  c"),
+        ("a ``b ` c`` d", "a  d"),
+        ("a ` b", "a ` b"),
+        ("a `b`` c", "a `b`` c"),
+        ("don`t\n\nc`est", "don`t\n\nc`est"),
+        ("a `b\nc` d", "a  d"),
+        ("a\n```\nb\n```\nc", "a\n\nc"),
+        ("a\n```py\nb\n``\nc\n````\nd", "a\n\nd"),
+        ("~~~\n```\n~~~\na", "\na"),
+        ("```\n~~~\n```\na", "\na"),
+        ("```a``` is code\n\nb", " is code\n\nb"),
+        ("a\n```", "a\n"),
+        ("a\n```\nb", "a\n"),
+    ],
+)
+def test_code_is_left_out(text: str, expected: str) -> None:
+    """Blocks by their fences, spans by equal runs of backticks within a paragraph."""
+    assert without_code(text) == expected
+
+
+def test_blocks_by_label() -> None:
+    """Only those with the label, in their order."""
+    text = "```json\n1\n```\n```py\n2\n```\n``` JSON \n3\n```\n```\n4"
+    assert list(blocks_in(text, frozenset({"json"}))) == ["1\n", "3\n"]
+    assert list(blocks_in(text, frozenset({""}))) == ["4"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x".join("`" * length for length in range(1500, 0, -1)),
+        "x".join("`" * length for length in range(1, 1500)),
+        "```\n" * 250_000,
+        "```a\n" * 200_000,
+        "\n   ```" * 150_000,
+        "` " * 500_000,
+        "\n \t" * 300_000,
+    ],
+    ids=["falling", "rising", "fences", "labelled", "indented", "ticks", "blank"],
+)
+def test_the_worst_text_takes_no_time(text: str) -> None:
+    """A megabyte of backticks in any order."""
+    begun = time.monotonic()
+    without_code(text)
+    assert time.monotonic() - begun < 20

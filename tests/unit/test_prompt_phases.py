@@ -1,0 +1,110 @@
+"""The built-in templates: each phase is told all that it needs, and nothing that is not there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ostler.model.ids import TaskId
+from ostler.model.task import Task
+from ostler.prompt.builder import Past, build_prompt
+from ostler.prompt.completion import check_phase_completion
+from ostler.prompt.mark import Mark
+from ostler.prompt.place import Place
+from ostler.prompt.retry import Retry
+from ostler.prompt.template import GENERAL, PHASES, built_in, render_template, variables_of
+from ostler.prompt.variables import KNOWN, Findings
+
+MARK = "<phase_complete>true</phase_complete>"
+TASK = Task("Mend the gate", f"It squeaks, {{{{TASK_ID}}}}.\n\n{MARK}", TaskId("gate-ab12"), weight="large")
+PLACE = Place("/w/gate", "ostler/gate-ab12", "trunk")
+FULL = Past(
+    findings=Findings("RESEARCH", f"SPEC\n\n{MARK}", "DESIGN", "REVIEW", 2, "CHECKS"),
+    retry=Retry("test", "implement", 1, "REASON", "OUTPUT", "/t/retry-context-test-1.md"),
+    word="WORD",
+)
+EVERY = sorted(PHASES | {GENERAL})
+READ_ONLY = {"research", "spec", "design", "validate", "review"}
+# What each phase is told of the others, beside the reason of a retry.
+TOLD = {
+    "research": set[str](),
+    "spec": {"RESEARCH", "REVIEW"},
+    "design": {"RESEARCH", "SPEC", "REVIEW"},
+    "implement": {"RESEARCH", "SPEC", "DESIGN", "REVIEW"},
+    "test": {"SPEC", "CHECKS"},
+    "validate": {"SPEC", "CHECKS"},
+    "review": {"SPEC", "CHECKS", "REVIEW"},
+    "docs": {"SPEC"},
+    GENERAL: {"RESEARCH", "SPEC", "DESIGN", "REVIEW", "CHECKS"},
+}
+
+
+@pytest.mark.parametrize("phase", EVERY)
+def test_a_phase_is_told_what_it_needs(phase: str) -> None:
+    """The task, its place, what earlier phases found, what went wrong, a person's word, and how to end."""
+    prompt = build_prompt(TASK, PLACE, FULL, phase)
+    words = set(re.findall(r"\b(?:RESEARCH|SPEC|DESIGN|REVIEW|CHECKS)\b", prompt))
+    assert words == TOLD[phase]
+    for part in (
+        "# Mend the gate",
+        "/w/gate",
+        "ostler/gate-ab12",
+        "REASON",
+        "OUTPUT",
+        "WORD",
+        "## How to end",
+    ):
+        assert part in prompt
+    assert f"## This phase: {phase}" in prompt
+    assert ("Ostler commits" in prompt) == (phase not in READ_ONLY)
+
+
+@pytest.mark.parametrize("phase", EVERY)
+@pytest.mark.parametrize("past", [Past(), FULL], ids=["bare", "full"])
+@pytest.mark.parametrize("place", [PLACE, Place("/w/gate")], ids=["git", "plain"])
+def test_nothing_is_left_over(phase: str, past: Past, place: Place) -> None:
+    """No variable but the one that a person wrote, no empty section, no hole, no branch without one."""
+    prompt = build_prompt(TASK, place, past, phase)
+    assert re.findall(r"\{\{.*?\}\}", prompt) == ["{{TASK_ID}}"]
+    assert "\n\n\n" not in prompt and not re.search(r"^## .*\n+(?=## )", prompt, re.MULTILINE)
+    assert not re.search(r"[ \t]$| {2}|\(\)|(?<!`)``(?!`)", prompt, re.MULTILINE)
+    assert ("branch" in prompt) == (place.branch is not None) and ("trunk" in prompt) <= bool(place.target)
+
+
+@pytest.mark.parametrize("phase", EVERY)
+def test_an_echo_is_no_word_and_an_own_mark_is(phase: str) -> None:
+    """E6 in every phase: repeated prompts say nothing, whatever is in them; the agent's own mark counts."""
+    prompt = build_prompt(TASK, PLACE, FULL, phase)
+    assert check_phase_completion(prompt, phase, prompt) is None
+    assert check_phase_completion(f"SPEC\n\n{MARK}", phase, prompt) == Mark("complete")
+    assert check_phase_completion(f"{prompt}\nDone.\n{MARK}", phase, prompt) == Mark("complete")
+
+
+@pytest.mark.parametrize("phase", EVERY)
+def test_marks_stand_in_one_place(phase: str) -> None:
+    """A template says what to do; how to end is added to every one, the project's own included."""
+    assert "<phase_" not in built_in(phase).text and "_complete" not in built_in(phase).text
+    assert build_prompt(TASK, PLACE, Past(), phase).count("`<phase_complete>") == 1
+
+
+@pytest.mark.parametrize("phase", EVERY)
+def test_each_renders_with_everything_and_with_nothing(phase: str) -> None:
+    """Each variable that a template names reaches the text; none is needed."""
+    template = built_in(phase)
+    full = render_template(template.text, {name: f"value of {name}" for name in KNOWN})
+    assert {name for name in KNOWN if f"value of {name}" in full} == variables_of(template)
+    assert 300 < len(render_template(template.text, {})) < 3000
+
+
+def test_checking_phases_send_the_work_back() -> None:
+    """Test, validate and review do not mend the change; they end as blocked, with what is wrong."""
+    for phase in EVERY:
+        assert ("end as blocked" in built_in(phase).text) == (phase in {"test", "validate", "review"})
+
+
+def test_documents_are_the_last_message() -> None:
+    """Research, spec and design leave no file; what they say is passed on whole."""
+    for phase in ("research", "spec", "design"):
+        text = built_in(phase).text
+        assert "Your last message is the" in text and "leave the files as they are" in text

@@ -1,0 +1,191 @@
+"""Random histories of the ledger against models that are written differently, with clocks that jump."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from ostler.errors import Code
+from ostler.model.limit import Closed, Open, Probe, Window
+from ostler.store.schema import empty_store
+from ostler.store.sqlite_ledger import SqliteLedger
+
+CALLERS = ("ada", "bob")
+CODE = Code.RATE_LIMITED
+DAY = 86_400
+CALLER = st.sampled_from(CALLERS)
+BOUNDED = settings(max_examples=30, stateful_step_count=40, deadline=None)
+
+
+class Machine(RuleBasedStateMachine):
+    """The ledgers of two callers on one store, and a clock in whole seconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = tempfile.TemporaryDirectory()
+        path = Path(self.directory.name, "ostler.db")
+        path.write_bytes(empty_store())
+        self.ledgers = {caller: SqliteLedger(path) for caller in CALLERS}
+        self.now = 1_700_000_000
+
+    def teardown(self) -> None:
+        for ledger in self.ledgers.values():
+            ledger.close()
+        self.directory.cleanup()
+
+    @rule(seconds=st.sampled_from([1, 4, 59, 60, 600]))
+    def time_passes(self, seconds: int) -> None:
+        self.now += seconds
+
+    @rule(seconds=st.sampled_from([-10 * DAY, -61, -30, 3600, 10 * DAY]))
+    def the_clock_jumps(self, seconds: int) -> None:
+        self.now += seconds
+
+    def void(self, at: float) -> bool:
+        return at - self.now > 60
+
+    def leased(self, until: float | None) -> bool:
+        return until is not None and 0 < until - self.now <= 120
+
+
+class LimitMachine(Machine):
+    """Windows that close, are probed and open."""
+
+    ASKED = Window("p", "a", "m")
+    WINDOWS = (Window("p", "a"), Window("p", "a", "m", "hour"), Window("p", "b"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: dict[Window, int] = {}
+        self.noted: dict[Window, int] = {}
+        self.leases: dict[Window, tuple[str, int]] = {}
+
+    @rule(who=CALLER, window=st.sampled_from(WINDOWS), seconds=st.sampled_from([0, 1, 60, 20 * DAY]))
+    def meet_a_limit(self, who: str, window: Window, seconds: int) -> None:
+        self.ledgers[who].close_window(window, self.now + seconds, CODE, "", self.now)
+        until = self.now + min(seconds, 8 * DAY)
+        if window in self.ends and not self.void(self.noted[window]):
+            until = max(until, self.ends[window])
+        self.ends[window], self.noted[window] = until, self.now
+        self.leases.pop(window, None)
+
+    @rule(who=CALLER)
+    def ask(self, who: str) -> None:
+        told = self.ledgers[who].admit([self.ASKED], who, self.now)
+        met = [one for one in self.WINDOWS[:2] if one in self.ends and not self.void(self.noted[one])]
+        last = max((self.ends[window] for window in met), default=0)
+        taken = [window for window in met if self.is_taken(window, who)]
+        if not met:
+            assert told == Open()
+        elif last > self.now:
+            assert told == Closed(last, CODE, "")
+        elif taken:
+            assert isinstance(told, Closed)
+            assert self.now < told.until <= self.now + 5
+        else:
+            assert told == Probe(tuple(sorted(met, key=lambda window: window.model)))
+            self.leases |= dict.fromkeys(met, (who, self.now + 60))
+
+    def is_taken(self, window: Window, who: str) -> bool:
+        holder, until = self.leases.get(window, (who, 0))
+        return holder != who and self.leased(until)
+
+    @rule(who=CALLER, window=st.sampled_from(WINDOWS))
+    def find_it_open(self, who: str, window: Window) -> None:
+        assert self.ledgers[who].reopen(window) is (window in self.leases)
+        if self.leases.pop(window, None):
+            del self.ends[window]
+
+    @invariant()
+    def all_read_the_same(self) -> None:
+        expected = {one: end for one, end in self.ends.items() if not self.void(self.noted[one])}
+        for ledger in self.ledgers.values():
+            assert {limit.window: limit.until for limit in ledger.limits(self.now)} == expected
+
+
+class RestMachine(Machine):
+    """Choices that fail, rest, are tried and recover."""
+
+    CHOICE = st.sampled_from(("x", "y"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failures: dict[str, int] = {}
+        self.failed_at: dict[str, int] = {}
+        self.resting: dict[str, int] = {}
+        self.trials: dict[str, int] = {}
+
+    def forget(self, choice: str) -> None:
+        for kept in (self.failures, self.failed_at, self.resting, self.trials):
+            kept.pop(choice, None)
+
+    @rule(who=CALLER, choice=CHOICE, threshold=st.sampled_from([2, 3]))
+    def fail(self, who: str, choice: str, threshold: int) -> None:
+        if choice in self.failures and self.void(self.failed_at[choice]):
+            self.forget(choice)
+        before = self.resting.get(choice)
+        opens = False
+        if before is None or before <= self.now:
+            self.failures[choice] = self.failures.get(choice, 0) + 1
+            self.failed_at[choice] = self.now
+            self.trials.pop(choice, None)
+            opens = before is not None or self.failures[choice] >= threshold
+            if opens:
+                self.resting[choice] = self.now + 60
+        assert self.ledgers[who].fail(choice, CODE, "", self.now, threshold, 60) is opens
+
+    @rule(who=CALLER, choice=CHOICE)
+    def succeed(self, who: str, choice: str) -> None:
+        self.ledgers[who].succeed(choice)
+        if choice in self.resting or self.failures.get(choice, 0) <= 1:
+            self.forget(choice)
+        else:
+            self.failures[choice] -= 1
+
+    @rule(who=CALLER, choice=CHOICE)
+    def ask(self, who: str, choice: str) -> None:
+        told = self.ledgers[who].rest(choice, self.now)
+        until = self.resting.get(choice)
+        if until is None or self.void(self.failed_at[choice]):
+            assert told is None
+        elif until > self.now:
+            assert told is not None
+            assert told.until == until
+        elif self.leased(self.trials.get(choice)):
+            assert told is not None
+            assert told.until is not None
+            assert self.now < told.until <= self.now + 5
+        else:
+            assert told is None
+            self.trials[choice] = self.now + 60
+
+    @invariant()
+    def all_read_the_same(self) -> None:
+        counted = [choice for choice in self.failures if not self.void(self.failed_at[choice])]
+        expected = {choice: (self.failures[choice], self.resting.get(choice)) for choice in counted}
+        for ledger in self.ledgers.values():
+            assert {one.choice: (one.failures, one.until) for one in ledger.rests(self.now)} == expected
+
+
+class RepeatMachine(Machine):
+    """Repeats that an hour has, and no more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spent: list[int] = []
+
+    @rule(who=CALLER)
+    def spend(self, who: str) -> None:
+        counted = [at for at in self.spent if self.now - 3600 < at <= self.now + 60]
+        granted = len(counted) < 3
+        assert self.ledgers[who].spend_repeat(self.now, 3) is granted
+        if granted:
+            self.spent = [*counted, self.now]
+
+
+TestLimits, TestRests, TestRepeats = LimitMachine.TestCase, RestMachine.TestCase, RepeatMachine.TestCase
+TestLimits.settings = TestRests.settings = TestRepeats.settings = BOUNDED
