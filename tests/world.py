@@ -18,6 +18,13 @@ import psutil
 
 from ostler.testing.fake_agent import fake_claude, read_ledger
 
+# libfaketime cannot hold the monotonic clock still for the sleep of this Python, so within a run only the
+# wall clock of the run itself is bent, by a module that Python loads when it starts.
+BENT = """
+import pathlib, time
+_true, _jump = time.time, pathlib.Path({path!r})
+time.time = lambda: _true() + float(_jump.read_text() or 0)
+"""
 GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 
 
@@ -139,6 +146,17 @@ class World:
         assert list(connection.execute("pragma integrity_check")) == [("ok",)]
         connection.close()
         assert not list((self.root / ".ostler").rglob("*.tmp"))
+
+
+def bend(world: World) -> Path:
+    """Let the program's wall clock be off by the seconds in this file."""
+    folder = world.root.parent / "clock"
+    folder.mkdir()
+    jump = folder / "jump"
+    jump.write_text("0")
+    (folder / "sitecustomize.py").write_text(BENT.format(path=str(jump)))
+    world.environ["PYTHONPATH"] = f"{folder}:{world.environ['PYTHONPATH']}"
+    return jump
 
 
 def wait_until(true: Callable[[], object], seconds: float, else_say: str) -> None:

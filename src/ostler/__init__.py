@@ -11,11 +11,30 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ostler.errors import Code, OstlerError
+    from ostler.executors.protocol import Executor
+    from ostler.executors.registry import ExecutorRegistry
     from ostler.model.outcome import Outcome
     from ostler.model.task import Task
+    from ostler.process.spawner import create_spawner
     from ostler.project.ostler import Ostler
+    from ostler.worker.cli_executor import CliExecutor
+    from ostler.worker.selector import ModelSelector
+    from ostler.worker.slots import WorkerPool
 
-__all__ = ["Code", "Ostler", "OstlerError", "Outcome", "Task", "__version__"]
+__all__ = [
+    "CliExecutor",
+    "Code",
+    "Executor",
+    "ExecutorRegistry",
+    "ModelSelector",
+    "Ostler",
+    "OstlerError",
+    "Outcome",
+    "Task",
+    "WorkerPool",
+    "__version__",
+    "create_spawner",
+]
 
 _HOMES = {
     "Code": "ostler.errors",
@@ -23,6 +42,12 @@ _HOMES = {
     "Outcome": "ostler.model.outcome",
     "Task": "ostler.model.task",
     "Ostler": "ostler.project.ostler",
+    "Executor": "ostler.executors.protocol",
+    "ExecutorRegistry": "ostler.executors.registry",
+    "CliExecutor": "ostler.worker.cli_executor",
+    "ModelSelector": "ostler.worker.selector",
+    "WorkerPool": "ostler.worker.slots",
+    "create_spawner": "ostler.process.spawner",
 }
 
 

@@ -83,7 +83,7 @@ def test_what_plugins_can_do_is_told_to_the_agent(world: World) -> None:
     load(world, "Note")
     task = world.new("Add a greeting", "--weight", "trivial")
     world.ostler("run", task)
-    (prompt,) = (world.root / ".ostler" / "tasks" / task / "prompts").glob("*.md")
+    (prompt,) = (world.root / ".ostler" / "tasks" / task / "prompts").glob("*-0*.md")
     assert prompt.read_text().endswith("# Plugin Capabilities\n\nA plugin keeps notes of this call.\n")
 
 

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 
 from nemesis import run_under
 from oracle import check_all_done
-from world import World, wait_until
+from world import World, bend, wait_until
 
 needs_faketime = pytest.mark.skipif(not shutil.which("faketime"), reason="faketime is not installed")
 DAY = 86_400
-
-# libfaketime cannot hold the monotonic clock still for the sleep of this Python, so within a run only the
-# wall clock of the run itself is bent, by a module that Python loads when it starts.
-BENT = """
-import pathlib, time
-_true, _jump = time.time, pathlib.Path({path!r})
-time.time = lambda: _true() + float(_jump.read_text() or 0)
-"""
 
 
 @needs_faketime
@@ -69,17 +60,6 @@ def test_a_rest_of_seconds_does_not_become_ten_days(world: World, days: int) -> 
     jump.write_text("0")
     world.ostler("run", "--all")
     check_all_done(world, [task])
-
-
-def bend(world: World) -> Path:
-    """Let the program's wall clock be off by the seconds in this file."""
-    folder = world.root.parent / "clock"
-    folder.mkdir()
-    jump = folder / "jump"
-    jump.write_text("0")
-    (folder / "sitecustomize.py").write_text(BENT.format(path=str(jump)))
-    world.environ["PYTHONPATH"] = f"{folder}:{world.environ['PYTHONPATH']}"
-    return jump
 
 
 def check_story(world: World) -> None:

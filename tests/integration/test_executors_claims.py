@@ -18,6 +18,7 @@ from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.conformance import CLAIMS, NotConforming, Subject, run_check
 from ostler.testing.fake_agent import fake_agent
+from ostler.testing.mocks import MockExecutor
 
 
 def program(wire: str, place: Path) -> Executor:
@@ -47,11 +48,15 @@ def by_argument(_: str, __: Path) -> Executor:
     return ByArgument("echo", ExecutorSettings(command="echo"), DefaultCommandRunner())
 
 
+def eager(_: str, __: Path) -> Executor:
+    return MockExecutor()
+
+
 Make = Callable[[str, Path], Executor]
 
 LIES: list[tuple[str, Make, str, dict[str, Any], str]] = [
     ("resumes", forgetful, "", {"resumes": True}, "history is gone"),
-    ("resumes", program, "claude", {"resumes": False}, "resume without the capability gave None"),
+    ("resumes", eager, "", {"resumes": False}, "resume without the capability gave None"),
     ("takes_our_id", program, "codex", {"takes_our_id": True}, "did not take our session id"),
     ("reports_usage", program, "copilot", {"reports_usage": True}, "claims to report usage"),
     ("reports_usage", program, "codex", {"reports_usage": False}, "usage without claiming"),

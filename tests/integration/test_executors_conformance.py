@@ -12,7 +12,7 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.executors.command import CommandExecutor
-from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.executors.scripted import ScriptedExecutor
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.runner import DefaultCommandRunner
@@ -109,6 +109,12 @@ def test_executor_conforms(subject: str, check: str, tmp_path: Path) -> None:
     """Each shipped executor keeps each promise."""
     (tmp_path / "kit").mkdir()
     asyncio.run(run_check(check, SUBJECTS[subject](tmp_path / "kit"), tmp_path / "bench"))
+
+
+def test_no_built_in_is_left_out() -> None:
+    """A new line of BUILT_IN is a new subject; presets and -acp names are those of their types."""
+    presets = {name for name, path in BUILT_IN.items() if ".presets:" in path or name.endswith("-acp")}
+    assert set(BUILT_IN) - presets - {"model_api"} <= set(SUBJECTS)
 
 
 def test_suite_finds_what_is_wrong(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""From a finished branch to one pull request: real git, a real remote, the real gh, a GitHub on the loopback."""
+"""From a finished branch to one pull request: real git, the real gh, and a GitHub on the loopback."""
 
 from __future__ import annotations
 
@@ -65,6 +65,16 @@ def test_a_second_time_it_is_found(world: PublishWorld, github: FakeGitHub):
     again = world.publish(worktree)
     assert (again.pr_url, again.commit, again.adopted) == (first.pr_url, first.commit, True)
     assert len(github.pulls) == 1
+    operations = [asked.operation for asked in github.asked]
+    assert (operations.count("PullRequestForBranch"), operations.count("PullRequestCreate")) == (1, 1)
+
+
+def test_more_work_after_a_merge(world: PublishWorld, github: FakeGitHub):
+    """The merged pull request ended with another commit: the new work gets one of its own."""
+    world.publish(world.work({"mine.txt": "mine"}), AUTO)
+    published = world.publish(world.work({"more.txt": "more"}, "t/2"))
+    assert [pull.state for pull in github.pulls] == ["MERGED", "OPEN"]
+    assert published.pr_url == github.pulls[1].url
 
 
 def test_the_target_moved_twice(world: PublishWorld, github: FakeGitHub):
@@ -97,6 +107,16 @@ def test_nothing_to_publish(world: PublishWorld, github: FakeGitHub):
     assert published.result is Result.NOTHING
     assert "changes no file" in published.notes[0]
     assert (world.there(), github.pulls) == ("", ())
+
+
+def test_a_branch_that_was_merged_by_hand(world: PublishWorld, github: FakeGitHub):
+    """The remote's target has it all: said so, and no pull request is asked for."""
+    worktree = world.work({"mine.txt": "mine"})
+    git(world.project, "push", "-q", "origin", f"{BRANCH}:main")
+    published = world.publish(worktree)
+    assert (published.result, published.base) == (Result.NOTHING, worktree.base)
+    assert published.notes == (f"main has all of {BRANCH} already, so nothing was published",)
+    assert github.pulls == ()
 
 
 def test_no_remote(world: PublishWorld):
@@ -137,7 +157,7 @@ def test_a_target_that_the_remote_has_not(world: PublishWorld, github: FakeGitHu
     ],
 )
 def test_a_github_that_refuses(world: PublishWorld, github: FakeGitHub, fault: str, expected: str):
-    """The pull request cannot be made: PUBLISH_FAILED with the way out; the pushed branch stays, and so the work."""
+    """The pull request cannot be made: PUBLISH_FAILED with the way out, and the pushed branch stays."""
     worktree = world.work({"mine.txt": "mine"})
     github.fail("PullRequestCreate", fault, times=3)
     with pytest.raises(GitError) as caught:
@@ -238,9 +258,7 @@ def test_merged_and_squashed_it_is_not_rebased_onto_itself(world: PublishWorld, 
 
 def test_a_base_that_is_modified_while_merging(world: PublishWorld, github: FakeGitHub):
     """GitHub's 405: tried again after a pause, then merged."""
-    github.hub.open(BRANCH, "main", "t") if world.work({"mine.txt": "m"}) and world.there() else None
-    worktree = world.prepare()
-    world.publish(worktree)
+    world.publish(world.work({"mine.txt": "mine"}))
     github.fail("PullRequestMerge", "base_modified", times=2)
     pauses: list[float] = []
     found = find_pull_request(NAME, BRANCH)

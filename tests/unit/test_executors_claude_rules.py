@@ -12,7 +12,7 @@ import pytest
 from ostler.config.settings import ExecutorSettings
 from ostler.executors.claude import ClaudeExecutor
 from ostler.executors.claude_rules import Rules, read_rules
-from ostler.model.call import AgentCall, AgentEvent, LineUnread
+from ostler.model.call import AgentCall, AgentEvent, Warned
 from ostler.testing.fake_agent import fake_claude
 from ostler.testing.mocks import MockCommandRunner
 
@@ -185,4 +185,18 @@ def test_executor_passes_the_rules_and_tells_the_problems(place: Place, tmp_path
         asyncio.run(start(place.call(), events.append))
         assert runner.last.argv[1:3] == ("--allowedTools=Bash(make *)", "--print")
         assert runner.last.argv[-1] == "--own"
-        assert [event for event in events if isinstance(event, LineUnread)]
+        assert [event for event in events if isinstance(event, Warned)]
+
+
+@pytest.mark.parametrize("args", [(), ("--setting-sources", "user")])
+def test_a_worktree_with_other_settings_is_told(place: Place, tmp_path: Path, args: tuple[str, ...]) -> None:
+    """Claude then works without the project's CLAUDE.md; not so where the executor's own args decide."""
+    place.write(place.root, DENY)
+    place.write(place.worktree, ALLOW)
+    settings = ExecutorSettings(command=str(fake_claude(tmp_path / "bin")), args=args)
+    events: list[AgentEvent] = []
+    executor = ClaudeExecutor("claude", settings, MockCommandRunner())
+    asyncio.run(executor.spawn(place.call(), events.append))
+    told = [event.message for event in events if isinstance(event, Warned)]
+    assert len(told) == (not args)
+    assert all("settings.json" in message and "CLAUDE.md" in message for message in told)

@@ -12,9 +12,12 @@ import pytest
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code
 from ostler.executors.health import probe
-from ostler.executors.known import PROGRAMS
-from ostler.executors.protocol import Executor
+from ostler.executors.hearing import Hearing
+from ostler.executors.known import PROGRAMS, KnownProgram
+from ostler.executors.program import Dialect, ProgramExecutor, listening
+from ostler.executors.protocol import Capabilities, Executor
 from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.verdict import Manner
 from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced
 from ostler.model.command import Command, Exit, Sink
 from ostler.model.usage import Usage
@@ -175,6 +178,39 @@ def test_agent_that_never_named_its_session_has_none(kind: str, tmp_path: Path) 
     """The id that we proposed is not the agent's: the next attempt must begin, not resume."""
     runner = MockCommandRunner(exit=Exit(1, 0.1))
     assert run(executor(kind, tmp_path, runner), "spawn", AgentCall("i", "p", ID))[0].session_id == ""
+
+
+def tansy(runner: MockCommandRunner, *, resumes: bool) -> Executor:
+    """An agent of someone else's, whose failures are a sentence and a number."""
+
+    def decode(line: bytes, heard: Hearing) -> bool:
+        heard.fail(line.decode(), retry_after_seconds=30.0)
+        return heard.finish()
+
+    class Tansy(ProgramExecutor):
+        dialect = Dialect(
+            KnownProgram("tansy", "get tansy"),
+            Capabilities(resumes=resumes),
+            lambda start: (),
+            listening(Manner("tansy", decode)),
+        )
+
+    return Tansy("tansy", ExecutorSettings(command="true"), runner)
+
+
+def test_wait_that_is_a_number_is_taken() -> None:
+    """An agent that has a field for it need not say it in words; a failure that is no limit has no wait."""
+    for said, expected in (("rate limited", (Code.RATE_LIMITED, 30.0)), ("oops", (Code.AGENT_FAILED, None))):
+        runner = MockCommandRunner([said.encode()], Exit(1, 0.1))
+        result, _ = run(tansy(runner, resumes=True), "spawn", AgentCall("i", "the prompt", ID))
+        assert (result.code, result.retry_after_seconds) == expected
+
+
+def test_agent_without_sessions_is_not_asked_for_one() -> None:
+    """Nothing is started: resuming is no claim of it."""
+    runner = MockCommandRunner()
+    result, _ = run(tansy(runner, resumes=False), "resume", AgentCall("i", "the prompt", ID))
+    assert (result.code, runner.commands) == (Code.RESUME_UNSUPPORTED, [])
 
 
 @pytest.mark.parametrize("kind", AGENTS)

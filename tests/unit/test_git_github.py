@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.git.github import repository_name
+from ostler.git.gh import GhError
+from ostler.git.github import repository_name, require_known_host
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ from ostler.git.github import repository_name
         ("git@github.com:acme/app.git", "github.com/acme/app"),
         ("github.com:acme/app", "github.com/acme/app"),
         ("ssh://git@github.com/acme/app.git", "github.com/acme/app"),
-        ("ssh://git@ssh.github.com:443/acme/app.git", "ssh.github.com/acme/app"),
+        ("ssh://git@ssh.github.com:443/acme/app.git", "github.com/acme/app"),
         ("git://github.com/acme/app.git", "github.com/acme/app"),
         ("git@work:acme/app.git", "acme/app"),
         ("/srv/git/app.git", None),
@@ -34,3 +35,17 @@ from ostler.git.github import repository_name
 def test_an_address_and_its_repository(address: str, expected: str | None):
     """Every usual spelling; a host without a dot is an alias, which gh's own default stands for."""
     assert repository_name(address) == expected
+
+
+@pytest.mark.parametrize("host", ["evil.example", "git.corp.example.evil.example"])
+def test_an_enterprise_token_goes_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch, host: str):
+    """S9: an agent that changes the remote's address does not get the token sent there."""
+    require_known_host(f"{host}/acme/app")
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", "s3cret")
+    with pytest.raises(GhError, match="enterprise token"):
+        require_known_host(f"{host}/acme/app")
+    monkeypatch.setenv("GH_HOST", "git.corp.example")
+    with pytest.raises(GhError, match="enterprise token"):
+        require_known_host(f"{host}/acme/app")
+    for name in ("git.corp.example/acme/app", "github.com/acme/app", "acme/app"):
+        require_known_host(name)

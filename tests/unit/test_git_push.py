@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from git_world import BRANCH, git, snapshot_of
 from ostler.errors import Code, GitError
@@ -70,6 +71,17 @@ def test_what_was_pushed_and_then_rebased_is_replaced(world: PublishWorld):
     carry_onto_theirs(world, {"theirs.txt": "theirs"})
     pushed = push(world.prepare(), world.remote, "main")
     assert (world.there(), pushed.forced) == (tip(world), True)
+
+
+def test_a_push_address_of_its_own(world: PublishWorld):
+    """Pushed to one place and fetched from another: what was pushed is looked for where it went."""
+    fork = world.root / "fork.git"
+    git(world.root, "clone", "-q", "--bare", str(world.bare), str(fork))
+    git(world.project, "config", "remote.origin.pushurl", str(fork))
+    push(world.work({"mine.txt": "mine"}), world.remote, "main")
+    carry_onto_theirs(world, {"theirs.txt": "theirs"})
+    assert push(world.prepare(), world.remote, "main").forced
+    assert (git(fork, "rev-parse", BRANCH), world.there()) == (tip(world), "")
 
 
 def test_anybody_elses_commits_are_not_replaced(world: PublishWorld):
@@ -169,16 +181,50 @@ def test_look_tells_like_names_apart(world: PublishWorld):
 
 
 def test_only_what_is_new_is_fetched(world: PublishWorld):
-    """With a history in common a fetch brings the new commit's objects and no more."""
-    for number in range(30):
-        world.commit({"a.txt": f"{number}\n"})
+    """With a history in common a fetch brings the new commit, not everything again as one pack."""
+    world.commit({f"{number}.txt": f"{number}\n" for number in range(120)})  # git unpacks up to a hundred
     git(world.project, "push", "-q", "origin", "main")
     worktree = world.work({"mine.txt": "mine"})
     onto = world.others_push({"theirs.txt": "theirs"})
-    before = _objects(world.project)
     fetch(worktree, world.remote, "main", onto)
-    assert len(_objects(world.project) - before) == 3
+    assert git(world.project, "cat-file", "-t", onto) == "commit"
+    assert list((world.project / ".git/objects/pack").glob("*.pack")) == []
 
 
-def _objects(project: Path) -> set[str]:
-    return set(git(project, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
+def test_the_lease_is_on_what_was_seen(world: PublishWorld, monkeypatch: pytest.MonkeyPatch):
+    """A colleague pushes between our look and our forced push: theirs stays."""
+    push(world.work({"mine.txt": "mine"}), world.remote, "main")
+    carry_onto_theirs(world, {"theirs.txt": "theirs"})
+    real, theirs = module._send, []
+
+    def outrun(*args, **more) -> module.Pushed:
+        if not theirs:
+            theirs.append(world.others_push({"fix.txt": "fix"}, BRANCH))
+        return real(*args, **more)
+
+    monkeypatch.setattr(module, "_send", outrun)
+    with pytest.raises(GitError, match="not this task's"):
+        push(world.prepare(), world.remote, "main")
+    assert [world.there()] == theirs
+
+
+@pytest.mark.parametrize("branch", ["main", "release/1.0"])
+def test_a_push_to_a_shared_branch_is_refused(world: PublishWorld, branch: str):
+    """Nothing reaches the remote, whatever branch the worktree is said to have."""
+    worktree = structs.replace(world.work({"mine.txt": "mine"}), branch=branch)
+    git(world.project, "branch", "-f", "release/1.0", BRANCH)
+    before = git(world.bare, "for-each-ref")
+    with pytest.raises(GitError, match="people share"):
+        push(worktree, world.remote, "other")
+    assert git(world.bare, "for-each-ref") == before
+
+
+def test_large_files_that_the_remote_has_not(world: PublishWorld):
+    """GitHub names LFS objects that are missing: so is the command that sends them."""
+    worktree = world.work({"mine.txt": "mine"})
+    hook(
+        world, "pre-receive", "echo 'error: GH008: Your push referenced unknown Git LFS objects' >&2; exit 1"
+    )
+    with pytest.raises(GitError, match="LFS") as caught:
+        push(worktree, world.remote, "main")
+    assert caught.value.hint == f"git lfs push origin {BRANCH}"

@@ -116,7 +116,18 @@ def test_a_branch_without_work_stays(tmp_path: Path):
     worktree = world.prepare()
     onto = world.commit({"theirs.txt": "x"})
     synced = sync(worktree, onto, "main", OSTLER)
-    assert (synced.tip, synced.moved) == (worktree.base, False)
+    assert (synced.tip, synced.moved, synced.contained) == (worktree.base, False, True)
+
+
+def test_a_target_that_has_it_all(tmp_path: Path):
+    """Somebody merged the branch by hand: it stays, and the work still starts where it started."""
+    world = make_world(tmp_path)
+    worktree = world.prepare()
+    (worktree.path / "mine.txt").write_text("mine")
+    commit_step(worktree)
+    git(world.project, "merge", "-q", "--no-ff", BRANCH)
+    synced = sync(worktree, git(world.project, "rev-parse", "main"), "main", OSTLER)
+    assert (synced.base, synced.moved, synced.contained) == (worktree.base, False, True)
 
 
 def test_files_that_are_in_the_way_are_kept(tmp_path: Path):

@@ -118,16 +118,18 @@ def test_a_credential_helper_of_the_users_is_asked(world: PublishWorld, tmp_path
 
 
 def test_a_shallow_clone(world: PublishWorld):
-    """V5: without the older history it fetches, and pushes, all the same."""
+    """V5: it fetches and pushes, and gets what only the history that it has not would have had."""
     world.commit({"a.txt": "two\n"})
     git(world.project, "push", "-q", "origin", "main")
+    git(world.bare, "repack", "-q", "-a", "-d", "-b")
     world.project = world.root / "shallow"
     git(world.root, "clone", "-q", "--depth=1", f"file://{world.bare}", str(world.project))
     git(world.project, "config", "user.name", "Una User")
     git(world.project, "config", "user.email", "una@example.org")
     worktree = world.work({"mine.txt": "mine"})
-    onto = world.others_push({"theirs.txt": "theirs"})
+    onto = world.others_push({"a.txt": "one\n"})
     fetch(worktree, world.remote, "main", onto)
+    assert git(world.project, "show", f"{onto}:a.txt") == "one"
     assert push(worktree, world.remote, "main").commit == world.there()
 
 

@@ -33,6 +33,16 @@ def gemini(place: Path, version: str, flags: frozenset[str] = GEMINI, body: str 
     return {"OSTLER_GEMINI_PATH": str(path), "PATH": os.environ["PATH"], "HOME": str(place)}
 
 
+THIRD = """
+from ostler.executors.known import KnownProgram
+from ostler.executors.program import Dialect, ProgramExecutor
+from ostler.executors.protocol import Capabilities
+
+class Third(ProgramExecutor):
+    dialect = Dialect(KnownProgram("third", "get third"), Capabilities(), lambda start: ())
+"""
+
+
 def agents(environ: dict[str, str], place: Path) -> dict[str, Check]:
     return {check.name.removeprefix("agent "): check for check in examine(place, environ)}
 
@@ -63,6 +73,19 @@ def test_agent_that_was_never_tried_says_so(tmp_path: Path) -> None:
     path = fake_agent(tmp_path / "bin", "cursor")
     check = agents({"OSTLER_CURSOR_PATH": str(path), "PATH": "", "HOME": str(tmp_path)}, tmp_path)["cursor"]
     assert check.ok and "(never tried by us)" in check.detail
+
+
+def test_agent_of_another_package_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an installed package brings is an agent like ours; one that cannot be loaded hides nothing."""
+    package = tmp_path / "third-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: third\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[ostler.executors]\nthird = third_agent:Third\nbad = bad:B\n")
+    (tmp_path / "third_agent.py").write_text(THIRD)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = agents({"PATH": "", "HOME": str(tmp_path)}, tmp_path)
+    assert found["third"] == Check("agent third", False, "not found", "get third", False, "not_found")
+    assert "bad" not in found and "gemini" in found
 
 
 def test_flag_that_is_gone_is_drift(tmp_path: Path) -> None:

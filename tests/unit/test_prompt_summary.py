@@ -105,3 +105,11 @@ def test_the_prompt_tells_it_once_and_asks_for_the_mark() -> None:
     assert "session before was lost" in first and "You have not said whether" not in first
     known = build_prompt(Task("Greet"), Place("/w"), Past(knows_task=True, summary="lost"))
     assert "lost" not in known
+
+
+def test_another_agents_work_is_not_spoken_of_as_the_readers_own() -> None:
+    """An agent that takes over hears who worked before it, and of no lost session."""
+    text = summarise(Work(attempts=(attempt(1),), last_answer="half", last_page="- Bash make"), "codex")
+    assert text.startswith("## Another agent worked on this before you")
+    assert "claude" in text and "session" not in text and "our last answer" not in text
+    assert summarise(Work(attempts=(attempt(1),)), "claude").startswith("## The session before was lost")

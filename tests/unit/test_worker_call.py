@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -15,7 +16,7 @@ from ostler.executors.protocol import Capabilities
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentCall, CallResult, OnEvent, TextSaid
 from ostler.model.choice import Choice, ModelPool
-from ostler.model.event import WaitStarted
+from ostler.model.event import ModelWoke, WaitStarted
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.store.sqlite import SqliteJournal
@@ -57,6 +58,7 @@ class Models:
         self.scripts = scripts
         self.calls: list[tuple[str, float]] = []
         self.missing: set[str] = set()
+        self.seconds = 0.0  # how long each call takes
 
     def make(self, choice: Choice) -> MockExecutor:
         def validate() -> None:
@@ -67,7 +69,8 @@ class Models:
             self.calls.append((choice.name, self.clock.monotonic()))
             script = self.scripts[choice.name]
             result = script.pop(0) if len(script) > 1 else script[0]
-            if result.ok:
+            await self.clock.sleep(self.seconds)
+            if result.text:
                 on_event(TextSaid(result.text))
             return result
 
@@ -104,7 +107,7 @@ class Bench:
         return asyncio.run(self.carry(*choices, task=task, key=key, **more))
 
     async def carry(self, *choices: Choice, task: str = "t-0001", key: str = "k", **more: object) -> Report:
-        async def fresh(how: str, attempts: list[Attempt]) -> str:
+        async def fresh(executor: str, how: str, attempts: list[Attempt]) -> str:
             return f"anew {how}"
 
         order = Order(
@@ -177,8 +180,8 @@ def test_exhaustion_names_every_model_with_its_own_reason(tmp_path: Path) -> Non
     for words in (
         "3 of at most 4",
         "sonnet: OVERLOADED",
-        "gpt: off",
-        "flash: missing",
+        "gpt: AUTH_FAILED, off",
+        "flash: AGENT_NOT_FOUND",
         "opus: RATE_LIMITED",
         "comes back at",
     ):
@@ -278,3 +281,47 @@ def test_a_budget_is_overrun_by_one_call_at_most(tmp_path: Path) -> None:
     assert report.result.code is Code.BUDGET_EXCEEDED
     assert bench.models.order == ["sonnet", "sonnet", "opus"]
     assert report.cost_usd == pytest.approx(1.7)
+
+
+@pytest.mark.parametrize(
+    "said", ["API Error: Request rejected (429) · slow down", "You've hit your session limit · resets 3pm"]
+)
+def test_an_error_that_is_said_as_text_opens_no_window(tmp_path: Path, said: str) -> None:
+    """A probe of claude that meets the limit again has said something, but the model has not."""
+    limit = CallResult(Code.RATE_LIMITED, "limit", text=said, retry_after_seconds=600.0, duration_seconds=5.0)
+    bench = Bench(tmp_path, settings(), sonnet=[limit, limit, ok()])
+    assert bench.call(SONNET, key="a").resumes_at is not None
+    bench.clock.advance(601.0)
+    assert bench.call(SONNET, key="b").resumes_at is not None
+    assert not [one for one in bench.diary.notices if isinstance(one, ModelWoke)]
+    bench.clock.advance(601.0)
+    assert bench.call(SONNET, key="c").result.ok
+    assert len([one for one in bench.diary.notices if isinstance(one, ModelWoke)]) == 1
+    assert bench.ledger.limits(bench.clock.now()) == []
+
+
+def test_an_answer_without_a_word_on_the_way_opens_the_window(tmp_path: Path) -> None:
+    """An agent that tells nothing before its end has shown with its success that calls get through."""
+    silent = CallResult(None, text="", session_id="s")
+    bench = Bench(tmp_path, settings(), sonnet=[fails(Code.RATE_LIMITED, 600.0), silent])
+    bench.call(SONNET, key="a")
+    bench.clock.advance(601.0)
+    assert bench.call(SONNET, key="b").result.ok
+    assert bench.ledger.limits(bench.clock.now()) == []
+
+
+def test_short_limits_that_others_probe_do_not_add_calls(tmp_path: Path) -> None:
+    """Three calls share a limit of a second: each one makes at most 1 + max_retries calls, as is printed."""
+    retry = RetrySettings(max_retries=1, jitter=0.0)
+    bench = Bench(tmp_path, settings(retry), sonnet=[fails(Code.RATE_LIMITED, 1.0)])
+    bench.models.seconds = 0.5
+
+    async def together() -> list[Report]:
+        names = ("t-a", "t-b", "t-c")
+        return list(await asyncio.gather(*(bench.carry(SONNET, task=name, key=name) for name in names)))
+
+    reports = asyncio.run(together())
+    assert {report.result.code for report in reports} == {Code.RATE_LIMITED}
+    assert all(report.resumes_at is not None for report in reports)
+    made = Counter(attempt.task for attempt in bench.diary.attempts)
+    assert max(made.values()) <= 2

@@ -15,12 +15,22 @@ from ostler.cli.new import read_text
 from ostler.cli.out import emit, hint, json_option, open_project, say
 from ostler.cli.text import printable, table
 from ostler.errors import UsageError
-from ostler.model.call import AgentEvent, CallResult, TextSaid, ToolDenied, ToolUsed
+from ostler.model.call import (
+    AgentEvent,
+    CallResult,
+    SessionReplaced,
+    TextSaid,
+    ToolDenied,
+    ToolUsed,
+    Warned,
+)
 from ostler.model.task import Task
 from ostler.project.agents import executor_for
 from ostler.project.conversation import Conversation, all_conversations, begin, exit_of, recall, speak
 from ostler.project.project import Project
 from ostler.prompt.role import AGENTS, find_agent, load_prompt, own_roles
+
+_LOST = "- the session was lost; a new one begins, which knows nothing of what was said before"
 
 
 @click.group("agent")
@@ -118,6 +128,10 @@ def _tell(event: AgentEvent) -> None:
             say(printable(f"- {tool} {detail}"))
         case ToolDenied(tool=tool, detail=detail):
             say(printable(f"- {tool} denied {detail}"))
+        case SessionReplaced(resumed=resumed):
+            say("- the session was there already; it goes on" if resumed else _LOST)
+        case Warned(message=message):
+            say(printable(f"- {message}"))
         case _:
             return
     sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostler.cli.text import local_time_of
 from ostler.errors import Code
 from ostler.views.task import TaskView
 
@@ -31,12 +32,19 @@ _FIRST = {
     Code.OVERLOADED: "wait a while",
     Code.PROMPT_TOO_LARGE: "shorten the task",
     Code.CONFIG_INVALID: "correct it",
+    Code.CRASH_LOOP: "start the agent by hand to see why it dies",
+    Code.MODELS_EXHAUSTED: "ostler models shows how each one stands",
+    Code.SLOT_TIMEOUT: "raise the pool's size in [pools], or run fewer tasks at once",
+    Code.SPAWN_FAILED: "close other programs, or run fewer tasks at once",
+    Code.BUDGET_EXCEEDED: "raise [budget] in ostler.toml, or give more with --budget-usd",
 }
-_RETRIED = ("failed", "quarantined")
+_RETRIED = ("failed", "quarantined", "paused")
 
 
 def next_step(view: TaskView) -> str:
     """The commands to type, and what to put right before; empty when nothing is to be done."""
     first = _FIRST.get(view.code) if view.code and view.status in _RETRIED else None
+    if view.status == "deferred" and view.resumes_at:
+        return f"ostler run {view.id}   from {local_time_of(view.resumes_at)} on"
     step = f"{first}; then   ostler retry {{id}}" if first else _BY_STATUS.get(view.status, "")
     return step.format(id=view.id) if step != _DIFF or view.branch else ""

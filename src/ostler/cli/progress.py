@@ -13,6 +13,7 @@ from ostler.cli.board import ENDINGS, Board, Lane
 from ostler.cli.out import emit
 from ostler.cli.sentence import sentence
 from ostler.cli.text import fit, local_time, money, one_line, span, terminal_width, tokens
+from ostler.clock import rfc3339
 from ostler.views.feed import Line
 
 if TYPE_CHECKING:
@@ -24,12 +25,19 @@ class Progress(Protocol):
 
     def take(self, line: Line, at: float) -> None: ...
 
+    def beat(self, now: float) -> None:
+        """Time goes by."""
+        ...
+
 
 class JsonProgress:
     """Every line of the feed, for scripts."""
 
     def take(self, line: Line, at: float) -> None:
         emit(line)
+
+    def beat(self, now: float) -> None:
+        """Scripts have their own clock."""
 
 
 _TOLD = {
@@ -38,18 +46,48 @@ _TOLD = {
     "attempt_started",
     "tool_used",
     "wait_started",
+    "agent_quiet",
+    "agent_warned",
+    "budget_warned",
+    "model_woke",
+    "session_replaced",
+    "work_adjusted",
     "checkpoint_made",
     *ENDINGS,
 }
 
 
+_SILENCE_SECONDS = 60.0
+
+
 class PlainProgress:
-    """One line per thing that happened, for logs and pipes."""
+    """One line per thing that happened, for logs and pipes; after a silent minute, one per running task."""
+
+    def __init__(self) -> None:
+        self._board = Board()
+        self._told_at = time.time()
 
     def take(self, line: Line, at: float) -> None:
+        self._board.take(line, at)
         if line["type"] in _TOLD or _went_wrong(line):
-            sys.stdout.write(sentence(line) + "\n")
-            sys.stdout.flush()
+            self._tell(line, at)
+
+    def beat(self, now: float) -> None:
+        """Say who is at work, so that a long silence does not look like a standstill."""
+        if now - self._told_at >= _SILENCE_SECONDS:
+            for lane in self._board.lanes.values():
+                self._tell(_still_working(lane, now), now)
+
+    def _tell(self, line: Line, at: float) -> None:
+        self._told_at = at
+        sys.stdout.write(sentence(line) + "\n")
+        sys.stdout.flush()
+
+
+def _still_working(lane: Lane, now: float) -> Line:
+    task, where, since, used, _ = _facts(lane, now)
+    detail = ", ".join(part for part in (where, f"for {since}", used) if part)
+    return {"type": "still_working", "time": rfc3339(now), "task_id": task, "detail": detail}
 
 
 def _went_wrong(line: Line) -> bool:
@@ -65,6 +103,9 @@ class LiveProgress:
 
     def take(self, line: Line, at: float) -> None:
         self._board.take(line, at)
+
+    def beat(self, now: float) -> None:
+        """It is drawn ten times a second anyway."""
 
     def __rich__(self) -> Text:
         from rich.text import Text  # noqa: PLC0415

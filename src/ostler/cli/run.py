@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 
 import click
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from ostler.cli.new import read_body
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
 from ostler.cli.progress import Progress, give_cursor_back, showing
+from ostler.cli.status import why
 from ostler.cli.step import Stepper, make_stepper
 from ostler.cli.streams import outlive_readers
 from ostler.cli.text import STATUS_COLOURS, one_line, paint, wants_colour
@@ -170,6 +172,7 @@ async def _with_progress(
                 await asyncio.wait({work}, timeout=0.1)
                 if stepper is None or not stepper.asking:
                     after = _show_feed(ostler.project, after, progress)
+                    progress.beat(time.time())
             if work.exception() is None:
                 await ostler.flush()
             _show_feed(ostler.project, after, progress)
@@ -222,9 +225,9 @@ def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
     colour = wants_colour(sys.stdout)
     room = max((len(view.id) for view in views), default=0)
     for view in views:
-        why = f"{view.code}: {view.message}" if view.code else view.branch or "in place"
+        told = why(view) if view.code else view.branch or "in place"
         status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
-        say(f"{status}  {view.id:<{room}}  {one_line(why)}")
+        say(f"{status}  {view.id:<{room}}  {one_line(told)}")
     for view in sorted(views, key=lambda view: view.code is None)[:1]:
         verbs = ("show", "diff", "log") if view.branch else ("show", "log")
         shown = "   ".join(f"ostler {verb} {view.id}" for verb in verbs)

@@ -19,6 +19,7 @@ _MEMBERS = {
     "denied": "(denied)",
     "tool": "{}",
     "detail": "{}",
+    "seconds": "for {} s",
     "verdict": "{}",
     "verb": "{}",
     "status": "{}",

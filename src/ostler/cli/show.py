@@ -24,7 +24,7 @@ def command(task: str, as_json: bool) -> None:
     """One task in full: where it stands, what came of it, every attempt."""
     with open_project() as project:
         view = project.show(project.resolve(task))
-        budget_usd = project.task(TaskId(view.id)).budget_usd
+        budget_usd = project.allowance(TaskId(view.id))
     if as_json:
         emit(task_json(view))
         return

@@ -7,7 +7,7 @@ from datetime import datetime
 import click
 
 from ostler.cli.out import emit, json_option, open_project, say
-from ostler.cli.text import STATUS_COLOURS, money, one_line, reason, since, table, tokens
+from ostler.cli.text import STATUS_COLOURS, local_time_of, money, one_line, reason, since, table, tokens
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
@@ -43,8 +43,14 @@ def row(view: TaskView) -> tuple[str, ...]:
         tokens(view.usage.total) if view.usage.total else "",
         money(view.cost_usd),
         since(datetime.fromisoformat(view.updated_at).timestamp()),
-        one_line(reason(view.code, view.message) or view.title),
+        one_line(why(view)),
     )
+
+
+def why(view: TaskView) -> str:
+    """What a person wants to know of it: when it goes on, what is wrong, or what it is about."""
+    told = reason(view.code, view.message) or view.title
+    return f"resumes at {local_time_of(view.resumes_at)}; {told}" if view.resumes_at else told
 
 
 def summary(views: list[TaskView]) -> str:

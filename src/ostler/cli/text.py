@@ -146,6 +146,11 @@ def local_time(at: float, now: float) -> str:
     return moment.strftime("%H:%M" if moment.date() == today.date() else "%Y-%m-%d %H:%M")
 
 
+def local_time_of(text: str) -> str:
+    """The same for a time as JSON has it."""
+    return local_time(datetime.fromisoformat(text).timestamp(), time.time())
+
+
 def tokens(count: int) -> str:
     return f"{count}" if count < 10_000 else f"{count / 1000:.0f}k"
 

@@ -19,7 +19,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
-from ostler.errors import AgentUnavailable, Code, OstlerError
+from ostler.errors import AgentUnavailable, OstlerError
 from ostler.executors.acp_agents import AGENTS, AcpAgent
 from ostler.executors.acp_conversation import AcpConversation, Wishes
 from ostler.executors.discover import path_variable
@@ -38,12 +38,6 @@ class AcpExecutor(ProgramExecutor):
         super().__init__(name, settings, runner)
         self._agent = AGENTS[kind]
         self.dialect = _dialect_of(self._agent)
-
-    async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """See ProgramExecutor.resume; an agent that is known to lose its sessions is not asked."""
-        if not self.capabilities.resumes:
-            return CallResult(Code.RESUME_UNSUPPORTED, f"{self.name} does not find its sessions again")
-        return await super().resume(call, on_event)
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
         talk = AcpConversation(call, on_event, self._wishes(resume=resume))

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ostler.errors import Code
 from ostler.executors import verdict
+from ostler.executors.error_text import is_brief
 from ostler.executors.failure import Words, code_of_failure, retry_after
 from ostler.executors.hearing import Hearing
 from ostler.executors.verdict import Manner
@@ -40,7 +41,7 @@ def judge(call: AgentCall, heard: Hearing, exit: Exit, program: str) -> CallResu
 def _doubt(result: CallResult, heard: Hearing, program: str) -> CallResult:
     """A success without a token, whose only text is an error, is none."""
     text = result.text.strip()
-    if heard.usage.output_tokens or not _ERROR_TEXT.fullmatch(text):
+    if heard.usage.output_tokens or not (is_brief(text) and _ERROR_TEXT.fullmatch(text)):
         return result
     code = code_of_failure(text, own=WORDS) or Code.API_ERROR
     message = f"{program} failed: {one_line(text[max(0, text.rfind('Error:')) :])}"

@@ -7,7 +7,7 @@ from ostler.executors.claude_rules import read_rules
 from ostler.executors.claude_verdict import ClaudeListener
 from ostler.executors.program import Dialect, ProgramExecutor, Start
 from ostler.executors.protocol import Capabilities
-from ostler.model.call import AgentCall, CallResult, LineUnread, OnEvent, Permissions
+from ostler.model.call import AgentCall, CallResult, OnEvent, Permissions, Warned
 
 CAPABILITIES = Capabilities(
     resumes=True,
@@ -55,8 +55,8 @@ class ClaudeExecutor(ProgramExecutor):
     )
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
-        for problem in read_rules(call).problems:
-            on_event(LineUnread(problem))
+        for warning in read_rules(call).warnings(self._settings.args):
+            on_event(Warned(warning))
         return await super()._run(call, on_event, resume=resume)
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:

@@ -108,12 +108,6 @@ _RULES = (
     Rule("terminal", "api_error", Code.API_ERROR),
 )
 
-_ERROR_LINE = re.compile(
-    r"API Error: (?:\d{3}\b|Request rejected|Repeated \d{3}|Connection ).*"
-    r"|Credit balance is too low\W*"
-    r"|Invalid API key · .*|Not logged in · .*|Claude AI usage limit reached\|\d+",
-)
-_LONGEST_ERROR_LINE = 1000
 _RESET = re.compile(r"limit reached\|(\d{10})\b")
 
 
@@ -125,12 +119,6 @@ def code_of(evidence: Evidence) -> Code | None:
 def code_of_retry(word: str, status: int | None) -> Code:
     """What claude waits for when it announces that it will try again."""
     return code_of(Evidence(word=word, status=status)) or (Code.API_ERROR if status else Code.NETWORK)
-
-
-def is_error_line(text: str) -> bool:
-    """True when a final text is nothing but an API error, which some versions report as success."""
-    line = text.strip()
-    return len(line) <= _LONGEST_ERROR_LINE and _ERROR_LINE.fullmatch(line) is not None
 
 
 def reset_time(text: str) -> float | None:

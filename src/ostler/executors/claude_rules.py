@@ -49,6 +49,13 @@ class Rules(Struct, frozen=True):
         free = {flag: values for flag, values in wanted.items() if not _configured(flag, args)}
         return tuple(f"{flag}={value}" for flag, values in free.items() for value in values)
 
+    def warnings(self, args: tuple[str, ...]) -> tuple[str, ...]:
+        """What a person should know: mistakes in the files, and what claude is kept from reading."""
+        if self.sources is None or _configured("--setting-sources", args):
+            return self.problems
+        unread = [name for name in SOURCES if name not in self.sources]
+        return (*self.problems, *(_kept_from(name) for name in unread))
+
 
 def read_rules(call: AgentCall) -> Rules:
     """The rules for this call; a file that is broken is a problem to tell, and counts as absent."""
@@ -63,6 +70,12 @@ def read_rules(call: AgentCall) -> Rules:
         sources=None if in_place else _sources(project, work),
         problems=tuple(problem for rules in own for problem in rules.problems),
     )
+
+
+def _kept_from(source: str) -> str:
+    also = ", and without the project's CLAUDE.md" if source == "project" else ""
+    file = f".claude/{SOURCES[source]}"
+    return f"{file} in the worktree is unlike the one in the checkout: claude works without it{also}"
 
 
 def _sources(project: Path, work: Path) -> tuple[str, ...] | None:

@@ -6,16 +6,18 @@ import time
 
 from ostler.clock import Now
 from ostler.errors import Code
-from ostler.executors.claude_codes import Evidence, code_of, is_error_line, reset_time
+from ostler.executors.claude_codes import Evidence, code_of, reset_time
 from ostler.executors.claude_stream import ClaudeStream
 from ostler.executors.claude_wire import Result
 from ostler.executors.ending import Ending, ending_of
+from ostler.executors.error_text import is_brief, is_error_answer
 from ostler.executors.refusal import refusal_of
 from ostler.executors.wire import one_line
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Exit
 
 _LAST_PER_RUN_COST = (2, 1, 197)  # newer versions report what the whole session has cost
+_SAYS_LITTLE = (Code.AGENT_FAILED, Code.NO_RESULT)
 _MORE_THAN_A_MINUTE = 61.0  # seconds; claude waits for less itself and tells nobody how much more it was
 
 
@@ -62,20 +64,19 @@ def judge(call: AgentCall, heard: ClaudeStream, exit: Exit, now: Now, program: s
 def _ending(heard: ClaudeStream, exit: Exit, program: str) -> Ending:
     if heard.result is None:
         return _without_result(heard, exit, program)
-    if heard.result.failed:
+    if heard.result.failed or is_error_answer(heard.result.text):
         return _failed(heard.result, heard.error_word, program)
     if exit.status != 0 and exit.stopped is None:
-        return ending_of(exit, f"{program}, after its answer,")
+        return _by_exit(exit, f"{program}, after its answer,")
     if not heard.result.text.strip():
         return Ending(Code.RESPONSE_EMPTY, f"{program} answered nothing")
-    if is_error_line(heard.result.text):
-        return _failed(heard.result, heard.error_word, program)
     return Ending(None)
 
 
 def _failed(result: Result, word: str, program: str) -> Ending:
+    written = bool(result.result) and not is_brief(result.text)
     evidence = Evidence(
-        text=result.text,
+        text="" if written else result.text,
         terminal=result.terminal_reason or "",
         stop=result.stop_reason or "",
         word=word,
@@ -88,14 +89,20 @@ def _failed(result: Result, word: str, program: str) -> Ending:
 def _without_result(heard: ClaudeStream, exit: Exit, program: str) -> Ending:
     if refused := refusal_of(exit, program):
         return refused
-    ending = ending_of(exit, program)
+    ending = _by_exit(exit, program)
     if exit.stopped is not None:
         waiting = f" while it waited for its provider ({heard.retry.code})" if heard.retry else ""
         return Ending(ending.code, ending.message + waiting)
-    if ending.code in (Code.AGENT_FAILED, Code.NO_RESULT):
-        named = code_of(Evidence(text=exit.stderr_tail)) or (heard.retry.code if heard.retry else None)
-        return Ending(named or ending.code, ending.message)
+    if heard.retry and ending.code in _SAYS_LITTLE:
+        return Ending(heard.retry.code, ending.message)
     return ending
+
+
+def _by_exit(exit: Exit, program: str) -> Ending:
+    """What the exit says; where it says little, stderr may say more."""
+    ending = ending_of(exit, program)
+    named = code_of(Evidence(text=exit.stderr_tail)) if ending.code in _SAYS_LITTLE else None
+    return Ending(named or ending.code, ending.message)
 
 
 def _costs(call: AgentCall, heard: ClaudeStream) -> tuple[float | None, float | None]:

@@ -6,12 +6,14 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
-import msgspec
+from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.discover import find_program, require_program
-from ostler.executors.ending import Ending, command_for, ending_of, limit_of, result_of
+from ostler.executors.ending import Ending, command_for, ending_of, result_of
+from ostler.executors.error_text import error_line, is_error_answer
+from ostler.executors.failure import code_of_failure, retry_after
 from ostler.executors.paper import paper_for
 from ostler.executors.protocol import Capabilities
 from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextSaid
@@ -19,6 +21,7 @@ from ostler.model.command import Exit
 from ostler.process.protocol import CommandRunner
 
 _KEPT = 64 * 1024
+_PROVIDER = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.BILLING, Code.OVERLOADED, Code.AUTH_FAILED)
 _PLACE = re.compile(r"\{(prompt_file|session_id|model)\}")
 
 
@@ -90,21 +93,29 @@ class CommandExecutor:
             exit_code=exit.status,
             duration_seconds=exit.duration_seconds,
             peak_memory_mb=exit.peak_memory_mb,
+            retry_after_seconds=retry_after(ending.message) if ending.code is Code.RATE_LIMITED else None,
         )
 
     def _ending(self, exit: Exit, text: str) -> Ending:
-        if exit.status == 0 and exit.stopped is None:
+        """C36: as nothing that it says is structured, an error line is believed, and only after a failure."""
+        if exit.status == 0 and exit.stopped is None and not is_error_answer(text):
             return Ending(None)
-        ending = ending_of(exit, self.name)
-        if ending.code is not Code.AGENT_FAILED:
+        said = error_line(text)
+        ending = ending_of(replace(exit, stderr_tail=exit.stderr_tail.strip() or said), self.name)
+        if ending.code not in (Code.AGENT_FAILED, Code.NO_RESULT):
             return ending
-        limit = limit_of(exit.stderr_tail) or limit_of(text)
-        return msgspec.structs.replace(ending, code=limit or ending.code)
+        code = _provider_trouble(exit.stderr_tail) or _provider_trouble(said)
+        return Ending(code or Code.AGENT_FAILED, ending.message)
 
     def _program(self) -> str:
         command = self._settings.command
         hint = f"install it, or correct executors.{self.name}.command"
         return require_program(find_program(self.name, command), command or self.name, hint)
+
+
+def _provider_trouble(text: str) -> Code | None:
+    code = code_of_failure(text)
+    return code if code in _PROVIDER else None
 
 
 class _Output:

@@ -80,10 +80,10 @@ def _hear_tool(said: _Line, heard: Hearing) -> None:
 
 
 def _hear_result(said: _Line, heard: Hearing) -> bool:
-    """The result repeats all that was said; the last message alone is the answer, where there was one."""
+    """The result repeats all that was said: the last message is the answer, what follows it the error."""
     heard.begin(said.session_id)
     if said.is_error:
-        heard.fail(said.result)
+        heard.fail(said.result.rpartition(heard.text)[2] if heard.text else said.result)
     elif not heard.text:
         heard.text = said.result
     return heard.finish()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 
 from msgspec import Struct
@@ -25,12 +24,6 @@ _STATUS = {
     127: (Code.AGENT_NOT_FOUND, "because a program that it needs was not found"),
 }
 
-# C36: only asked after a failure, and a bare number counts only beside the word that makes it HTTP.
-_LIMIT = (
-    r"rate.?limit|too many requests|RESOURCE_EXHAUSTED"
-    r"|\b(?:http|status|error|code)\b\W{0,3}(?:code\W{0,2})?429\b|\(429\)"
-)
-_TAIL = 2000
 _HEAP = "JavaScript heap out of memory"  # the last words of Node before it aborts
 
 
@@ -54,11 +47,6 @@ def ending_of(exit: Exit, program: str) -> Ending:
     if exit.status == 0 and exit.stdout_bytes == 0:
         code, why = Code.RESPONSE_EMPTY, "and printed nothing"
     return Ending(code, f"{program} exited with status {exit.status}" + (f": {said}" if said else f" {why}"))
-
-
-def limit_of(text: str) -> Code | None:
-    """RATE_LIMITED when the last words of a failed program speak of a limit."""
-    return Code.RATE_LIMITED if re.search(_LIMIT, text[-_TAIL:], re.IGNORECASE) else None
 
 
 def result_of(error: OstlerError) -> CallResult:

@@ -25,25 +25,31 @@ STATUSES: dict[int, Code] = {
 # A used-up account comes as 400, 403 or 429: these words are stronger than a status.
 _STRONG: Words = {
     r"insufficient_quota|quota exceeded|exceeded your current quota": Code.QUOTA_EXCEEDED,
+    r"spend(ing)?[ _]limit": Code.BILLING,
     r"hit your (\w+ )?limit|usage limit|limit will reset": Code.QUOTA_EXCEEDED,
-    r"credit balance|insufficient (funds|credits|balance)|payment required": Code.BILLING,
-    r"context.?(length|window)|prompt is too long|input is too long|too many tokens": Code.PROMPT_TOO_LARGE,
+    r"credit balance|credits? (is|are|was|were)? ?exhausted|payment required": Code.BILLING,
+    r"insufficient (funds|credits|balance)|billing.{0,20}not.{0,20}enabled": Code.BILLING,
+    r"(exceed|maximum|too long|out of room).{0,60}context.?(length|window)": Code.PROMPT_TOO_LARGE,
+    r"context.?(length|window).{0,60}(exceed|too|full)": Code.PROMPT_TOO_LARGE,
+    r"(prompt|input) is too long|too many tokens": Code.PROMPT_TOO_LARGE,
     r"max_output_tokens|output token (limit|maximum)": Code.OUTPUT_LIMIT,
 }
 _WEAK: Words = {
     r"rate.?limit|too many requests|resource_exhausted": Code.RATE_LIMITED,
     r"overloaded|at capacity|high demand": Code.OVERLOADED,
     r"(invalid|missing|incorrect|bad).{0,20}(api.?key|credentials)|unauthori[sz]ed": Code.AUTH_FAILED,
-    r"not (logged in|authenticated)|please (log ?in|sign in)|authentication": Code.AUTH_FAILED,
+    r"not (logged in|authenticated)|please (log ?in|sign in)": Code.AUTH_FAILED,
+    r"authentication.{0,3}(error|failed|required|failure)|failed to authenticate": Code.AUTH_FAILED,
     r"model.{0,60}(not found|does not exist|not supported|unknown)|unknown model": Code.MODEL_NOT_FOUND,
     r"stream (closed|ended|disconnected)|premature close|terminated early": Code.STREAM_BROKEN,
     r"econn|enotfound|etimedout|eai_again|fetch failed|connection (refused|reset|error)": Code.NETWORK,
     r"(request|connection|operation) timed out|error sending request|socket hang up": Code.NETWORK,
-    r"content.?(filter|policy)|safety|usage policy|refus(al|ed to answer)": Code.REFUSED,
+    r"content.?(filter|policy)|usage policy|refus(al|ed to answer)": Code.REFUSED,
+    r"(blocked|flagged|stopped|finish).{0,40}safety|safety.{0,3}(filter|reason|setting)": Code.REFUSED,
     r"(unknown|unexpected|unrecogni[sz]ed) (option|argument|flag)": Code.AGENT_INCOMPATIBLE,
 }
 _PROVIDER_FAILED = re.compile(
-    r"internal server error|server_error|api_?error|bad gateway|bad request|invalid_request", re.IGNORECASE
+    r"internal server error|server_error|api[_ ]?error|bad gateway|bad request|invalid_request", re.IGNORECASE
 )
 _STATUS = re.compile(
     r"\b(?:status|http(?:/[\d.]+)?|error|code)\b\W{0,3}(?:code\W{0,3})?(\d{3})\b|\((\d{3})\)|^(\d{3})\b",

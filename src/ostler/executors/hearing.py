@@ -30,6 +30,7 @@ class Failure(Struct, frozen=True):
 
     text: str
     status: int | None = None  # the HTTP status, where it names one
+    retry_after_seconds: float | None = None  # where it is a number, and not in the text
 
 
 class Hearing:
@@ -115,8 +116,9 @@ class Hearing:
         self.retry = RetrySeen(code, seconds)
         self._on_event(self.retry)
 
-    def fail(self, text: str, status: int | None = None) -> None:
-        self.failure = Failure(text, status)
+    def fail(self, text: str, status: int | None = None, retry_after_seconds: float | None = None) -> None:
+        """What went wrong, in the agent's words; the verdict finds the code for them."""
+        self.failure = Failure(text, status, retry_after_seconds)
 
     def finish(self, *, well: bool = False) -> bool:
         """The turn is over; ended well, what went wrong before was mended. True, as a sink says it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ostler.errors import Code
 from ostler.executors import known
+from ostler.executors.opencode_cache import mend_cache
 from ostler.executors.opencode_stream import decode
 from ostler.executors.program import Dialect, ProgramExecutor, Start, listening
 from ostler.executors.protocol import Capabilities
@@ -56,4 +57,6 @@ def arguments(start: Start) -> tuple[str, ...]:
 class OpencodeExecutor(ProgramExecutor):
     """Runs opencode."""
 
-    dialect = Dialect(known.OPENCODE, CAPABILITIES, arguments, listening(MANNER), SWITCHES, PERMITS)
+    dialect = Dialect(
+        known.OPENCODE, CAPABILITIES, arguments, listening(MANNER), SWITCHES, PERMITS, mend=mend_cache
+    )

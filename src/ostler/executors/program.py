@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
@@ -17,7 +17,7 @@ from ostler.executors.ending import command_for, result_of
 from ostler.executors.health import probe
 from ostler.executors.known import KnownProgram
 from ostler.executors.paper import paper_for
-from ostler.executors.protocol import Capabilities
+from ostler.executors.protocol import Capabilities, supports_resumption
 from ostler.executors.verdict import Listener, Manner
 from ostler.model.call import (
     AgentCall,
@@ -27,6 +27,7 @@ from ostler.model.call import (
     Permissions,
     SessionReplaced,
     SessionStarted,
+    Warned,
 )
 from ostler.model.command import Command, Exit
 from ostler.model.usage import Usage
@@ -42,6 +43,8 @@ class Hears(Protocol):
 
 
 Listen = Callable[[AgentCall, OnEvent], Hears]
+Mend = Callable[[Mapping[str, str], str], str]
+"""Repairs what the last words of a failed run show to be broken, in its environment; a sentence if it did."""
 
 
 class Start(Struct, frozen=True):
@@ -71,6 +74,7 @@ class Dialect(Struct, frozen=True):
     permits: dict[Permissions, dict[str, str]] = {}  # variables that carry the permissions; the settings' win
     defaults: Defaults | None = None
     at_times: tuple[str, ...] = ()  # flags that only some calls have
+    mend: Mend | None = None  # what it repairs is worth a second start
 
 
 def listening(manner: Manner) -> Listen:
@@ -106,6 +110,8 @@ class ProgramExecutor:
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Continue a session; one that the agent does not know is begun again, and that is told."""
+        if not supports_resumption(self):
+            return CallResult(Code.RESUME_UNSUPPORTED, f"{self.name} does not find its sessions again")
         result = await self._try(call, on_event, resume=True)
         if result.code is not Code.SESSION_NOT_FOUND:
             return result
@@ -129,6 +135,19 @@ class ProgramExecutor:
         return replace(result, message=f"{result.message} (found {found}{proved})")
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
+        """One start, and one more where something of the program's own could be mended."""
+        result, said = await self._once(call, on_event, resume=resume)
+        if result.ok or self.dialect.mend is None:
+            return result
+        mended = await asyncio.to_thread(self.dialect.mend, self._environment(call), said)
+        if not mended:
+            return result
+        on_event(Warned(f"{mended}; it is started once more"))
+        again, _ = await self._once(call, on_event, resume=resume)
+        return _after(result, again)
+
+    async def _once(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> tuple[CallResult, str]:
+        """The result of one start, and the last words of the program about it."""
         assert self.dialect.listen
         heard = self.dialect.listen(call, on_event)
         try:
@@ -136,8 +155,9 @@ class ProgramExecutor:
                 command = self._command(quiet, stdin_of(call.prompt), resume=resume)
                 exit = await self._runner.run(command, heard.take)
         except OstlerError as error:
-            return result_of(error)
-        return heard.judge(exit)
+            return result_of(error), ""
+        result = heard.judge(exit)
+        return result, f"{exit.stderr_tail}\n{result.message}"
 
     @contextmanager
     def _defaults(self, call: AgentCall) -> Generator[AgentCall, None, None]:

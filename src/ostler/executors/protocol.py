@@ -51,5 +51,10 @@ class Executor(Protocol):
         ...
 
 
+def supports_resumption(executor: Executor) -> bool:
+    """Whether it may be asked to resume: what it claims, which the conformance suite checks."""
+    return executor.capabilities.resumes
+
+
 ExecutorFactory = Callable[[str, ExecutorSettings, CommandRunner], Executor]
 """Makes an executor from its registered name, its settings and the runner that it may start things with."""

@@ -109,6 +109,6 @@ def _load(name: str, path: str) -> ExecutorFactory:
     module, _, attribute = path.partition(":")
     try:
         found: object = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # it may be anyone's code, and no bug of ours
         raise UsageError(f"executor {name} cannot be loaded from {path}: {error}") from error
     return cast(ExecutorFactory, found)

@@ -8,14 +8,16 @@ from msgspec import Struct
 
 from ostler.errors import Code
 from ostler.executors.ending import Ending, ending_of
+from ostler.executors.error_text import is_error_answer
 from ostler.executors.failure import Words, code_of_failure, retry_after
-from ostler.executors.hearing import Hearing
+from ostler.executors.hearing import Failure, Hearing
 from ostler.executors.refusal import refusal_of
 from ostler.executors.wire import one_line
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Exit
 
 _WAITS = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED)
+_SAYS_ENOUGH = (Code.AGENT_KILLED, Code.AGENT_OOM, Code.TIMEOUT, Code.IDLE_TIMEOUT, Code.NEEDS_INPUT)
 _SAYS_LITTLE = (Code.AGENT_FAILED, Code.NO_RESULT, Code.RESPONSE_EMPTY)
 
 Decode = Callable[[bytes, Hearing], bool]
@@ -52,6 +54,8 @@ class Listener:
 
 def judge(call: AgentCall, heard: Hearing, exit: Exit, manner: Manner) -> CallResult:
     """The result of one run of this program."""
+    if heard.finished and is_error_answer(heard.text):
+        heard.fail(heard.text)
     ending = _ending(heard, exit, manner)
     return CallResult(
         code=ending.code,
@@ -73,11 +77,7 @@ def judge(call: AgentCall, heard: Hearing, exit: Exit, manner: Manner) -> CallRe
 
 def _ending(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
     if heard.failure is not None:
-        said = one_line(heard.failure.text) or "no reason given"
-        status = heard.failure.status or manner.http.get(exit.status)
-        named = code_of_failure(heard.failure.text, status, manner.words)
-        code = named or _code_of_exit(exit, manner) or Code.AGENT_FAILED
-        return Ending(code, f"{manner.program} failed: {said}")
+        return _failed(heard.failure, exit, manner, heard.finished)
     if not heard.finished:
         return _without_result(heard, exit, manner)
     if exit.status != 0 and exit.stopped is None:
@@ -85,6 +85,17 @@ def _ending(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
     if not heard.text.strip():
         return Ending(Code.RESPONSE_EMPTY, f"{manner.program} answered nothing")
     return Ending(None)
+
+
+def _failed(failure: Failure, exit: Exit, manner: Manner, finished: bool) -> Ending:
+    """What the agent says went wrong; where that means nothing to us, how its process ended."""
+    said = one_line(failure.text) or "no reason given"
+    named = code_of_failure(failure.text, failure.status or manner.http.get(exit.status), manner.words)
+    ending = ending_of(exit, manner.program)
+    if named is None and not finished and ending.code in _SAYS_ENOUGH:
+        return Ending(ending.code, f"{ending.message}; it had said: {said}")
+    code = named or _code_of_exit(exit, manner) or Code.AGENT_FAILED
+    return Ending(code, f"{manner.program} failed: {said}")
 
 
 def _without_result(heard: Hearing, exit: Exit, manner: Manner) -> Ending:
@@ -115,4 +126,6 @@ def _code_of_exit(exit: Exit, manner: Manner) -> Code | None:
 def _retry_after(heard: Hearing, exit: Exit, ending: Ending) -> float | None:
     if ending.code not in _WAITS:
         return None
-    return retry_after(heard.failure.text if heard.failure else exit.stderr_tail)
+    if heard.failure is None:
+        return retry_after(exit.stderr_tail)
+    return heard.failure.retry_after_seconds or retry_after(heard.failure.text)

@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from ostler.errors import Code, GitError
 from ostler.git.program import search_path
+from ostler.git.transport import LOGIN
 from ostler.process.environment import child_environment
 from ostler.process.tool import Finished, ToolTimeout, run_tool
 
 PATIENCE_SECONDS = 120.0
-_PASSED = ("GH_*", "GITHUB_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 _UNATTENDED = {
     "GH_PROMPT_DISABLED": "1",
     "GH_NO_UPDATE_NOTIFIER": "1",
@@ -23,11 +23,10 @@ _UNATTENDED = {
     "GH_TELEMETRY": "false",
     "GH_PAGER": "cat",
     "NO_COLOR": "1",
-    "GH_FORCE_TTY": "",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
-_LATER = "the branch is pushed; try again later"
+_LATER = "the work is kept; try again later"
 
 
 class GhError(GitError):
@@ -74,10 +73,10 @@ _COMPLAINTS = (
 )
 
 
-def run_gh(*args: str, stdin: bytes = b"", keep: tuple[int, ...] = ()) -> str:
+def run_gh(*args: str, stdin: bytes = b"") -> str:
     """What gh prints on stdout; raises GhError with its complaint otherwise."""
     try:
-        finished = _start(args, stdin, keep)
+        finished = _start(args, stdin)
     except FileNotFoundError as missing:
         hint = "install it from https://cli.github.com, then: gh auth login"
         raise GhError("the GitHub CLI, gh, is not installed, or not on PATH", hint) from missing
@@ -101,18 +100,16 @@ def explain_gh(stderr: str) -> GhError:
     return GhError(f"gh refused: {line or 'it said nothing'}", _LATER, stderr)
 
 
-def _start(args: tuple[str, ...], stdin: bytes, keep: tuple[int, ...]) -> Finished:
+def _start(args: tuple[str, ...], stdin: bytes) -> Finished:
     # Not in a worktree: gh runs git wherever it is, and git would run what an agent configured there.
     with TemporaryDirectory(prefix="ostler-gh-", ignore_cleanup_errors=True) as directory:
         env = {
-            **child_environment(os.environ, _PASSED, _UNATTENDED),
+            **child_environment(os.environ, LOGIN, _UNATTENDED),
             "PATH": search_path(),
             "GIT_CEILING_DIRECTORIES": directory,
         }
         argv = ["gh", *args]
-        return run_tool(
-            argv, env=env, cwd=directory, stdin=stdin, timeout_seconds=PATIENCE_SECONDS, keep=keep
-        )
+        return run_tool(argv, env=env, cwd=directory, stdin=stdin, timeout_seconds=PATIENCE_SECONDS)
 
 
 def _telling_line(stderr: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from ostler.git.proposal import Proposal
 
 _FIELDS = "url,state,headRefOid,isCrossRepository,isDraft,baseRefName"  # those that Debian's gh 2.23 has
 _ADDRESS = re.compile(
-    r"(?:\w+://)?(?:[^@/]+@)?(?P<host>[^/:]+)(?::\d+)?[/:]/?(?P<slug>[\w.-]+/[\w.-]+?)(?:\.git)?/?"
+    r"(?:\w+://)?(?:[^@/]+@)?(?P<host>\w[^/:]*)(?::\d+)?[/:]/?(?P<slug>\w[\w.-]*/\w[\w.-]*?)(?:\.git)?/?"
 )
+_FOR_ANY_HOST = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")  # gh sends them wherever it is led
 _URL = re.compile(r"https?://\S+/pull/\d+")
 _PAUSES_SECONDS = (2.0, 4.0, 8.0)  # GitHub works out anew whether it can be merged
 
@@ -43,15 +45,24 @@ class PullRequest(Struct, frozen=True, rename="camel"):
 def repository_name(url: str) -> str | None:
     """The [HOST/]OWNER/NAME that gh knows a remote's address by; None when it is no such address."""
     found = _ADDRESS.fullmatch(url)
-    if found is None or found["host"] in (".", "..") or not _looks_remote(url):
+    if found is None or not _looks_remote(url):
         return None
+    host = found["host"].lower().removeprefix("ssh.")
     # A host without a dot is an alias of the user's ssh configuration: gh then takes its own default.
-    return f"{found['host']}/{found['slug']}" if "." in found["host"] else found["slug"]
+    return f"{host}/{found['slug']}" if "." in host else found["slug"]
 
 
-def find_pull_request(
-    repository: str, branch: str, tip: str = "", keep: tuple[int, ...] = ()
-) -> PullRequest | None:
+def require_known_host(repository: str) -> None:
+    """Refuse a host that the user's token was not meant for: an agent can change a remote's address."""
+    host = repository.partition("/")[0] if repository.count("/") == 2 else ""
+    known = (os.environ.get("GH_HOST", ""), "github.com", "")
+    if host in known or host.endswith(".ghe.com") or not any(name in os.environ for name in _FOR_ANY_HOST):
+        return
+    message = f"the remote is on {host}, and your enterprise token is not said to be for it"
+    raise GhError(message, f"export GH_HOST={host}, if that is right")
+
+
+def find_pull_request(repository: str, branch: str, tip: str = "") -> PullRequest | None:
     """The open pull request of a branch, else the merged one that ended with this commit."""
     args = (
         "pr",
@@ -63,67 +74,63 @@ def find_pull_request(
         "--limit=50",
         f"--json={_FIELDS}",
     )
-    listed = msgspec.json.decode(run_gh(*args, keep=keep), type=list[PullRequest])
+    listed = msgspec.json.decode(run_gh(*args), type=list[PullRequest])
     ours = [request for request in listed if not request.is_cross_repository]
     open_now = [request for request in ours if request.is_open]
     merged = [request for request in ours if request.is_merged and request.head_ref_oid == tip]
     return next(iter(open_now or merged), None)
 
 
-def create_pull_request(
-    repository: str, branch: str, target: str, proposal: Proposal, keep: tuple[int, ...] = ()
-) -> PullRequest:
+def create_pull_request(repository: str, branch: str, target: str, proposal: Proposal) -> PullRequest:
     """Make the branch's pull request; one that somebody made meanwhile is taken instead."""
     args = (
-        *("pr", "create", "-R", repository, f"--head={branch}", f"--base={target}", "--body-file=-"),
+        *("pr", "create", f"--repo={repository}", f"--head={branch}", f"--base={target}", "--body-file=-"),
         f"--title={proposal.title}",
         *(("--draft",) if proposal.draft else ()),
         *(f"--label={label}" for label in proposal.labels),
         *(f"--reviewer={reviewer}" for reviewer in proposal.reviewers),
     )
     try:
-        told = run_gh(*args, stdin=proposal.body.encode(errors="replace"), keep=keep)
+        told = run_gh(*args, stdin=proposal.body.encode(errors="replace"))
     except GhError as refused:
         # Said to have failed is not failed: it may exist already, or the answer may have been lost.
-        made = find_pull_request(repository, branch, keep=keep)
+        made = find_pull_request(repository, branch)
         if made is None:
             raise
         return structs.replace(made, note=_note(proposal, refused))
     return PullRequest(_read_url(told), is_draft=proposal.draft, base_ref_name=target)
 
 
-def merge_when_ready(
-    request: PullRequest, keep: tuple[int, ...] = (), pause: Callable[[float], None] = time.sleep
-) -> str:
+def merge_when_ready(request: PullRequest, pause: Callable[[float], None] = time.sleep) -> str:
     """Let GitHub merge it once its checks pass, or merge it now if nothing is waited for; what was done."""
     if request.is_draft:
         return "a draft is not merged by itself"
     if request.is_open:
         try:
-            run_gh("pr", "merge", request.url, "--auto", "--squash", keep=keep)
+            run_gh("pr", "merge", request.url, "--auto", "--squash")
         except GhError as refused:
             if not _is_ready_now(refused):
                 raise
-            _merge_now(request, keep, pause)
-    merged = _view(request, keep).is_merged
+            _merge_now(request, pause)
+    merged = _view(request).is_merged
     return "merged on GitHub" if merged else "GitHub merges it once its checks pass"
 
 
-def _merge_now(request: PullRequest, keep: tuple[int, ...], pause: Callable[[float], None]) -> None:
+def _merge_now(request: PullRequest, pause: Callable[[float], None]) -> None:
     for seconds in _PAUSES_SECONDS:
         try:
-            run_gh("pr", "merge", request.url, "--squash", keep=keep)
+            run_gh("pr", "merge", request.url, "--squash")
         except GhError as refused:
             if "base branch was modified" not in refused.said.lower():
                 raise
             pause(seconds)
         else:
             return
-    run_gh("pr", "merge", request.url, "--squash", keep=keep)
+    run_gh("pr", "merge", request.url, "--squash")
 
 
-def _view(request: PullRequest, keep: tuple[int, ...]) -> PullRequest:
-    told = run_gh("pr", "view", request.url, f"--json={_FIELDS}", keep=keep)
+def _view(request: PullRequest) -> PullRequest:
+    told = run_gh("pr", "view", request.url, f"--json={_FIELDS}")
     return msgspec.json.decode(told, type=PullRequest)
 
 

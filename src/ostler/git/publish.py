@@ -19,8 +19,8 @@ from ostler.git.github import (
     find_pull_request,
     merge_when_ready,
     repository_name,
+    require_known_host,
 )
-from ostler.git.head import meeting_point
 from ostler.git.identity import Identity
 from ostler.git.merge import commit_of, merge
 from ostler.git.proposal import Proposal
@@ -79,26 +79,26 @@ def publish_merge(worktree: Worktree, target: str, who: Identity, message: str) 
         merged = merge(worktree.repository, worktree.branch, target, who, message)
         reach("publish.merged")
         notes = (f"merged into {target} on this machine; nothing was pushed",)
-        return Published(Result.MERGED, merged.commit, synced.base, adopted=merged.adopted, notes=notes)
+        return Published(Result.MERGED, synced.tip, synced.base, adopted=merged.adopted, notes=notes)
 
 
 def _propose(
     worktree: Worktree, target: str, remote: Remote, proposal: Proposal, who: Identity, held: int
 ) -> Published:
-    repository, keep = _on_github(worktree, remote), (held,)
+    repository = _on_github(worktree, remote)
     before = _as_it_is(worktree)
-    found = find_pull_request(repository, worktree.branch, before.tip, keep)
+    found = find_pull_request(repository, worktree.branch, before.tip)
     if found is not None and found.is_merged:
         return _published(before, found, ("merged on GitHub",), adopted=True)
-    synced = _sync_there(worktree, target, remote, who, keep)
+    synced = _sync_there(worktree, target, remote, who, held)
     reach("publish.rebased")
     if nothing := _nothing(worktree, target, synced):
         return nothing
-    pushed = push(worktree, remote, target, keep)
+    pushed = push(worktree, remote, target)
     reach("publish.pushed")
-    request = found or create_pull_request(repository, worktree.branch, target, proposal, keep)
+    request = found or create_pull_request(repository, worktree.branch, target, proposal)
     reach("publish.created")
-    notes = (pushed.note, request.note, merge_when_ready(request, keep) if proposal.auto_merge else "")
+    notes = (pushed.note, request.note, merge_when_ready(request) if proposal.auto_merge else "")
     return _published(synced, request, notes, adopted=found is not None)
 
 
@@ -123,28 +123,32 @@ def _sync_here(worktree: Worktree, target: str, who: Identity, held: int) -> Syn
     return sync(worktree, onto, target, who, (held,))
 
 
-def _sync_there(
-    worktree: Worktree, target: str, remote: Remote, who: Identity, keep: tuple[int, ...]
-) -> Synced:
+def _sync_there(worktree: Worktree, target: str, remote: Remote, who: Identity, held: int) -> Synced:
     onto = look(worktree, remote, target).get(target)
     if onto is None:
         message = f"{remote.name} has no branch {target} to ask for a pull into"
         raise GitError(Code.PUBLISH_FAILED, message, f"git push {remote.name} {target}, or set git.target")
-    fetch(worktree, remote, target, onto, keep)
+    fetch(worktree, remote, target, onto)
     reach("publish.fetch")
-    return sync(worktree, onto, target, who, keep)
+    return sync(worktree, onto, target, who, (held,))
 
 
 def _as_it_is(worktree: Worktree) -> Synced:
-    return Synced(commit_of(worktree.repository, worktree.ref), worktree.base)
+    tip = commit_of(worktree.repository, worktree.ref)
+    if tip:
+        return Synced(tip, worktree.base)
+    message = f"the branch {worktree.branch} is gone, so there is nothing to publish"
+    raise GitError(Code.WORKTREE_LOST, message, "git reflog may still show its commits")
 
 
 def _nothing(worktree: Worktree, target: str, synced: Synced) -> Published | None:
-    """Nothing to publish when the work's files are those that it started from."""
-    start = meeting_point(worktree, synced.base, synced.tip)
-    if tree_of(worktree, start) != tree_of(worktree, synced.tip):
+    """Nothing to publish when the target has it all, or the work's files are those that it started from."""
+    if synced.contained:
+        note = f"{target} has all of {worktree.branch} already, so nothing was published"
+    elif tree_of(worktree, synced.base) == tree_of(worktree, synced.tip):
+        note = f"{worktree.branch} changes no file of {target}, so nothing was published"
+    else:
         return None
-    note = f"{worktree.branch} changes no file of {target}, so nothing was published"
     return Published(Result.NOTHING, synced.tip, synced.base, notes=(note,))
 
 
@@ -154,6 +158,7 @@ def _on_github(worktree: Worktree, remote: Remote) -> str:
     if name is None:
         message = f"the remote {remote.name} is not a repository on GitHub, so there can be no pull request"
         raise GitError(Code.PUBLISH_FAILED, message, 'set git.on_complete to "merge" or "none"')
+    require_known_host(name)
     return name
 
 

@@ -53,7 +53,7 @@ def look(worktree: Worktree, remote: Remote, *branches: str) -> dict[str, str]:
     return {branch: heads[ref] for branch, ref in zip(branches, refs, strict=True) if ref in heads}
 
 
-def fetch(worktree: Worktree, remote: Remote, branch: str, commit: str, keep: tuple[int, ...] = ()) -> None:
+def fetch(worktree: Worktree, remote: Remote, branch: str, commit: str) -> None:
     """Bring a commit of the remote's here; no branch and no remote-tracking branch moves."""
     if _has(worktree, commit):
         return
@@ -66,49 +66,48 @@ def fetch(worktree: Worktree, remote: Remote, branch: str, commit: str, keep: tu
     )
     known = (worktree.base, commit_of(worktree.repository, worktree.ref) or worktree.base)
     ref = f"refs/heads/{branch}"
-    talk(worktree.repository, remote, "fetch", *flags, remote.name, ref, known=known, keep=keep)
+    talk(worktree.repository, remote, "fetch", *flags, remote.name, ref, known=known)
     if not _has(worktree, commit):
         message = f"{branch} on {remote.name} was rewritten while it was fetched"
         raise GitError(Code.PUBLISH_FAILED, message, "try again")
 
 
-def push(worktree: Worktree, remote: Remote, target: str, keep: tuple[int, ...] = ()) -> Pushed:
+def push(worktree: Worktree, remote: Remote, target: str) -> Pushed:
     """Let the remote have the branch; pushed twice it is the same; looks again once if outrun."""
     refuse_shared(worktree.branch, target)
+    remote = remote.destination
     try:
-        return _push(worktree, remote, keep)
+        return _push(worktree, remote)
     except _Outdated:
         pass
     try:
-        return _push(worktree, remote, keep)
+        return _push(worktree, remote)
     except _Outdated as again:
         message = f"{remote.name} refused {worktree.branch}: {again}"
         raise GitError(Code.PUSH_REJECTED, message, "the branch is kept here; try again later") from again
 
 
-def _push(worktree: Worktree, remote: Remote, keep: tuple[int, ...]) -> Pushed:
+def _push(worktree: Worktree, remote: Remote) -> Pushed:
     tip = commit_of(worktree.repository, worktree.ref)
     there = look(worktree, remote, worktree.branch).get(worktree.branch, "")
     if there == tip:
         return Pushed(tip, adopted=True)
     if not there:
-        return _send(worktree, remote, tip, (), keep)
-    fetch(worktree, remote, worktree.branch, there, keep)
+        return _send(worktree, remote, tip, ())
+    fetch(worktree, remote, worktree.branch, there)
     if is_ancestor(worktree.repository, there, tip):
-        return _send(worktree, remote, tip, (), keep)
+        return _send(worktree, remote, tip, ())
     if is_ancestor(worktree.repository, tip, there):
         note = f"{worktree.branch} on {remote.name} has commits on top of the task's; they stay"
         return Pushed(there, adopted=True, note=note)
     if there not in _own_tips(worktree):
         raise _foreign(worktree, remote)
-    return _send(worktree, remote, tip, (f"--force-with-lease={worktree.ref}:{there}",), keep)
+    return _send(worktree, remote, tip, (f"--force-with-lease={worktree.ref}:{there}",))
 
 
-def _send(
-    worktree: Worktree, remote: Remote, tip: str, force: tuple[str, ...], keep: tuple[int, ...]
-) -> Pushed:
+def _send(worktree: Worktree, remote: Remote, tip: str, force: tuple[str, ...]) -> Pushed:
     args = ("push", "--porcelain", "--no-verify", *force, remote.name, f"{tip}:{worktree.ref}")
-    done = talk(worktree.repository, remote, *args, accept=(0, 1, 128), keep=keep)
+    done = talk(worktree.repository, remote, *args, accept=(0, 1, 128))
     if done.status == 0:
         return Pushed(tip, forced=bool(force))
     raise _refused(worktree, remote, os.fsdecode(done.stdout), done.stderr)
@@ -123,9 +122,9 @@ def _refused(worktree: Worktree, remote: Remote, told: str, stderr: bytes) -> Ex
         return _Outdated(reason)
     said = telling_line(without_login(os.fsdecode(stderr)))
     message = f"{remote.name} refused {worktree.branch}: {reason}" + (f" ({said})" if said else "")
-    return GitError(
-        Code.PUSH_REJECTED, message, f"see the rules for branches of {remote.name}; the work is kept"
-    )
+    large = f"git lfs push {remote.name} {worktree.branch}"
+    rules = f"see the rules for branches of {remote.name}; the work is kept"
+    return GitError(Code.PUSH_REJECTED, message, large if "lfs" in said.lower() else rules)
 
 
 def _own_tips(worktree: Worktree) -> set[str]:

@@ -25,6 +25,18 @@ class Synced(Struct, frozen=True):
     tip: str
     base: str  # the commit that the work starts from now
     moved: bool = False
+    contained: bool = False  # the target has all of it
+
+
+class _Change(Struct, frozen=True):
+    commit: str
+    tree: str
+    parents: tuple[str, ...]
+
+
+class _Place(Struct, frozen=True):
+    commit: str
+    tree: str
 
 
 @with_git_errors
@@ -36,10 +48,10 @@ def sync(worktree: Worktree, onto: str, target: str, who: Identity, keep: tuple[
     """
     require(worktree)
     heads = _settled(worktree)
+    if is_ancestor(worktree.repository, heads.tip, onto):
+        return Synced(heads.tip, worktree.base, contained=True)
     if is_ancestor(worktree.repository, onto, heads.tip):
         return Synced(heads.tip, onto)
-    if is_ancestor(worktree.repository, heads.tip, onto):
-        return Synced(heads.tip, heads.tip)
     if not meeting_point(worktree, onto, heads.tip):
         message = f"{worktree.branch} and {target} have no commit in common"
         raise GitError(Code.MERGE_CONFLICT, message, "see git log --graph for both")
@@ -62,34 +74,36 @@ def _settled(worktree: Worktree) -> Heads:
 
 
 def _carry(worktree: Worktree, tip: str, onto: str, who: Identity) -> str:
-    args = ("rev-list", "--reverse", "--topo-order", "--parents", f"{onto}..{tip}", "--")
-    lines = run(worktree.repository, *args).stdout.decode().splitlines()
-    lineage = [line.split() for line in lines]
-    if any(len(commits) > 2 for commits in lineage):
+    changes = _changes(worktree, onto, tip)
+    if any(len(change.parents) > 1 for change in changes):
         # Replaying would lose what a merge commit itself changed; a merge loses nothing.
         tree = merge_trees(worktree.repository, tip, onto)
         return write_commit(worktree.repository, tree, (tip, onto), who, f"Merge into {worktree.branch}")
-    for commit, parent in lineage:
-        onto = _replay(worktree, commit, parent, onto)
-    return onto
+    place = _Place(onto, tree_of(worktree, onto))
+    before = tree_of(worktree, changes[0].parents[0])
+    for change in changes:
+        place = _replay(worktree.repository, change, before, place)
+        before = change.tree
+    return place.commit
 
 
-def _replay(worktree: Worktree, commit: str, parent: str, onto: str) -> str:
-    """The change of one commit, on top of another; nothing new when the other has it already."""
-    if parent == onto:
-        return commit
-    repository = worktree.repository
-    trees = {name: tree_of(worktree, name) for name in (commit, parent, onto)}
+def _changes(worktree: Worktree, onto: str, tip: str) -> list[_Change]:
+    """The commits that the target has not, oldest first."""
+    form = ("--reverse", "--topo-order", "--no-commit-header", "--format=%H %T %P")
+    lines = run(worktree.repository, "rev-list", *form, f"{onto}..{tip}", "--").stdout.decode().splitlines()
+    words = (line.split() for line in lines)
+    return [_Change(commit, tree, tuple(parents)) for commit, tree, *parents in words]
+
+
+def _replay(repository: Repository, change: _Change, before: str, place: _Place) -> _Place:
+    """One change, whose files were `before`, on top of a place; the same place when that has it already."""
+    raw = run(repository, "cat-file", "commit", change.commit).stdout
     # git before 2.40 takes no merge base, so a commit of the new files on the old parent stands in for it.
-    ours = _write(repository, _raw(repository, parent), trees[onto], parent)
-    tree = merge_trees(repository, ours, commit)
-    if tree == trees[onto] and trees[commit] != trees[parent]:
-        return onto
-    return _write(repository, _raw(repository, commit), tree, onto)
-
-
-def _raw(repository: Repository, commit: str) -> bytes:
-    return run(repository, "cat-file", "commit", commit).stdout
+    ours = _write(repository, raw, place.tree, change.parents[0])
+    tree = merge_trees(repository, ours, change.commit)
+    if tree == place.tree and change.tree != before:
+        return place
+    return _Place(_write(repository, raw, tree, place.commit), tree)
 
 
 def _write(repository: Repository, like: bytes, tree: str, parent: str) -> str:

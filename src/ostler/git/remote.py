@@ -20,6 +20,11 @@ class Remote(Struct, frozen=True):
     url: str
     push_url: str = ""  # empty: the same
 
+    @property
+    def destination(self) -> Remote:
+        """The same remote, looked at where it is pushed to."""
+        return Remote(self.name, self.push_url or self.url)
+
 
 def find_remote(repository: Repository, target: str = "") -> Remote | None:
     """The target branch's own remote, else origin, else the only one; None when there is none to choose."""

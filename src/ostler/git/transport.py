@@ -24,6 +24,17 @@ from ostler.process.environment import child_environment
 from ostler.process.tool import Finished
 
 PATIENCE_SECONDS = 900.0
+LOGIN = (
+    *(
+        "GH_TOKEN",
+        "GITHUB_TOKEN",
+        "GH_ENTERPRISE_TOKEN",
+        "GITHUB_ENTERPRISE_TOKEN",
+        "GH_HOST",
+        "GH_CONFIG_DIR",
+    ),
+    "DBUS_SESSION_BUS_ADDRESS",  # of the keyring
+)
 _LEFT_TO_THE_USER = ("core.sshCommand", "core.gitProxy", "credential.helper")
 _UNATTENDED = {
     "core.askPass": "",
@@ -36,7 +47,7 @@ _UNATTENDED = {
 }
 _SETTINGS = {name: value for name, value in FIXED.items() if name not in _LEFT_TO_THE_USER} | _UNATTENDED
 _PROTOCOLS = "file:git:http:https:ssh"
-_PASSED = ("GH_*", "GITHUB_*", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_*", "SSL_*")
+_PASSED = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_*")
 
 
 def talk(
@@ -45,11 +56,10 @@ def talk(
     *args: str,
     known: tuple[str, ...] = (),
     accept: tuple[int, ...] = (0,),
-    keep: tuple[int, ...] = (),
 ) -> Finished:
     """Run fetch, push or ls-remote. `known` are commits that both sides may have, so that little is sent."""
     _refuse_planted(repository, remote)
-    finished = _execute(repository, remote, args, known, keep)
+    finished = _execute(repository, remote, args, known)
     if finished.status not in accept:
         raise explain_remote(remote.name, finished.stderr)
     return finished
@@ -58,7 +68,7 @@ def talk(
 def effective_url(repository: Repository, remote: Remote) -> str:
     """The address that git would really push to, after the user's insteadOf."""
     args = ("ls-remote", "--get-url", remote.name)
-    return os.fsdecode(_execute(repository, remote, args, (), ()).stdout).removesuffix("\n")
+    return os.fsdecode(_execute(repository, remote, args, ()).stdout).removesuffix("\n")
 
 
 def _refuse_planted(repository: Repository, remote: Remote) -> None:
@@ -71,16 +81,13 @@ def _refuse_planted(repository: Repository, remote: Remote) -> None:
 
 
 def _execute(
-    repository: Repository,
-    remote: Remote,
-    args: tuple[str, ...],
-    known: tuple[str, ...],
-    keep: tuple[int, ...],
+    repository: Repository, remote: Remote, args: tuple[str, ...], known: tuple[str, ...]
 ) -> Finished:
     with _borrowed(repository, remote, known) as git_dir:
         env = _environment(repository) | {"GIT_DIR": str(git_dir)}
         try:
-            return execute(args, env, _home(repository), timeout_seconds=PATIENCE_SECONDS, keep=keep)
+            # No lock is passed on: a credential daemon that git starts would hold it as long as it lives.
+            return execute(args, env, _home(repository), timeout_seconds=PATIENCE_SECONDS)
         except GitTimeout as slow:
             message = f"{remote.name} did not answer within {PATIENCE_SECONDS:g} s"
             raise GitError(Code.PUBLISH_FAILED, message, "the branch is kept here; try again later") from slow
@@ -118,7 +125,7 @@ def _quote(value: str) -> str:
 def _environment(repository: Repository) -> dict[str, str]:
     agent = {"SSH_AUTH_SOCK": os.environ["SSH_AUTH_SOCK"]} if "SSH_AUTH_SOCK" in os.environ else {}
     return {
-        **child_environment(os.environ, _PASSED, agent),
+        **child_environment(os.environ, (*LOGIN, *_PASSED), agent),
         **users_environment(),
         **settings_environment(_SETTINGS),
         "GIT_OBJECT_DIRECTORY": str(repository.common_dir / "objects"),

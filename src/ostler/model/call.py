@@ -80,8 +80,22 @@ class LineUnread(Struct, frozen=True, tag="line_unread"):
     detail: str
 
 
+class Warned(Struct, frozen=True, tag="warned"):
+    """Something about this run that a person should know, and that the agent itself does not say."""
+
+    message: str
+
+
 AgentEvent = (
-    SessionStarted | SessionReplaced | TextSaid | ToolUsed | ToolDenied | RetrySeen | UsageSeen | LineUnread
+    SessionStarted
+    | SessionReplaced
+    | TextSaid
+    | ToolUsed
+    | ToolDenied
+    | RetrySeen
+    | UsageSeen
+    | LineUnread
+    | Warned
 )
 OnEvent = Callable[[AgentEvent], None]
 

@@ -113,6 +113,7 @@ class WorkspaceReleased(_Event, frozen=True, tag="workspace_released"):
 
 class TaskReopened(_Event, frozen=True, tag="task_reopened"):
     by: str = "retry"
+    budget_usd: float | None = None  # none: as before
 
 
 class DecisionRecorded(_Event, frozen=True, tag="decision_recorded"):
@@ -211,6 +212,26 @@ class AgentQuiet(_Event, frozen=True, tag="agent_quiet"):
     seconds: int
 
 
+class AgentWarned(_Event, frozen=True, tag="agent_warned"):
+    """Something about an attempt that its agent does not say."""
+
+    message: str
+
+
+class ModelWoke(_Event, frozen=True, tag="model_woke"):
+    """A model that rested, or was at its limit, works again."""
+
+    model: str
+    reason: str = ""  # what it comes back from
+
+
+class WorkAdjusted(_Event, frozen=True, tag="work_adjusted"):
+    """Many failures of one kind: from now on the run works more carefully."""
+
+    kind: str
+    message: str
+
+
 class BudgetWarned(_Event, frozen=True, tag="budget_warned"):
     which: str
     percent: int
@@ -238,6 +259,9 @@ Notice = (
     | PhaseCompleted
     | PhaseFailed
     | AgentQuiet
+    | AgentWarned
+    | ModelWoke
+    | WorkAdjusted
     | BudgetWarned
     | WaitStarted
     | WaitEnded

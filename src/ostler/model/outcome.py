@@ -23,6 +23,8 @@ class Outcome(Struct, frozen=True):
     def exit(self) -> int:
         if self.status in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
             return 0
+        if self.status in (TaskStatus.FAILED, TaskStatus.QUARANTINED):
+            return 1
         if self.code in (Code.ITERATION_LIMIT, Code.BUDGET_EXCEEDED) or self.status is TaskStatus.DEFERRED:
             return 5
         if self.status in WAITS_FOR_PERSON:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.errors import CODES, Code, OstlerError, UsageError
-from ostler.executors.protocol import Executor
+from ostler.executors.protocol import Executor, supports_resumption
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.lock import Held, try_lock
@@ -103,7 +103,7 @@ def _executor(project: Project, conversation: Conversation, held: Held) -> Execu
     runner = DefaultCommandRunner(held=(held.fd,))
     executor = ExecutorRegistry().make(conversation.executor, project.settings.executors, runner)
     executor.validate_availability()
-    if conversation.turns and not executor.capabilities.resumes:
+    if conversation.turns and not supports_resumption(executor):
         message = f"{conversation.executor} cannot go on with a session"
         raise OstlerError(Code.RESUME_UNSUPPORTED, message, "begin another one: ostler agent spawn")
     return executor

@@ -14,7 +14,7 @@ from ostler.executors.health import Ask, Health, HealthProbe, State, probe
 from ostler.executors.known import KnownProgram
 from ostler.executors.program import Dialect, ProgramExecutor
 from ostler.executors.protocol import Executor
-from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents import Program, survey
 
@@ -33,7 +33,7 @@ class Inspection(Struct, frozen=True):
 def inspect_agents(environ: Mapping[str, str]) -> list[Inspection]:
     """Every agent program that has an executor here, found or not; the slow ones are asked side by side."""
     with ThreadPoolExecutor(_AT_ONCE) as crew:
-        return list(crew.map(_inspect, survey(environ)))
+        return list(crew.map(_inspect, [*survey(environ), *_installed(environ)]))
 
 
 def probe_all(paths: Sequence[str], ask: Ask | None = None) -> dict[str, Health]:
@@ -54,6 +54,13 @@ def _inspect(program: Program) -> Inspection:
     if path is None or dialect is None or health.state is not State.HEALTHY:
         return Inspection(known, path, health)
     return Inspection(known, path, health, tuple(find_drift(path, dialect)))
+
+
+def _installed(environ: Mapping[str, str]) -> list[Program]:
+    """The programs of executors that other packages bring."""
+    others = [name for name in ExecutorRegistry().list() if name not in BUILT_IN]
+    dialects = [dialect for name in others if (dialect := _dialect(name))]
+    return [Program(dialect.known, dialect.known.find(environ).path) for dialect in dialects]
 
 
 def _dialect(name: str) -> Dialect | None:

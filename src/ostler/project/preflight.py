@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ostler.clock import SystemClock
 from ostler.engine.schedule import takeable
-from ostler.errors import OstlerError
+from ostler.errors import OstlerError, UsageError
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.disk import require_writable
 from ostler.git.refs import check_ref, find_base
@@ -25,6 +25,8 @@ def check_ready(project: Project, tasks: Iterable[Task]) -> None:
     for task in tasks:
         needed = executors_of(project, task)
         refused = refusals(project, needed)
+        if not needed:
+            raise _all_disabled(project, task)
         if len(refused) == len(needed):
             raise refused[needed[0]]
 
@@ -35,13 +37,15 @@ def ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
     Raises when that is all of them, so that a machine without its agent fails no task.
     """
     check_place(project)
-    due = [(task.id, executors_of(project, task)) for task in due_tasks(project, [])]
+    due = [(task, executors_of(project, task)) for task in due_tasks(project, [])]
     refused = refusals(project, (name for _, names in due for name in names))
-    ready = [task for task, names in due if not refused.keys() >= set(names)]
+    ready = [task.id for task, names in due if not refused.keys() >= set(names)]
+    disabled = [_all_disabled(project, task) for task, names in due if not names]
     if due and not ready:
-        raise next(iter(refused.values()))
-    needed = {name for task, names in due if task not in ready for name in names}
-    return ready, [f"tasks for {name} wait: {refused[name].message}" for name in sorted(needed)]
+        raise next(iter((*refused.values(), *disabled)))
+    needed = {name for task, names in due if task.id not in ready for name in names}
+    waiting = [f"tasks for {name} wait: {refused[name].message}" for name in sorted(needed)]
+    return ready, [*waiting, *(error.message for error in disabled)]
 
 
 def refusals(project: Project, executors: Iterable[str]) -> dict[str, OstlerError]:
@@ -81,4 +85,12 @@ def due_tasks(project: Project, tasks: list[TaskId]) -> list[Task]:
 def executors_of(project: Project, task: Task) -> list[str]:
     """The agents that may work on a task, the first one first."""
     choices = pool_for(task, project.loaded).choices
-    return list(dict.fromkeys(choice.executor for choice in choices if choice.enabled or len(choices) == 1))
+    return list(dict.fromkeys(choice.executor for choice in choices if choice.enabled))
+
+
+def _all_disabled(project: Project, task: Task) -> UsageError:
+    names = ", ".join(choice.name for choice in pool_for(task, project.loaded).choices)
+    return UsageError(
+        f"every model that {task.id or task.title} may use is disabled: {names}",
+        "set enabled = true for one of them in ostler.toml",
+    )

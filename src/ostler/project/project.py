@@ -21,6 +21,7 @@ from ostler.files.atomic import make_private_dir, write_atomic
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
 from ostler.git.repository import Repository
+from ostler.model.allowance import allowance_of
 from ostler.model.attempt import TaskRow
 from ostler.model.event import DecisionRecorded, FeedLine, TaskCreated, TaskReopened
 from ostler.model.ids import TAIL_ALPHABET, TaskId, task_id
@@ -143,12 +144,16 @@ class Project:
         post(self.journal, task, DecisionRecorded("cancel"), self._clock.now())
         return self.show(task)
 
-    def retry(self, task: TaskId) -> TaskView:
-        """Open a task again that failed, was cancelled or waits; the history stays."""
+    def allowance(self, task: TaskId) -> float | None:
+        """What a task may cost in all; None: as the settings say."""
+        return allowance_of(self.journal.read(task))
+
+    def retry(self, task: TaskId, budget_usd: float | None = None) -> TaskView:
+        """Open a task again that failed, was cancelled or waits; its history and its cost stay."""
         view = self.show(task)
         if view.status not in REOPENABLE:
             raise UsageError(f"{task} is {view.status}: there is nothing to retry", f"ostler show {task}")
-        post(self.journal, task, TaskReopened(), self._clock.now())
+        post(self.journal, task, TaskReopened(budget_usd=budget_usd), self._clock.now())
         return self.show(task)
 
     def repository(self) -> Repository | None:

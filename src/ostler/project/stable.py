@@ -10,6 +10,7 @@ from ostler.project.project import Project
 from ostler.store.ledger import Ledger
 from ostler.store.spending import Spending
 from ostler.worker.debugger import Debugger
+from ostler.worker.healing import healer_for
 from ostler.worker.host import Host
 from ostler.worker.plugins import load_plugins
 from ostler.worker.purse import Purse
@@ -26,12 +27,14 @@ def make_stable(project: Project, ledger: Ledger, clock: Clock, debugger: Debugg
     def spending() -> Spending:
         return Spending(project.layout.database)
 
+    slots = WorkerPool(settings.pools, clock)
     return Stable(
         selector=ModelSelector(settings.selection.strategy, Random()),  # noqa: S311
-        slots=WorkerPool(settings.pools, clock),
+        slots=slots,
         host=Host(settings.host, clock),
         standing=Standing(ledger, settings.retry, clock),
         purse=Purse(settings.budget, clock, spending),
         plugins=load_plugins(settings.plugins),
         debugger=debugger,
+        healer=healer_for(settings.retry, slots),
     )

@@ -16,6 +16,11 @@ _LOST = """\
 You have worked on this already, but the session in which you did is gone: this is a new one, and it remembers
 nothing. What is known of the work so far:"""
 
+_ANOTHER = """\
+## Another agent worked on this before you
+
+It could not go on, so you take over. What is known of the work so far:"""
+
 _ATTEMPTS, _FILES, _COMMITS = 8, 40, 20
 _LINE_LENGTH = 200
 _HEAD_LENGTH, _TAIL_LENGTH = 600, 1400
@@ -32,16 +37,41 @@ class Work(Struct, frozen=True):
     last_page: str = ""  # what was said and done after it, by an attempt that came to no answer
 
 
-def summarise(work: Work) -> str:
-    """The work as a section of a prompt, short whatever its size."""
+class _Words(Struct, frozen=True):
+    """How the work is spoken of: as the reader's own, or as another's."""
+
+    opening: str
+    unknown: str
+    answer: str
+    page: str
+
+
+_OWN = _Words(
+    opening=_LOST,
+    unknown="Which files you changed is not known: look at what is there before you write.",
+    answer="Your last answer:",
+    page="What you said and did before you were stopped:",
+)
+_ANOTHERS = _Words(
+    opening=_ANOTHER,
+    unknown="Which files were changed is not known: look at what is there before you write.",
+    answer="The last answer:",
+    page="What was said and done until then:",
+)
+
+
+def summarise(work: Work, reader: str = "") -> str:
+    """The work as a section of a prompt for this executor, short whatever its size."""
+    did = {attempt.executor for attempt in work.attempts}
+    words = _ANOTHERS if reader and did and reader not in did else _OWN
     parts = (
-        _LOST,
+        words.opening,
         _listed("Attempts:", [_attempt(attempt) for attempt in work.attempts], _ATTEMPTS, newest=True),
-        _changes(work.files),
+        words.unknown if work.files is None else _changes(work.files),
         _listed("Commits, the newest first:", [_one_line(commit) for commit in work.commits], _COMMITS),
         f"Warnings: {', '.join(work.warnings)}." if work.warnings else "",
-        _quoted("Your last answer:", work.last_answer),
-        _quoted("What you said and did before you were stopped:", work.last_page),
+        _quoted(words.answer, work.last_answer),
+        _quoted(words.page, work.last_page),
     )
     return "\n\n".join(part for part in parts if part)
 
@@ -54,9 +84,7 @@ def _attempt(attempt: Attempt) -> str:
     return f"{where} {status}{seconds}{why}"
 
 
-def _changes(files: tuple[FileChange, ...] | None) -> str:
-    if files is None:
-        return "Which files you changed is not known: look at what is there before you write."
+def _changes(files: tuple[FileChange, ...]) -> str:
     if not files:
         return "No file was changed."
     title = f"Changed since the task began, all still there ({len(files)} in all):"

@@ -12,13 +12,8 @@ from ostler.model.ids import TaskId
 FEED_LIMIT = 1000
 
 
-class Journal(Protocol):
-    """One project's truth. A write that returned is durable; one that raised may not be relied on."""
-
-    @property
-    def store_id(self) -> str:
-        """A random name, made with the store."""
-        ...
+class EventPublisher(Protocol):
+    """Takes in what happens, for all who look on; a write that returned is durable."""
 
     def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
         """Write the record, its task's row and the notices together.
@@ -29,6 +24,15 @@ class Journal(Protocol):
 
     def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
         """Add notices to the feed."""
+        ...
+
+
+class Journal(EventPublisher, Protocol):
+    """One project's truth. A write that raised may not be relied on."""
+
+    @property
+    def store_id(self) -> str:
+        """A random name, made with the store."""
         ...
 
     def begin(self, attempt: Attempt) -> int:

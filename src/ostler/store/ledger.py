@@ -42,8 +42,8 @@ class Ledger(Protocol):
         """Count a failure; True when the choice begins to rest with it: for `seconds`, after `threshold`."""
         ...
 
-    def succeed(self, choice: str) -> None:
-        """Count a success: it ends a rest, and outweighs one failure otherwise."""
+    def succeed(self, choice: str) -> bool:
+        """Count a success: it ends a rest, which is True, and outweighs one failure otherwise."""
         ...
 
     def rest(self, choice: str, now: float) -> Rest | None:

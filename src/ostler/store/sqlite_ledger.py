@@ -110,9 +110,9 @@ class SqliteLedger:
             self._write_rest(after)
             return after.until is not None
 
-    def succeed(self, choice: str) -> None:
+    def succeed(self, choice: str) -> bool:
         if self._read_rest(choice) is None:
-            return
+            return False
         with self._change():
             known = self._read_rest(choice)
             after = known.recovered() if known is not None else None
@@ -120,6 +120,7 @@ class SqliteLedger:
                 run(self._db, _DELETE_REST, choice)
             else:
                 self._write_rest(after)
+            return known is not None and known.until is not None
 
     def rest(self, choice: str, now: float) -> Rest | None:
         known = self._read_rest(choice)

@@ -12,7 +12,7 @@ from fake_faults.FAULTS). Keys:
     events           how many further assistant lines it prints
     ledger           a file that gets one JSON line per start, edit and end
     sessions         the directory of its sessions; default: CLAUDE_CONFIG_DIR, else beside the launcher
-    version, cost_usd, status, count, bytes, error   what the faults and the result are made of
+    version, cost_usd, status, count, bytes, error, says, seconds   what the faults and the result are made of
 
 Standard library only and run with -S -E, so that it starts in about 20 ms.
 """
@@ -43,6 +43,8 @@ DEFAULTS: dict[str, Any] = {
     "count": 5,
     "bytes": 1 << 26,
     "error": 429,
+    "says": "fake",
+    "seconds": 1.0,
 }
 
 
@@ -73,7 +75,7 @@ def fake_agent(directory: Path, wire: str, **behaviour: object) -> Path:
 
 def read_ledger(path: Path) -> list[dict[str, Any]]:
     """What the fakes that share this ledger did, in order."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]] if path.exists() else []
 
 
 class FakeAgent:
@@ -135,7 +137,7 @@ class FakeAgent:
     def recall(self) -> bool:
         """Read the session's earlier prompts and cost; False when there is none, or it is not readable."""
         try:
-            turns = [json.loads(line) for line in self.session_file().read_text("utf-8").splitlines()]
+            turns = [json.loads(line) for line in self.session_file().read_text("utf-8").split("\n")[:-1]]
         except (OSError, ValueError):
             return False
         self.history = [turn["prompt"] for turn in turns if "prompt" in turn]
@@ -195,7 +197,8 @@ class FakeAgent:
 
     def record(self, event: str, **more: Any) -> None:
         if self["ledger"]:
-            who = {"pid": os.getpid(), "number": self.number, "session": self.session_id}
+            who = {"pid": os.getpid(), "program": self.launcher.name, "number": self.number}
+            who["session"] = self.session_id
             append_line(Path(self["ledger"]), {"event": event, **who, "cwd": _cwd(), **more})
 
 

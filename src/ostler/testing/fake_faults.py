@@ -67,6 +67,30 @@ def api_error(agent: FakeAgent) -> int:
     return agent.wire.api_error(agent)
 
 
+def limited(agent: FakeAgent) -> int:
+    """After behaviour["count"] starts the provider answers 429, behaviour["seconds"] long, whoever asks."""
+    if agent.number <= agent["count"]:
+        return behave(agent)
+    left = _closes(Path(f"{agent.launcher}.window"), agent["seconds"]) - time.time()
+    if left <= 0:
+        return behave(agent)
+    agent.record("limit")
+    agent.behaviour["says"] = f"try again in {left:.3f} seconds"
+    return api_error(agent)
+
+
+def _closes(window: Path, seconds: float) -> float:
+    """When the limit ends that the first caller ran into: the later ones are told the same."""
+    try:
+        with window.open("x") as file:
+            file.write(f"{time.time() + seconds}\n")
+    except FileExistsError:
+        pass
+    while not (written := window.read_text()).endswith("\n"):
+        time.sleep(0.001)
+    return float(written)
+
+
 def hangs_after_result(agent: FakeAgent) -> int:
     status = behave(agent)
     time.sleep(_FOREVER)
@@ -321,6 +345,7 @@ FAULTS: dict[str, Callable[[FakeAgent], int]] = {"": behave} | {
         no_mark,
         denied,
         api_error,
+        limited,
         hangs_after_result,
         two_results,
         a1_hangs,

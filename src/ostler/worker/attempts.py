@@ -16,14 +16,24 @@ from ostler.executors.protocol import Executor
 from ostler.executors.registry import kind_of
 from ostler.files.failpoint import reach
 from ostler.model.attempt import Attempt, Billing
-from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, SessionReplaced, SessionStarted
+from ostler.model.call import (
+    AgentCall,
+    AgentEvent,
+    CallResult,
+    OnEvent,
+    SessionReplaced,
+    SessionStarted,
+    UsageSeen,
+)
 from ostler.model.choice import Choice
 from ostler.model.event import AgentQuiet, Notice
 from ostler.model.ids import TaskId
+from ostler.model.usage import Usage
 from ostler.process.sweep import sweep
 from ostler.worker.agent_call import base_call, marks_of
 from ostler.worker.billing import billing_of
 from ostler.worker.diary import Diary
+from ostler.worker.healing import stretched
 from ostler.worker.heard import notices_of
 from ostler.worker.liveness import Liveness
 from ostler.worker.order import Order, Report
@@ -46,6 +56,7 @@ class Start(Struct, frozen=True):
     fresh_prompt: str  # for a session that turns out to be lost; empty where it is new anyway
     slot: Slot
     on_event: OnEvent  # who listens besides the journal
+    stretch: float = 1.0  # of its deadlines
 
 
 class Attempts:
@@ -112,6 +123,7 @@ class Attempts:
         order, session = start.order, start.session
         marks = marks_of(self._marker(order.task, attempt.number), self._root, order.task)
         base = base_call(self._settings, start.executor.capabilities, self._environ, marks)
+        idle = stretched(base.idle_timeout_seconds, start.stretch)
         return replace(
             base,
             agent=order.role,
@@ -121,22 +133,25 @@ class Attempts:
             model=start.choice.model,
             cwd=order.cwd,
             transcript=transcript,
-            timeout_seconds=start.choice.timeout_seconds or base.timeout_seconds,
+            timeout_seconds=stretched(start.choice.timeout_seconds or base.timeout_seconds, start.stretch),
+            idle_timeout_seconds=idle,
             session_cost_usd=session_cost(order.attempts, session.id),
             session_usage=session_usage(order.attempts, session.id),
             nice=start.slot.nice,
             memory_mb=start.slot.memory_mb,
-            vigil=Liveness(base.idle_timeout_seconds, self._clock, partial(self._tell_quiet, attempt)),
+            vigil=Liveness(idle, self._clock, partial(self._tell_quiet, attempt)),
         )
 
     async def _start(self, start: Start, call: AgentCall, attempt: Attempt, papers: Papers) -> CallResult:
-        session, vigil = attempt.session_id, call.vigil
+        session, vigil, used = attempt.session_id, call.vigil, Usage()
 
         def heard(event: AgentEvent) -> None:
-            nonlocal session
+            nonlocal session, used
             if isinstance(event, SessionStarted) and event.session_id not in ("", session):
                 session = event.session_id
                 self._diary.learn(attempt.task, attempt.number, session)
+            if isinstance(event, UsageSeen):
+                used += event.usage
             if isinstance(event, SessionReplaced) and call.fresh_prompt and not event.resumed:
                 papers.replace_prompt(call.fresh_prompt)
             if isinstance(vigil, Liveness):
@@ -151,7 +166,8 @@ class Attempts:
             begin = start.executor.resume if attempt.resumed else start.executor.spawn
             return await begin(call, heard)
         except asyncio.CancelledError:
-            await self._interrupted(replace(attempt, session_id=session), self._clock.monotonic() - begun)
+            seconds = self._clock.monotonic() - begun
+            await self._interrupted(start, replace(attempt, session_id=session, usage=used), seconds)
             raise
         except OstlerError as error:
             if error.code in _HOST_TROUBLE or isinstance(error, UsageError):
@@ -179,10 +195,18 @@ class Attempts:
         await self._diary.end(ended)
         return ended
 
-    async def _interrupted(self, attempt: Attempt, seconds: float) -> None:
+    async def _interrupted(self, start: Start, attempt: Attempt, seconds: float) -> None:
+        """What it had used counts; an agent that reports dollars does so for this run, too, at its next."""
         ended = replace(
             attempt, status="interrupted", code=Code.INTERRUPTED, duration_ms=round(seconds * 1000)
         )
+        if attempt.usage != Usage():
+            before = session_usage(start.order.attempts, start.session.id)
+            ended = replace(ended, session_usage=before + attempt.usage)
+        if attempt.usage != Usage() and not start.executor.capabilities.reports_cost:
+            heard = CallResult(Code.INTERRUPTED, usage=attempt.usage)
+            cost, source = settle(heard, start.choice.model, attempt.started_at, self._settings.prices)
+            ended = replace(ended, cost_usd=cost, cost_source=source)
         await self._diary.end(ended)
 
     def _tell_quiet(self, attempt: Attempt, seconds: float) -> None:

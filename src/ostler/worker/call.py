@@ -10,20 +10,21 @@ from msgspec.structs import replace
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError
+from ostler.executors.error_text import error_line
 from ostler.executors.protocol import Executor
-from ostler.model.call import AgentEvent, CallResult, LineUnread, RetrySeen, SessionStarted
+from ostler.model.call import AgentEvent, CallResult, TextSaid, ToolDenied, ToolUsed
 from ostler.model.choice import Choice, ModelPool
-from ostler.model.event import BudgetWarned, WaitEnded, WaitStarted
+from ostler.model.event import BudgetWarned, ModelWoke, WaitEnded, WaitStarted, WorkAdjusted
 from ostler.model.limit import Open, Probe
 from ostler.worker.attempts import Attempts, Start
 from ostler.worker.budget import Go, Stop, Warn
 from ostler.worker.course import Course
-from ostler.worker.debugger import PrePromptEvent, PromptData
 from ostler.worker.hooks import Context, Step, StepId, TaskRetry, hook_of_event, hooks_of_result
 from ostler.worker.order import Order, Report
+from ostler.worker.prompting import Prompts
 from ostler.worker.refusal import Refusal
 from ostler.worker.retry import GiveUp, Rules, SwitchModel, SwitchPool, Wait, decide, named
-from ostler.worker.selector import NOT_TRIED, Walk
+from ostler.worker.selector import DISABLED, NOT_TRIED, Walk
 from ostler.worker.slots import Slot
 from ostler.worker.stable import Stable
 
@@ -44,6 +45,7 @@ class CallWorker:
         self._attempts = attempts
         self._stable = stable
         self._clock = clock
+        self._prompts = Prompts(stable.plugins, clock)
 
     async def carry(self, order: Order) -> Report:
         """Attempt after attempt; cancelling it stops the agent, records that, and goes on raising."""
@@ -61,7 +63,7 @@ class CallWorker:
             code = error.code
             if code not in _NO_ROOM:
                 raise
-            return course.stopped(code, error.message)
+            return course.stopped(code, f"{error.message} Next: {error.hint}")
         finally:
             seconds = self._clock.monotonic() - began
             self._tell(course, "cli_execution_end", seconds=seconds, code=code)
@@ -117,11 +119,11 @@ class CallWorker:
     def _note_passed_over(self, course: Course, walk: Walk) -> None:
         for name, reason in walk.refused.items():
             if name not in course.refusals and reason != NOT_TRIED:
-                course.refusals[name] = Refusal("passed over", Code.QUOTA_EXCEEDED, reason)
+                course.refusals[name] = _passed_over(reason)
 
     async def _with_model(self, course: Course, choice: Choice) -> Report | SwitchModel | SwitchPool:
         """One model, with its repeats."""
-        history: list[CallResult] = []
+        history = course.history(choice)
         self._tell(course, "model_selected", choice)
         while True:
             tried = await self._try(course, choice)
@@ -129,18 +131,24 @@ class CallWorker:
                 course.refusals[choice.name] = tried
                 return SwitchModel()
             if tried.result.ok:
-                self._stable.standing.succeeded(choice)
+                rested = self._stable.standing.succeeded(choice)
+                if rested and len(course.order.pool.choices) > 1:
+                    self._attempts.note(
+                        course.order.task, ModelWoke(choice.name, f"{choice.name} works again after its rest")
+                    )
                 return tried
             if tried.result.code is Code.BUDGET_EXCEEDED:
                 return tried
             failure = named(tried.result, history)
             refusal = self._stable.standing.failed(choice, failure)
+            self._heal(course, failure)
             move = self._decide(course, failure, history)
             history.append(failure)
             course.how = failure.message
             match move:
                 case Wait(until=until):
-                    await self._wait(course, until, f"{choice.name}: {failure.code}", failure)
+                    self._tell_retry(course, failure, choice, until - self._clock.now())
+                    await self._wait(course, until, f"{choice.name}: {failure.code}")
                     continue
                 case GiveUp():
                     return replace(tried, result=failure)
@@ -154,11 +162,18 @@ class CallWorker:
     def _decide(
         self, course: Course, failure: CallResult, history: list[CallResult]
     ) -> Wait | SwitchModel | SwitchPool | GiveUp:
-        rules = Rules(self._settings.retry, course.order.key, self._clock.now())
+        healer = self._stable.healer
+        retry = healer.retry if healer else self._settings.retry
+        rules = Rules(retry, course.order.key, self._clock.now())
         move = decide(failure, len(history), history, rules)
         if isinstance(move, Wait) and not self._stable.standing.may_repeat():
             return SwitchModel()  # the hour's repeats are used up
         return move
+
+    def _heal(self, course: Course, failure: CallResult) -> None:
+        healer = self._stable.healer
+        if healer and (adjusted := healer.learn(failure.code, self._clock.now())):
+            self._attempts.note(course.order.task, WorkAdjusted(adjusted.kind, adjusted.message))
 
     async def _try(self, course: Course, choice: Choice) -> Report | Refusal:
         """One attempt, once there is a place, room and leave for it."""
@@ -194,48 +209,47 @@ class CallWorker:
         executor = self._make(choice)
         resumes = executor.capabilities.resumes
         session = course.session(choice, resumes)
-        prompt, fresh = await self._prompts(course, choice, session.begun)
-        hear = partial(self._hear, course, choice, [admitted])
+        prompt, fresh = await self._prompts.write(course, choice, session.begun)
+        probes = [admitted] if isinstance(admitted, Probe) else []
+        hear = partial(self._hear, course, choice, probes)
+        stretch = self._stable.healer.stretch if self._stable.healer else 1.0
+        if course.tried not in ("", choice.name):
+            self._tell_retry(course, course.failure, choice)
         began = self._clock.monotonic()
         self._tell(course, "cli_spawn_start", choice)
         report, attempt = await self._attempts.make(
-            Start(course.order, choice, executor, session, prompt, fresh, slot, hear)
+            Start(course.order, choice, executor, session, prompt, fresh, slot, hear, stretch)
         )
         self._tell(course, "cli_spawn_end", choice, self._clock.monotonic() - began, report.result.code)
         for hook in hooks_of_result(report.result, attempt.task, attempt.executor, choice.name):
             self._stable.plugins.tell(hook)
+        if report.result.ok:
+            self._answered(course, choice, probes)
         return course.ended(report, attempt, resumes)
 
-    async def _prompts(self, course: Course, choice: Choice, knows_task: bool) -> tuple[str, str]:
-        """What to say, and what to say instead where the session turns out to be lost."""
-        order, plugins = course.order, self._stable.plugins
-        fresh = ""
-        if knows_task or any(a.step == order.key and a.executor != choice.executor for a in order.attempts):
-            fresh = plugins.with_capabilities(await order.fresh_prompt_for(course.how, order.attempts))
-        plain = plugins.with_capabilities(order.prompt_for(knows_task, course.how))
-        if not knows_task and fresh:
-            plain, fresh = fresh, ""
-        data = PromptData(choice.name, choice.executor, choice.model, order.phase, order.iteration)
-        event = PrePromptEvent(order.task, self._clock.now(), plain, data)
-        return await course.steering.prompt_for(event), fresh
-
-    def _hear(self, course: Course, choice: Choice, admitted: list[Open | Probe], event: AgentEvent) -> None:
+    def _hear(self, course: Course, choice: Choice, probes: list[Probe], event: AgentEvent) -> None:
         """The first word of a model shows that its provider lets calls through again."""
-        spoke = not isinstance(event, SessionStarted | RetrySeen | LineUnread)
-        if spoke and admitted and isinstance(probe := admitted.pop(), Probe):
-            self._stable.standing.answered(probe)
+        if _speaks(event):
+            self._answered(course, choice, probes)
         if hook := hook_of_event(event, course.order.task, choice.name):
             self._stable.plugins.tell(hook)
 
-    async def _wait(
-        self, course: Course, until: float, reason: str, failure: CallResult | None = None
-    ) -> None:
-        task, now = course.order.task, self._clock.now()
-        if failure is not None:
-            retry = TaskRetry(task, course.calls, failure.code, failure.message, until - now)
-            self._stable.plugins.tell(retry)
+    def _answered(self, course: Course, choice: Choice, probes: list[Probe]) -> None:
+        while probes:
+            if self._stable.standing.answered(probes.pop()):
+                woke = ModelWoke(choice.name, f"{choice.name} answers again after its limit")
+                self._attempts.note(course.order.task, woke)
+
+    def _tell_retry(self, course: Course, failure: CallResult, choice: Choice, seconds: float = 0.0) -> None:
+        """Of each failure plugins hear once: before a wait, or when another model takes over."""
+        task, model = course.order.task, choice.name
+        retry = TaskRetry(task, course.calls, failure.code, failure.message, seconds, model)
+        self._stable.plugins.tell(retry)
+
+    async def _wait(self, course: Course, until: float, reason: str) -> None:
+        task = course.order.task
         self._attempts.note(task, WaitStarted(until, reason))
-        await self._clock.sleep(until - now)
+        await self._clock.sleep(until - self._clock.now())
         self._attempts.note(task, WaitEnded(reason))
 
     def _tell(
@@ -252,3 +266,16 @@ class CallWorker:
             context = replace(context, executor=choice.executor, model=choice.name, model_id=choice.model)
         phase = "start" if seconds is None else "end"
         self._stable.plugins.tell(Step(step, order.task, phase, seconds, context))
+
+
+def _speaks(event: AgentEvent) -> bool:
+    """Whether a model is behind it; some agents say as a text that their provider refused."""
+    if isinstance(event, TextSaid):
+        return not error_line(event.text)
+    return isinstance(event, ToolUsed | ToolDenied)
+
+
+def _passed_over(reason: str) -> Refusal:
+    if reason == DISABLED:
+        return Refusal("disabled", Code.MODELS_EXHAUSTED, "")
+    return Refusal("passed over", Code.QUOTA_EXCEEDED, reason)

@@ -24,9 +24,11 @@ class Course:
         self.bound = bound  # calls that this one can come to at most
         self.preferred = order.preferred
         self.calls = 0
+        self.tried = ""  # the model of the last attempt
         self.waited_seconds = 0.0  # for limits that others ran into
         self.refusals: dict[str, Refusal] = {}
         self.steering = Steering(debugger)
+        self._failures: dict[str, list[CallResult]] = {}
         self._sessions: dict[str, Session] = {}
         self._usage = Usage()
         self._cost: float | None = None
@@ -37,10 +39,20 @@ class Course:
         known = self._sessions.get(choice.executor)
         return known or self.order.session_for(choice.executor, resumes, self.order.attempts)
 
+    def history(self, choice: Choice) -> list[CallResult]:
+        """The failures of one model in this call; a second walk over the pool grants it no more repeats."""
+        return self._failures.setdefault(choice.name, [])
+
+    def was_with_another(self, choice: Choice) -> bool:
+        """Whether another agent has worked on this phase, so that this one must be told of it."""
+        order = self.order
+        return any(one.phase == order.phase and one.executor != choice.executor for one in order.attempts)
+
     def ended(self, report: Report, attempt: Attempt, resumes: bool) -> Report:
         """Add one attempt; the report with the sums of all so far."""
         result = report.result
         self.calls += 1
+        self.tried = attempt.choice
         self.order = replace(self.order, attempts=[*self.order.attempts, attempt])
         begun = resumes and bool(result.session_id)
         self._sessions[attempt.executor] = Session(attempt.session_id, begun=begun)
@@ -48,6 +60,16 @@ class Course:
         self._cost = add_cost(self._cost, attempt.cost_usd)
         self._last = replace(report, usage=self._usage, cost_usd=self._cost)
         return self._last
+
+    @property
+    def next_number(self) -> int:
+        """Of the attempt that comes next, among all of the task."""
+        return max((one.number for one in self.order.attempts), default=0) + 1
+
+    @property
+    def failure(self) -> CallResult:
+        """How the last attempt ended."""
+        return self._last.result
 
     def stopped(self, code: Code, message: str) -> Report:
         """The call ends for a reason that no attempt gave."""

@@ -87,16 +87,25 @@ class Steering:
     def __init__(self, debugger: Debugger | None) -> None:
         self._debugger = debugger
         self._chosen: str | None = None
+        self.edited_from: str | None = None  # what was shown, where the debugger has just changed it
+
+    @property
+    def asks(self) -> bool:
+        return self._debugger is not None
+
+    def shown(self, prompt: str) -> str:
+        """What the debugger is shown for this prompt: its own, where it chose one before."""
+        return prompt if self._chosen is None else self._chosen
 
     async def prompt_for(self, event: PrePromptEvent) -> str:
         """What to send: the prompt of the event, or what the debugger has put in its place, now or before."""
         if self._debugger is None:
             return event.prompt
-        shown = event.prompt if self._chosen is None else self._chosen
+        shown, self.edited_from = self.shown(event.prompt), None
         changed = await self._debugger.pre_prompt(replace(event, prompt=shown))
         if changed is not None and changed != shown:
-            self._chosen = changed
-        return shown if self._chosen is None else self._chosen
+            self._chosen, self.edited_from = changed, shown
+        return self.shown(event.prompt)
 
 
 def as_debugger(given: Debugger | EventDebugger) -> Debugger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
@@ -33,9 +34,8 @@ class Diary(Protocol):
 class MemoryDiary:
     """For a call outside any project: kept as long as the object."""
 
-    store_id = "none"
-
     def __init__(self) -> None:
+        self.store_id = uuid.uuid4().hex  # marks its agents: none of another is ended for one of ours
         self.attempts: list[Attempt] = []
         self.notices: list[Notice] = []
 

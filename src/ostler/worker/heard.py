@@ -14,8 +14,9 @@ from ostler.model.call import (
     ToolDenied,
     ToolUsed,
     UsageSeen,
+    Warned,
 )
-from ostler.model.event import Notice, ParseError, SessionNoted, ToolUsedNotice, UsageReported
+from ostler.model.event import AgentWarned, Notice, ParseError, SessionNoted, ToolUsedNotice, UsageReported
 
 
 def notices_of(event: AgentEvent) -> tuple[Notice, ...]:
@@ -30,6 +31,8 @@ def notices_of(event: AgentEvent) -> tuple[Notice, ...]:
             return (ParseError(detail),)
         case SessionReplaced(session_id=session, resumed=resumed):
             return (SessionNoted(session, resumed),)
+        case Warned(message=message):
+            return (AgentWarned(message),)
         case SessionStarted() | TextSaid() | RetrySeen():
             return ()
         case _:

@@ -15,6 +15,7 @@ class Line:
     def __init__(self, places: int, clock: Clock) -> None:
         self.places = places
         self.taken = 0
+        self._most = 0  # taken at once, since the places were last made fewer
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -22,10 +23,21 @@ class Line:
     def queued(self) -> int:
         return len(self._waiting)
 
+    @property
+    def used(self) -> int:
+        """How many places were taken at once, at most; all of them where nobody came yet."""
+        return self._most or self.places
+
+    def narrow(self, places: int) -> None:
+        """Have so many places from now on, one at least; who has one keeps it."""
+        self.places = max(1, min(places, self.places))
+        self._most = min(self._most, self.places)
+
     async def enter(self, seconds: float) -> None:
         """Take a place; TimeoutError when none came in time. Each enter that returned needs one leave."""
         if self.taken < self.places:
             self.taken += 1
+            self._most = max(self._most, self.taken)
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -40,8 +52,8 @@ class Line:
                 self._waiting.remove(turn)
 
     def leave(self) -> None:
-        """Give the place back."""
-        while self._waiting:
+        """Give the place back; while there are more taken than there should be, nobody gets it."""
+        while self._waiting and self.taken <= self.places:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)

@@ -17,8 +17,9 @@ from ostler.worker.session import Session
 
 PromptFor = Callable[[bool, str], str]
 """The prompt, given whether the session knows the task and how the attempt before ended."""
-FreshPromptFor = Callable[[str, list[Attempt]], Awaitable[str]]
-"""The prompt where a session is lost: how the attempt before ended, and all attempts whose work it knew."""
+FreshPromptFor = Callable[[str, str, list[Attempt]], Awaitable[str]]
+"""The prompt that tells the work so far: the executor that is told, how the attempt before ended, and all of
+the attempts."""
 SessionFor = Callable[[str, bool, list[Attempt]], Session]
 """The session in which an executor goes on: its name, whether it resumes, all attempts so far."""
 

@@ -9,7 +9,6 @@ from typing import Literal
 from msgspec import Struct
 
 from ostler.errors import Code
-from ostler.model.call import CallResult
 from ostler.model.choice import Choice, ModelPool
 
 Kind = Literal["failed", "limited", "resting", "off", "missing", "disabled", "passed over"]
@@ -31,7 +30,13 @@ class Refusal(Struct, frozen=True):
 
     def __str__(self) -> str:
         when = f" until {clock_time(self.until)}" if self.comes_back and self.until else ""
-        what = {"failed": str(self.code), "limited": f"{self.code}{when}", "resting": f"rests{when}"}
+        what = {
+            "failed": str(self.code),
+            "limited": f"{self.code}{when}",
+            "resting": f"rests{when}",
+            "off": f"{self.code}, off for this run",
+            "missing": str(self.code),
+        }
         said = what.get(self.kind, self.kind)
         return f"{said} ({self.message})" if self.message else said
 
@@ -62,11 +67,6 @@ def _sentence(known: list[tuple[Choice, Refusal]], first: Refusal | None, calls:
     each = "; ".join(f"{choice.name}: {refusal}" for choice, refusal in known)
     back = f"; the first comes back at {clock_time(first.until)}" if first and first.until else ""
     return f"no model is left after {calls} of at most {bound} calls: {each}{back}"
-
-
-def of_failure(result: CallResult) -> Refusal:
-    """A model that was called and failed for good."""
-    return Refusal("failed", result.code or Code.UNKNOWN, result.message, called=True)
 
 
 def clock_time(at: float | None) -> str:

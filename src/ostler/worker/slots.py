@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -82,15 +82,20 @@ class WorkerPool:
             del self._held[slot.id]
             line.leave()
 
+    def narrow(self, left: Callable[[int], int]) -> None:
+        """Have fewer places in each pool: as many as `left` makes of those that were in use."""
+        for line in self._lines.values():
+            line.narrow(left(line.used))
+
     def stats(self) -> dict[str, PoolStats]:
         """How full each pool is."""
         return {
-            name: PoolStats(line.taken, line.places - line.taken, line.places, line.queued)
+            name: PoolStats(line.taken, max(0, line.places - line.taken), line.places, line.queued)
             for name, line in self._lines.items()
         }
 
     def _none_free(self, name: str, seconds: float) -> OstlerError:
-        size = self.pools[name].size
+        size = self._lines[name].places
         places = "its one place is" if size == 1 else f"its {size} places are"
         held = f"{places} held by {self._holders(name)}"
         return OstlerError(

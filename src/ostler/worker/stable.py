@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ostler.worker.debugger import Debugger
+from ostler.worker.healing import Healer
 from ostler.worker.hooks import PluginRegistry
 from ostler.worker.host import Host
 from ostler.worker.purse import Purse
@@ -23,3 +24,4 @@ class Stable(Struct, frozen=True):
     purse: Purse
     plugins: PluginRegistry
     debugger: Debugger | None = None
+    healer: Healer | None = None  # none: retry.self_healing is off

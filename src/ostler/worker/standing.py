@@ -42,7 +42,14 @@ class Standing:
             make().validate_availability()
         except OstlerError as error:
             return Refusal("missing", error.code, error.message)
-        return None if alone else self._resting(choice)
+        return self._limited(choice) or (None if alone else self._resting(choice))
+
+    def _limited(self, choice: Choice) -> Refusal | None:
+        """The closed window that is the last to open, as far as it is known without asking."""
+        now, asked = self._clock.now(), window_of(choice)
+        closed = [one for one in self._ledger.limits(now) if one.until > now and one.window.concerns(asked)]
+        last = max(closed, key=lambda one: one.until, default=None)
+        return None if last is None else Refusal("limited", last.code, last.message, last.until)
 
     def _resting(self, choice: Choice) -> Refusal | None:
         rest = self._ledger.rest(choice.name, self._clock.now())
@@ -58,13 +65,14 @@ class Standing:
             return Refusal("limited", admitted.code, admitted.message, admitted.until)
         return admitted
 
-    def answered(self, probe: Probe) -> None:
-        """The provider let a probe through: everyone may ask again."""
-        for window in probe.windows:
-            self._ledger.reopen(window)
+    def answered(self, probe: Probe) -> bool:
+        """The provider let a probe through: everyone may ask again; False when it was closed anew since."""
+        reopened = [self._ledger.reopen(window) for window in probe.windows]
+        return all(reopened)
 
-    def succeeded(self, choice: Choice) -> None:
-        self._ledger.succeed(choice.name)
+    def succeeded(self, choice: Choice) -> bool:
+        """True when that ends a rest of the model."""
+        return self._ledger.succeed(choice.name)
 
     def failed(self, choice: Choice, result: CallResult) -> Refusal:
         """Write down what everyone should know of a failure; what it says of the model."""
@@ -79,7 +87,8 @@ class Standing:
         quota = code is Code.QUOTA_EXCEEDED
         window = replace(window_of(choice, "quota"), model=ANY) if quota else window_of(choice, "requests")
         self._ledger.close_window(window, until, code, result.message, now)
-        return Refusal("limited", code, result.message, until, called=True)
+        known = self._limited(choice)  # another call may have heard of a later end
+        return Refusal("limited", code, result.message, known.until if known else until, called=True)
 
     def switch_off(self, choice: Choice, result: CallResult) -> Refusal:
         """Not again in this run: a key that is refused now is refused in a minute too."""

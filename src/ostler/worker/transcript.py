@@ -19,8 +19,10 @@ from ostler.model.call import (
     ToolDenied,
     ToolUsed,
     UsageSeen,
+    Warned,
 )
 from ostler.process.transcript import Transcript
+from ostler.worker.prompt_papers import PROMPTS, write_current
 
 
 class Papers:
@@ -28,9 +30,10 @@ class Papers:
 
     def __init__(self, task_dir: Path, phase: str, number: int, prompt: str) -> None:
         name = f"{phase}-{number:03d}"
-        for folder in ("prompts", "transcripts"):
+        for folder in (PROMPTS, "transcripts"):
             make_private_dir(task_dir / folder)
-        self._prompt = task_dir / "prompts" / f"{name}.md"
+        self._task_dir = task_dir
+        self._prompt = task_dir / PROMPTS / f"{name}.md"
         self.replace_prompt(prompt)
         self.transcript = task_dir / "transcripts" / f"{name}.jsonl"
         self.answer = f"transcripts/{name}.answer.md"
@@ -56,6 +59,7 @@ class Papers:
         """Keep the prompt that the agent really got: another one where its session was begun again."""
         self.prompt = prompt
         write_projection(self._prompt, prompt.encode())
+        write_current(self._task_dir, prompt)
 
     def hear(self, event: AgentEvent) -> None:
         """Add to the page what the agent says and does."""
@@ -86,6 +90,8 @@ def _line(event: AgentEvent) -> str:
         case SessionReplaced(resumed=resumed):
             how = "existed already and goes on" if resumed else "was lost; a new one begins"
             return f"- the session {how}\n\n"
+        case Warned(message=message):
+            return f"- {message}\n\n"
         case SessionStarted() | UsageSeen() | LineUnread():
             return ""
         case _:

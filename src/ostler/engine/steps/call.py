@@ -14,8 +14,10 @@ from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
 from ostler.engine.steps.workspace import has_changed, working_directory
 from ostler.errors import Code
 from ostler.files.atomic import flush_disk
+from ostler.model.allowance import allowance_of
 from ostler.model.attempt import Attempt
 from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted, Verdict
+from ostler.model.usage import Usage, add_cost
 from ostler.prompt.builder import Past, Place, build_prompt, interruption_note
 from ostler.prompt.role import find_agent, load_prompt
 from ostler.prompt.summary import summarise
@@ -23,6 +25,8 @@ from ostler.worker.attempts import Attempts
 from ostler.worker.call import CallWorker
 from ostler.worker.order import Order, Report
 from ostler.worker.session import Session, held_by, session_for
+
+_NO_MONEY = 1e-9  # dollars; what sums of fractions differ by
 
 
 async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
@@ -33,6 +37,8 @@ async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
         report = await _worker(case, tools).carry(order)
     except asyncio.CancelledError:
         return Answer(_interrupted(step, case, order, tools))
+    usage, cost = _uncounted(order.attempts, case)
+    report = replace(report, usage=usage + report.usage, cost_usd=add_cost(cost, report.cost_usd))
     if report.result.ok:
         return Answer(await _succeeded(step, case, tools, report))
     return _failed(step, report, tools)
@@ -67,9 +73,9 @@ def _order(step: CallAgent, case: Case, tools: Tools) -> Order:
     def session(executor: str, resumes: bool, attempts: list[Attempt]) -> Session:
         return session_for(case.state, attempts, executor, resumes)
 
-    async def fresh_prompt_for(how: str, attempts: list[Attempt]) -> str:
+    async def fresh_prompt_for(executor: str, how: str, attempts: list[Attempt]) -> str:
         work = await to_its_end(look_back, case.state, attempts, tools)
-        return prompt_for(False, how, summarise(work))
+        return prompt_for(False, how, summarise(work, executor) if work.attempts else "")
 
     return Order(
         task=step.task,
@@ -87,7 +93,7 @@ def _order(step: CallAgent, case: Case, tools: Tools) -> Order:
         preferred=held_by(case.state, attempts),
         feature=task.feature,
         priority=task.priority,
-        budget_usd=task.budget_usd,
+        budget_usd=allowance_of(tools.journal.read(step.task)),
     )
 
 
@@ -158,11 +164,24 @@ def _verdict(code: Code, report: Report, tools: Tools) -> Verdict:
 
 def _interrupted(step: CallAgent, case: Case, order: Order, tools: Tools) -> CallEnded:
     """The session is the one that the agent had named, where it had come that far."""
-    begun = tools.journal.attempts(step.task)[len(order.attempts) :]
+    attempts = tools.journal.attempts(step.task)
+    begun = attempts[len(order.attempts) :]
+    usage, cost = _uncounted(attempts, case)
     return CallEnded(
         phase=step.phase,
         iteration=step.iteration,
         verdict="interrupted",
         code=Code.INTERRUPTED,
         session_id=begun[-1].session_id if begun else case.state.session_id,
+        usage=usage,
+        cost_usd=cost,
     )
+
+
+def _uncounted(attempts: list[Attempt], case: Case) -> tuple[Usage, float | None]:
+    """What attempts used of which no call has told yet: those of a run that died had no time to."""
+    known, usage = case.state.usage, sum((one.usage for one in attempts), Usage())
+    costs = [one.cost_usd for one in attempts if one.cost_usd is not None]
+    cost = sum(costs) - (case.state.cost_usd or 0.0)
+    spent = usage.since(known) if usage.total > known.total else Usage()
+    return spent, cost if cost > _NO_MONEY else None

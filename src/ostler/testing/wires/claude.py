@@ -62,7 +62,7 @@ def api_error(agent: FakeAgent) -> int:
     for attempt in (1, 2) if agent["error"] != 403 else ():
         retry = {"attempt": attempt, "max_retries": 2, "retry_delay_ms": 1, "error_status": agent["error"]}
         agent.print_line({"type": "system", "subtype": "api_retry", **retry})
-    text = f"API Error: Request rejected ({agent['error']}) · fake"
+    text = f"API Error: Request rejected ({agent['error']}) · {agent['says']}"
     block = {"type": "text", "text": text}
     _print_block(agent, block, is_api_error_message=True, api_error_status=agent["error"])
     print_result(agent, text, is_error=True, api_error_status=agent["error"])

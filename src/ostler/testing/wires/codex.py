@@ -62,7 +62,7 @@ def result(agent: FakeAgent, text: str) -> None:
 
 
 def api_error(agent: FakeAgent) -> int:
-    said = f"unexpected status {agent['error']}: fake, url: http://127.0.0.1/v1/responses"
+    said = f"unexpected status {agent['error']}: {agent['says']}, url: http://127.0.0.1/v1/responses"
     agent.print_line({"type": "error", "message": f"Reconnecting... 1/5 ({said})"})
     agent.print_line({"type": "error", "message": said})
     agent.print_line({"type": "turn.failed", "error": {"message": said}})

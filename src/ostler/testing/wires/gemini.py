@@ -65,8 +65,10 @@ def result(agent: FakeAgent, text: str) -> None:
 
 def api_error(agent: FakeAgent) -> int:
     """The status is the exit code, modulo 256, and nowhere else."""
-    agent.fail("Error when talking to Gemini API: _ApiError: fake")
-    _print_result(agent, status="error", error={"type": "unknown", "message": "[API Error: fake]"})
+    agent.fail(f"Error when talking to Gemini API: _ApiError: {agent['says']}")
+    _print_result(
+        agent, status="error", error={"type": "unknown", "message": f"[API Error: {agent['says']}]"}
+    )
     return agent["error"] % 256
 
 

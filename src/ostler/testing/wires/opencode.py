@@ -58,7 +58,7 @@ def result(agent: FakeAgent, text: str) -> None:
 
 
 def api_error(agent: FakeAgent) -> int:
-    data = {"message": "fake", "statusCode": agent["error"], "isRetryable": False}
+    data = {"message": agent["says"], "statusCode": agent["error"], "isRetryable": False}
     line = {"type": "error", "sessionID": agent.session_id, "error": {"name": "APIError", "data": data}}
     agent.print_line(line)
     return 1

@@ -1,0 +1,94 @@
+"""Many agents on a small machine: they queue in their order, start one after the other, and none fails."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from datetime import datetime
+from threading import Event, Thread
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+from ostler.model.outcome import Outcome
+from ostler.project.ostler import Ostler
+from ostler.project.project import Project
+from ostler.worker.host import get_taken_memory_mb
+from stable_world import add_tasks, play, row, write_models
+from world import World
+
+COUNT = 200 if os.environ.get("OSTLER_FULL") else 40
+FREE_MB, STAGGER = 1024, 0.01
+SETTINGS = f"""
+[pools.medium]
+size = {COUNT // 2}
+[host]
+min_free_memory_mb = 512
+start_stagger_seconds = {STAGGER}
+"""
+
+
+@pytest.mark.timeout(600)
+def test_no_agent_fails_for_want_of_room(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 GB pretended free, twice as many tasks as places: FIFO, staggered, and `status` still answers."""
+    write_models(world, row("gpt", "codex"), more=SETTINGS)
+    play(world, "codex", delay_seconds=0.5)
+    monkeypatch.setenv("OSTLER_CODEX_PATH", world.environ["OSTLER_CODEX_PATH"])
+    tasks = add_tasks(world, COUNT)
+    least = pretend_memory(monkeypatch)
+    outcomes, seconds = asyncio.run(run_and_ask(world))
+    assert {(outcome.code, outcome.message) for outcome in outcomes} == {(None, "")}
+    assert len(world.started()) == COUNT
+    assert len(seconds) > 0 and max(seconds) < 10, seconds
+    assert min(least) >= 512 - 300  # the first of its kind may be larger than expected
+    check_order(world.events(), tasks)
+
+
+def pretend_memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """1 GB is free but for what our agents take; what was free at each look."""
+    before, seen = get_taken_memory_mb(), list[int]()
+
+    def virtual_memory() -> SimpleNamespace:
+        seen.append(FREE_MB - max(0, get_taken_memory_mb() - before))
+        return SimpleNamespace(available=seen[-1] * 2**20)
+
+    monkeypatch.setattr(psutil, "virtual_memory", virtual_memory)
+    return seen
+
+
+async def run_and_ask(world: World) -> tuple[list[Outcome], list[float]]:
+    """Run all tasks at once; how long each `ostler status` took meanwhile."""
+    project, over, seconds = Project.open(world.root, world.environ), Event(), list[float]()
+    asking = Thread(target=ask_until, args=(over, world, seconds))
+    asking.start()
+    try:
+        async with Ostler(project, world.environ) as ostler:
+            return await ostler.run_all(jobs=COUNT), seconds
+    finally:
+        over.set()
+        asking.join()
+
+
+def ask_until(over: Event, world: World, seconds: list[float]) -> None:
+    command = [sys.executable, "-m", "ostler", "status", "--json"]
+    while not over.wait(0.3):
+        began = time.monotonic()
+        subprocess.run(
+            command, cwd=world.root, env=world.environ, check=True, capture_output=True, timeout=100
+        )
+        seconds.append(time.monotonic() - began)
+
+
+def check_order(events: list[dict[str, Any]], tasks: list[str]) -> None:
+    """Who asked first started first, and never two at the same moment."""
+    asked = [event["task_id"] for event in events if event["type"] == "iteration_started"]
+    started = [event["task_id"] for event in events if event["type"] == "attempt_started"]
+    assert sorted(asked) == sorted(tasks)
+    assert started == asked
+    times = [datetime.fromisoformat(event["time"]) for event in events if event["type"] == "attempt_started"]
+    assert (times[-1] - times[0]).total_seconds() >= 0.8 * STAGGER * (len(tasks) - 1)

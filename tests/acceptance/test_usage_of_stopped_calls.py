@@ -1,0 +1,35 @@
+"""What an agent used counts, however its call ended: the attempts' sum is the task's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from world import INTERRUPT, KILL, World, end, wait_until
+
+
+def sums(shown: dict[str, Any]) -> dict[str, int]:
+    """The tokens of all attempts together, by kind."""
+    usages = [attempt["usage"] for attempt in shown["attempts"]]
+    return {kind: sum(usage[kind] for usage in usages) for kind in shown["usage"]}
+
+
+@pytest.mark.parametrize("number", [INTERRUPT, KILL])
+def test_the_first_attempt_of_a_stopped_call_is_paid_for(world: World, number: int) -> None:
+    """It failed after its answer and so used tokens; the second was running when the run was ended."""
+    world.behave(plan=[{"fault": "a18_after_result"}, {"fault": "a1_hangs"}, {}])
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 2, 30, "the second attempt did not start")
+    end(run, number)
+    if number == INTERRUPT:
+        stopped = world.show(task)
+        assert stopped["usage"]["input_tokens"] > 0
+        assert stopped["usage"] == sums(stopped)
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert (shown["status"], len(shown["attempts"])) == ("completed", 3)
+    assert shown["usage"] == sums(shown)
+    costs = [attempt["cost_usd"] or 0.0 for attempt in shown["attempts"]]
+    assert shown["cost_usd"] == pytest.approx(sum(costs)) and shown["cost_usd"] > 0

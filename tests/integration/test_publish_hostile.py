@@ -1,0 +1,113 @@
+"""Publishing from a repository full of traps: none fires, and the work arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from git_traps import (
+    Traps,
+    commit_bait,
+    plant_by_include,
+    plant_commondir,
+    plant_hooks,
+    plant_in_configuration,
+    plant_pointer,
+    touch_bait,
+)
+from git_world import BRANCH, commit_step, git
+from ostler.git.identity import OSTLER
+from ostler.git.publish import Result, publish_merge
+from ostler.git.repository import Worktree
+from ostler.testing.fake_github import FakeGitHub
+from publish_world import PublishWorld, put_gh_on_path
+
+Trapped = tuple[PublishWorld, Worktree, Traps]
+
+
+@pytest.fixture
+def trapped(tmp_path: Path) -> Trapped:
+    """A finished task in whose repository an agent planted every trap that git could step into."""
+    world = PublishWorld(tmp_path)
+    commit_bait(world)
+    git(world.project, "push", "-q", "origin", "main")
+    worktree = world.prepare()
+    touch_bait(worktree)
+    (worktree.path / "bait.merge").write_text("merge\n")
+    traps = Traps(world)
+    world.others_push({"theirs.txt": "theirs", "theirs.smudge": "theirs\n"})
+    commit_step(worktree)
+    plant_in_configuration(traps)
+    plant_by_include(traps)
+    plant_hooks(traps, worktree)
+    for name in ("pre-push", "pre-rebase", "post-rewrite", "pre-merge-commit", "post-merge"):
+        hook = world.project / ".git" / "hooks" / name
+        hook.write_text(f'#!/bin/sh\n: > "{traps.room / name}"\n')
+        hook.chmod(0o755)
+    for key in ("uploadpack", "receivepack", "vcs"):
+        git(world.project, "config", f"remote.origin.{key}", traps.script(f"remote-{key}", "exit 1"))
+    for key in ("core.gitProxy", "protocol.ext.allow", "credential.http://github.localhost.helper"):
+        traps.set(key, key.replace("/", "_"), prefix="!" if "helper" in key else "")
+    git(world.project, "config", "protocol.ext.allow", "always")
+    plant_commondir(traps, worktree)
+    plant_pointer(traps, worktree)
+    traps.disarm()
+    return world, worktree, traps
+
+
+@pytest.fixture
+def github(trapped: Trapped, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
+    put_gh_on_path(monkeypatch)
+    world = trapped[0]
+    with FakeGitHub("acme/app", world.bare) as made:
+        for name, value in made.environment(world.root / "gh").items():
+            monkeypatch.setenv(name, value)
+        yield made
+
+
+def test_no_trap_fires_on_the_way_to_a_pull_request(trapped: Trapped, github: FakeGitHub):
+    """Fetched, rebased, pushed and proposed; not one canary."""
+    world, worktree, traps = trapped
+    published = world.publish(worktree)
+    assert traps.fired() == set()
+    assert (published.result, world.there()) == (Result.PULL_REQUEST, published.commit)
+    assert git(world.bare, "show", f"{BRANCH}:new.clean", f"{BRANCH}:theirs.txt") == "new\ntheirs"
+    assert (worktree.path / "theirs.smudge").read_text() == "theirs\n"
+
+
+def test_no_trap_fires_on_the_way_into_the_target(trapped: Trapped):
+    """Merged here; not one canary."""
+    world, worktree, traps = trapped
+    git(
+        world.project,
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "branch",
+        "target",
+        "main",
+    )
+    traps.disarm()
+    published = publish_merge(worktree, "target", OSTLER, "merge")
+    assert traps.fired() == set()
+    assert published.result is Result.MERGED
+
+
+def test_plain_git_fires_them(trapped: Trapped):
+    """The traps are real: an ordinary fetch, rebase and push set them off."""
+    world, worktree, traps = trapped
+    (worktree.path / ".git").write_text(f"gitdir: {worktree.repository.git_dir}\n")
+    (worktree.repository.git_dir / "commondir").write_text("../..\n")
+    for key in ("vcs", "uploadpack"):
+        git(worktree.path, "fetch", "origin", check=False)
+        git(world.project, "config", "--unset", f"remote.origin.{key}")
+    git(worktree.path, "-c", "core.hooksPath=/dev/null", "fetch", "origin")
+    git(worktree.path, "rebase", "origin/main", check=False)
+    git(world.project, "push", "origin", BRANCH, check=False)
+    git(world.project, "config", "--unset", "remote.origin.receivepack")
+    git(world.project, "push", "origin", BRANCH, check=False)
+    expected = {"remote-uploadpack", "remote-receivepack", "pre-push", "fsmonitor"}
+    assert traps.fired() >= expected, sorted(traps.fired())

@@ -1,0 +1,117 @@
+"""The cache of opencode is mended once, where it is, and nowhere else (C47)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import Code
+from ostler.executors.opencode import OpencodeExecutor
+from ostler.executors.opencode_cache import mend_cache
+from ostler.model.call import AgentCall, AgentEvent, CallResult, Warned
+from ostler.process.runner import DefaultCommandRunner
+from ostler.testing.fake_agent import fake_agent
+
+SAID = 'ENOENT: no such file or directory, reading "/home/a/.cache/opencode/node_modules/x/index.js"'
+BUILD = "BuildMessage: ENOENT while resolving package 'opencode-anthropic-auth' of opencode"
+
+
+def broken_cache(home: Path) -> Path:
+    cache = home / "opencode"
+    (cache / "node_modules" / "x").mkdir(parents=True)
+    (cache / "node_modules" / "x" / "package.json").write_text("{")
+    (cache / "bun.lock").write_text("{}")
+    (cache / "models.json").write_text("{}")
+    return cache
+
+
+@pytest.mark.parametrize("said", [SAID, BUILD, f"at start\n{SAID}\nmore"])
+def test_what_is_broken_is_removed(said: str, tmp_path: Path) -> None:
+    """node_modules and bun.lock go, the rest stays, and one sentence says where."""
+    cache = broken_cache(tmp_path / ".cache")
+    told = mend_cache({"HOME": str(tmp_path)}, said)
+    assert told == f"opencode's cache was broken; node_modules and bun.lock removed from {cache}"
+    assert [path.name for path in cache.iterdir()] == ["models.json"]
+    assert mend_cache({"HOME": str(tmp_path)}, said) == ""
+
+
+def test_the_childs_own_cache_is_meant(tmp_path: Path) -> None:
+    """XDG_CACHE_HOME wins over HOME; one that is relative, or no home at all, is nowhere."""
+    ours, theirs = broken_cache(tmp_path / ".cache"), broken_cache(tmp_path / "xdg")
+    env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "xdg")}
+    assert str(theirs) in mend_cache(env, SAID)
+    assert (ours / "node_modules").exists()
+    assert mend_cache({"XDG_CACHE_HOME": "xdg"}, SAID) == mend_cache({}, SAID) == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "ENOENT: no such file, open 'src/a.py'", "ENOENT reading /home/a/.cache/other/x", "rate limit"],
+)
+def test_other_trouble_touches_nothing(said: str, tmp_path: Path) -> None:
+    """Only what opencode says of its own cache counts."""
+    cache = broken_cache(tmp_path / ".cache")
+    assert mend_cache({"HOME": str(tmp_path)}, said) == ""
+    assert (cache / "node_modules" / "x" / "package.json").exists() and (cache / "bun.lock").exists()
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    """A linked node_modules goes, what it points to stays; a linked cache is left alone."""
+    treasure = tmp_path / "treasure"
+    (treasure / "node_modules").mkdir(parents=True)
+    (treasure / "node_modules" / "kept").write_text("")
+    inside = tmp_path / "one" / "opencode"
+    inside.mkdir(parents=True)
+    (inside / "node_modules").symlink_to(treasure / "node_modules")
+    assert mend_cache({"XDG_CACHE_HOME": str(inside.parent)}, SAID)
+    assert not os.path.lexists(inside / "node_modules")
+    outside = tmp_path / "two"
+    outside.mkdir()
+    (outside / "opencode").symlink_to(treasure)
+    assert mend_cache({"XDG_CACHE_HOME": str(outside)}, SAID) == ""
+    assert (treasure / "node_modules" / "kept").exists()
+
+
+def run(home: Path, condition: str) -> tuple[CallResult, list[AgentEvent], int]:
+    """A fake opencode that does not start while the condition holds, in this home; how often it was tried."""
+    fake = fake_agent(home / "bin", "opencode")
+    program, tries = home / "opencode", home / "tries"
+    refuse = f"if {condition}; then echo '{SAID}' >&2; exit 1; fi"
+    program.write_text(f'#!/bin/sh\necho >> {tries}\n{refuse}\nexec {fake} "$@"\n')
+    program.chmod(0o755)
+    settings = ExecutorSettings(command=str(program))
+    executor = OpencodeExecutor("opencode", settings, DefaultCommandRunner())
+    (home / "work").mkdir()
+    env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    call = AgentCall("i", "Do it.", cwd=str(home / "work"), env=env, timeout_seconds=60.0)
+    events: list[AgentEvent] = []
+    result = asyncio.run(executor.spawn(call, events.append))
+    return result, events, len(tries.read_text().splitlines())
+
+
+def test_a_start_on_a_broken_cache_is_repeated_once(tmp_path: Path) -> None:
+    """Within the same attempt: the cache is removed, that is told, and the second start succeeds."""
+    cache = broken_cache(tmp_path / ".cache")
+    result, events, tries = run(tmp_path, f"[ -e {cache}/node_modules ]")
+    assert result.ok, result.message
+    told = [event.message for event in events if isinstance(event, Warned)]
+    assert len(told) == 1 and told[0].endswith("it is started once more")
+    assert tries == 2
+
+
+def test_one_that_stays_broken_is_not_repeated_for_ever(tmp_path: Path) -> None:
+    """The second failure is the result, with its code."""
+    broken_cache(tmp_path / ".cache")
+    result, events, tries = run(tmp_path, "true")
+    assert (result.code, tries) == (Code.AGENT_FAILED, 2)
+    assert sum(isinstance(event, Warned) for event in events) == 1
+
+
+def test_without_a_cache_there_is_nothing_to_repeat(tmp_path: Path) -> None:
+    """Nothing could be mended, so that a second start would end as the first."""
+    result, _, tries = run(tmp_path, "true")
+    assert (result.code, tries) == (Code.AGENT_FAILED, 1)

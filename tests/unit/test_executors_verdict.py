@@ -1,0 +1,205 @@
+"""An agent is judged by how its run ended, never by what it wrote about its work."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import Code
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.call import AgentCall, CallResult
+from ostler.model.command import Exit
+from ostler.testing.fake_agent import fake_agent
+from ostler.testing.mocks import MockCommandRunner
+
+SESSION = "00000000-0000-4000-8000-000000000001"
+STREAMS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor")
+KINDS = (*STREAMS, "command")
+MARK = "<phase_complete>true</phase_complete>"
+
+SCARY = (
+    "HTTP 429 Too Many Requests (rate limit reached, RESOURCE_EXHAUSTED, rate_limit_error)",
+    "API Error: 529 overloaded_error, the model is at capacity, status: 503",
+    "quota exceeded, insufficient_quota: you hit your weekly limit, usage limit reached",
+    "Credit balance is too low, payment required, billing, spend limit (402)",
+    "401 Unauthorized: invalid API key, not logged in, authentication failed, please run /login",
+    "The model gpt-9 does not exist (404), unknown model",
+    "ECONNRESET, ETIMEDOUT, fetch failed, connection refused, request timed out, stream closed",
+    "prompt is too long for the context window; output token maximum; max_output_tokens",
+    "usage policy, content filter, safety, refused to answer",
+    "unknown option --json, unexpected argument, No conversation found with session ID x",
+    "Session ID x is already in use, session not found, no rollout found",
+    "JavaScript heap out of memory, Killed, ENOENT reading .cache/opencode/node_modules",
+)
+ESSAY = "# How the client meets trouble\n\n" + "\n".join(f"- {line}" for line in SCARY) + "\n\nThat is all."
+essays = st.lists(st.sampled_from([*SCARY, "I changed client.py.", "", "```"]), min_size=1, max_size=8).map(
+    lambda lines: "\n".join(("What I did:", *lines, "and the tests say so."))
+)
+
+Said = Callable[[Any, str], None]
+
+
+def lines_of(kind: str, said: Said, text: str) -> list[bytes]:
+    """What this agent prints when it behaves so."""
+    if kind == "command":
+        return text.encode().splitlines()
+    wire, out = import_module(f"ostler.testing.wires.{kind}"), io.BytesIO()
+    behaviour = {"version": "2.1.325", "cost_usd": 0.1, "edits": {}, "error": 429, "says": text}
+    agent = SimpleNamespace(
+        session_id=SESSION, model=wire.MODEL, arguments=[], resumed=False, notes={}, history=[], prompt="p"
+    )
+    agent.__dict__.update(number=1, wire=wire, total_cost=0.0, behaviour=behaviour, charge=lambda cost: cost)
+    agent.print_line = lambda line: out.write(json.dumps(line).encode() + b"\n")
+    agent.print_bytes = out.write
+    asked = _Asked(agent, behaviour)
+    wire.init(asked)
+    said(asked, text)
+    return out.getvalue().splitlines()
+
+
+class _Asked:
+    """The fake agent as its wires see it, without a process around it."""
+
+    def __init__(self, agent: SimpleNamespace, behaviour: dict[str, object]) -> None:
+        self.__dict__.update(agent.__dict__)
+        self._behaviour = behaviour
+
+    def __getitem__(self, key: str) -> object:
+        return self._behaviour[key]
+
+    def option(self, _name: str) -> str:
+        return ""
+
+
+def answers(agent: Any, text: str) -> None:
+    agent.wire.text(agent, text)
+    agent.wire.result(agent, text)
+
+
+def only_talks(agent: Any, text: str) -> None:
+    agent.wire.text(agent, text)
+
+
+def judged(kind: str, lines: list[bytes], exit: Exit, place: Path) -> CallResult:
+    wire = "claude" if kind == "command" else kind
+    command = str(fake_agent(place, wire))
+    runner = MockCommandRunner(lines, exit)
+    executor = ExecutorRegistry().get(kind)(kind, ExecutorSettings(command=command), runner)
+    return asyncio.run(executor.spawn(AgentCall("i", "p", SESSION), lambda _: None))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=30, deadline=None)
+@given(text=essays)
+def test_a_success_that_speaks_of_trouble_is_a_success(
+    kind: str, text: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A task about 429 is not rate-limited, whatever words its answer has (seed 000, mistake 1)."""
+    place = tmp_path_factory.mktemp("bin", numbered=True)
+    lines = lines_of(kind, answers, text)
+    result = judged(kind, lines, Exit(0, 9.0, stdout_bytes=sum(map(len, lines))), place)
+    assert result.ok, (result.code, result.message)
+
+
+@pytest.mark.parametrize("said", [only_talks, answers])
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=30, deadline=None)
+@given(text=essays)
+def test_a_failure_is_not_explained_by_the_agents_own_words(
+    kind: str, said: Said, text: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Exit 1 after an essay about limits is AGENT_FAILED, with or without a result before it."""
+    place = tmp_path_factory.mktemp("bin", numbered=True)
+    lines = lines_of(kind, said, text)
+    result = judged(kind, lines, Exit(1, 9.0, stdout_bytes=sum(map(len, lines))), place)
+    assert result.code is Code.AGENT_FAILED, result.message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stderr_explains_a_failure(kind: str, tmp_path: Path) -> None:
+    """The same essay, and an error line that says what it was."""
+    exit = Exit(1, 9.0, stdout_bytes=9, stderr_tail="Error: API Error: 429 Too Many Requests")
+    result = judged(kind, lines_of(kind, only_talks, ESSAY), exit, tmp_path)
+    assert result.code is Code.RATE_LIMITED, result.message
+
+
+@pytest.mark.parametrize("text", [ESSAY, f"{ESSAY}\n\n{MARK}"])
+def test_an_error_result_that_is_an_essay_is_no_evidence(text: str, tmp_path: Path) -> None:
+    """Claude and cursor may call a turn an error and repeat what was said in it: that is not the reason."""
+    claude = {"type": "result", "subtype": "error_during_execution", "is_error": True, "result": text}
+    cursor = {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}}
+    failed = {"type": "result", "is_error": True, "result": text}
+    for kind, spoken in (("claude", [claude]), ("cursor", [cursor, failed])):
+        lines = [json.dumps({**line, "session_id": SESSION}).encode() for line in spoken]
+        result = judged(kind, lines, Exit(1, 9.0, stdout_bytes=9), tmp_path)
+        assert result.code is Code.AGENT_FAILED, (kind, result.message)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}', Code.OVERLOADED),
+        ("API Error: 429 Too Many Requests", Code.RATE_LIMITED),
+        ("[API Error: 401 Incorrect API key provided]", Code.AUTH_FAILED),
+        ("Credit balance is too low", Code.BILLING),
+    ],
+)
+def test_an_answer_that_is_nothing_but_an_error_is_one(
+    kind: str, text: str, code: Code, tmp_path: Path
+) -> None:
+    """A17: exit 0 and a good result, and yet the provider refused."""
+    lines = lines_of(kind, answers, text)
+    result = judged(kind, lines, Exit(0, 1.0, stdout_bytes=sum(map(len, lines))), tmp_path)
+    assert (result.code, result.text) == (code, ""), result.message
+
+
+EXITS = {
+    1: Code.AGENT_FAILED,
+    2: Code.AGENT_FAILED,
+    126: Code.AGENT_NOT_FOUND,
+    127: Code.AGENT_NOT_FOUND,
+    130: Code.AGENT_KILLED,
+    137: Code.AGENT_KILLED,
+    139: Code.AGENT_KILLED,
+    143: Code.AGENT_KILLED,
+    -9: Code.AGENT_KILLED,
+    -11: Code.AGENT_KILLED,
+}
+
+
+@pytest.mark.parametrize("status", EXITS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_exit_has_its_code(kind: str, status: int, tmp_path: Path) -> None:
+    """A18, without a word and after an essay."""
+    assert judged(kind, [], Exit(status, 1.0), tmp_path).code is EXITS[status]
+    lines = lines_of(kind, only_talks, ESSAY)
+    assert judged(kind, lines, Exit(status, 1.0, stdout_bytes=9), tmp_path).code is EXITS[status]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kernels_count_tells_memory_from_a_kill(kind: str, tmp_path: Path) -> None:
+    """A18: 137 is AGENT_OOM with the kernel's evidence, whatever the agent had said before."""
+    for status in (137, -9):
+        exit = Exit(status, 1.0, stdout_bytes=9, oom_killed=True, stderr_tail="Error: rate limit (429)")
+        result = judged(kind, lines_of(kind, only_talks, ESSAY), exit, tmp_path)
+        assert result.code is Code.AGENT_OOM, result.message
+
+
+@pytest.mark.parametrize("status", [137, -9])
+def test_a_kill_after_an_error_of_no_meaning_is_a_kill(status: int, tmp_path: Path) -> None:
+    """An error event that says nothing of use does not hide how the process ended."""
+    line = {"type": "error", "sessionID": SESSION, "error": {"name": "Odd", "data": {"message": "hm"}}}
+    result = judged("opencode", [json.dumps(line).encode()], Exit(status, 1.0, stdout_bytes=9), tmp_path)
+    assert result.code is Code.AGENT_KILLED, result.message

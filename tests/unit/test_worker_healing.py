@@ -1,0 +1,139 @@
+"""Self-healing: many failures of one kind make a run more careful, a bounded number of times (C49)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ostler.config.settings import RetrySettings
+from ostler.errors import Code
+from ostler.testing.virtual_clock import VirtualClock
+from ostler.worker.healing import (
+    COOL_DOWN_SECONDS,
+    Adjustment,
+    Care,
+    Healer,
+    Health,
+    healer_for,
+    learn,
+    stretched,
+)
+from ostler.worker.slots import WorkerPool
+
+LIMIT, SLOW, OOM, BROKEN = Code.RATE_LIMITED, Code.TIMEOUT, Code.AGENT_OOM, Code.AGENT_FAILED
+
+
+def told(*codes: Code | None, every: float = 0.0, health: Health | None = None) -> list[Adjustment]:
+    """The adjustments that follow from these failures, one after the other."""
+    health, made = health or Health(Care(1.0)), []
+    for number, code in enumerate(codes):
+        health, adjustment = learn(health, code, number * every)
+        if adjustment:
+            made.append(adjustment)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("codes", "kinds"),
+    [
+        ([LIMIT] * 5, []),
+        ([LIMIT] * 6, ["limits"]),
+        ([LIMIT, Code.OVERLOADED, Code.QUOTA_EXCEEDED] * 2, ["limits"]),
+        ([SLOW, Code.IDLE_TIMEOUT] * 3, ["timeouts"]),
+        ([OOM] * 6, ["memory"]),
+        ([BROKEN, Code.NETWORK, Code.NO_RESULT] * 2, ["other"]),
+        ([LIMIT, SLOW] * 5, []),
+        ([SLOW] * 5 + [LIMIT] * 5, []),
+        ([SLOW] * 4 + [LIMIT] * 6, ["limits"]),
+        ([SLOW, SLOW] + [LIMIT] * 5 + [SLOW, OOM, LIMIT], ["limits"]),
+        ([Code.AUTH_FAILED, Code.BILLING, Code.MODEL_NOT_FOUND] * 5, []),
+        ([None] * 20, []),
+    ],
+)
+def test_six_of_the_last_ten_are_enough(codes: list[Code | None], kinds: list[str]) -> None:
+    """What no care mends, as a refused key, is not counted at all."""
+    assert [made.kind for made in told(*codes)] == kinds
+
+
+def test_three_times_at_most_and_with_a_pause_between() -> None:
+    """Failures during the cool-down count for what comes after it."""
+    assert len(told(*[LIMIT] * 100)) == 1
+    assert len(told(*[LIMIT] * 100, every=COOL_DOWN_SECONDS / 6)) == 3
+    after = told(*[LIMIT] * 100, every=COOL_DOWN_SECONDS / 6)
+    assert [made.care.delay_seconds for made in after] == [2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("code", "before", "after"),
+    [
+        (LIMIT, Care(20.0), Care(30.0)),
+        (LIMIT, Care(45.0), Care(45.0)),
+        (BROKEN, Care(1.0), Care(3.0)),
+        (BROKEN, Care(9.0), Care(10.0)),
+        (SLOW, Care(1.0, 1.5), Care(1.0, 2.25)),
+        (OOM, Care(1.0), Care(1.0)),
+    ],
+)
+def test_what_changes(code: Code, before: Care, after: Care) -> None:
+    """Waits grow up to 30 s, or 10 s where nobody knows why; nothing ever gets shorter."""
+    (made,) = told(*[code] * 6, health=Health(before))
+    assert made.care == after
+
+
+@pytest.mark.parametrize(
+    ("seconds", "stretch", "longer"),
+    [(300.0, 1.5, 450.0), (1500.0, 1.5, 1800.0), (3600.0, 1.5, 3600.0), (600.0, 1.0, 600.0)],
+)
+def test_deadlines_grow_up_to_half_an_hour(seconds: float, stretch: float, longer: float) -> None:
+    """One that is longer already is not cut."""
+    assert stretched(seconds, stretch) == longer
+
+
+def test_the_sentence_says_what_happened_and_what_changes() -> None:
+    """It is what a person reads in the feed."""
+    (made,) = told(SLOW, SLOW, *[LIMIT] * 6)
+    assert made.message == "6 of 8 failures were limits: half as many agents at once, waits from 2 s"
+
+
+def test_it_is_off_unless_asked_for() -> None:
+    """retry.self_healing."""
+    slots = WorkerPool({}, VirtualClock())
+    assert healer_for(RetrySettings(), slots) is None
+    assert healer_for(RetrySettings(self_healing=True), slots) is not None
+
+
+def test_half_of_the_places_that_were_in_use_are_left() -> None:
+    """Who has a place keeps it; the next ones wait until there are as few as there should be."""
+    clock = VirtualClock()
+    slots = WorkerPool({}, clock)
+    healer = Healer(RetrySettings(self_healing=True), slots)
+    order: list[str] = []
+
+    async def work(name: str, done: asyncio.Event) -> None:
+        async with slots.slot("medium", 1e6, name):
+            order.append(name)
+            await done.wait()
+
+    async def go() -> None:
+        doors = {name: asyncio.Event() for name in "abcdef"}
+        tasks = [asyncio.create_task(work(name, door)) for name, door in doors.items()]
+        await asyncio.sleep(0)
+        assert (order, slots.stats()["medium"].queued) == ([*"abcde"], 1)
+        for _ in range(6):
+            healer.learn(Code.RATE_LIMITED, clock.now())
+        stats = slots.stats()["medium"]
+        assert (stats.active, stats.idle, stats.limit, stats.queued) == (5, 0, 2, 1)
+        for name in "abc":
+            doors[name].set()
+            for _ in range(5):
+                await asyncio.sleep(0)
+        assert order == [*"abcde"] and slots.stats()["medium"].active == 2
+        for name in "def":
+            doors[name].set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 20)
+        assert order == [*"abcdef"] and slots.stats()["medium"].active == 0
+
+    asyncio.run(go())
+    assert healer.retry.base_delay_seconds == 2.0
+    assert slots.stats()["background"].limit == 1, "no pool is ever closed"
