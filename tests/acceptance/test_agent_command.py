@@ -125,3 +125,14 @@ def test_the_session_of_a_task_is_the_tasks_alone(world: World) -> None:
     assert end(run, INTERRUPT) == 130
     assert f"no session {session}" in world.ostler("agent", "resume", session, "-p", "x", code=2).stderr
     assert len(world.started()) == 1
+
+
+def test_a_lost_session_is_told(world: World, tmp_path: Path) -> None:
+    """One line says that a new one begins; whoever resumes it should not wonder about its memory."""
+    sessions = tmp_path / "sessions"
+    world.behave(sessions=str(sessions))
+    session = world.ostler("agent", "spawn", "-p", "Remember the word heron.").stderr.split()[1]
+    (sessions / f"{session}.jsonl").unlink()
+    said = world.ostler("agent", "resume", session, "-p", "Which word?").stdout
+    assert "- the session was lost; a new one begins, which knows nothing of what was said before\n" in said
+    assert said.index("the session was lost") < said.index("The word was never told")

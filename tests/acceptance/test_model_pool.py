@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from stable_world import QUICK, Row, called, codes, play, row, write_models
+from stable_world import QUICK, Row, add_tasks, called, codes, play, row, write_models
 from world import World
 
 SONNET = row("sonnet", "claude")
@@ -25,7 +25,7 @@ def test_four_models_and_the_last_one_is_good(world: World) -> None:
     world.behave(plan=[overloaded, overloaded, overloaded, {}])
     play(world, "codex", fault="crash")
     play(world, "gemini", fault="api_error", error=429, says=QUOTA)
-    task = world.new()
+    (task,) = add_tasks(world, 1)
     world.ostler("run", task)
     shown = world.show(task)
     assert shown["status"] == "completed"
@@ -48,7 +48,7 @@ def test_no_call_is_made_that_the_bound_does_not_allow(world: World) -> None:
     write_models(world, SONNET, GPT, FLASH, OPUS, more=PRIORITY)
     for program in ("claude", "codex", "gemini"):
         play(world, program, fault="api_error", error=529)
-    task = world.new()
+    (task,) = add_tasks(world, 1)
     world.ostler("run", task, code=1)
     assert len(called(world)) == 12
     assert "12 of at most 12 calls" in world.show(task)["message"]
@@ -62,7 +62,7 @@ def test_an_exhausted_pool_names_every_model_with_its_reason(world: World) -> No
     play(world, "codex", plan=[{"fault": "api_error", "error": 401}, LIMIT])
     world.environ["OSTLER_GEMINI_PATH"] = str(world.agents / "nowhere")
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
-    task = world.new()
+    (task,) = add_tasks(world, 1)
     said = world.ostler("run", task, code=1).stdout
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("failed", "MODELS_EXHAUSTED")
@@ -94,7 +94,7 @@ def test_a_pool_of_one_keeps_the_code_of_its_model(
     """contract.md, Retries: a single model is not a pool that ran out."""
     write_models(world, SONNET)
     world.behave(**fault)
-    task = world.new()
+    (task,) = add_tasks(world, 1)
     world.ostler("run", task, code=1)
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == (status, code)
@@ -107,7 +107,7 @@ def test_when_only_limits_stand_in_the_way_the_task_is_deferred(world: World, ro
     write_models(world, *rows, more=PRIORITY)
     play(world, "codex", fault="api_error", says=QUOTA)
     play(world, "opencode", fault="api_error", says="try again in 30 minutes")
-    task = world.new()
+    (task,) = add_tasks(world, 1)
     world.ostler("run", task, code=5)
     shown = world.show(task)
     assert (shown["status"], len(called(world))) == ("deferred", len(rows))
@@ -122,7 +122,7 @@ def test_a_refused_key_is_off_for_the_run(world: World) -> None:
     write_models(world, SONNET, GPT, more=PRIORITY)
     world.behave(fault="api_error", error=401)
     play(world, "codex")
-    tasks = [world.new(f"Task {n}") for n in range(3)]
+    tasks = add_tasks(world, 3)
     world.ostler("run", "-j", "1", *tasks)
     assert called(world) == ["claude model-of-sonnet", *["codex model-of-gpt"] * 3]
     world.ostler("run", world.new("One more"))
@@ -146,7 +146,7 @@ def test_each_strategy_chooses_its_first_model(
     write_models(world, *rows, more=f'{QUICK}[selection]\nstrategy = "{strategy}"\n')
     for program in ("claude", "codex", "gemini"):
         play(world, program)
-    world.ostler("run", "-j", "1", *[world.new(f"Task {n}") for n in range(4)])
+    world.ostler("run", "-j", "1", *add_tasks(world, 4))
     models = [line.partition("model-of-")[2] for line in called(world)]
     assert len(models) == 4 and set(models) <= {"sonnet", "gpt", "flash"}
     assert expected is None or models == expected
@@ -160,7 +160,7 @@ def test_each_strategy_goes_past_what_was_tried(world: World, strategy: str) -> 
     world.behave(plan=["crash", ""])
     play(world, "codex", fault="crash")
     play(world, "gemini", fault="crash")
-    world.ostler("run", world.new())
+    world.ostler("run", *add_tasks(world, 1))
     models = [line.partition("model-of-")[2] for line in called(world)]
     assert sorted(models[:3]) == ["flash", "gpt", "sonnet"] and models[3:] == ["opus"]
 
@@ -169,7 +169,7 @@ def test_the_fallback_can_be_forced(world: World) -> None:
     """C35: with selection.force_fallback the primary models are not asked, and the report names them."""
     write_models(world, SONNET, OPUS, more=PRIORITY + "force_fallback = true\n")
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
-    world.ostler("run", world.new())
+    world.ostler("run", *add_tasks(world, 1))
     assert called(world) == ["claude model-of-opus"]
     world.behave(fault="crash")
     task = world.new("Another")
@@ -192,14 +192,14 @@ def test_flags_narrow_the_pool(world: World, flags: tuple[str, ...], expected: l
     write_models(world, SONNET, GPT, FLASH, OPUS, more=PRIORITY)
     for program in ("claude", "codex", "gemini"):
         play(world, program)
-    world.ostler("run", *flags, world.new())
+    world.ostler("run", *flags, *add_tasks(world, 1))
     assert called(world) == expected
 
 
 def test_an_unknown_agent_is_a_mistake_in_the_settings(world: World) -> None:
     """Exit 2 with the line, before anything is claimed."""
     write_models(world, SONNET, row("gpt", "codecs"), more=PRIORITY)
-    task = world.new()
+    (task,) = add_tasks(world, 1)
     said = world.ostler("run", task, code=2).stderr
     assert 'unknown executor "codecs"; did you mean codex?' in said
     assert "ostler.toml:" in said and "models[1].executor" in said
@@ -211,7 +211,7 @@ def test_a_pool_of_missing_agents_fails_no_task(world: World) -> None:
     write_models(world, GPT, FLASH, more=PRIORITY)
     for program in ("CODEX", "GEMINI"):
         world.environ[f"OSTLER_{program}_PATH"] = str(world.agents / "nowhere")
-    task = world.new()
+    (task,) = add_tasks(world, 1)
     said = world.ostler("run", task, code=1).stderr
     assert "nowhere" in said
     assert world.show(task)["status"] == "pending"
@@ -221,7 +221,7 @@ def test_a_pool_that_is_disabled_is_told_before_the_run(world: World) -> None:
     """Nothing can be called: one sentence, and the task is as it was."""
     write_models(world, {**SONNET, "enabled": False}, {**GPT, "enabled": False})
     play(world, "codex")
-    task = world.new()
+    (task,) = add_tasks(world, 1)
     said = world.ostler("run", task, code=2).stderr
     assert "disabled" in said
     assert world.show(task)["status"] == "pending" and called(world) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from stable_world import QUICK, add_tasks, called, codes, play, row, statuses, write_models
@@ -31,6 +32,32 @@ def deaths_until_the_end(attempts: list[dict[str, Any]]) -> int:
     """How many attempts it takes until the last five were short; 5 but for a machine that is very busy."""
     short = [attempt["duration_ms"] < SOON_MS for attempt in attempts]
     return next(end for end in range(5, len(short) + 1) if all(short[end - 5 : end]))
+
+
+def test_a_short_limit_is_waited_for_within_the_call(world: World) -> None:
+    """C37: the provider asks for a second, the same model is called again after it, and nobody defers."""
+    write_models(world, GPT)
+    limit = {"fault": "api_error", "says": "try again in 1.2 seconds"}
+    play(world, "codex", plan=[limit, limit, {}])
+    (task,) = add_tasks(world, 1)
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert codes(shown) == [("codex", "RATE_LIMITED")] * 2 + [("codex", None)]
+    starts = [datetime.fromisoformat(one["started_at"]).timestamp() for one in shown["attempts"]]
+    assert starts[1] - starts[0] >= 1.2 and starts[2] - starts[1] >= 1.2
+    kinds = [event["type"] for event in world.events(task)]
+    assert kinds.count("wait_started") == kinds.count("wait_ended") == 2
+    assert "task_deferred" not in kinds
+
+
+def test_limits_without_end_use_up_the_repeats_and_then_defer(world: World) -> None:
+    """A short limit again and again: 1 + max_retries calls, and the task waits as for a long one."""
+    write_models(world, GPT)
+    play(world, "codex", fault="api_error", says="try again in 0.1 seconds")
+    (task,) = add_tasks(world, 1)
+    world.ostler("run", task, code=5)
+    assert world.show(task)["status"] == "deferred"
+    assert len(called(world)) == 3
 
 
 def test_the_repeats_of_an_hour_are_counted_over_all_runs(world: World) -> None:

@@ -117,6 +117,9 @@ def test_without_waiting_the_run_ends_and_says_when(world: World) -> None:
     assert found
     assert f"ostler run {task}   from {found[1]} on" in done.stderr
     assert found[0] in world.ostler("status").stdout
+    calls = len(world.started())
+    world.ostler("run", task, code=5)
+    assert len(world.started()) == calls
 
 
 def test_a_terminal_counts_down_and_then_goes_on(world: World) -> None:

@@ -43,3 +43,15 @@ def test_broken_rules_stop_nothing_and_are_told(world: World) -> None:
     world.ostler("run", task)
     assert world.show(task)["status"] == "completed"
     assert [event for event in world.events(task) if "settings.json is not used" in json.dumps(event)]
+
+
+def test_settings_that_claude_must_not_read_are_told(world: World) -> None:
+    """It then works without the project's CLAUDE.md: the feed and the lines of the run say so."""
+    put_rules(world, json.dumps(RULES))
+    edits = {".claude/settings.json": json.dumps({"permissions": {"allow": ["Bash"]}})}
+    world.behave(plan=[{"fault": "crash", "edits": edits}, {}])
+    task = world.new()
+    said = world.ostler("run", task).stdout
+    (told,) = (event["message"] for event in world.events(task) if event["type"] == "agent_warned")
+    assert "settings.json" in told and "without the project's CLAUDE.md" in told
+    assert "without the project's CLAUDE.md" in said

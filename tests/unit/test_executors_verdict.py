@@ -17,11 +17,15 @@ from hypothesis import strategies as st
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
+from ostler.executors import acp_verdict
+from ostler.executors.hearing import Hearing
+from ostler.executors.model_api import ModelApiExecutor
 from ostler.executors.registry import ExecutorRegistry
+from ostler.llm.client import ClaudeResponse
 from ostler.model.call import AgentCall, CallResult
-from ostler.model.command import Exit
+from ostler.model.command import Exit, Stopped
 from ostler.testing.fake_agent import fake_agent
-from ostler.testing.mocks import MockCommandRunner
+from ostler.testing.mocks import MockClaudeClient, MockCommandRunner
 
 SESSION = "00000000-0000-4000-8000-000000000001"
 STREAMS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor")
@@ -203,3 +207,78 @@ def test_a_kill_after_an_error_of_no_meaning_is_a_kill(status: int, tmp_path: Pa
     line = {"type": "error", "sessionID": SESSION, "error": {"name": "Odd", "data": {"message": "hm"}}}
     result = judged("opencode", [json.dumps(line).encode()], Exit(status, 1.0, stdout_bytes=9), tmp_path)
     assert result.code is Code.AGENT_KILLED, result.message
+
+
+@pytest.mark.parametrize("start", ["", "Error: none is left.\n\n"])
+def test_acp_is_judged_in_the_same_way(start: str) -> None:
+    """Without a token to prove that a model spoke, an essay is still no error, and no reason for one."""
+    call, text = AgentCall("i", "p", SESSION), start + ESSAY
+    talked, answered = Hearing(call, lambda _: None), Hearing(call, lambda _: None)
+    talked.say(text)
+    answered.say(text)
+    answered.finish()
+    assert acp_verdict.judge(call, answered, Exit(1, 1.0), "agent").ok
+    assert acp_verdict.judge(call, talked, Exit(1, 1.0, stdout_bytes=9), "agent").code is Code.AGENT_FAILED
+
+
+@pytest.mark.parametrize("text", [ESSAY, "API Error: 529 is what the client now retries."])
+def test_an_answer_of_a_model_api_is_one(text: str) -> None:
+    """There the protocol says what is an error: the text is the model's, whatever it says."""
+    client = MockClaudeClient(lambda _: ClaudeResponse(text, 1, 1, "end_turn"))
+    runner = MockCommandRunner()
+    executor = ModelApiExecutor("model_api", ExecutorSettings(), runner, lambda *_: client)
+    result = asyncio.run(executor.spawn(AgentCall("i", "p", SESSION, model="m"), lambda _: None))
+    assert (result.code, result.text) == (None, text)
+
+
+SAMPLES = Path(__file__).parents[1] / "data"
+STOPPED = Exit(-15, 1.0, Stopped.TIMEOUT, stdout_bytes=9)
+EVERY: dict[Code, tuple[str, Exit]] = {
+    Code.AGENT_NOT_FOUND: ("codex", Exit(127, 0.1)),
+    Code.AGENT_INCOMPATIBLE: ("codex", Exit(2, 0.1, stderr_tail="error: unexpected argument '--json' found")),
+    Code.AGENT_FAILED: ("codex", Exit(1, 1.0)),
+    Code.AGENT_KILLED: ("codex", Exit(-11, 1.0)),
+    Code.AGENT_OOM: ("codex", Exit(-9, 1.0, oom_killed=True)),
+    Code.TIMEOUT: ("codex", STOPPED),
+    Code.IDLE_TIMEOUT: ("codex", Exit(-15, 1.0, Stopped.IDLE)),
+    Code.NEEDS_INPUT: ("codex", Exit(-15, 1.0, Stopped.NEEDS_INPUT, "Log in?")),
+    Code.NO_RESULT: ("opencode/run_tool_rejected", Exit(0, 1.0, stdout_bytes=9)),
+    Code.RESPONSE_EMPTY: ("codex/err_empty", Exit(0, 1.0, stdout_bytes=9)),
+    Code.SESSION_NOT_FOUND: ("codex", Exit(1, 0.1, stderr_tail="Error: no rollout found for thread id 17ad")),
+    Code.SESSION_IN_USE: ("qwen", Exit(1, 0.1, stderr_tail="Error: Session Id 88eb is already in use.")),
+    Code.OUTPUT_LIMIT: ("codex/err_max_tokens", Exit(1, 1.0)),
+    Code.RATE_LIMITED: ("claude/err_429_nora", Exit(1, 1.0)),
+    Code.QUOTA_EXCEEDED: ("codex/err_429quota", Exit(1, 1.0)),
+    Code.BILLING: ("claude/err_credit", Exit(1, 1.0)),
+    Code.OVERLOADED: ("claude/err_529", Exit(1, 1.0)),
+    Code.AUTH_FAILED: ("gemini/err_401", Exit(145, 1.0)),
+    Code.MODEL_NOT_FOUND: ("copilot/err_404", Exit(1, 1.0)),
+    Code.API_ERROR: ("claude/err_500", Exit(1, 1.0)),
+    Code.NETWORK: ("claude/err_connrefused", Exit(1, 1.0)),
+    Code.STREAM_BROKEN: ("codex/err_drop", Exit(1, 1.0)),
+    Code.PROMPT_TOO_LARGE: ("claude/err_prompt_too_long", Exit(1, 1.0)),
+    Code.REFUSED: ("claude/err_refusal", Exit(1, 1.0)),
+    Code.ITERATION_LIMIT: ("claude/err_unlimited_turns_maxturns2", Exit(1, 1.0)),
+    Code.BUDGET_EXCEEDED: ("claude/err_budget", Exit(1, 1.0)),
+}
+NOT_OF_ONE_RUN = {
+    Code.SPAWN_FAILED,  # nothing ran
+    Code.RESUME_UNSUPPORTED,  # nor here
+    *(Code.CRASH_LOOP, Code.MODELS_EXHAUSTED, Code.SLOT_TIMEOUT),  # the worker's
+}
+
+
+@pytest.mark.parametrize("code", EVERY)
+def test_every_code_has_evidence(code: Code, tmp_path: Path) -> None:
+    """One recorded run, or one exit, for each code that a run can end with."""
+    sample, exit = EVERY[code]
+    kind, _, name = sample.partition("/")
+    lines = (SAMPLES / kind / f"{name}.jsonl").read_bytes().splitlines() if name else []
+    assert judged(kind, lines, exit, tmp_path).code is code
+
+
+def test_no_code_is_left_out() -> None:
+    """Those of agents and models, and the two of tasks that an agent may report."""
+    codes = list(Code)
+    of_runs = set(codes[: codes.index(Code.TASK_NOT_EXECUTABLE)]) - NOT_OF_ONE_RUN
+    assert set(EVERY) == of_runs | {Code.ITERATION_LIMIT, Code.BUDGET_EXCEEDED}

@@ -212,7 +212,7 @@ def test_program_that_ignores_term_is_killed(tmp_path: Path) -> None:
     program.write_text(STUBBORN)
     program.chmod(0o755)
     given = Settings(
-        run=RunSettings(timeout_seconds=2.0, grace_seconds=0.5),
+        run=RunSettings(timeout_seconds=2.0, grace_seconds=2.0),
         executors={"claude": ExecutorSettings(command=str(program))},
         retry=RetrySettings(max_retries=0),
         host=HostSettings(min_free_memory_mb=0),
@@ -224,7 +224,7 @@ def test_program_that_ignores_term_is_killed(tmp_path: Path) -> None:
     assert (attempt.code, attempt.exit_code) == (Code.TIMEOUT, -9)
     assert not report.result.ok
     assert (tmp_path / "told").read_text() == "TERM\n"
-    assert attempt.duration_ms is not None and attempt.duration_ms >= 2500
+    assert attempt.duration_ms is not None and attempt.duration_ms >= 4000
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 

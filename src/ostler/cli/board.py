@@ -75,6 +75,8 @@ def _moved(lane: Lane, kind: str, line: Line) -> Lane:
             return replace(lane, usage=lane.usage + _usage(line), live=Usage(), cost_usd=cost)
         case "wait_started":
             return replace(lane, doing=f"waits: {line.get('reason', '')}")
+        case "agent_warned" | "work_adjusted":
+            return replace(lane, doing=line["message"])
         case "wait_ended":
             return replace(lane, doing="")
         case "checkpoint_made":

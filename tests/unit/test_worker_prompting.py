@@ -1,0 +1,229 @@
+"""What an attempt is told, and who hears of it: prompts on disk, edits, retries, adjustments, wake-ups."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ostler.config.settings import HostSettings, ModelSettings, RetrySettings, SelectionSettings, Settings
+from ostler.errors import Code
+from ostler.executors.protocol import Capabilities
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.call import AgentCall, CallResult, OnEvent, TextSaid
+from ostler.model.choice import Choice
+from ostler.model.event import ModelWoke, WorkAdjusted
+from ostler.testing.mocks import MockCommandRunner, MockExecutor
+from ostler.testing.virtual_clock import VirtualClock
+from ostler.worker.cli_executor import CliExecutor
+from ostler.worker.debugger import PrePromptEvent
+from ostler.worker.hooks import PluginRegistry, TaskRetry
+
+OK = CallResult(None, text="done", session_id="s")
+ABLE = Capabilities(resumes=True, takes_our_id=True)
+
+
+def fails(code: Code, retry_after: float | None = None) -> CallResult:
+    message = f"it said {code}"
+    return CallResult(code, message, session_id="s", duration_seconds=5.0, retry_after_seconds=retry_after)
+
+
+class Scripts(ExecutorRegistry):
+    """Models that answer from a list, the last answer again and again; and every call that they got."""
+
+    def __init__(self, **answers: list[CallResult]) -> None:
+        super().__init__()
+        self.answers = answers
+        self.calls: list[tuple[str, AgentCall]] = []
+
+    def make_for(self, choice: Choice, *_: object) -> MockExecutor:  # type: ignore[override]
+        async def run(call: AgentCall, on_event: OnEvent) -> CallResult:
+            self.calls.append((choice.name, call))
+            answers = self.answers[choice.name]
+            result = answers.pop(0) if len(answers) > 1 else answers[0]
+            if result.ok:
+                on_event(TextSaid(result.text))
+            return result
+
+        return MockExecutor(choice.executor, ABLE, run, run)
+
+
+class Debugger:
+    """Changes prompts as told, and keeps what it was shown and what was on disk meanwhile."""
+
+    def __init__(self, *answers: str | None) -> None:
+        self.answers = list(answers)
+        self.events: list[PrePromptEvent] = []
+        self.on_disk: list[str] = []
+
+    async def pre_prompt(self, event: PrePromptEvent) -> str | None:
+        self.events.append(event)
+        self.on_disk.append(Path(event.data.prompt_file).read_text())
+        return self.answers.pop(0) if self.answers else None
+
+
+class Ear:
+    """A plugin that hears of repeats."""
+
+    def __init__(self) -> None:
+        self.retries: list[TaskRetry] = []
+
+    def on_task_retry(self, retry: TaskRetry) -> None:
+        self.retries.append(retry)
+
+
+def settings(retry: RetrySettings, *names: str) -> Settings:
+    """Each with an account of its own; opus is the fallback."""
+    rows = (ModelSettings(name, "claude", name, account=name, fallback=name == "opus") for name in names)
+    return Settings(
+        retry=retry,
+        models=tuple(rows),
+        selection=SelectionSettings(strategy="priority"),
+        host=HostSettings(start_stagger_seconds=0.0),
+    )
+
+
+class Room:
+    """A CliExecutor on virtual time."""
+
+    def __init__(self, home: Path, retry: RetrySettings, scripts: Scripts, debugger: Debugger | None) -> None:
+        self.clock, self.ear, self.scripts = VirtualClock(), Ear(), scripts
+        self.plugins = PluginRegistry()
+        self.plugins.register(self.ear)
+        self.executor = CliExecutor(
+            settings(retry, *scripts.answers),
+            MockCommandRunner(),
+            self.plugins,
+            logging.getLogger("test"),
+            home=home,
+            clock=self.clock,
+            debugger=debugger,
+            registry=scripts,
+            environ={},
+        )
+
+    def execute(self, *prompts: str) -> list[CallResult]:
+        async def go() -> list[CallResult]:
+            reports = [await self.executor.execute(prompt) for prompt in prompts]
+            await self.plugins.close()
+            return [report.result for report in reports]
+
+        return asyncio.run(go())
+
+    def prompts(self, name: str) -> str:
+        return (self.executor.papers / "prompts" / name).read_text()
+
+
+@contextmanager
+def room(
+    home: Path,
+    retry: RetrySettings | None = None,
+    debugger: Debugger | None = None,
+    **answers: list[CallResult],
+) -> Iterator[Room]:
+    made = Room(home, retry or RetrySettings(jitter=0.0), Scripts(**answers), debugger)
+    yield made
+    made.executor.close()
+
+
+def test_the_current_prompt_is_beside_the_numbered_ones(tmp_path: Path) -> None:
+    """C68: always what was sent last."""
+    with room(tmp_path, sonnet=[fails(Code.OVERLOADED), OK]) as here:
+        here.execute("Do it.")
+        sent = here.scripts.calls[-1][1].prompt
+        assert here.prompts("current-prompt.md") == sent == here.prompts("call-002.md")
+        assert here.prompts("call-001.md") == "Do it." != sent
+        assert not (here.executor.papers / "prompts" / "prompt-changes.log").exists()
+
+
+def test_a_debugger_finds_the_prompt_on_disk_and_knows_the_attempt(tmp_path: Path) -> None:
+    """Written before it is asked, so that an editor or a script can look at it."""
+    debugger = Debugger()
+    with room(tmp_path, debugger=debugger, sonnet=[fails(Code.OVERLOADED), OK]) as here:
+        here.execute("Do it.")
+        place = str(here.executor.papers / "prompts" / "current-prompt.md")
+    assert debugger.on_disk == [event.prompt for event in debugger.events]
+    assert [event.data.attempt for event in debugger.events] == [1, 2]
+    assert {event.data.prompt_file for event in debugger.events} == {place}
+
+
+def test_an_edit_is_written_down_with_before_and_after(tmp_path: Path) -> None:
+    """C77: one entry for each edit, none where nothing was changed."""
+    debugger = Debugger("Do it well.\nToday.", None, "Do it now.")
+    with room(tmp_path, debugger=debugger, sonnet=[*[fails(Code.OVERLOADED)] * 2, OK]) as here:
+        here.execute("Do it.")
+        assert here.prompts("current-prompt.md") == "Do it now."
+        log = here.prompts("prompt-changes.log").splitlines()
+    heads = [line for line in log if line.startswith("20")]
+    assert [head.split(" ", 1)[1] for head in heads] == ["attempt 1", "attempt 3"]
+    first, second = log[: log.index(heads[1])], log[log.index(heads[1]) :]
+    assert {"-Do it.", "+Do it well.", "+Today."} <= set(first)
+    assert {"-Do it well.", "-Today.", "+Do it now."} <= set(second)
+    assert debugger.on_disk[1:] == ["Do it well.\nToday."] * 2
+
+
+@pytest.mark.parametrize("answer", [None, "Only this."])
+def test_what_a_person_wrote_goes_for_a_lost_session_too(tmp_path: Path, answer: str | None) -> None:
+    """Without an edit a session begun anew is told everything; with one it is told what the person wrote."""
+    debugger = Debugger(None, answer)
+    with room(tmp_path, debugger=debugger, sonnet=[fails(Code.OVERLOADED), OK]) as here:
+        here.execute("Do it.")
+        (_, first), (_, second) = here.scripts.calls
+    assert first.fresh_prompt == ""
+    assert bool(second.fresh_prompt) == (answer is None)
+    assert second.prompt == (answer or second.fresh_prompt)
+
+
+def test_each_failure_is_told_once_with_the_model_that_comes_next(tmp_path: Path) -> None:
+    """C75: before a wait the same model, at a switch the other one, at a quota the fallback."""
+    retry = RetrySettings(max_retries=1, jitter=0.0)
+    answers = {"sonnet": [fails(Code.OVERLOADED)], "gpt": [fails(Code.QUOTA_EXCEEDED)], "opus": [OK]}
+    with room(tmp_path, retry, **answers) as here:
+        assert here.execute("Do it.")[0].ok
+    assert [(one.attempt, one.code, one.model, one.wait_seconds) for one in here.ear.retries] == [
+        (1, Code.OVERLOADED, "sonnet", 1.0),
+        (2, Code.OVERLOADED, "gpt", 0.0),
+        (3, Code.QUOTA_EXCEEDED, "opus", 0.0),
+    ]
+
+
+def test_many_limits_make_the_run_more_careful(tmp_path: Path) -> None:
+    """C49: told in the feed; the waits are longer from then on. Without the setting nothing changes."""
+    for healing in (True, False):
+        home = tmp_path / str(healing)
+        home.mkdir()
+        retry = RetrySettings(max_retries=1, jitter=0.0, self_healing=healing, breaker_failures=99)
+        with room(home, retry, sonnet=[fails(Code.OVERLOADED)]) as here:
+            here.execute("a", "b", "c", "d")
+            told = [one for one in here.executor.diary.notices if isinstance(one, WorkAdjusted)]
+            assert here.clock.slept == ([1.0, 1.0, 1.0, 2.0] if healing else [1.0] * 4)
+        assert [one.kind for one in told] == (["limits"] if healing else [])
+
+
+def test_slow_agents_get_more_time(tmp_path: Path) -> None:
+    """C49: timeouts stretch the deadlines of later attempts, up to half an hour."""
+    retry = RetrySettings(max_retries=0, self_healing=True, breaker_failures=99)
+    with room(tmp_path, retry, sonnet=[fails(Code.IDLE_TIMEOUT)]) as here:
+        here.execute(*"abcdefg")
+        first, last = here.scripts.calls[0][1], here.scripts.calls[-1][1]
+    assert (first.idle_timeout_seconds, last.idle_timeout_seconds) == (600.0, 900.0)
+    assert (first.timeout_seconds, last.timeout_seconds) == (3600.0, 3600.0)
+
+
+def test_a_model_that_wakes_is_told(tmp_path: Path) -> None:
+    """C44: after its rest, and after its limit; not when it merely succeeds."""
+    retry = RetrySettings(max_retries=0, breaker_failures=2)
+    limit = fails(Code.RATE_LIMITED, 600.0)
+    with room(tmp_path, retry, sonnet=[fails(Code.OVERLOADED)] * 2 + [OK, limit, OK, OK], gpt=[OK]) as here:
+        here.execute("a", "b")
+        here.clock.advance(601.0)
+        here.execute("c", "d")
+        here.clock.advance(601.0)
+        here.execute("e", "f")
+        woke = [one for one in here.executor.diary.notices if isinstance(one, ModelWoke)]
+    assert [one.model for one in woke] == ["sonnet", "sonnet"]
+    assert ["rest" in woke[0].reason, "limit" in woke[1].reason] == [True, True]
