@@ -15,9 +15,9 @@ SOON_MS = 1000
 
 
 def test_an_agent_that_dies_at_once_is_not_started_for_ever(world: World) -> None:
-    """A29: ten repeats are allowed, but five deaths within a second end it as CRASH_LOOP."""
+    """A29: forty repeats are allowed, but five deaths within a second each end it as CRASH_LOOP."""
     write_models(world, SONNET)
-    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "10"
+    world.environ |= {"OSTLER_RETRY__MAX_RETRIES": "40", "OSTLER_RETRY__MAX_DELAY_SECONDS": "0.02"}
     world.behave(fault="crash")
     task = world.new()
     said = world.ostler("run", task, code=1)

@@ -146,6 +146,18 @@ def test_control_c_during_the_wait_leaves_all_deferred(world: World) -> None:
     assert not world.survivors()
 
 
+def test_a_terminal_counts_down_for_what_an_earlier_run_deferred(world: World) -> None:
+    """Nothing happens for an hour, so the screen must say what it waits for."""
+    limit_after(world, 0)
+    add_tasks(world, 1)
+    world.ostler("run", "--all", code=5)
+    with Person(RUN_ALL, world.root, world.environ) as person:
+        person.read_until("1 task waits for a limit to end; on again at ")
+        person.type("\x03")
+        assert person.leave() == 130
+    assert statuses(world) == {"deferred": 1}
+
+
 def limited(world: World) -> int:
     """How many calls met the limit."""
     return sum(line["event"] == "limit" for line in read_ledger(world.ledger))

@@ -10,8 +10,8 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
-from ostler.executors.opencode import OpencodeExecutor
 from ostler.executors.opencode_cache import mend_cache
+from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, AgentEvent, CallResult, Warned
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.fake_agent import fake_agent
@@ -76,15 +76,15 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert (treasure / "node_modules" / "kept").exists()
 
 
-def run(home: Path, condition: str) -> tuple[CallResult, list[AgentEvent], int]:
+def run(home: Path, condition: str, kind: str = "opencode") -> tuple[CallResult, list[AgentEvent], int]:
     """A fake opencode that does not start while the condition holds, in this home; how often it was tried."""
-    fake = fake_agent(home / "bin", "opencode")
+    fake = fake_agent(home / "bin", "opencode" if kind == "opencode" else "acp")
     program, tries = home / "opencode", home / "tries"
     refuse = f"if {condition}; then echo '{SAID}' >&2; exit 1; fi"
     program.write_text(f'#!/bin/sh\necho >> {tries}\n{refuse}\nexec {fake} "$@"\n')
     program.chmod(0o755)
     settings = ExecutorSettings(command=str(program))
-    executor = OpencodeExecutor("opencode", settings, DefaultCommandRunner())
+    executor = ExecutorRegistry().get(kind)(kind, settings, DefaultCommandRunner())
     (home / "work").mkdir()
     env = {"HOME": str(home), "PATH": os.environ["PATH"]}
     call = AgentCall("i", "Do it.", cwd=str(home / "work"), env=env, timeout_seconds=60.0)
@@ -93,10 +93,11 @@ def run(home: Path, condition: str) -> tuple[CallResult, list[AgentEvent], int]:
     return result, events, len(tries.read_text().splitlines())
 
 
-def test_a_start_on_a_broken_cache_is_repeated_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["opencode", "opencode-acp"])
+def test_a_start_on_a_broken_cache_is_repeated_once(kind: str, tmp_path: Path) -> None:
     """Within the same attempt: the cache is removed, that is told, and the second start succeeds."""
     cache = broken_cache(tmp_path / ".cache")
-    result, events, tries = run(tmp_path, f"[ -e {cache}/node_modules ]")
+    result, events, tries = run(tmp_path, f"[ -e {cache}/node_modules ]", kind)
     assert result.ok, result.message
     told = [event.message for event in events if isinstance(event, Warned)]
     assert len(told) == 1 and told[0].endswith("it is started once more")

@@ -24,7 +24,7 @@ from ostler.executors.acp_agents import AGENTS, AcpAgent
 from ostler.executors.acp_conversation import AcpConversation, Wishes
 from ostler.executors.discover import path_variable
 from ostler.executors.ending import result_of
-from ostler.executors.program import Dialect, ProgramExecutor, Start
+from ostler.executors.program import Dialect, ProgramExecutor, Start, last_words
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.protocol import CommandRunner
 
@@ -39,7 +39,7 @@ class AcpExecutor(ProgramExecutor):
         self._agent = AGENTS[kind]
         self.dialect = _dialect_of(self._agent)
 
-    async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
+    async def _once(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> tuple[CallResult, str]:
         talk = AcpConversation(call, on_event, self._wishes(resume=resume))
         try:
             with self._defaults(call) as quiet:
@@ -47,8 +47,9 @@ class AcpExecutor(ProgramExecutor):
                 patience = min(command.result_grace_seconds, _EXIT_SECONDS)
                 exit = await self._runner.converse(replace(command, result_grace_seconds=patience), talk)
         except OstlerError as error:
-            return result_of(error)
-        return talk.judge(exit)
+            return result_of(error), ""
+        result = talk.judge(exit)
+        return result, last_words(exit, result)
 
     def _wishes(self, *, resume: bool) -> Wishes:
         permissions = self._settings.permissions
@@ -80,6 +81,7 @@ def _dialect_of(agent: AcpAgent) -> Dialect:
         switches=agent.switches,
         permits=agent.permits,
         defaults=agent.defaults,
+        mend=agent.mend,
     )
 
 

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from ostler.executors import claude, codex, copilot, gemini, known, opencode, qwen
 from ostler.executors.known import KnownProgram
-from ostler.executors.program import Defaults
+from ostler.executors.opencode_cache import mend_cache
+from ostler.executors.program import Defaults, Mend
 from ostler.executors.protocol import Capabilities
 from ostler.model.call import Permissions
 
@@ -21,6 +22,7 @@ class AcpAgent(Struct, frozen=True):
     switches: dict[str, str] = {}
     permits: dict[Permissions, dict[str, str]] = {}
     defaults: Defaults | None = None
+    mend: Mend | None = None
 
 
 _CLAUDE_ADAPTER = "npm install -g @agentclientprotocol/claude-agent-acp"
@@ -75,6 +77,7 @@ AGENTS: dict[str, AcpAgent] = {
         capabilities=opencode.CAPABILITIES,
         switches=opencode.SWITCHES,
         permits=opencode.PERMITS,
+        mend=mend_cache,
     ),
     "qwen": AcpAgent(
         known=known.QWEN,

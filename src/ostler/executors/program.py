@@ -157,7 +157,7 @@ class ProgramExecutor:
         except OstlerError as error:
             return result_of(error), ""
         result = heard.judge(exit)
-        return result, f"{exit.stderr_tail}\n{result.message}"
+        return result, last_words(exit, result)
 
     @contextmanager
     def _defaults(self, call: AgentCall) -> Generator[AgentCall, None, None]:
@@ -201,6 +201,11 @@ class ProgramExecutor:
 
     def _program(self) -> str:
         return self.dialect.known.require(self._settings.command, self.name)
+
+
+def last_words(exit: Exit, result: CallResult) -> str:
+    """What a run says about its own end, and never what the agent wrote."""
+    return f"{exit.stderr_tail}\n{result.message}"
 
 
 def stdin_of(prompt: str) -> bytes:

@@ -137,7 +137,8 @@ class FakeAgent:
     def recall(self) -> bool:
         """Read the session's earlier prompts and cost; False when there is none, or it is not readable."""
         try:
-            turns = [json.loads(line) for line in self.session_file().read_text("utf-8").split("\n")[:-1]]
+            lines = self.session_file().read_text("utf-8").removesuffix("\n").split("\n")
+            turns = [json.loads(line) for line in lines]
         except (OSError, ValueError):
             return False
         self.history = [turn["prompt"] for turn in turns if "prompt" in turn]
