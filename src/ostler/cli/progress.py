@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -98,8 +98,9 @@ def _went_wrong(line: Line) -> bool:
 class LiveProgress:
     """One line per running task, drawn again as it changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, waiting: Mapping[str, float]) -> None:
         self._board = Board()
+        self._board.waiting.update(waiting)
 
     def take(self, line: Line, at: float) -> None:
         self._board.take(line, at)
@@ -122,7 +123,7 @@ class LiveProgress:
         return lines
 
 
-def _countdown(waiting: dict[str, float], now: float) -> str:
+def _countdown(waiting: Mapping[str, float], now: float) -> str:
     """When the first of the tasks that a limit holds goes on; empty when there is none."""
     if not waiting:
         return ""
@@ -157,17 +158,22 @@ def _spinner(now: float) -> str:
 
 
 @contextmanager
-def showing(as_json: bool, draws: bool = True) -> Generator[Progress]:
-    """The progress that fits whoever is looking; without `draws`, lines that stay where they are."""
+def showing(as_json: bool, waiting: Mapping[str, float], draws: bool = True) -> Generator[Progress]:
+    """The progress that fits whoever is looking; without `draws`, lines that stay where they are.
+
+    `waiting` are tasks that a limit holds already, and until when.
+    """
     if as_json:
         yield JsonProgress()
     elif not (draws and _draws()):
+        sys.stdout.write(_countdown(waiting, time.time()))
+        sys.stdout.flush()
         yield PlainProgress()
     else:
         from rich.console import Console  # noqa: PLC0415
         from rich.live import Live  # noqa: PLC0415
 
-        progress = LiveProgress()
+        progress = LiveProgress(waiting)
         with Live(progress, console=Console(), refresh_per_second=10, transient=True):
             yield progress
 

@@ -165,9 +165,10 @@ async def _with_progress(
     ostler: Ostler, wanted: list[TaskId], as_json: bool, stepper: Stepper | None, patient: bool
 ) -> list[Outcome]:
     after = ostler.project.journal.position()
+    waiting = _waiting(ostler.project, wanted) if patient else {}
     work = asyncio.create_task(ostler.run_all(wanted or None, wait=patient))
     try:
-        with showing(as_json, draws=stepper is None) as progress:
+        with showing(as_json, waiting, draws=stepper is None) as progress:
             while not work.done():
                 await asyncio.wait({work}, timeout=0.1)
                 if stepper is None or not stepper.asking:
@@ -180,6 +181,12 @@ async def _with_progress(
         ostler.stop()
         await asyncio.gather(work, return_exceptions=True)
     return work.result()
+
+
+def _waiting(project: Project, wanted: list[TaskId]) -> dict[str, float]:
+    """The tasks of this run that an earlier one left deferred, and when each is due."""
+    due = {row.id: row.resumes_at for row in project.journal.open_rows() if not wanted or row.id in wanted}
+    return {task: at for task, at in due.items() if at is not None and at > time.time()}
 
 
 def _show_feed(project: Project, after: int, progress: Progress) -> int:
