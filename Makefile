@@ -22,10 +22,10 @@ lint: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 
 test: packages claude lint
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-full: packages claude lint
-	OSTLER_FULL=1 $(BIN)/pytest -n $(JOBS) --timeout 1800
+	OSTLER_FULL=1 $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 1800
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python bench/run.py

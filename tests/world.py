@@ -43,6 +43,7 @@ class World:
             "OSTLER_CLAUDE_PATH": str(self.agents / "claude"),
             "OSTLER_RUN__GRACE_SECONDS": "1",
             "OSTLER_RETRY__BASE_DELAY_SECONDS": "0.01",
+            "OSTLER_PHASES__PLANS__SMALL": '["implement"]',  # tests of several phases say so themselves
         }
         self._started: list[subprocess.Popen[bytes]] = []
         self.behave(**behaviour)

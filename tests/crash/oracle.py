@@ -35,5 +35,6 @@ def _check_done(world: World, task: dict[str, object], ends: list[str]) -> None:
     assert ends == ["task_completed"], (name, ends)
     projection = (world.root / ".ostler" / "tasks" / name / "state.yaml").read_text()
     assert 'status: "completed"' in projection, projection
-    commits = world.git("rev-list", f"main..ostler/{name}").split()
+    log = world.git("log", "--format=%H %s", f"main..ostler/{name}").splitlines()
+    commits = [line.split()[0] for line in log if not line.endswith(" - work in progress")]
     assert commits == [task["commit"]], f"{name}: commits {commits}, recorded {task['commit']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -51,3 +52,34 @@ def test_the_cause_stands_before_the_retry() -> None:
 def test_an_interrupted_task_is_simply_run() -> None:
     """A code without a failure changes nothing."""
     assert next_step(view(TaskStatus.PENDING, Code.INTERRUPTED)) == "ostler run mend-the-gate-ab12"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "commands"),
+    [
+        ("needs_review", None, ("diff", "approve", "reject")),
+        ("paused", None, ("resume",)),
+        ("paused", Code.ITERATION_LIMIT, ("resume",)),
+        ("blocked", Code.AGENT_BLOCKED, ("log", "resume")),
+        ("blocked", Code.STUCK, ("log", "resume")),
+        ("blocked", Code.GATE_REJECTED, ("log", "resume", "approve")),
+        ("blocked", Code.GATE_UNRUNNABLE, ("retry", "approve")),
+        ("blocked", Code.MERGE_CONFLICT, ("resume",)),
+        ("revision", None, ("run",)),
+    ],
+)
+def test_a_task_that_waits_for_a_person_names_what_they_may_say(
+    status: str, code: Code | None, commands: tuple[str, ...]
+) -> None:
+    """In the order in which they would say it."""
+    step = next_step(view(status, code))
+    assert tuple(re.findall(r"ostler (\w+) mend-the-gate-ab12", step)) == commands
+
+
+def test_a_task_that_comes_after_others_names_them() -> None:
+    """One that waits runs with all; one that cannot begin names the task to retry."""
+    waiting = msgspec.structs.replace(view("pending"), waits_for=("first-ab12",))
+    assert next_step(waiting) == "ostler run --all"
+    lost = msgspec.structs.replace(waiting, status=TaskStatus.BLOCKED, code=Code.DEPENDENCY_FAILED)
+    assert next_step(lost).startswith("ostler retry first-ab12")
+    assert next_step(lost).endswith("ostler resume mend-the-gate-ab12")

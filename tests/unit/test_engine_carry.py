@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from ostler.clock import SystemClock
 from ostler.config.settings import Settings
 from ostler.engine.carry import Carrier, Fenced
 from ostler.engine.post import post
-from ostler.engine.steps.tools import Tools, lock_path
+from ostler.engine.steps.tools import Tools, lock_path, to_its_end
 from ostler.errors import Code
 from ostler.files.lock import is_locked, try_lock
 from ostler.model.call import AgentCall, CallResult, OnEvent
@@ -120,3 +122,25 @@ def test_news_about_other_tasks_changes_nothing_until_the_run_stops(tmp_path: Pa
     state, project, _ = carry(tmp_path, noise_then_stop)
     assert (state.status, state.code) == ("pending", Code.INTERRUPTED)
     assert isinstance(project.journal.read(state.task)[-1].event, TaskReleased)
+
+
+def test_work_that_fails_after_it_was_cancelled_prints_nothing() -> None:
+    """The thread is waited for, and its error belongs to nobody."""
+    told: list[object] = []
+
+    def fails_late() -> None:
+        time.sleep(0.2)
+        raise OSError("too late")
+
+    async def scene() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context))
+        work = asyncio.create_task(to_its_end(fails_late))
+        await asyncio.sleep(0.05)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        del work
+        gc.collect()
+
+    asyncio.run(scene())
+    assert told == []

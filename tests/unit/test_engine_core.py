@@ -35,7 +35,7 @@ from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 
 ID = TaskId("greet-ab12")
-CREATED = TaskCreated(Task("Greet", id=ID), plan_for("small"), 1, "seed")
+CREATED = TaskCreated(Task("Greet", id=ID), plan_for("small", ("implement",)), 1, "seed")
 
 
 def after(*events: Event) -> State:
@@ -214,7 +214,7 @@ def test_an_event_of_a_newer_version_is_kept_and_folded_as_nothing() -> None:
 
 def test_the_state_stays_under_a_kilobyte() -> None:
     """With a long title, a worktree, a message and a session it still fits beside each record."""
-    long = TaskCreated(Task("x" * 120, id=ID), plan_for("small"), 1, "0" * 32)
+    long = TaskCreated(Task("x" * 120, id=ID), plan_for("small", ("implement",)), 1, "0" * 32)
     records = [Record(ID, 1, 1.0, long), Record(ID, 2, 2.0, CLAIMED), Record(ID, 3, 3.0, STARTED)]
     records.append(
         Record(ID, 4, 4.0, ended("continue", session_id="0" * 36, answer="transcripts/implement-001.md"))

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import begin, evolve, fold
-from ostler.engine.core.step import CallAgent, Checkpoint, Finish, PrepareWorkspace, ReleaseWorkspace
+from ostler.engine.core.step import (
+    CallAgent,
+    CheckGate,
+    Checkpoint,
+    Finish,
+    PrepareWorkspace,
+    Publish,
+    ReleaseWorkspace,
+    Step,
+)
 from ostler.engine.steps.finish import finish
 from ostler.errors import Code
 from ostler.model.event import (
@@ -18,6 +30,9 @@ from ostler.model.event import (
     CheckpointMade,
     DecisionRecorded,
     Event,
+    GateDecided,
+    GateWaiting,
+    Published,
     Record,
     StepFailed,
     TaskCancelled,
@@ -28,39 +43,63 @@ from ostler.model.event import (
     TaskReleased,
     TaskReopened,
     TaskStarted,
+    Verb,
     WorkspaceReleased,
 )
 from ostler.model.ids import TaskId
-from ostler.model.plan import plan_for
+from ostler.model.plan import Gate, GateType, plan_for
+from ostler.model.state import State
 from ostler.model.status import EXECUTABLE, TERMINAL, TRANSITIONS, TaskStatus
-from ostler.model.task import WEIGHTS, Task
+from ostler.model.task import WEIGHTS, Task, Weight
 
 ID = TaskId("t-0001")
 ENDS = (TaskCompleted, TaskFailed, TaskCancelled)
-VERDICTS = st.sampled_from(["complete", "blocked", "continue", "failed", "deferred", "interrupted"])
+VERDICTS = st.sampled_from(
+    ["complete", "complete", "review", "blocked", "continue", "failed", "deferred", "paused", "interrupted"]
+)
+GATES = st.sampled_from(["auto", "auto", "command", "ai", "human", "skip"])
+ANSWERS = st.sampled_from(["pass", "pass", "fail", "fail", "could_not_run"])
+VERBS = st.sampled_from(
+    ["cancel", "pause", "resume", "resume", "skip", "rewind", "approve", "approve", "reject"]
+)
 
 
 class Life(RuleBasedStateMachine):
     """A task whose steps are answered in every way that a performer may answer, with people interfering."""
 
-    @initialize(weight=st.sampled_from(WEIGHTS))
-    def create(self, weight: str) -> None:
+    @initialize(
+        weight=st.sampled_from(WEIGHTS), gates=st.lists(GATES, min_size=6, max_size=6), data=st.data()
+    )
+    def create(self, weight: Weight, gates: list[GateType], data: st.DataObject) -> None:
         self.records: list[Record] = []
-        created = TaskCreated(Task("t", id=ID, weight=weight), plan_for(weight), 1, "s")  # type: ignore[arg-type]
+        plan = plan_for(weight)
+        phases = [replace(p, gate=Gate(g)) for p, g in zip(plan.phases, gates, strict=False)]
+        how = data.draw(st.sampled_from(["none", "pr", "merge"]))
+        plan = replace(plan, phases=tuple(phases), merge_gate=Gate(gates[5]), publish=how)
+        created = TaskCreated(Task("t", id=ID, weight=weight), plan, 1, "s")
+        self.keys: set[str] = set()
         self.records.append(Record(ID, 1, 1.0, created))
         self.state = begin(self.records[0])
-        self.calls: set[str] = set()
+        self.ends = 0
 
-    def add(self, event: Event) -> None:
-        before = self.state.status
-        record = Record(ID, self.state.seq + 1, float(self.state.seq + 1), event)
-        self.state = evolve(self.state, record)
+    def add(self, event: Event, step: str = "") -> None:
+        before = self.state
+        record = Record(ID, before.seq + 1, float(before.seq + 1), event, step)
+        self.state = evolve(before, record)
         self.records.append(record)
         assert (
-            self.state.status == before
-            or self.state.status in TRANSITIONS[before]
+            self.state.status == before.status
+            or self.state.status in TRANSITIONS[before.status]
             or isinstance(event, TaskReopened)
         )
+        self.count_ends(event, before)
+
+    def count_ends(self, event: Event, before: State) -> None:
+        if isinstance(event, TaskReopened) and self.state.status not in TERMINAL:
+            self.ends = 0
+        if isinstance(event, ENDS) and self.state.status is not before.status:
+            self.ends += 1
+            assert self.ends == 1, "ended twice"
 
     @precondition(
         lambda self: self.state.status in EXECUTABLE | {TaskStatus.IN_PROGRESS, TaskStatus.DEFERRED}
@@ -70,60 +109,104 @@ class Life(RuleBasedStateMachine):
         self.add(TaskClaimed("r"))
 
     @precondition(lambda self: decide(self.state) is not None)
-    @rule(verdict=VERDICTS, fails=st.booleans())
-    def perform(self, verdict: str, fails: bool) -> None:
+    @rule(verdict=VERDICTS, fails=st.booleans(), gate=ANSWERS)
+    def perform(self, verdict: str, fails: bool, gate: str) -> None:
         step = decide(self.state)
+        assert step is not None
+        self.note(step, verdict)
+        self.add(self.answer(step, verdict, fails, gate), step.key)
+
+    @precondition(lambda self: decide(self.state) is not None)
+    @rule(verdict=VERDICTS, fails=st.booleans(), gate=ANSWERS, verb=VERBS, place=st.integers(0, 9))
+    def answer_too_late(self, verdict: str, fails: bool, gate: str, verb: Verb, place: int) -> None:
+        """A person speaks while the step is being carried out, and its answer comes after that."""
+        step = decide(self.state)
+        assert step is not None
+        self.note(step, verdict)
+        event = self.answer(step, verdict, fails, gate)
+        self.say(verb, place)
+        before = self.skipped()
+        self.add(event, step.key)
+        sent_to = {self.state.current.id} if self.state.retry_of else set()
+        assert before - self.skipped() <= sent_to, "what a person skipped was begun again"
+
+    def skipped(self) -> set[str]:
+        return {phase.id for phase in self.state.phases if phase.status == "skipped"}
+
+    def note(self, step: Step, verdict: str) -> None:
+        if isinstance(step, CallAgent | Publish | CheckGate) and verdict != "interrupted":
+            assert step.key not in self.keys, "a key came back"
+            self.keys.add(step.key)
+
+    def answer(self, step: Step, verdict: Any, fails: bool, gate: Any) -> Event:
         match step:
+            case CheckGate(phase=phase, gate=Gate(type=kind), sha=sha):
+                if kind == "human":
+                    return GateWaiting(phase, sha)
+                return GateDecided(phase, kind, gate, "why", sha, signature="x")
+            case Publish():
+                return StepFailed(Code.PUSH_REJECTED, "x") if fails else Published(step.how)
             case PrepareWorkspace():
-                self.add(StepFailed(Code.GIT_LOCKED, "x") if fails else TaskStarted("/w", "b", "c"))
+                return StepFailed(Code.GIT_LOCKED, "x") if fails else TaskStarted("/w", "b", "c")
             case CallAgent():
                 code = Code.TIMEOUT if verdict in ("failed", "deferred") else None
-                self.add(CallEnded(step.phase, step.iteration, verdict, code, resumes_at=9.0))  # type: ignore[arg-type]
+                return CallEnded(step.phase, step.iteration, verdict, code, resumes_at=9.0)
             case Checkpoint():
-                self.add(StepFailed(Code.GIT_CORRUPT, "x") if fails else CheckpointMade(step.phase, "sha"))
+                return StepFailed(Code.GIT_CORRUPT, "x") if fails else CheckpointMade(step.phase, "sha")
             case Finish():
-                self.add(finish(step, self.state))
+                return finish(step, self.state)
             case ReleaseWorkspace():
-                self.add(WorkspaceReleased(kept=fails))
-            case None:
-                raise AssertionError
+                return WorkspaceReleased(kept=fails)
 
-    @rule()
-    def cancel(self) -> None:
-        self.add(DecisionRecorded("cancel"))
+    @rule(verb=VERBS, place=st.integers(0, 9))
+    def say(self, verb: Verb, place: int) -> None:
+        names = [phase.id for phase in self.state.plan.phases]
+        self.add(DecisionRecorded(verb, "a word", names[place % len(names)]))
 
     @rule()
     def reopen(self) -> None:
         self.add(TaskReopened())
+
+    @precondition(lambda self: self.state.status in TERMINAL)
+    @rule(place=st.integers(0, 9))
+    def rewind(self, place: int) -> None:
+        names = [phase.id for phase in self.state.plan.phases]
+        self.add(TaskReopened("rewind", names[place % len(names)]))
 
     @precondition(lambda self: self.state.status is TaskStatus.IN_PROGRESS)
     @rule()
     def stop_the_run(self) -> None:
         self.add(TaskReleased("stopped"))
 
-    @invariant()
-    def the_fold_of_all_records_is_the_state(self) -> None:
+    def teardown(self) -> None:
+        """The fold of all records is the state."""
         if hasattr(self, "records"):
             assert fold(self.records) == self.state
-
-    @invariant()
-    def an_end_is_written_once_between_reopenings(self) -> None:
-        ends = 0
-        reopened = False
-        for record in getattr(self, "records", []):
-            if isinstance(record.event, ENDS):
-                ends += 1
-                assert ends == 1, "ended twice"
-            if isinstance(record.event, TaskReopened) and ends:
-                before = fold(self.records[: record.seq - 1]).status
-                reopened = before in TERMINAL and before is not TaskStatus.COMPLETED
-                ends = 0 if reopened else ends
 
     @invariant()
     def iterations_stay_within_the_limit(self) -> None:
         if hasattr(self, "state"):
             for phase, limit in zip(self.state.phases, self.state.plan.phases, strict=True):
-                assert phase.iterations <= limit.max_iterations
+                assert phase.iterations <= limit.max_iterations + phase.granted
+
+    @invariant()
+    def no_phase_is_lost(self) -> None:
+        if hasattr(self, "state"):
+            assert [p.id for p in self.state.phases] == [p.id for p in self.state.plan.phases]
+            if self.state.status is TaskStatus.COMPLETED:
+                assert all(p.status in ("completed", "skipped") for p in self.state.phases)
+
+    @invariant()
+    def a_rejection_never_goes_on(self) -> None:
+        if hasattr(self, "state") and self.state.status is TaskStatus.COMPLETED:
+            said = [p.gate.verdict for p in self.state.phases if p.gate]
+            assert set(said) <= {"pass", "skipped"}
+
+    @invariant()
+    def a_phase_is_sent_back_a_bounded_number_of_times(self) -> None:
+        if hasattr(self, "state"):
+            words = sum(isinstance(r.event, DecisionRecorded) for r in self.records)
+            assert all(p.retries <= self.state.plan.max_phase_retries + words for p in self.state.phases)
 
     @invariant()
     def a_terminal_task_wants_no_agent(self) -> None:
@@ -132,5 +215,5 @@ class Life(RuleBasedStateMachine):
 
 
 FULL = bool(os.environ.get("OSTLER_FULL"))
-TestLife = Life.TestCase
+TestLife = pytest.mark.timeout(1800)(Life.TestCase)
 TestLife.settings = settings(max_examples=2500 if FULL else 100, stateful_step_count=50, deadline=None)

@@ -104,6 +104,23 @@ class TestAppend:
         journal.append(make_record(2), newer)
         assert journal.row(TASK) == newer
 
+    def test_row_keeps_what_it_comes_after(self, journal: Journal) -> None:
+        """Ids and the time, in order, also when a later record drops them."""
+        waiting = replace(make_row(1), after=(OTHER, TaskId("x-1")), not_before=12.5)
+        journal.append(make_record(1), waiting)
+        assert journal.row(TASK) == waiting
+        assert journal.open_rows() == [waiting]
+        journal.append(make_record(2), make_row(2))
+        assert journal.row(TASK) == make_row(2)
+
+    def test_statuses_of_some_tasks(self, journal: Journal) -> None:
+        """Those asked for and there, whether anything is left to do or not."""
+        journal.append(make_record(1), replace(make_row(1), status="completed", open=False))
+        journal.append(make_record(1, OTHER), make_row(1, OTHER))
+        assert journal.statuses([TASK, TaskId("gone-1")]) == {TASK: "completed"}
+        assert journal.statuses([OTHER, TASK]) == {TASK: "completed", OTHER: "pending"}
+        assert journal.statuses([]) == {}
+
     def test_read_after(self, journal: Journal) -> None:
         """Only what is newer than `after` is read, in order."""
         for seq in (1, 2, 3):

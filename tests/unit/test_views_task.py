@@ -8,9 +8,22 @@ from ostler.engine.core.evolve import fold
 from ostler.engine.rows import row_of
 from ostler.errors import Code
 from ostler.model.attempt import Attempt
-from ostler.model.event import CallEnded, Event, Record, TaskClaimed, TaskCreated, TaskPaused, TaskStarted
+from ostler.model.event import (
+    CallEnded,
+    CheckpointMade,
+    DecisionRecorded,
+    Event,
+    GateDecided,
+    GateWaiting,
+    Published,
+    Record,
+    TaskClaimed,
+    TaskCreated,
+    TaskPaused,
+    TaskStarted,
+)
 from ostler.model.ids import TaskId
-from ostler.model.plan import plan_for
+from ostler.model.plan import Gate, Phase, Plan, plan_for
 from ostler.model.task import Task
 from ostler.views.task import TaskView, view_task
 
@@ -40,3 +53,70 @@ def test_the_iteration_shown_never_passes_the_last_one() -> None:
     calls = [CallEnded("implement", n, "continue") for n in range(1, 6)]
     assert view(*BEGUN, *calls[:4]).iteration == 5
     assert view(*BEGUN, *calls, TaskPaused(Code.ITERATION_LIMIT)).iteration == 5
+
+
+def test_more_iterations_than_planned_are_shown_as_such() -> None:
+    """A person has given more, so the sixth of five is the sixth."""
+    calls = [CallEnded("implement", n, "continue") for n in range(1, 6)]
+    more = (TaskPaused(Code.ITERATION_LIMIT), DecisionRecorded("resume"), TaskClaimed("r2"), TaskStarted())
+    assert view(*BEGUN, *calls, *more).iteration == 6
+
+
+PLAN = Plan((Phase("implement", 5, gate=Gate("human")), Phase("test", 5, gate=Gate("command", command="x"))))
+TWO = TaskCreated(Task("Greet", id=ID), PLAN, 1, "seed")
+WAITS: tuple[Event, ...] = (
+    TWO,
+    TaskClaimed("r1"),
+    TaskStarted("/w", "ostler/greet-ab12", "base"),
+    CallEnded("implement", 1, "complete"),
+    CheckpointMade("implement", "sha1"),
+    GateWaiting("implement", "sha1", "look at it"),
+)
+PASSED = (
+    *WAITS,
+    DecisionRecorded("approve", "fine"),
+    TaskClaimed("r2"),
+    CallEnded("test", 1, "complete"),
+    CheckpointMade("test", "sha2"),
+)
+
+
+def gates(shown: TaskView) -> list[tuple[str, str, str, str | None]]:
+    return [(g.type, g.verdict, g.reason, g.sha) for g in (phase.gate for phase in shown.phases)]
+
+
+def test_a_gate_is_shown_from_the_plan_until_it_is_asked() -> None:
+    """Then with what was said of which commit."""
+    assert gates(view(TWO)) == [("human", "pending", "", None), ("command", "pending", "", None)]
+    assert gates(view(*WAITS))[0] == ("human", "pending", "look at it", "sha1")
+    assert gates(view(*PASSED))[0] == ("human", "pass", "fine", "sha1")
+    failed = GateDecided("test", "command", "could_not_run", "no such program", "sha2")
+    assert gates(view(*PASSED, failed))[1] == ("command", "could_not_run", "no such program", "sha2")
+
+
+def test_a_person_whom_the_agent_asked_for_is_a_human_gate() -> None:
+    """Whatever the plan says about that phase."""
+    asked = (*BEGUN, CallEnded("implement", 1, "review"), CheckpointMade("implement", "sha1"))
+    shown = view(*asked, GateWaiting("implement", "sha1", "look at it"))
+    assert gates(shown) == [("human", "pending", "look at it", "sha1")]
+
+
+def test_a_task_at_a_gate_stands_at_the_iteration_that_is_over() -> None:
+    """No second one is under way."""
+    shown = view(*WAITS)
+    assert (shown.phase, shown.iteration, shown.phases[0].iterations) == ("implement", 1, 1)
+
+
+def test_a_pull_request_is_shown() -> None:
+    """Where it was published to."""
+    assert view(*BEGUN, Published("pr", "https://example.org/pull/1")).pr_url == "https://example.org/pull/1"
+
+
+def test_what_a_task_comes_after_is_shown_and_what_is_left_of_it() -> None:
+    """Only as long as the task itself has not ended."""
+    first = (TaskId("first-ab12"), TaskId("second-ab12"))
+    created = TaskCreated(Task("Last", id=ID, after=first, not_before=0.0), PLAN, 1, "seed")
+    row = row_of(fold([Record(ID, 1, 1.0, created)]))
+    shown = view_task(row, [], False, first[1:])
+    assert (shown.after, shown.waits_for) == (first, first[1:])
+    assert shown.not_before == "1970-01-01T00:00:00.000Z"

@@ -18,6 +18,7 @@ ENDINGS = {
     "task_deferred": "deferred",
     "task_paused": "paused",
     "task_blocked": "blocked",
+    "gate_waiting": "needs_review",
     "task_released": "pending",
 }
 
@@ -49,7 +50,7 @@ class Board:
     def take(self, line: Line, at: float) -> None:
         """Fold one line of the feed in."""
         task, kind = str(line["task_id"]), str(line["type"])
-        if kind in ("task_claimed", "task_reopened", "task_cancelled"):
+        if kind in ("task_claimed", "task_reopened", "task_cancelled", "decision_recorded"):
             self.waiting.pop(task, None)
         if kind == "task_deferred":
             self.waiting[task] = datetime.fromisoformat(line["resumes_at"]).timestamp()
@@ -81,6 +82,12 @@ def _moved(lane: Lane, kind: str, line: Line) -> Lane:
             return replace(lane, doing="")
         case "checkpoint_made":
             return replace(lane, doing="committed")
+        case "gate_decided":
+            return replace(lane, doing=f"gate: {line['verdict']} {line.get('reason', '')}".rstrip())
+        case "phase_retried":
+            return replace(lane, doing=f"back to {line['to']}")
+        case "published":
+            return replace(lane, doing=f"published: {line.get('pr_url') or line['how']}")
         case _:
             return lane
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from math import isfinite
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 
 from ostler.cli.out import emit, hint, json_option, open_project
 from ostler.errors import UsageError
+from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITIES, WEIGHTS, Priority, Task, Weight
 from ostler.project.agents import known_executor
 from ostler.prompt.role import find_agent
@@ -41,6 +43,16 @@ _LARGEST_FILE = 10 * 1024 * 1024
 @click.option("--role", metavar="NAME", default="implementer", help="What kind of worker; ostler agent list.")
 @click.option("--executor", metavar="NAME", default="", help="The agent; without it, as the settings say.")
 @click.option("--model", metavar="NAME", default="", help="The model; without it, as the settings say.")
+@click.option(
+    "--after", metavar="ID", multiple=True, help="Begin once that task is completed; may be repeated."
+)
+@click.option(
+    "--not-before", metavar="TIME", help="Begin at that time or later: 18:30, 2030-01-31, 2030-01-31T18:30Z."
+)
+@click.option(
+    "--phases", metavar="NAMES", default="", help="Its phases, with commas; else those of its weight."
+)
+@click.option("--feature", metavar="NAME", default="", help="Run it in the slot pool of this name.")
 @click.option("--budget-usd", metavar="USD", type=float, help="The most that it may cost, in dollars.")
 @json_option
 def command(
@@ -52,6 +64,10 @@ def command(
     role: str,
     executor: str,
     model: str,
+    after: tuple[str, ...],
+    not_before: str | None,
+    phases: str,
+    feature: str,
     budget_usd: float | None,
     as_json: bool,
 ) -> None:
@@ -63,11 +79,15 @@ def command(
     task = Task(
         heading,
         body,
+        phases=tuple(name.strip() for name in phases.split(",") if name.strip()),
+        feature=feature,
         weight=weight,
         priority=priority,
         role=role,
         executor=executor,
         model=model,
+        after=tuple(TaskId(one) for one in after),
+        not_before=read_time(not_before) if not_before is not None else None,
         budget_usd=checked_budget(budget_usd),
     )
     with open_project(create=True) as project:
@@ -79,7 +99,18 @@ def command(
             emit(task_json(project.show(added.id)))
         else:
             click.echo(added.id)
-            hint(f"Next: ostler run {added.id}")
+            hint(f"Next: ostler run {' '.join((*added.after, added.id))}")
+
+
+def read_time(text: str) -> float:
+    """A time of today, or a date with or without one; local where no zone is given."""
+    today = datetime.now().date().isoformat()
+    for said in (text.strip(), f"{today}T{text.strip()}"):
+        try:
+            return datetime.fromisoformat(said).timestamp()
+        except (ValueError, OverflowError):
+            continue
+    raise UsageError(f"--not-before {text!r} is no time", "write 18:30, 2030-01-31 or 2030-01-31T18:30Z")
 
 
 def checked_budget(usd: float | None) -> float | None:

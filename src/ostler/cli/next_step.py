@@ -14,8 +14,10 @@ _BY_STATUS = {
     "failed": "ostler log {id}   and then   ostler retry {id}",
     "quarantined": "ostler log {id}   and then   ostler retry {id}",
     "cancelled": "ostler retry {id}",
-    "blocked": "ostler log {id}   and then   ostler retry {id}",
-    "paused": "ostler log {id}   and then   ostler retry {id}",
+    "blocked": "ostler log {id}   and then   ostler resume {id} -m TEXT",
+    "paused": "ostler resume {id}",
+    "needs_review": "ostler diff {id}   and then   ostler approve {id}   or   ostler reject {id} -m TEXT",
+    "revision": "ostler run {id}",
     "deferred": "ostler run {id}   once it is due",
 }
 
@@ -40,11 +42,29 @@ _FIRST = {
 }
 _RETRIED = ("failed", "quarantined", "paused")
 
+# What a task that is blocked needs, where the code says it.
+_BLOCKED = {
+    Code.GATE_REJECTED: "ostler log {id}   and then   ostler resume {id} -m TEXT   or   ostler approve {id}",
+    Code.GATE_UNRUNNABLE: "make it run; then   ostler retry {id}   or   ostler approve {id}",
+    Code.DEPENDENCY_FAILED: "ostler retry {first}   or, without it,   ostler resume {id}",
+    Code.MERGE_CONFLICT: "solve the conflict on its branch; then   ostler resume {id}",
+}
+
 
 def next_step(view: TaskView) -> str:
     """The commands to type, and what to put right before; empty when nothing is to be done."""
-    first = _FIRST.get(view.code) if view.code and view.status in _RETRIED else None
+    step = _step(view)
+    first = next(iter(view.waits_for), "")
+    return step.format(id=view.id, first=first) if step != _DIFF or view.branch else ""
+
+
+def _step(view: TaskView) -> str:
+    if view.code and view.status in _RETRIED and view.code in _FIRST:
+        return f"{_FIRST[view.code]}; then   ostler retry {{id}}"
+    if view.code and view.status == "blocked" and view.code in _BLOCKED:
+        return _BLOCKED[view.code]
     if view.status == "deferred" and view.resumes_at:
-        return f"ostler run {view.id}   from {local_time_of(view.resumes_at)} on"
-    step = f"{first}; then   ostler retry {{id}}" if first else _BY_STATUS.get(view.status, "")
-    return step.format(id=view.id) if step != _DIFF or view.branch else ""
+        return f"ostler run {{id}}   from {local_time_of(view.resumes_at)} on"
+    if view.status == "pending" and view.waits_for:
+        return "ostler run --all"
+    return _BY_STATUS.get(view.status, "")

@@ -53,6 +53,11 @@ _TOLD = {
     "session_replaced",
     "work_adjusted",
     "checkpoint_made",
+    "gate_decided",
+    "phase_retried",
+    "published",
+    "decision_recorded",
+    "task_reopened",
     *ENDINGS,
 }
 

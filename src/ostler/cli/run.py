@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 import time
+from contextlib import AbstractContextManager
 
 import click
 from msgspec.structs import replace
 
 from ostler.cli.dry_run import print_plans
+from ostler.cli.jobs import JOBS
 from ostler.cli.new import read_body
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
@@ -27,7 +29,7 @@ from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.strays import become_subreaper
 from ostler.project.ostler import Ostler
-from ostler.project.preflight import check_ready, due_tasks, ready_tasks
+from ostler.project.preflight import check_ready, due_tasks, ready_tasks, require_turn
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
 from ostler.views.task import as_json as task_json
@@ -52,15 +54,22 @@ _TITLE_COLUMNS = 72
     help=f"How large that task is: {', '.join(WEIGHTS)}.  [default: trivial with -p, small with -f]",
 )
 @click.option(
-    "-j", "--jobs", metavar="N", type=click.IntRange(min=1), help="How many tasks run side by side."
+    "-j", "--jobs", metavar="N", type=JOBS, help="How many tasks run side by side; auto: as fits here."
 )
 @click.option("--executor", metavar="NAME", help="The agent, for tasks that name none.")
 @click.option("--model", metavar="NAME", help="The model, for tasks that name none.")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    type=click.Choice(("auto", "fast", "safe", "strict")),
+    help="How strictly a task of -p or -f is checked: auto, fast, safe, strict.",
+)
 @click.option(
     "--wait/--no-wait",
     default=None,
     help="Wait until limits end, or leave their tasks deferred.  [default: wait in a terminal]",
 )
+@click.option("--fail-fast", is_flag=True, help="Begin no other task once one has failed.")
 @click.option(
     "--step", is_flag=True, help="Ask before each start of an agent: go on, edit its prompt, or stop."
 )
@@ -77,7 +86,9 @@ def command(
     jobs: int | None,
     executor: str | None,
     model: str | None,
+    profile: str | None,
     wait: bool | None,
+    fail_fast: bool,
     step: bool,
     dry_run: bool,
     as_json: bool,
@@ -89,7 +100,12 @@ def command(
     if sum((bool(tasks), everything, prompt is not None, file is not None)) != 1:
         raise UsageError("say what to run", "ostler run ID,  ostler run --all  or  ostler run -p TEXT")
     stepper = make_stepper(as_json) if step and not dry_run else None
-    flags = {"run.jobs": 1 if stepper else jobs, "run.executor": executor, "run.model": model}
+    flags = {
+        "run.jobs": 1 if stepper else jobs,
+        "run.executor": executor,
+        "run.model": model,
+        "phases.profile": profile,
+    }
     fresh = prompt is not None or file is not None
     with open_project({key: value for key, value in flags.items() if value}, create=fresh) as project:
         if fresh:
@@ -102,7 +118,11 @@ def command(
             wanted = _named(project, tasks) if tasks else _ready(project)
             if dry_run:
                 return print_plans(project, due_tasks(project, wanted), as_json)
-        return asyncio.run(run_tasks(project, wanted, as_json, conclude=True, stepper=stepper, wait=wait))
+        return asyncio.run(
+            run_tasks(
+                project, wanted, as_json, conclude=True, stepper=stepper, wait=wait, fail_fast=fail_fast
+            )
+        )
 
 
 def _task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
@@ -130,6 +150,7 @@ def _named(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
         status = project.show(task).status
         if status in TERMINAL and status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
             raise UsageError(f"{task} is {status}", f"ostler retry {task}   opens it again")
+        require_turn(project, task, found)
     check_ready(project, due_tasks(project, found))
     return found
 
@@ -141,6 +162,7 @@ async def run_tasks(
     conclude: bool = False,
     stepper: Stepper | None = None,
     wait: bool | None = None,
+    fail_fast: bool = False,
 ) -> int:
     """Run these tasks, or all for none, with progress; the exit code that stands for how they ended."""
     become_subreaper()
@@ -149,7 +171,10 @@ async def run_tasks(
     signals = Signals(ostler, stepper)
     try:
         patient = sys.stdout.isatty() and not as_json if wait is None else wait
-        outcomes = await _with_progress(ostler, wanted, as_json, stepper, patient)
+        work = asyncio.create_task(ostler.run_all(wanted or None, wait=patient, fail_fast=fail_fast))
+        waiting = _waiting(project, wanted) if patient else {}
+        screen = showing(as_json, waiting, draws=stepper is None)
+        outcomes = await _with_progress(ostler, work, screen, stepper)
     finally:
         await ostler.close()
     if conclude or as_json:
@@ -162,13 +187,14 @@ def _interrupted(outcomes: list[Outcome]) -> bool:
 
 
 async def _with_progress(
-    ostler: Ostler, wanted: list[TaskId], as_json: bool, stepper: Stepper | None, patient: bool
+    ostler: Ostler,
+    work: asyncio.Task[list[Outcome]],
+    screen: AbstractContextManager[Progress],
+    stepper: Stepper | None,
 ) -> list[Outcome]:
     after = ostler.project.journal.position()
-    waiting = _waiting(ostler.project, wanted) if patient else {}
-    work = asyncio.create_task(ostler.run_all(wanted or None, wait=patient))
     try:
-        with showing(as_json, waiting, draws=stepper is None) as progress:
+        with screen as progress:
             while not work.done():
                 await asyncio.wait({work}, timeout=0.1)
                 if stepper is None or not stepper.asking:
@@ -232,10 +258,11 @@ def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
     colour = wants_colour(sys.stdout)
     room = max((len(view.id) for view in views), default=0)
     for view in views:
-        told = why(view) if view.code else view.branch or "in place"
+        told = why(view) if view.code or view.message else view.branch or "in place"
         status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
         say(f"{status}  {view.id:<{room}}  {one_line(told)}")
-    for view in sorted(views, key=lambda view: view.code is None)[:1]:
+    for view in sorted(views, key=lambda view: view.status == TaskStatus.COMPLETED)[:1]:
         verbs = ("show", "diff", "log") if view.branch else ("show", "log")
         shown = "   ".join(f"ostler {verb} {view.id}" for verb in verbs)
-        hint(f"\nNext: {next_step(view)}" if view.code else f"\n{shown}")
+        step = "" if view.status == TaskStatus.COMPLETED else next_step(view)
+        hint(f"\nNext: {step}" if step else f"\n{shown}")

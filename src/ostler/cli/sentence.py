@@ -12,7 +12,12 @@ _ID_COLUMNS = 29  # the longest id that we make
 _KIND_COLUMNS = 17
 _MEMBERS = {
     "number": "#{}",
+    "how": "{}",
+    "verb": "{}",
+    "by": "by {}",
+    "gate": "{}",
     "phase": "{}",
+    "to": "to {}",
     "iteration": "iteration {}",
     "executor": "with {}",
     "resumed": "(resumed)",
@@ -21,11 +26,13 @@ _MEMBERS = {
     "detail": "{}",
     "seconds": "for {} s",
     "verdict": "{}",
-    "verb": "{}",
     "status": "{}",
     "code": "{}",
     "message": "{}",
     "reason": "{}",
+    "text": "{}",
+    "note": "{}",
+    "pr_url": "{}",
     "commit": "{:.10}",
 }
 

@@ -13,7 +13,7 @@ from ostler.cli.text import STATUS_COLOURS, money, one_line, paint, printable, r
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.views.cost import CostLine, Paid, add
-from ostler.views.task import AttemptView, TaskView
+from ostler.views.task import AttemptView, GateView, PhaseView, TaskView
 from ostler.views.task import as_json as task_json
 
 
@@ -29,6 +29,8 @@ def command(task: str, as_json: bool) -> None:
         emit(task_json(view))
         return
     say(card(view, budget_usd))
+    if len(view.phases) > 1 or any(_gate(one.gate) for one in view.phases):
+        say("\n" + phases_table(view.phases))
     if view.attempts:
         say("\n" + attempts_table(view.attempts))
     if step := next_step(view):
@@ -41,11 +43,14 @@ def card(view: TaskView, budget_usd: float | None = None) -> str:
         "status": status if not view.code else f"{status} ({view.code})",
         "why": view.message,
         "resumes": view.resumes_at or "",
+        "after": ", ".join(f"{one} (not yet)" if one in view.waits_for else one for one in view.after),
+        "begins": view.not_before or "",
         "weight": f"{view.weight}, priority {view.priority}",
         "phase": f"{view.phase}, iteration {view.iteration}",
         "branch": view.branch or "",
         "commit": view.commit or "",
         "worktree": view.worktree or "",
+        "published": view.pr_url or "",
         "tokens": used(view.usage),
         "cost": cost(view.attempts, budget_usd),
         "warnings": ", ".join(view.warnings),
@@ -84,6 +89,30 @@ def cost(attempts: tuple[AttemptView, ...], budget_usd: float | None) -> str:
 def _indented(value: str) -> str:
     """So that a second line of what an agent said cannot be taken for a field of ours."""
     return value.replace("\n", "\n" + " " * 12)
+
+
+def phases_table(phases: tuple[PhaseView, ...]) -> str:
+    rows = [
+        (
+            one.id,
+            one.status,
+            str(one.iterations or ""),
+            (one.commit or "")[:10],
+            one_line(_gate(one.gate)),
+        )
+        for one in phases
+    ]
+    colours = [
+        {"completed": "green", "failed": "red", "skipped": "dim"}.get(one.status, "") for one in phases
+    ]
+    return table(("phase", "stands", "calls", "commit", "gate"), rows, colours)
+
+
+def _gate(gate: GateView) -> str:
+    """What was asked and what was said; nothing where there is nothing to pass."""
+    if gate.type in ("auto", "skip") and gate.verdict in ("pass", "pending"):
+        return ""
+    return f"{gate.type}: {reason(gate.verdict, gate.reason)}"
 
 
 def attempts_table(attempts: tuple[AttemptView, ...]) -> str:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 
 import click
 
 from ostler.cli.out import emit, json_option, open_project, say
-from ostler.cli.text import STATUS_COLOURS, local_time_of, money, one_line, reason, since, table, tokens
+from ostler.cli.text import (
+    STATUS_COLOURS,
+    local_time,
+    local_time_of,
+    money,
+    one_line,
+    reason,
+    since,
+    table,
+    tokens,
+)
+from ostler.model.status import EXECUTABLE
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
@@ -48,9 +60,20 @@ def row(view: TaskView) -> tuple[str, ...]:
 
 
 def why(view: TaskView) -> str:
-    """What a person wants to know of it: when it goes on, what is wrong, or what it is about."""
-    told = reason(view.code, view.message) or view.title
+    """What a person wants to know of it: when it goes on, what is wrong or comes first, what it is about."""
+    told = reason(view.code, view.message) or waiting(view) or view.title
     return f"resumes at {local_time_of(view.resumes_at)}; {told}" if view.resumes_at else told
+
+
+def waiting(view: TaskView) -> str:
+    """What has to come first of a task that is not begun."""
+    if view.status not in EXECUTABLE:
+        return ""
+    now = time.time()
+    at = datetime.fromisoformat(view.not_before).timestamp() if view.not_before else now
+    if view.waits_for:
+        return f"after {', '.join(view.waits_for)}"
+    return f"not before {local_time(at, now)}" if at > now else ""
 
 
 def summary(views: list[TaskView]) -> str:

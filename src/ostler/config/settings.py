@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from ostler.model.call import Permissions
+from ostler.model.plan import GateType, Publishing
+from ostler.model.task import Weight
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
 NotNegative = Annotated[int, Meta(ge=0)]
@@ -121,6 +123,54 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     self_healing: bool = False  # after many failures of one kind: fewer at once, longer waits
 
 
+class PhaseOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """[phases.options.NAME]"""
+
+    max_iterations: AtLeastOne | None = None  # none: as the weight has it
+    checkpoint: bool = True  # false: its work is committed with that of a later phase
+    depends_on: tuple[str, ...] = ()  # phases that come before it, however they are listed
+    role: str = ""  # empty: as usual for the phase
+
+
+class PhaseSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[phases]"""
+
+    profile: Literal["auto", "fast", "safe", "strict"] = "auto"
+    max_phase_retries: NotNegative = 2
+    plans: dict[Weight, tuple[str, ...]] = {}  # weight -> its phases, where they differ from the usual ones
+    options: dict[str, PhaseOptions] = {}
+    retry_map: dict[str, str] = {}  # phase -> where the work goes back to when it does not pass
+
+
+class GateSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[gates]"""
+
+    default: GateType = "auto"
+    weights: dict[Weight, GateType] = {}  # over phases, over default
+    phases: dict[str, GateType] = {}  # "merge": before publishing
+    commands: dict[str, str] = {}  # phase -> what must succeed on its commit
+    criteria: dict[str, tuple[str, ...]] = {}  # phase -> what an auto or ai gate looks for
+    timeout_seconds: PositiveSeconds = 600.0
+
+
+class WorkspaceSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[workspace]: prepares each new worktree and each checkout of a gate"""
+
+    setup: str = ""  # a shell command
+    copy: tuple[str, ...] = ()  # paths of the project, as they are now
+    link: tuple[str, ...] = ()  # the same, shared instead of copied
+    timeout_seconds: PositiveSeconds = 600.0
+
+
+class PullRequestSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[pull_request]"""
+
+    draft: bool = False
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    auto_merge: bool = False
+
+
 class GitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[git]"""
 
@@ -130,6 +180,7 @@ class GitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     target: str = ""
     cleanup_on_complete: bool = True
     cleanup_on_fail: bool = False
+    on_complete: Publishing = "none"
 
 
 class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -155,5 +206,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     budget: BudgetSettings = BudgetSettings()
     prices: dict[ModelName, PriceSettings] = {}
     plugins: PluginSettings = PluginSettings()
+    phases: PhaseSettings = PhaseSettings()
+    gates: GateSettings = GateSettings()
+    workspace: WorkspaceSettings = WorkspaceSettings()
     git: GitSettings = GitSettings()
+    pull_request: PullRequestSettings = PullRequestSettings()
     sandbox: SandboxSettings = SandboxSettings()

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
+from ostler.engine.core.passed import passed
 from ostler.engine.core.step import Step
 from ostler.engine.projection import differs, project, tidy
 from ostler.engine.rows import row_of, state_of
+from ostler.engine.steps.keep import keep_work
 from ostler.engine.steps.perform import perform
-from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
 from ostler.errors import Code, OstlerError, StateError
 from ostler.files.lock import Held
 from ostler.model.event import Event, Notice, Record, TaskClaimed, TaskCreated, TaskReleased
@@ -62,8 +64,17 @@ class Carrier:
         while not self._stopping and (step := decide(state)) is not None:
             state = await self._perform(task, state, step)
         if state.status is TaskStatus.IN_PROGRESS:
-            state = await self._record(state, TaskReleased("the run was stopped; the next one goes on"))
+            state = await self._record(state, TaskReleased(await self._keep(state)))
         return state
+
+    async def _keep(self, state: State) -> str:
+        """Commit the work in progress, if git lets us; what to say of it."""
+        said = "the run was stopped; the next one goes on"
+        try:
+            await to_its_end(keep_work, state, self._tools)
+        except OstlerError as error:
+            return f"{said} (its work is in the worktree, not committed: {error.message})"
+        return said
 
     def _load(self) -> tuple[Task, State]:
         row = self._tools.journal.row(self._task)
@@ -114,7 +125,8 @@ class Carrier:
         while True:
             record = Record(state.task, state.seq + 1, self._tools.clock.now(), event, step, basis)
             after = evolve(state, record)
-            if await self._tools.writer.append(record, row_of(after), notices):
+            told = (*notices, *passed(state, after))
+            if await self._tools.writer.append(record, row_of(after), told):
                 break
             state = self._catch_up(state)
         if differs(state, after):

@@ -12,11 +12,15 @@ from collections import deque
 import msgspec
 
 from ostler.engine.carry import Carrier, Fenced
-from ostler.engine.rows import state_of
-from ostler.engine.schedule import choose, takeable
+from ostler.engine.core.evolve import evolve
+from ostler.engine.dependencies import Standing, settle
+from ostler.engine.projection import project
+from ostler.engine.rows import row_of, state_of
+from ostler.engine.schedule import choose, held_back, takeable
 from ostler.engine.steps.tools import Tools, lock_path
 from ostler.files.lock import Held, try_lock
 from ostler.model.attempt import TaskRow
+from ostler.model.event import Event, Record
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
 from ostler.model.state import State
@@ -25,6 +29,7 @@ from ostler.model.status import TaskStatus
 POLL_SECONDS = 0.1
 REFRESH_SECONDS = 1.0  # how long a task of high priority that was just written may go unseen
 _DUE_SECONDS = 0.5  # how often a run that waits for a limit looks at the board
+_REST_RATIO = 10  # of the time that it takes to read the board
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -39,16 +44,20 @@ class Wanted(msgspec.Struct, frozen=True):
 class LocalDriver:
     """Carries tasks side by side until none is left to take, or until it is told to stop."""
 
-    def __init__(self, tools: Tools, jobs: int, *, patient: bool = False) -> None:
+    def __init__(self, tools: Tools, jobs: int, *, patient: bool = False, fail_fast: bool = False) -> None:
         self._tools = tools
         self._jobs = jobs if tools.repository is not None else 1
         self._patient = patient  # deferred tasks are waited for and taken again
+        self._fail_fast = fail_fast  # nothing is taken any more once a task has failed
         self._carriers: dict[TaskId, Carrier] = {}
         self._running: dict[asyncio.Task[State], TaskId] = {}
         self._done: dict[TaskId, State] = {}
         self._queue: deque[TaskId] = deque()
         self._busy: list[TaskId] = []  # of those last queued: what another run holds
         self._read_at = 0.0
+        self._rest = 0.0  # how long an empty queue is not looked at again
+        self._one_ended = False  # since the board was read
+        self._had_enough = False
         self._stopping = False
 
     def stop(self) -> None:
@@ -69,11 +78,12 @@ class LocalDriver:
 
     async def _carry_all(self, wanted: Wanted) -> None:
         while True:
-            if not self._stopping:
-                self._take(wanted)
-            if self._running or (self._busy and not self._stopping):
+            takes = not self._stopping and not self._had_enough
+            if takes:
+                await self._take(wanted)
+            if self._running or (self._busy and takes):
                 await self._wait_for_one()
-            elif self._stopping or not self._someone_is_due(wanted):
+            elif not takes or not self._someone_is_due(wanted):
                 return
             else:
                 await self._tools.clock.sleep(_DUE_SECONDS)
@@ -85,11 +95,11 @@ class LocalDriver:
         board = self._tools.journal.open_rows()
         return any(wanted.covers(row) and row.status == TaskStatus.DEFERRED for row in board)
 
-    def _take(self, wanted: Wanted) -> None:
+    async def _take(self, wanted: Wanted) -> None:
         """Start what is free."""
         now = self._tools.clock.now()
-        self._read_board(wanted, now)
-        while self._queue and len(self._running) < self._jobs:
+        await self._read_board(wanted, now)
+        while self._queue and len(self._running) < self._jobs and not self._stopping:
             task = self._queue.popleft()
             held = try_lock(lock_path(task, self._tools), patient=False)
             if held is None:
@@ -99,14 +109,49 @@ class LocalDriver:
             else:
                 held.release()
 
-    def _read_board(self, wanted: Wanted, now: float) -> None:
+    async def _read_board(self, wanted: Wanted, now: float) -> None:
         """Queue what can be taken; looked at again when the queue is empty, and soon after others wrote."""
-        if self._queue and abs(now - self._read_at) < REFRESH_SECONDS:
+        if self._board_is_fresh(now):
             return
-        self._read_at = now
-        board = [row for row in self._tools.journal.open_rows() if wanted.covers(row)]
+        began = self._tools.clock.monotonic()
+        self._read_at, self._one_ended = now, False
+        rows = self._tools.journal.open_rows()
+        standing = self._standing(rows)
+        board = await self._settled([row for row in rows if wanted.covers(row)], standing)
         taken = {row.id for row in board if row.id in self._carriers or self._is_done(row, now)}
-        self._queue, self._busy = deque(choose(board, taken, len(board), now)), []
+        self._queue, self._busy = deque(choose(board, taken, len(board), now, standing)), []
+        self._rest = min(_DUE_SECONDS, _REST_RATIO * (self._tools.clock.monotonic() - began))
+
+    def _board_is_fresh(self, now: float) -> bool:
+        """Whether to read it again can wait: a board of thousands takes a while."""
+        passed = abs(now - self._read_at)
+        return passed < REFRESH_SECONDS if self._queue else not self._one_ended and passed < self._rest
+
+    def _standing(self, rows: list[TaskRow]) -> Standing:
+        """How the tasks stand that these come after."""
+        first = {task for row in rows for task in row.after}
+        known = {row.id: row.status for row in rows if row.id in first}
+        return known | self._tools.journal.statuses(first - known.keys()) if first else {}
+
+    async def _settled(self, board: list[TaskRow], standing: Standing) -> list[TaskRow]:
+        """The board after it is written which tasks cannot begin because of another, and which can again."""
+        news = [(row, event) for row in board if (event := settle(row, standing)) is not None]
+        if not news:
+            return board
+        written = await asyncio.gather(*(self._write(row, event) for row, event in news))
+        newer = {row.id: row for row in written}
+        return [newer.get(row.id, row) for row in board]
+
+    async def _write(self, row: TaskRow, event: Event) -> TaskRow:
+        """One more record of a task that nobody carries; whoever was faster knows better."""
+        record = Record(row.id, row.seq + 1, self._tools.clock.now(), event)
+        after = evolve(state_of(row), record)
+        if not await self._tools.writer.append(record, row_of(after)):
+            return row
+        project(after, self._tools.layout)
+        if after.status is TaskStatus.BLOCKED:
+            self._done[row.id] = after
+        return row_of(after)
 
     def _is_done(self, row: TaskRow, now: float) -> bool:
         """Whether this run is through with it: nobody has opened it again since, and no limit has ended."""
@@ -118,7 +163,7 @@ class LocalDriver:
     def _still_takeable(self, task: TaskId, now: float) -> bool:
         """Asked again under the lock: another run may have ended it since the board was read."""
         row = self._tools.journal.row(task)
-        return row is not None and takeable(row, now)
+        return row is not None and takeable(row, now) and not held_back(row, self._standing([row]))
 
     def _start(self, task: TaskId, held: Held) -> None:
         carrier = Carrier(task, held, self._tools)
@@ -144,6 +189,9 @@ class LocalDriver:
             row = self._tools.journal.row(task)
             assert row is not None
             self._done[task] = state_of(row)
+        self._one_ended = True
+        failed = self._done[task].status in (TaskStatus.FAILED, TaskStatus.QUARANTINED)
+        self._had_enough |= self._fail_fast and failed
 
     async def _settle(self) -> None:
         """After an error in one task: bring the others to rest before the error goes on."""

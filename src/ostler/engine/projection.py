@@ -12,7 +12,7 @@ from ostler.model.task import Task
 
 def project(state: State, layout: Layout) -> None:
     """Write state.yaml; the journal is the truth, so a lost one is no loss."""
-    write_projection(layout.task(state.task) / "state.yaml", _state_yaml(state).encode())
+    write_projection(layout.task(state.task) / "state.yaml", state_yaml(state).encode())
 
 
 def project_task(task: Task, layout: Layout) -> None:
@@ -32,7 +32,8 @@ def differs(before: State, after: State) -> bool:
     return _facts(before) != _facts(after)
 
 
-def _state_yaml(state: State) -> str:
+def state_yaml(state: State) -> str:
+    """The state in the words of the file; what an agent gets a copy of."""
     import json  # noqa: PLC0415  (reading a status writes none)
 
     facts = _facts(state) | {"updated_at": rfc3339(state.updated_at)}

@@ -23,6 +23,8 @@ def row_of(state: State) -> TaskRow:
         state=_encode(state),
         resumes_at=state.resumes_at,
         open=state.stage is not Stage.CLOSED,
+        after=state.after,
+        not_before=state.not_before,
     )
 
 

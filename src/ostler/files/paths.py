@@ -18,12 +18,12 @@ _LEFT_ROOT = frozenset({errno.EXDEV, errno.ELOOP})
 _NO_OPENAT2 = frozenset({errno.ENOSYS, errno.EPERM, errno.EAGAIN})  # old kernel, seccomp, a race inside it
 
 
-def resolve_beneath(root: Path, relative: str) -> Path:
-    """The path below root; refuses one that leaves it or crosses a symbolic link."""
-    place = root
-    for part in _parts(relative):
+def resolve_beneath(root: Path, relative: str, *, to_link: bool = False) -> Path:
+    """The path below root; refuses one that leaves it, or crosses a link, or is one without `to_link`."""
+    place, parts = root, _parts(relative)
+    for number, part in enumerate(parts, 1):
         place /= part
-        if _is_link(place):
+        if _is_link(place) and not (to_link and number == len(parts)):
             raise PathEscape(f"{relative!r} crosses the symbolic link {place}")
     return place
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.git.command import LONG_SECONDS, run
+from ostler.git.exclude import exclude_file
 from ostler.git.failure import explain, is_broken_index
 from ostler.git.index import rebuild, using
 from ostler.git.obstacles import open_directories, remove_pipes
@@ -45,7 +46,9 @@ def find_pending(worktree: Worktree, index: Path, exclude: tuple[str, ...] = EXC
 
 
 def _list(worktree: Worktree, index: Path, exclude: tuple[str, ...]) -> bytes:
-    args = (*_LIST, *(f"--exclude={pattern}" for pattern in exclude))
+    prepared = exclude_file(worktree.repository)
+    also = (f"--exclude-from={prepared}",) if prepared.is_file() else ()
+    args = (*_LIST, *(f"--exclude={pattern}" for pattern in exclude), *also)
     first = _look(worktree, index, args)
     if first.status == 0 and b"Permission denied" not in first.stderr:
         return first.stdout

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.git.command import LONG_SECONDS, as_stdin, run
+from ostler.git.exclude import list_placed
 from ostler.git.filters import settings_for_filters
 from ostler.git.index import using
 from ostler.git.obstacles import make_readable
@@ -23,6 +24,7 @@ def take_snapshot(worktree: Worktree, index: Path, exclude: tuple[str, ...] = EX
     """Bring an index to what the files are, and write its tree."""
     pending = find_pending(worktree, index, exclude)
     _stage(worktree, index, pending)
+    _unstage(worktree, index, list_placed(worktree.repository, worktree.base, using(index), exclude))
     tree = run(worktree.repository, "write-tree", env=using(index)).stdout.decode().strip()
     return Snapshot(tree, tuple(path.rstrip("/") for path in pending.nested))
 
@@ -34,9 +36,7 @@ def tree_of(worktree: Worktree, commit: str) -> str:
 
 
 def _stage(worktree: Worktree, index: Path, pending: Pending) -> None:
-    if pending.replaced:
-        remove = ("update-index", "--force-remove", "-z", "--stdin")
-        run(worktree.repository, *remove, stdin=as_stdin(pending.replaced), env=using(index))
+    _unstage(worktree, index, pending.replaced)
     if pending.written:
         make_readable(worktree.path, pending.written)
         settings = settings_for_filters(worktree.repository, pending.written, using(index))
@@ -48,3 +48,9 @@ def _stage(worktree: Worktree, index: Path, pending: Pending) -> None:
             settings=settings,
             timeout_seconds=LONG_SECONDS,
         )
+
+
+def _unstage(worktree: Worktree, index: Path, names: tuple[str, ...]) -> None:
+    if names:
+        remove = ("update-index", "--force-remove", "-z", "--stdin")
+        run(worktree.repository, *remove, stdin=as_stdin(names), env=using(index))

@@ -68,3 +68,5 @@ class TaskRow(Struct, frozen=True):
     state: bytes
     resumes_at: float | None = None
     open: bool = True  # something is left to do, if only the release of its workspace
+    after: tuple[TaskId, ...] = ()  # tasks that must be completed before it is begun
+    not_before: float | None = None

@@ -12,12 +12,13 @@ from msgspec import Raw, Struct
 
 from ostler.errors import Code
 from ostler.model.ids import TaskId
-from ostler.model.plan import Plan
+from ostler.model.plan import GateType, Plan, Publishing
+from ostler.model.state import GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 
-Verdict = Literal["complete", "blocked", "continue", "failed", "deferred", "paused", "interrupted"]
-Verb = Literal["cancel"]
+Verdict = Literal["complete", "blocked", "continue", "review", "failed", "deferred", "paused", "interrupted"]
+Verb = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject"]
 
 
 class _Event(Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -44,6 +45,7 @@ class TaskStarted(_Event, frozen=True, tag="task_started"):
     worktree: str | None = None
     branch: str | None = None
     base: str | None = None  # the commit that the branch starts from
+    target: str | None = None  # the branch that the work is for; null: it starts from a bare commit
 
 
 class CallEnded(_Event, frozen=True, tag="call_ended"):
@@ -63,6 +65,32 @@ class CallEnded(_Event, frozen=True, tag="call_ended"):
 class CheckpointMade(_Event, frozen=True, tag="checkpoint_made"):
     phase: str
     commit: str | None = None  # null: nothing to commit to
+
+
+class GateWaiting(_Event, frozen=True, tag="gate_waiting"):
+    """A person is to say yes or no."""
+
+    phase: str
+    sha: str | None = None
+    reason: str = ""  # what they are asked
+
+
+class GateDecided(_Event, frozen=True, tag="gate_decided"):
+    phase: str
+    gate: GateType
+    verdict: GateVerdict
+    reason: str = ""
+    sha: str | None = None
+    output: str = ""  # path of what the gate printed, below the task's directory
+    signature: str = ""  # of a failure: the same for the same failure
+
+
+class Published(_Event, frozen=True, tag="published"):
+    how: Publishing
+    pr_url: str | None = None
+    commit: str | None = None  # where the target stands now, after a merge
+    base: str | None = None  # the commit that the branch starts from now
+    note: str = ""  # what a person should know, such as that there is no remote
 
 
 class StepFailed(_Event, frozen=True, tag="step_failed"):
@@ -112,7 +140,11 @@ class WorkspaceReleased(_Event, frozen=True, tag="workspace_released"):
 
 
 class TaskReopened(_Event, frozen=True, tag="task_reopened"):
+    """A task that had ended, or rests, begins again: where it did not pass, or at a phase that is named."""
+
     by: str = "retry"
+    phase: str = ""
+    text: str = ""
     budget_usd: float | None = None  # none: as before
 
 
@@ -121,6 +153,7 @@ class DecisionRecorded(_Event, frozen=True, tag="decision_recorded"):
 
     verb: Verb
     text: str = ""
+    phase: str = ""  # of skip and rewind
 
 
 Event = (
@@ -129,6 +162,9 @@ Event = (
     | TaskStarted
     | CallEnded
     | CheckpointMade
+    | GateWaiting
+    | GateDecided
+    | Published
     | StepFailed
     | TaskReleased
     | TaskDeferred
@@ -199,6 +235,23 @@ class PhaseCompleted(_Event, frozen=True, tag="phase_completed"):
     commit: str | None = None
 
 
+class PhaseRetried(_Event, frozen=True, tag="phase_retried"):
+    """The work goes back: a phase did not pass."""
+
+    phase: str
+    to: str
+    attempt: int
+    context: str = ""  # path of what the next call is told, below the task's directory
+
+
+class AgentReported(_Event, frozen=True, tag="agent_reported"):
+    """An agent's own word about its task (`ostler report`)."""
+
+    attempt: int
+    status: str
+    reason: str = ""
+
+
 class PhaseFailed(_Event, frozen=True, tag="phase_failed"):
     phase: str
     code: Code
@@ -258,6 +311,8 @@ Notice = (
     | SessionNoted
     | PhaseCompleted
     | PhaseFailed
+    | PhaseRetried
+    | AgentReported
     | AgentQuiet
     | AgentWarned
     | ModelWoke

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ostler.errors import CODES, Code
 from ostler.model.ids import TaskId
-from ostler.model.status import WAITS_FOR_PERSON, TaskStatus
+from ostler.model.status import EXECUTABLE, WAITS_FOR_PERSON, TaskStatus
 
 
 class Outcome(Struct, frozen=True):
@@ -27,8 +27,8 @@ class Outcome(Struct, frozen=True):
             return 1
         if self.code in (Code.ITERATION_LIMIT, Code.BUDGET_EXCEEDED) or self.status is TaskStatus.DEFERRED:
             return 5
-        if self.status in WAITS_FOR_PERSON:
-            return 4
+        if self.status in WAITS_FOR_PERSON or (self.status in EXECUTABLE and self.code is None):
+            return 4  # the second: it was not begun, as something else comes first
         return CODES[self.code].exit if self.code is Code.INTERRUPTED else 1
 
 

@@ -14,7 +14,8 @@ from ostler.model.status import TaskStatus
 from ostler.model.task import Priority, Weight
 from ostler.model.usage import Usage
 
-PhaseStatus = Literal["pending", "running", "completed", "failed"]
+PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
+GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped"]
 
 
 class Stage(StrEnum):
@@ -22,7 +23,11 @@ class Stage(StrEnum):
 
     NEW = "new"  # a workspace
     READY = "ready"  # a call
-    ANSWERED = "answered"  # a checkpoint
+    TURNED = "turned"  # a checkpoint between two iterations
+    ANSWERED = "answered"  # a checkpoint at the end of its phase
+    CHECKING = "checking"  # the gate of its phase
+    MERGING = "merging"  # the gate before it is published
+    PUBLISHING = "publishing"
     DONE = "done"  # its completed end
     ENDED = "ended"  # the release of its workspace
     CLOSED = "closed"  # nothing
@@ -37,14 +42,25 @@ class Ending(Struct, frozen=True):
     resumes_at: float | None = None
 
 
-class PhaseState(Struct, frozen=True):
+class GateState(Struct, frozen=True, omit_defaults=True):
+    """What was said of a phase's result, and of which commit."""
+
+    verdict: GateVerdict
+    reason: str = ""
+    sha: str | None = None
+
+
+class PhaseState(Struct, frozen=True, omit_defaults=True):
     id: str
     status: PhaseStatus = "pending"
     iterations: int = 0  # calls that ended
+    granted: int = 0  # iterations that a person added
+    retries: int = 0  # times that its gate sent the work back
     commit: str | None = None
+    gate: GateState | None = None
 
 
-class State(Struct, frozen=True):
+class State(Struct, frozen=True, omit_defaults=True):
     task: TaskId
     seq: int
     rules: int
@@ -66,6 +82,7 @@ class State(Struct, frozen=True):
     worktree: str | None = None
     branch: str | None = None
     base: str | None = None
+    target: str | None = None  # the branch that the work is for
     commit: str | None = None
     answer: str = ""  # path of the last final text
     code: Code | None = None
@@ -74,9 +91,20 @@ class State(Struct, frozen=True):
     resumes_at: float | None = None
     failures: int = 0
     cancel: bool = False  # a person wants it cancelled
+    pause: bool = False  # a person wants it to rest
+    word: int = 0  # seq of the record with what a person or a gate says to the next call; 0: nothing
+    checks: int = 0  # one more each time that a gate has been asked
+    signatures: tuple[str, ...] = ()  # of the last failures, to see that nothing changes
+    retry_of: str = ""  # the phase whose failure the work went back for
+    asks_review: bool = False  # the agent wants a person to look at its work
+    merge: GateState | None = None  # what was said before publishing
+    reset_to: str | None = None  # where the branch has to stand before the work goes on, after a rewind
+    pr_url: str | None = None
     ending: Ending | None = None
     usage: Usage = Usage()
     cost_usd: float | None = None
+    after: tuple[TaskId, ...] = ()  # tasks that must be completed before a run takes it
+    not_before: float | None = None
 
     @property
     def current(self) -> Phase:
@@ -86,3 +114,7 @@ class State(Struct, frozen=True):
     def iteration(self) -> int:
         """The iteration that is due or under way, from 1."""
         return self.phases[self.phase].iterations + 1
+
+    @property
+    def max_iterations(self) -> int:
+        return self.current.max_iterations + self.phases[self.phase].granted

@@ -25,5 +25,8 @@ class Task(Struct, frozen=True, omit_defaults=True):
     role: str = "implementer"
     executor: str = ""  # empty: as the settings say
     model: str = ""  # empty: as the settings say
+    phases: tuple[str, ...] = ()  # empty: those of its weight
+    after: tuple[TaskId, ...] = ()  # tasks that must be completed before
+    not_before: float | None = None  # seconds since the epoch
     feature: str = ""  # a slot pool of this name is used
     budget_usd: float | None = None  # none: as the settings say

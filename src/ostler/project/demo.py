@@ -23,7 +23,7 @@ _FILES = {
         "    def test_spaces_at_the_ends_do_not_count(self):\n"
         '        self.assertEqual(slug("  Red Shoes "), "red-shoes")\n'
     ),
-    "ostler.toml": '[run]\nexecutor = "scripted"\njobs = 3\n',
+    "ostler.toml": '[run]\nexecutor = "scripted"\njobs = 3\n\n[phases.plans]\nsmall = ["implement"]\n',
 }
 
 _FIX_SLUG = """\

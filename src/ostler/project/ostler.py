@@ -80,15 +80,24 @@ class Ostler:
         return (await self.run_all([task]))[0]
 
     async def run_all(
-        self, tasks: list[TaskId] | None = None, jobs: int | None = None, *, wait: bool = False
+        self,
+        tasks: list[TaskId] | None = None,
+        jobs: int | None = None,
+        *,
+        wait: bool = False,
+        fail_fast: bool = False,
     ) -> list[Outcome]:
-        """Run these tasks, or all that can be taken, side by side; `wait` for those that a limit holds."""
+        """Run these tasks, or all that can be taken, side by side.
+
+        `wait` for those that a limit holds; `fail_fast` begins none after one has failed.
+        """
         shared_forker().prepare_keeper()  # it comes up while git makes the first worktree
         asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # and psutil is loaded
         if self.project.settings.plugins.load:
             self._shared()  # one that cannot be loaded is told before any task is begun
         tools = self._tools()
-        self._driver = LocalDriver(tools, jobs or self.project.settings.run.jobs, patient=wait)
+        at_once = jobs or self.project.settings.run.jobs
+        self._driver = LocalDriver(tools, at_once, patient=wait, fail_fast=fail_fast)
         outcomes = await self._driver.run(Wanted(tuple(tasks or ())))
         return outcomes + self._standing(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
 

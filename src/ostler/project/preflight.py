@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ostler.clock import SystemClock
+from ostler.clock import SystemClock, rfc3339
+from ostler.engine.dependencies import unmet
 from ostler.engine.schedule import takeable
 from ostler.errors import OstlerError, UsageError
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.disk import require_writable
 from ostler.git.refs import check_ref, find_base
 from ostler.model.ids import TaskId
-from ostler.model.status import TERMINAL
+from ostler.model.status import EXECUTABLE, TERMINAL
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents import require_sandbox
@@ -29,6 +30,22 @@ def check_ready(project: Project, tasks: Iterable[Task]) -> None:
             raise _all_disabled(project, task)
         if len(refused) == len(needed):
             raise refused[needed[0]]
+
+
+def require_turn(project: Project, task: TaskId, others: list[TaskId]) -> None:
+    """Raise when a run of these could not begin the task: one that is not among them comes first."""
+    row = project.journal.row(task)
+    if row is None or row.status not in EXECUTABLE:
+        return
+    standing = project.journal.statuses(row.after)
+    first = [one for one in unmet(row, standing) if one not in others and standing.get(one) not in TERMINAL]
+    if first and first[0] in standing:
+        raise UsageError(
+            f"{task} comes after {first[0]}, which is {standing[first[0]]}",
+            f"ostler run {' '.join(first)} {task}   runs them in that order",
+        )
+    if row.not_before is not None and row.not_before > SystemClock.now():
+        raise UsageError(f"{task} is not to begin before {rfc3339(row.not_before)}", f"ostler show {task}")
 
 
 def ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from ostler.clock import SystemClock
 from ostler.config.find import find_root
-from ostler.engine.post import RULES, create, post
-from ostler.engine.projection import project_task
+from ostler.engine.dependencies import Standing, find_cycle, unmet
+from ostler.engine.post import RULES, answer, create
+from ostler.engine.projection import project, project_task
 from ostler.engine.rows import state_of
 from ostler.errors import UsageError
 from ostler.files.atomic import make_private_dir, write_atomic
@@ -23,18 +24,19 @@ from ostler.files.lock import is_locked
 from ostler.git.repository import Repository
 from ostler.model.allowance import allowance_of
 from ostler.model.attempt import TaskRow
-from ostler.model.event import DecisionRecorded, FeedLine, TaskCreated, TaskReopened
+from ostler.model.event import AgentReported, Event, FeedLine, TaskCreated
 from ostler.model.ids import TAIL_ALPHABET, TaskId, task_id
-from ostler.model.plan import plan_for
 from ostler.model.state import State
-from ostler.model.status import REOPENABLE, TERMINAL, TaskStatus
+from ostler.model.status import TaskStatus
 from ostler.model.task import Task
+from ostler.project import steering
 from ostler.store.sqlite import SqliteJournal
 from ostler.views.task import TaskView, view_task
 
 if TYPE_CHECKING:
     from ostler.config.load import Loaded
     from ostler.config.settings import Settings
+    from ostler.prompt.report import Word
 
 _LONGEST_TITLE = 200
 
@@ -93,10 +95,14 @@ class Project:
             raise UsageError(
                 f"the title has {len(title)} characters; {_LONGEST_TITLE} are the most", "use -d or -f"
             )
+        from ostler.project.planning import plan_task  # noqa: PLC0415  (reading a status makes no plan)
+
+        plan = plan_task(task, self.loaded, self.layout.root)
+        task = replace(task, after=self._find_dependencies(task.after))
         while True:
             tail = "".join(TAIL_ALPHABET[byte % len(TAIL_ALPHABET)] for byte in os.urandom(4))
             named = replace(task, id=task_id(title, tail), title=title)
-            created = TaskCreated(named, plan_for(task.weight), RULES, os.urandom(16).hex())
+            created = TaskCreated(named, plan, RULES, os.urandom(16).hex())
             if create(self.journal, created, self._clock.now()) is not None:
                 break
         make_private_dir(self.layout.task(named.id))
@@ -113,13 +119,15 @@ class Project:
         raise UsageError(f"{text} could be {', '.join(found[:5])}", "use more of the id")
 
     def tasks(self) -> list[TaskView]:
-        return [self._view(row, with_attempts=False) for row in self.journal.rows()]
+        rows = self.journal.rows()
+        standing = {row.id: row.status for row in rows}
+        return [self._view(row, standing, with_attempts=False) for row in rows]
 
     def show(self, task: TaskId) -> TaskView:
         row = self.journal.row(task)
         if row is None:
             raise UsageError(f"no task {task}", "ostler status lists them")
-        return self._view(row, with_attempts=True)
+        return self._view(row, self.journal.statuses(row.after), with_attempts=True)
 
     def state(self, task: TaskId) -> State:
         row = self.journal.row(task)
@@ -138,11 +146,7 @@ class Project:
 
     def cancel(self, task: TaskId) -> TaskView:
         """Write down that a task should end; whoever carries it stops it."""
-        view = self.show(task)
-        if view.status in TERMINAL and view.status is not TaskStatus.CANCELLED:
-            raise UsageError(f"{task} is {view.status}: there is nothing to cancel", f"ostler show {task}")
-        post(self.journal, task, DecisionRecorded("cancel"), self._clock.now())
-        return self.show(task)
+        return self._steer(task, steering.cancel)
 
     def allowance(self, task: TaskId) -> float | None:
         """What a task may cost in all; None: as the settings say."""
@@ -150,11 +154,38 @@ class Project:
 
     def retry(self, task: TaskId, budget_usd: float | None = None) -> TaskView:
         """Open a task again that failed, was cancelled or waits; its history and its cost stay."""
-        view = self.show(task)
-        if view.status not in REOPENABLE:
-            raise UsageError(f"{task} is {view.status}: there is nothing to retry", f"ostler show {task}")
-        post(self.journal, task, TaskReopened(budget_usd=budget_usd), self._clock.now())
-        return self.show(task)
+        return self._steer(task, lambda state: steering.retry(state, budget_usd))
+
+    def pause(self, task: TaskId) -> TaskView:
+        """Let a task rest where it stands; whoever carries it stops its agent."""
+        return self._steer(task, steering.pause)
+
+    def resume(self, task: TaskId, text: str = "") -> TaskView:
+        """Let a resting task go on, with a word for its agent."""
+        return self._steer(task, lambda state: steering.resume(state, text))
+
+    def approve(self, task: TaskId, text: str = "") -> TaskView:
+        """Say yes at the gate where a task waits."""
+        return self._steer(task, lambda state: steering.approve(state, text))
+
+    def reject(self, task: TaskId, text: str) -> TaskView:
+        """Say no there; the work goes back with the reason."""
+        return self._steer(task, lambda state: steering.reject(state, text))
+
+    def skip(self, task: TaskId, phase: str, reason: str) -> TaskView:
+        """Leave a phase out."""
+        return self._steer(task, lambda state: steering.skip(state, phase, reason))
+
+    def rewind(self, task: TaskId, phase: str, text: str = "") -> TaskView:
+        """Go back to the beginning of a phase, from wherever the task stands."""
+        return self._steer(task, lambda state: steering.rewind(state, phase, text))
+
+    def report(self, task: TaskId, attempt: int, word: Word) -> None:
+        """An agent's own word about its task; only while that attempt runs."""
+        newest = [(one.number, one.status) for one in self.journal.attempts(task)[-1:]]
+        if newest != [(attempt, "running")]:
+            raise UsageError(f"attempt {attempt} of {task} is over", "only the agent at work can report")
+        self.journal.notify(task, self._clock.now(), [AgentReported(attempt, word.said, word.reason)])
 
     def repository(self) -> Repository | None:
         """Where worktrees are made; None where tasks share the project's own directory, one at a time."""
@@ -166,10 +197,25 @@ class Project:
         """Whether a run carries the task at this moment."""
         return is_locked(self.layout.lock(task)) or is_locked(self.layout.in_place_lock)
 
-    def _view(self, row: TaskRow, with_attempts: bool) -> TaskView:
+    def _steer(self, task: TaskId, judge: Callable[[State], Event]) -> TaskView:
+        """Write a person's word down; nothing is started, and whoever carries the task acts on it."""
+        state = answer(self.journal, task, judge, self._clock.now())
+        if not self.in_hand(task):
+            make_private_dir(self.layout.task(task))
+            project(state, self.layout)
+        return self.show(task)
+
+    def _view(self, row: TaskRow, standing: Standing, with_attempts: bool) -> TaskView:
         attempts = self.journal.attempts(row.id) if with_attempts else []
         abandoned = row.status == TaskStatus.IN_PROGRESS and not self.in_hand(row.id)
-        return view_task(row, attempts, abandoned)
+        return view_task(row, attempts, abandoned, unmet(row, standing))
+
+    def _find_dependencies(self, named: tuple[TaskId, ...]) -> tuple[TaskId, ...]:
+        """The tasks that these ids, or beginnings of ids, name; raises where they wait for themselves."""
+        found = tuple(dict.fromkeys(self.resolve(task) for task in named))
+        if found and (cycle := find_cycle(found, {row.id: row.after for row in self.journal.open_rows()})):
+            raise UsageError(f"{' -> '.join(cycle)} wait for each other", "cancel one of them first")
+        return found
 
 
 def _settings_of(

@@ -102,8 +102,13 @@ def _retry(past: Past) -> str:
 
 
 def _is_back(past: Past) -> bool:
-    """Whether this is the first call since a later phase failed; after it, the session knows."""
-    return past.retry is not None and (past.iteration == 1 or not past.knows_task)
+    """Whether the session may not know yet why the work came back.
+
+    A phase that is sent back to itself counts its iterations on, so the number says nothing there.
+    """
+    if past.retry is None:
+        return False
+    return past.iteration == 1 or not past.knows_task or past.retry.phase == past.retry.to
 
 
 def _section(title: str, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 import msgspec
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from ostler.errors import Code, StateError
 from ostler.model.attempt import Attempt
 from ostler.model.event import AttemptEnded, AttemptStarted, Event, Notice
+from ostler.model.ids import TaskId
 
 
 class _Envelope(Struct):
@@ -47,6 +49,11 @@ def decode_event(kind: str, body: bytes) -> Event | Raw:
         return _events().decode(body)
     except msgspec.DecodeError as error:
         raise _unreadable(kind, error) from error
+
+
+def encode_ids(tasks: Iterable[TaskId]) -> str:
+    """A list of ids for json_each."""
+    return _encode(list(tasks)).decode()
 
 
 def encode_attempt(attempt: Attempt) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from ostler.model.attempt import Attempt, TaskRow
@@ -61,6 +61,10 @@ class Journal(EventPublisher, Protocol):
 
     def open_rows(self) -> list[TaskRow]:
         """Those with something left to do, the oldest first."""
+        ...
+
+    def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
+        """The status of each of these tasks; one that is not there is left out."""
         ...
 
     def find(self, prefix: str) -> list[TaskId]:

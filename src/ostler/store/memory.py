@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -86,6 +86,9 @@ class MemoryJournal:
 
     def open_rows(self) -> list[TaskRow]:
         return [row for row in self.rows() if row.open]
+
+    def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
+        return {task: self._rows[task].status for task in tasks if task in self._rows}
 
     def find(self, prefix: str) -> list[TaskId]:
         found = sorted(task for task in self._rows if task.startswith(prefix))

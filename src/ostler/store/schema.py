@@ -86,6 +86,10 @@ CREATE INDEX repeats_by_time ON repeat (at);
 ALTER TABLE attempt ADD COLUMN ended_at REAL;
 ALTER TABLE attempt ADD COLUMN cost_usd REAL;
 CREATE INDEX ended_attempts ON attempt (ended_at, cost_usd) WHERE ended_at IS NOT NULL;
+
+-- The tasks that must be completed before: their ids, with spaces between them.
+ALTER TABLE task ADD COLUMN waits_for TEXT NOT NULL DEFAULT '';
+ALTER TABLE task ADD COLUMN not_before REAL;
 """
 
 MIGRATIONS: tuple[str, ...] = (_FIRST, _LIMITS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -29,11 +29,13 @@ _INSERT_RECORD = """
     ON CONFLICT DO NOTHING"""
 _INSERT_NOTICE = "INSERT INTO feed (task, at, type, step, basis, body) VALUES (?, ?, ?, '', 0, ?)"
 _UPSERT_TASK = """
-    INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open,
+        waits_for, not_before)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, status = excluded.status, title = excluded.title,
         priority = excluded.priority, created_at = excluded.created_at, updated_at = excluded.updated_at,
-        state = excluded.state, resumes_at = excluded.resumes_at, open = excluded.open"""
+        state = excluded.state, resumes_at = excluded.resumes_at, open = excluded.open,
+        waits_for = excluded.waits_for, not_before = excluded.not_before"""
 _INSERT_ATTEMPT = "INSERT INTO attempt (task, number, status, body) VALUES (?, ?, ?, ?)"
 _SELECT_ATTEMPT = "SELECT body FROM attempt WHERE task = ? AND number = ?"
 _UPDATE_ATTEMPT = """
@@ -42,10 +44,14 @@ _SELECT_NEWEST = "SELECT number, status FROM attempt WHERE task = ? ORDER BY num
 _SELECT_RUNNING = "SELECT body FROM attempt WHERE task = ? AND status = 'running' ORDER BY number"
 _SELECT_ATTEMPTS = "SELECT body FROM attempt WHERE task = ? ORDER BY number"
 _SELECT_RECORDS = "SELECT seq, at, type, body, step, basis FROM feed WHERE task = ? AND seq > ? ORDER BY seq"
-_TASK = "SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open FROM task"
+_TASK = """
+    SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open, waits_for,
+        not_before
+    FROM task"""
 _SELECT_TASK = f"{_TASK} WHERE id = ?"
 _SELECT_TASKS = f"{_TASK} ORDER BY created_at, id"
 _SELECT_OPEN_TASKS = f"{_TASK} WHERE open ORDER BY created_at, id"
+_SELECT_STATUSES = "SELECT id, status FROM task WHERE id IN (SELECT value FROM json_each(?))"
 _FIND_TASKS = "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id"
 _SELECT_FEED = "SELECT position, at, task, body FROM feed WHERE position > ? ORDER BY position LIMIT ?"
 # Notices are found by the index from `after` on; a task's records are few.
@@ -112,7 +118,7 @@ class SqliteJournal:
         with self._change():
             if not self._insert(record):
                 return False
-            run(self._db, _UPSERT_TASK, *astuple(row))
+            run(self._db, _UPSERT_TASK, *_values(row))
             self._tell(record.task, record.at, notices)
             return True
 
@@ -163,6 +169,10 @@ class SqliteJournal:
 
     def open_rows(self) -> list[TaskRow]:
         return [_row(found) for found in self._ask(_SELECT_OPEN_TASKS)]
+
+    def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
+        asked = codec.encode_ids(tasks)
+        return {TaskId(task): status for task, status in self._ask(_SELECT_STATUSES, asked)}
 
     def find(self, prefix: str) -> list[TaskId]:
         found = [TaskId(row[0]) for row in self._ask(_FIND_TASKS, prefix)]
@@ -221,5 +231,11 @@ class SqliteJournal:
             self._broken = told
 
 
+def _values(row: TaskRow) -> tuple[Any, ...]:
+    *plain, after, not_before = astuple(row)
+    return *plain, " ".join(after), not_before
+
+
 def _row(found: tuple[Any, ...]) -> TaskRow:
-    return TaskRow(*found[:-1], open=bool(found[-1]))
+    *plain, is_open, after, not_before = found
+    return TaskRow(*plain, open=bool(is_open), after=tuple(after.split()), not_before=not_before)

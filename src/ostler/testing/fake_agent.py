@@ -8,6 +8,9 @@ from fake_faults.FAULTS). Keys:
     plan             a list of these objects, or of fault names: one per start, the last for all later
     text             the final text; the default completes the phase
     edits            {path: line}: each line is appended to its file; default {"fake-agent.txt": "call N"}
+    files            {path: text}: each file is written whole
+    script           what it lets a shell do in its workspace
+    when             a list of these objects with `told`: the first whose words its session knows counts
     delay_seconds    how long it works before its result
     events           how many further assistant lines it prints
     ledger           a file that gets one JSON line per start, edit and end
@@ -33,6 +36,9 @@ DEFAULTS: dict[str, Any] = {
     "fault": "",
     "text": COMPLETE,
     "edits": {"fake-agent.txt": "call"},
+    "files": {},
+    "script": "",
+    "when": [],
     "delay_seconds": 0.0,
     "events": 0,
     "ledger": "",
@@ -163,6 +169,14 @@ class FakeAgent:
 
     # What it does.
 
+    def adapt(self) -> None:
+        """Act on what it was told, now or earlier in its session."""
+        told = "\n".join((*self.history, self.prompt))
+        for more in self["when"]:
+            if more["told"] in told:
+                self.behaviour.update(more)
+                return
+
     def edit(self, path: str, line: str) -> None:
         if self.wire.tool_started(self, path) is False:
             return
@@ -177,6 +191,10 @@ class FakeAgent:
         self.remember({"prompt": self.prompt})
         for path, line in self["edits"].items():
             self.edit(path, line)
+        for path, text in self["files"].items():
+            Path(path).write_text(text, "utf-8")
+        if self["script"]:
+            os.waitpid(os.posix_spawn("/bin/sh", ["sh", "-c", self["script"]], os.environ), 0)
         for number in range(self["events"]):
             self.say(f"thinking about step {number}")
         time.sleep(self["delay_seconds"])

@@ -27,7 +27,9 @@ def behave(agent: FakeAgent) -> int:
 
 def begin(agent: FakeAgent) -> int:
     agent.prompt = agent.wire.receive(agent) if hasattr(agent.wire, "receive") else sys.stdin.read()
-    return agent.open_session()
+    refused = agent.open_session()
+    agent.adapt()
+    return refused
 
 
 def crash(agent: FakeAgent) -> int:

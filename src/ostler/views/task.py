@@ -9,11 +9,20 @@ from msgspec.structs import replace
 from ostler.clock import rfc3339
 from ostler.errors import Code
 from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
-from ostler.model.state import State
-from ostler.model.status import TaskStatus
+from ostler.model.ids import TaskId
+from ostler.model.plan import GateType
+from ostler.model.state import GateState, GateVerdict, Stage, State
+from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.usage import Usage
 
 _decode = msgspec.json.Decoder(State).decode
+
+
+class GateView(Struct, frozen=True):
+    type: GateType
+    verdict: GateVerdict
+    reason: str
+    sha: str | None
 
 
 class PhaseView(Struct, frozen=True):
@@ -21,7 +30,7 @@ class PhaseView(Struct, frozen=True):
     status: str
     iterations: int
     commit: str | None
-    gate: None = None
+    gate: GateView
 
 
 class AttemptView(Struct, frozen=True):
@@ -68,20 +77,23 @@ class TaskView(Struct, frozen=True, kw_only=True):
     cost_usd: float | None
     created_at: str
     updated_at: str
+    after: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()  # those of `after` that are not completed
+    not_before: str | None = None
     phases: tuple[PhaseView, ...]
     attempts: tuple[AttemptView, ...] = ()
 
 
-def view_task(row: TaskRow, attempts: list[Attempt], abandoned: bool) -> TaskView:
+def view_task(
+    row: TaskRow, attempts: list[Attempt], abandoned: bool, unmet: tuple[TaskId, ...] = ()
+) -> TaskView:
     """The row and its attempts in the words of the contract.
 
     `abandoned` says that nobody carries a task that reads in progress: the run that did has died, and the
-    next one goes on with it.
+    next one goes on with it. `unmet` are the tasks that must be completed before it.
     """
     state = _decode(row.state)
     alive = state.status is TaskStatus.IN_PROGRESS and not abandoned
-    now = state.phases[state.phase]
-    over = now.status == "completed" or now.iterations == state.current.max_iterations
     return TaskView(
         id=state.task,
         title=state.title,
@@ -89,20 +101,24 @@ def view_task(row: TaskRow, attempts: list[Attempt], abandoned: bool) -> TaskVie
         weight=state.weight,
         priority=state.priority,
         phase=state.current.id,
-        iteration=min(state.iteration - over, state.current.max_iterations),
+        iteration=_iteration(state),
         branch=state.branch,
         commit=state.commit,
         worktree=state.worktree,
+        pr_url=state.pr_url,
         session_id=state.session_id or None,
         code=Code.INTERRUPTED if abandoned else state.code,
         message="the run died; the next one goes on" if abandoned else state.message,
         warnings=state.warnings,
-        resumes_at=rfc3339(state.resumes_at) if state.resumes_at is not None else None,
+        resumes_at=_time(state.resumes_at),
         usage=state.usage,
         cost_usd=state.cost_usd,
         created_at=rfc3339(state.created_at),
         updated_at=rfc3339(state.updated_at),
-        phases=tuple(PhaseView(p.id, p.status, p.iterations, p.commit) for p in state.phases),
+        after=state.after,
+        waits_for=() if state.status in TERMINAL else unmet,
+        not_before=_time(state.not_before),
+        phases=tuple(_phase(state, index) for index in range(len(state.phases))),
         attempts=tuple(_attempt(attempt, alive and attempt is attempts[-1]) for attempt in attempts),
     )
 
@@ -112,6 +128,26 @@ def as_json(view: TaskView, attempts: bool = True) -> dict[str, object]:
     if not attempts:
         del shown["attempts"]
     return shown
+
+
+def _time(at: float | None) -> str | None:
+    return rfc3339(at) if at is not None else None
+
+
+def _iteration(state: State) -> int:
+    """The one under way, or the last where none is to come."""
+    now = state.phases[state.phase]
+    over = now.status in ("completed", "skipped") or state.stage is Stage.CHECKING
+    return max(1, min(state.iteration - over, state.max_iterations))
+
+
+def _phase(state: State, index: int) -> PhaseView:
+    phase = state.phases[index]
+    asked = state.asks_review and index == state.phase
+    kind = "human" if asked else state.plan.phases[index].gate.type
+    said = phase.gate or GateState("pending")
+    gate = GateView(kind, said.verdict, said.reason, said.sha)
+    return PhaseView(phase.id, phase.status, phase.iterations, phase.commit, gate)
 
 
 def _attempt(attempt: Attempt, alive: bool) -> AttemptView:

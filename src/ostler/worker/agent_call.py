@@ -28,7 +28,7 @@ def base_call(
     )
 
 
-def marks_of(marker: str, project: str, task: str = "") -> dict[str, str]:
-    """The variables that tell an agent whose attempt it is."""
-    marks = {"OSTLER_ATTEMPT": marker, "OSTLER_PROJECT": project}
-    return {**marks, "OSTLER_TASK": task} if task else marks
+def marks_of(marker: str, project: str, task: str = "", state: str = "") -> dict[str, str]:
+    """The variables that tell an agent whose attempt it is, and where its state file is."""
+    marks = {"OSTLER_ATTEMPT": marker, "OSTLER_PROJECT": project, "OSTLER_TASK": task, "OSTLER_STATE": state}
+    return {name: value for name, value in marks.items() if value}

@@ -121,7 +121,7 @@ class Attempts:
 
     def _call(self, start: Start, attempt: Attempt, transcript: str) -> AgentCall:
         order, session = start.order, start.session
-        marks = marks_of(self._marker(order.task, attempt.number), self._root, order.task)
+        marks = marks_of(self._marker(order.task, attempt.number), self._root, order.task, order.state_file)
         base = base_call(self._settings, start.executor.capabilities, self._environ, marks)
         idle = stretched(base.idle_timeout_seconds, start.stretch)
         return replace(

@@ -42,6 +42,7 @@ class Order(Struct, frozen=True):
     preferred: str = ""  # the model that the session is with; it goes first
     feature: str = ""  # a slot pool of this name is preferred
     priority: Priority = "P2"
+    state_file: str = ""  # the agent's copy of its state
     budget_usd: float | None = None  # of the task; none: as the settings say
 
 

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ostler.engine.core.step import CallAgent, Checkpoint, Finish, PrepareWorkspace, ReleaseWorkspace, Step
+from ostler.engine.core.moves import gate_of
+from ostler.engine.core.step import (
+    MERGE,
+    CallAgent,
+    CheckGate,
+    Checkpoint,
+    Finish,
+    PrepareWorkspace,
+    Publish,
+    ReleaseWorkspace,
+    Step,
+)
 from ostler.errors import Code
 from ostler.model.state import Ending, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 
 _CANCELLED = Ending(TaskStatus.CANCELLED, Code.ABORTED, "cancelled by a person")
+_PAUSED = Ending(TaskStatus.PAUSED, None, "paused by a person")
 _COMPLETED = Ending(TaskStatus.COMPLETED)
 
 
@@ -22,17 +34,31 @@ def decide(state: State) -> Step | None:
             return None
         if state.ending is not None:
             return _finish(state, state.ending)
-    return _by_stage(state)
+        if state.pause:
+            return _finish(state, _PAUSED)
+    return wanted_by_stage(state)
 
 
-def _by_stage(state: State) -> Step | None:
+def wanted_by_stage(state: State) -> Step | None:
+    """The step of the work itself, whatever a person has said meanwhile."""
+    place, phase = _place(state), state.current.id
     match state.stage:
         case Stage.NEW:
             return PrepareWorkspace(state.task, f"{state.task}/{state.round}.{state.claims}/prepare")
         case Stage.READY:
-            return CallAgent(state.task, f"{_place(state)}/call", state.current.id, state.iteration)
+            return CallAgent(state.task, f"{place}/call", phase, state.iteration)
+        case Stage.TURNED:
+            return Checkpoint(state.task, f"{place}/turn", phase, completes=False)
         case Stage.ANSWERED:
-            return Checkpoint(state.task, f"{_place(state)}/checkpoint", state.current.id, completes=True)
+            return Checkpoint(state.task, f"{place}/checkpoint", phase, completes=True)
+        case Stage.CHECKING:
+            sha = state.phases[state.phase].commit or state.commit
+            return CheckGate(state.task, f"{place}.{state.checks}/gate", phase, gate_of(state), sha)
+        case Stage.MERGING:
+            key = f"{place}.{state.checks}/merge"
+            return CheckGate(state.task, key, MERGE, state.plan.merge_gate, state.commit)
+        case Stage.PUBLISHING:
+            return Publish(state.task, f"{place}/publish", state.plan.publish)
         case Stage.DONE:
             return _finish(state, _COMPLETED)
         case Stage.ENDED:

@@ -7,11 +7,27 @@ from typing import assert_never
 from msgspec import Raw
 from msgspec.structs import replace
 
+from ostler.engine.core.decide import decide, wanted_by_stage
+from ostler.engine.core.moves import (
+    advance,
+    after_checkpoint,
+    decided,
+    in_phase,
+    may_retry,
+    send_back,
+    with_phase,
+)
+from ostler.engine.core.step import MERGE
+from ostler.engine.core.words import heard, rewound
 from ostler.errors import Code
 from ostler.model.event import (
     CallEnded,
     CheckpointMade,
     DecisionRecorded,
+    Event,
+    GateDecided,
+    GateWaiting,
+    Published,
     Record,
     StepFailed,
     TaskBlocked,
@@ -27,8 +43,8 @@ from ostler.model.event import (
     TaskStarted,
     WorkspaceReleased,
 )
-from ostler.model.state import Ending, PhaseState, PhaseStatus, Stage, State
-from ostler.model.status import REOPENABLE, TERMINAL, TaskStatus, may_become
+from ostler.model.state import Ending, GateState, PhaseState, Stage, State
+from ostler.model.status import REOPENABLE, TaskStatus, may_become
 from ostler.model.usage import add_cost
 
 _FAILURES_BEFORE_QUARANTINE = 3
@@ -56,6 +72,8 @@ def begin(record: Record) -> State:
         plan=created.plan,
         phases=tuple(PhaseState(phase.id) for phase in created.plan.phases),
         session_seed=created.session_seed,
+        after=task.after,
+        not_before=task.not_before,
     )
 
 
@@ -76,25 +94,35 @@ def fold(records: list[Record]) -> State:
 
 def _fold(state: State, record: Record) -> State:
     event = record.event
+    if not isinstance(event, Raw) and _is_stale(state, record, event):
+        return _paid(state, event) if isinstance(event, CallEnded) else state
     match event:
         case TaskClaimed():
             return _claimed(state)
         case TaskStarted():
             found = replace(state, worktree=event.worktree, branch=event.branch, base=event.base)
-            return replace(found, stage=Stage.READY)
+            found = replace(found, target=event.target or state.target)
+            return _prepared(replace(found, reset_to=None))
         case CallEnded():
-            return _called(state, event)
+            return _called(_paid(state, event), event)
         case CheckpointMade():
             return _checkpointed(state, event)
+        case GateWaiting():
+            return _waits(state, event)
+        case GateDecided():
+            return decided(state, event)
+        case Published():
+            return _published(state, event)
         case StepFailed():
-            return replace(state, ending=Ending(TaskStatus.FAILED, event.code, event.message))
+            return replace(state, ending=_ending_of(event))
         case TaskReleased():
-            return _rests(state, TaskStatus.PENDING, Code.INTERRUPTED, event.message)
+            resting = _rests(state, TaskStatus.PENDING, Code.INTERRUPTED, event.message)
+            return replace(resting, ending=state.ending)  # what the last call asked for is still to be done
         case TaskDeferred():
             resting = _rests(state, TaskStatus.DEFERRED, event.code, event.message)
             return replace(resting, resumes_at=event.resumes_at, call=state.call + 1)
         case TaskPaused():
-            return _rests(state, TaskStatus.PAUSED, event.code, event.message)
+            return replace(_rests(state, TaskStatus.PAUSED, event.code, event.message), pause=False)
         case TaskBlocked():
             return _rests(state, TaskStatus.BLOCKED, event.code, event.message)
         case TaskCompleted() | TaskFailed() | TaskCancelled():
@@ -102,9 +130,9 @@ def _fold(state: State, record: Record) -> State:
         case WorkspaceReleased():
             return replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
         case TaskReopened():
-            return _reopened(state)
+            return _reopened(state, event)
         case DecisionRecorded():
-            return state if state.status in TERMINAL else replace(state, cancel=True)
+            return heard(state, event)
         case TaskCreated():
             raise OutOfOrder(f"{state.task}: created twice")
         case Raw():
@@ -113,10 +141,34 @@ def _fold(state: State, record: Record) -> State:
             assert_never(event)
 
 
+def _is_stale(state: State, record: Record, event: Event) -> bool:
+    """Whether it answers a step that nobody wants any more, as a person has said something since."""
+    if record.step:
+        return record.step not in (step.key for step in (decide(state), wanted_by_stage(state)) if step)
+    if isinstance(event, CallEnded | CheckpointMade | GateWaiting | GateDecided):
+        return event.phase not in (state.current.id, MERGE)
+    return False
+
+
 def _claimed(state: State) -> State:
     stage = Stage.NEW if state.stage is Stage.READY else state.stage
     claimed = replace(state, claims=state.claims + 1, stage=stage, code=None, message="", resumes_at=None)
     return claimed if state.status is TaskStatus.IN_PROGRESS else _becomes(claimed, TaskStatus.IN_PROGRESS)
+
+
+def _prepared(state: State) -> State:
+    """The workspace is there: on with the phase, or with what is left after all of them."""
+    return (
+        advance(state)
+        if state.phases[state.phase].status in ("completed", "skipped")
+        else replace(state, stage=Stage.READY)
+    )
+
+
+def _paid(state: State, event: CallEnded) -> State:
+    """What a call cost is counted whatever came of it."""
+    cost = add_cost(state.cost_usd, event.cost_usd)
+    return replace(state, usage=state.usage + event.usage, cost_usd=cost)
 
 
 def _called(state: State, event: CallEnded) -> State:
@@ -125,45 +177,90 @@ def _called(state: State, event: CallEnded) -> State:
         session_id=event.session_id,
         answer=event.answer or state.answer,
         warnings=(*state.warnings, *(w for w in event.warnings if w not in state.warnings)),
-        usage=state.usage + event.usage,
-        cost_usd=add_cost(state.cost_usd, event.cost_usd),
     )
     match event.verdict:
-        case "complete":
-            return replace(_in_phase(heard, "running", 0, None), stage=Stage.ANSWERED)
+        case "complete" | "review":
+            review = event.verdict == "review"
+            return _completes(replace(_answered(heard), asks_review=review))
         case "continue":
-            return _goes_on(_in_phase(heard, "running", 1, None), event)
+            return _goes_on(in_phase(_answered(heard), "running", 1), event)
         case "blocked":
-            return _will_end(heard, event, TaskStatus.BLOCKED, Code.AGENT_BLOCKED)
+            return _blocked(_answered(heard), event)
         case "failed":
             return _will_end(heard, event, TaskStatus.FAILED, Code.UNKNOWN)
         case "deferred":
             return _will_end(heard, event, TaskStatus.DEFERRED, Code.RATE_LIMITED)
         case "paused":
-            return _will_end(heard, event, TaskStatus.PAUSED, Code.BUDGET_EXCEEDED)
+            return _will_end(heard, event, TaskStatus.PAUSED, None)
         case "interrupted":
             return heard
         case _:
             assert_never(event.verdict)
 
 
+def _blocked(state: State, event: CallEnded) -> State:
+    """A phase that checks the work of another sends it back; any other one needs a person."""
+    if state.current.retry_to and event.code is Code.AGENT_BLOCKED and may_retry(state):
+        return send_back(in_phase(state, "failed", 1), state.seq + 1)
+    return _will_end(state, event, TaskStatus.BLOCKED, Code.AGENT_BLOCKED)
+
+
+def _answered(state: State) -> State:
+    """What was to be said to the agent has been said; the story of a failure stays until it is mended."""
+    return state if state.retry_of else replace(state, word=0)
+
+
+def _completes(state: State) -> State:
+    """On to the commit, or straight to the gate where the phase's work is committed with a later one."""
+    last = all(one.status in ("completed", "skipped") for one in state.phases[state.phase + 1 :])
+    commits = state.current.checkpoint or last or state.current.gate.type in ("command", "ai")
+    if commits:
+        return replace(in_phase(state, "running"), stage=Stage.ANSWERED)
+    return after_checkpoint(in_phase(state, "running", 1))
+
+
 def _goes_on(state: State, event: CallEnded) -> State:
     used = state.phases[state.phase].iterations
-    if used < state.current.max_iterations:
-        return replace(state, call=1)
+    if used < state.max_iterations:
+        stage = Stage.TURNED if state.current.strategy.checkpoint_each_iteration else Stage.READY
+        return replace(state, call=1, stage=stage)
     message = f"{event.phase} used all {used} iterations without saying that it is complete"
     return replace(state, ending=Ending(TaskStatus.PAUSED, Code.ITERATION_LIMIT, message))
 
 
-def _will_end(state: State, event: CallEnded, status: TaskStatus, code: Code) -> State:
+def _will_end(state: State, event: CallEnded, status: TaskStatus, code: Code | None) -> State:
     return replace(state, ending=Ending(status, event.code or code, event.message, event.resumes_at))
 
 
 def _checkpointed(state: State, event: CheckpointMade) -> State:
-    done = replace(_in_phase(state, "completed", 1, event.commit), commit=event.commit)
-    if state.phase + 1 == len(state.phases):
-        return replace(done, stage=Stage.DONE, phase=state.phase)
-    return replace(done, stage=Stage.READY, phase=state.phase + 1, call=1, session_id="")
+    committed = replace(state, commit=event.commit or state.commit)
+    if state.stage is Stage.TURNED:
+        return replace(in_phase(committed, "running", 0, event.commit), stage=Stage.READY)
+    status = state.phases[state.phase].status
+    return after_checkpoint(in_phase(committed, status, 1, event.commit))
+
+
+def _published(state: State, event: Published) -> State:
+    told = (event.note,) if event.note and event.note not in state.warnings else ()
+    there = replace(state, stage=Stage.DONE, pr_url=event.pr_url or state.pr_url)
+    commit, base = event.commit or state.commit, event.base or state.base
+    return replace(there, commit=commit, base=base, warnings=(*state.warnings, *told))
+
+
+def _waits(state: State, event: GateWaiting) -> State:
+    """For a person; nothing runs meanwhile."""
+    gate = GateState("pending", event.reason, event.sha)
+    if state.stage is Stage.MERGING:
+        asked = replace(state, merge=gate)
+    else:
+        asked = with_phase(state, state.phase, replace(state.phases[state.phase], gate=gate))
+    return _becomes(replace(asked, message=event.reason), TaskStatus.NEEDS_REVIEW)
+
+
+def _ending_of(event: StepFailed) -> Ending:
+    """A conflict is for a person to solve; anything else failed."""
+    blocks = event.code is Code.MERGE_CONFLICT
+    return Ending(TaskStatus.BLOCKED if blocks else TaskStatus.FAILED, event.code, event.message)
 
 
 def _ended(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) -> State:
@@ -185,25 +282,22 @@ def _rests(state: State, status: TaskStatus, code: Code | None, message: str) ->
     return _becomes(replace(state, code=code, message=message, ending=None), status)
 
 
-def _reopened(state: State) -> State:
+def _reopened(state: State, event: TaskReopened) -> State:
+    """The phases that passed stay passed, but for those from the one that is named; the others begin anew."""
+    if event.phase and (state.status in REOPENABLE or state.status is TaskStatus.COMPLETED):
+        return rewound(state, event.phase, bool(event.text))
     if state.status not in REOPENABLE:
         return state
-    fresh = replace(state, round=state.round + 1, stage=Stage.NEW, phase=0, call=1, session_id="", answer="")
-    fresh = replace(fresh, phases=tuple(PhaseState(phase.id) for phase in state.plan.phases))
-    fresh = replace(fresh, cancel=False, ending=None, resumes_at=None, code=None, message="", warnings=())
-    return replace(fresh, status=TaskStatus.PENDING)
+    kept = tuple(
+        one if one.status in ("completed", "skipped") else PhaseState(one.id) for one in state.phases
+    )
+    fresh = replace(state, round=state.round + 1, phases=kept, call=1, session_id="", answer="", merge=None)
+    fresh = replace(fresh, cancel=False, pause=False, ending=None, resumes_at=None, code=None, message="")
+    fresh = replace(fresh, warnings=(), word=0, retry_of="", signatures=(), asks_review=False)
+    return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
 
 
 def _becomes(state: State, status: TaskStatus) -> State:
     if not may_become(state.status, status):
         raise OutOfOrder(f"{state.task}: {state.status} cannot become {status}")
     return replace(state, status=status)
-
-
-def _in_phase(state: State, status: PhaseStatus, more: int, commit: str | None) -> State:
-    phases = list(state.phases)
-    now = phases[state.phase]
-    phases[state.phase] = replace(
-        now, status=status, iterations=now.iterations + more, commit=commit or now.commit
-    )
-    return replace(state, phases=tuple(phases))

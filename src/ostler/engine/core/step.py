@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ostler.model.ids import TaskId
+from ostler.model.plan import Gate, Publishing
 from ostler.model.state import Ending
 
 
@@ -33,6 +34,24 @@ class Checkpoint(Struct, frozen=True):
     completes: bool  # the phase ends with it
 
 
+class CheckGate(Struct, frozen=True):
+    """Find out whether a phase's result is good enough, on the commit that holds it."""
+
+    task: TaskId
+    key: str
+    phase: str  # "merge": the whole, before it is published
+    gate: Gate
+    sha: str | None
+
+
+class Publish(Struct, frozen=True):
+    """Bring the branch to where it is wanted."""
+
+    task: TaskId
+    key: str
+    how: Publishing
+
+
 class Finish(Struct, frozen=True):
     """Write down how the task ends, or that it rests."""
 
@@ -48,4 +67,5 @@ class ReleaseWorkspace(Struct, frozen=True):
     key: str
 
 
-Step = PrepareWorkspace | CallAgent | Checkpoint | Finish | ReleaseWorkspace
+MERGE = "merge"
+Step = PrepareWorkspace | CallAgent | Checkpoint | CheckGate | Publish | Finish | ReleaseWorkspace

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from ostler.engine.core.step import CallAgent
+from ostler.engine.steps.agent_state import hand_out, state_file, take_back
+from ostler.engine.steps.briefing import brief, role_of
 from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
-from ostler.engine.steps.look_back import look_back
-from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
-from ostler.engine.steps.workspace import has_changed, working_directory
+from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.engine.steps.workspace import has_changed
 from ostler.errors import Code
 from ostler.files.atomic import flush_disk
 from ostler.model.allowance import allowance_of
 from ostler.model.attempt import Attempt
 from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted, Verdict
 from ostler.model.usage import Usage, add_cost
-from ostler.prompt.builder import Past, Place, build_prompt, interruption_note
-from ostler.prompt.role import find_agent, load_prompt
-from ostler.prompt.summary import summarise
+from ostler.prompt.report import Reading, Word, read_report
 from ostler.worker.attempts import Attempts
 from ostler.worker.call import CallWorker
 from ostler.worker.order import Order, Report
@@ -32,6 +33,8 @@ _NO_MONEY = 1e-9  # dollars; what sums of fractions differ by
 async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
     """One call; when it is cancelled the agent is stopped and the answer says interrupted."""
     order = _order(step, case, tools)
+    after = tools.journal.position()
+    handed = hand_out(Path(order.state_file), case)
     _announce(step, tools)  # last, so that one commit takes it and the attempt's beginning
     try:
         report = await _worker(case, tools).carry(order)
@@ -40,7 +43,8 @@ async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
     usage, cost = _uncounted(order.attempts, case)
     report = replace(report, usage=usage + report.usage, cost_usd=add_cost(cost, report.cost_usd))
     if report.result.ok:
-        return Answer(await _succeeded(step, case, tools, report))
+        said = _own_word(order, report, after, tools) or take_back(Path(order.state_file), handed)
+        return Answer(await _succeeded(step, case, tools, report, said))
     return _failed(step, report, tools)
 
 
@@ -60,59 +64,52 @@ def _announce(step: CallAgent, tools: Tools) -> None:
 
 def _order(step: CallAgent, case: Case, tools: Tools) -> Order:
     task, attempts = case.task, tools.journal.attempts(step.task)
-    place = Place(str(working_directory(case.state, tools)), case.state.branch)
-    last_answer = _last_answer(case, tools)
-    role = load_prompt(find_agent(case.task.role, tools.layout.root), tools.layout.root)
-
-    def prompt_for(knows_task: bool, how: str, summary: str = "") -> str:
-        note = interruption_note(how, place) if how else ""
-        past = Past(step.iteration, last_answer, note, knows_task, summary)
-        prompt = build_prompt(case.task, place, past)
-        return prompt if knows_task else f"{role}\n\n{prompt}"
+    briefing = brief(step, case, tools, attempts)
 
     def session(executor: str, resumes: bool, attempts: list[Attempt]) -> Session:
         return session_for(case.state, attempts, executor, resumes)
-
-    async def fresh_prompt_for(executor: str, how: str, attempts: list[Attempt]) -> str:
-        work = await to_its_end(look_back, case.state, attempts, tools)
-        return prompt_for(False, how, summarise(work, executor) if work.attempts else "")
 
     return Order(
         task=step.task,
         key=step.key,
         phase=step.phase,
         iteration=step.iteration,
-        role=task.role,
-        pool=tools.pool_for(task),
-        cwd=place.directory,
+        role=role_of(case),
+        pool=tools.pool_for(replace(task, role=role_of(case))),
+        cwd=briefing.place.directory,
         papers=tools.layout.task(step.task),
         attempts=attempts,
         session_for=session,
-        prompt_for=prompt_for,
-        fresh_prompt_for=fresh_prompt_for,
+        prompt_for=briefing.prompt,
+        fresh_prompt_for=briefing.fresh_prompt,
         preferred=held_by(case.state, attempts),
         feature=task.feature,
         priority=task.priority,
         budget_usd=allowance_of(tools.journal.read(step.task)),
+        state_file=str(state_file(case, tools)),
     )
 
 
-def _last_answer(case: Case, tools: Tools) -> str:
-    if not case.state.answer:
-        return ""
-    try:
-        return (tools.layout.task(case.state.task) / case.state.answer).read_text("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
+def _own_word(order: Order, report: Report, after: int, tools: Tools) -> Reading | None:
+    """What the agent said of its task by `ostler report`."""
+    word: Word | None = None
+    while lines := tools.journal.feed(after, order.task):
+        for line in lines:
+            body = msgspec.json.decode(line.body)
+            if body.get("type") == "agent_reported" and body.get("attempt") == report.attempt:
+                word = read_report(body["status"], body.get("reason", ""))
+        after = lines[-1].position
+    return Reading(word) if word else None
 
 
-async def _succeeded(step: CallAgent, case: Case, tools: Tools, report: Report) -> CallEnded:
+async def _succeeded(step: CallAgent, case: Case, tools: Tools, report: Report, said: Reading) -> CallEnded:
     witness = Witness(
         text=report.result.text,
         prompt=report.prompt,
         phase=step.phase,
         weight=case.state.weight,
         speaks=report.speaks,
+        word=said.word,
     )
     if hinges_on_changes(witness):
         witness = replace(witness, changed=await asyncio.to_thread(has_changed, case.state, tools))
@@ -127,7 +124,7 @@ async def _succeeded(step: CallAgent, case: Case, tools: Tools, report: Report) 
         message=finding.message,
         session_id=report.result.session_id,
         answer=report.answer,
-        warnings=(*report.result.warnings, *finding.warnings),
+        warnings=(*report.result.warnings, *finding.warnings, *filter(None, [said.warning])),
         usage=report.usage,
         cost_usd=report.cost_usd,
     )

@@ -9,7 +9,7 @@ from ostler.errors import Code, GitError
 from ostler.files.failpoint import reach
 from ostler.git.commit import checkpoint
 from ostler.git.identity import read_identity
-from ostler.model.event import CheckpointMade, PhaseCompleted
+from ostler.model.event import CheckpointMade
 
 
 async def make_checkpoint(step: Checkpoint, case: Case, tools: Tools) -> Answer:
@@ -18,7 +18,7 @@ async def make_checkpoint(step: Checkpoint, case: Case, tools: Tools) -> Answer:
         reach("checkpoint.commit")
         commit = await to_its_end(_commit, step, case, tools)
         reach("checkpoint.committed")
-    return Answer(CheckpointMade(step.phase, commit), (PhaseCompleted(step.phase, commit),))
+    return Answer(CheckpointMade(step.phase, commit))
 
 
 def _commit(step: Checkpoint, case: Case, tools: Tools) -> str:
@@ -29,7 +29,8 @@ def _commit(step: Checkpoint, case: Case, tools: Tools) -> str:
         "Attempt": str(attempts[-1].number if attempts else 0),
         "Step": step.key,
     }
-    subject = f"{tools.settings.git.commit_prefix} {step.task}: {step.phase} - completed"
+    what = "completed" if step.completes else f"iteration {case.state.iteration - 1}"
+    subject = f"{tools.settings.git.commit_prefix} {step.task}: {step.phase} - {what}"
     worktree = worktree_of(case.state, tools)
     if worktree is None:
         raise GitError(Code.WORKTREE_LOST, f"the worktree of {step.task} is not in a git repository any more")

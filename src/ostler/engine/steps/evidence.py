@@ -9,6 +9,7 @@ from ostler.errors import Code, Warn
 from ostler.model.event import Verdict
 from ostler.model.task import Weight
 from ostler.prompt.completion import check_phase_completion
+from ostler.prompt.report import Said, Word
 
 _LONGEST_REASON = 1000  # characters; the whole answer is in the transcript
 
@@ -29,6 +30,7 @@ class Witness(Struct, frozen=True):
     weight: Weight
     speaks: bool  # the executor's final text is an answer
     changed: bool = False  # the workspace is not as it was when the task began
+    word: Word | None = None  # said by `ostler report` or in its state file
 
 
 def hinges_on_changes(witness: Witness) -> bool:
@@ -36,10 +38,24 @@ def hinges_on_changes(witness: Witness) -> bool:
     return judge(replace(witness, changed=True)) != judge(replace(witness, changed=False))
 
 
+_SAID: dict[Said, Verdict] = {
+    "complete": "complete",
+    "blocked": "blocked",
+    "paused": "paused",
+    "needs_review": "review",
+}
+
+
 def judge(witness: Witness) -> Finding:
+    """The first that says anything: the agent's own report, its mark, then what it changed."""
+    if witness.word is not None:
+        code = Code.AGENT_BLOCKED if witness.word.said == "blocked" else None
+        return Finding(_SAID[witness.word.said], code, witness.word.reason[:_LONGEST_REASON])
     mark = check_phase_completion(witness.text, witness.phase, witness.prompt)
     if mark is not None and mark.kind == "blocked":
         return Finding("blocked", Code.AGENT_BLOCKED, mark.reason[:_LONGEST_REASON])
+    if mark is not None and mark.kind == "continue":
+        return Finding("continue")
     if mark is not None:
         return Finding("complete")
     if witness.changed and (witness.weight == "trivial" or not witness.speaks):

@@ -5,27 +5,29 @@ from __future__ import annotations
 import asyncio
 from typing import assert_never
 
-from ostler.engine.core.step import CallAgent, Checkpoint, Finish, PrepareWorkspace, ReleaseWorkspace, Step
+from ostler.engine.core.step import (
+    CallAgent,
+    CheckGate,
+    Checkpoint,
+    Finish,
+    PrepareWorkspace,
+    Publish,
+    ReleaseWorkspace,
+    Step,
+)
 from ostler.engine.steps.call import call_agent
 from ostler.engine.steps.checkpoint import make_checkpoint
 from ostler.engine.steps.finish import finish
-from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
-from ostler.engine.steps.workspace import prepare, release
+from ostler.engine.steps.gate import check_gate
+from ostler.engine.steps.keep import keep_work
+from ostler.engine.steps.prepare import prepare_workspace
+from ostler.engine.steps.publish import publish
+from ostler.engine.steps.tools import HOST_TROUBLE, Answer, Case, Tools, to_its_end
+from ostler.engine.steps.workspace import release
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.disk import machine_error
 from ostler.model.event import StepFailed
-
-HOST_TROUBLE = frozenset(
-    {
-        Code.DISK_FULL,
-        Code.STORAGE_ERROR,
-        Code.SPAWN_FAILED,
-        Code.STATE_BUSY,
-        Code.STATE_CORRUPT,
-        Code.STATE_VERSION,
-    }
-)
-"""Not the task's fault: the run stops and the task stays as it is."""
+from ostler.model.status import TaskStatus
 
 
 async def perform(step: Step, case: Case, tools: Tools) -> Answer | None:
@@ -37,7 +39,8 @@ async def perform(step: Step, case: Case, tools: Tools) -> Answer | None:
     except OstlerError as error:
         if error.code in HOST_TROUBLE or _is_read_only(error):
             raise
-        return Answer(StepFailed(error.code, error.message))
+        way_out = f"; next: {error.hint}" if error.hint and isinstance(step, Publish) else ""
+        return Answer(StepFailed(error.code, error.message + way_out))
     except (OSError, RuntimeError, MemoryError) as surprise:
         told = machine_error(surprise)
         if told is None:
@@ -52,12 +55,18 @@ def _is_read_only(error: OstlerError) -> bool:
 async def _dispatch(step: Step, case: Case, tools: Tools) -> Answer:
     match step:
         case PrepareWorkspace():
-            return Answer(await to_its_end(prepare, case.state, tools))
+            return Answer(await prepare_workspace(case, tools))
         case CallAgent():
             return await call_agent(step, case, tools)
         case Checkpoint():
             return await make_checkpoint(step, case, tools)
+        case CheckGate():
+            return await check_gate(step, case, tools)
+        case Publish():
+            return await publish(step, case, tools)
         case Finish():
+            if step.ending.status is TaskStatus.FAILED:
+                await to_its_end(keep_work, case.state, tools)
             return Answer(finish(step, case.state))
         case ReleaseWorkspace():
             return Answer(await to_its_end(release, case.state, tools))

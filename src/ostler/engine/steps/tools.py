@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ostler.clock import Clock
 from ostler.config.settings import Settings
+from ostler.errors import Code
 from ostler.executors.protocol import Executor
 from ostler.files.layout import Layout
 from ostler.git.repository import Repository
@@ -25,6 +26,18 @@ from ostler.worker.stable import Stable
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+HOST_TROUBLE = frozenset(
+    {
+        Code.DISK_FULL,
+        Code.STORAGE_ERROR,
+        Code.SPAWN_FAILED,
+        Code.STATE_BUSY,
+        Code.STATE_CORRUPT,
+        Code.STATE_VERSION,
+    }
+)
+"""Not the task's fault: the run stops and the task stays as it is."""
 
 
 class MakeExecutor(Protocol):
@@ -74,4 +87,5 @@ async def to_its_end(work: Callable[_P, _T], *args: _P.args, **more: _P.kwargs) 
         return await asyncio.shield(thread)
     except asyncio.CancelledError:
         await asyncio.wait({thread})
+        thread.exception()  # nobody waits for it any more; unasked, asyncio would print it
         raise

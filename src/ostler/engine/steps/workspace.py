@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ostler.engine.steps.checkout import remove_checkout
 from ostler.engine.steps.tools import Tools
 from ostler.files.atomic import write_projection
 from ostler.files.fingerprint import fingerprint
@@ -25,14 +26,16 @@ def prepare(state: State, tools: Tools) -> TaskStarted:
     if repository is None:
         _remember_before(state, tools)
         return TaskStarted()
-    base = state.base or find_base(repository, tools.settings.git.target).commit
+    found = None if state.base else find_base(repository, tools.settings.git.target)
+    base, target = (found.commit, found.branch) if found else (state.base or "", state.target)
     branch = state.branch or f"{tools.settings.git.branch_prefix}{state.task}"
     made = worktrees.prepare(repository, tools.layout.worktree(state.task), branch, base, state.task)
-    return TaskStarted(str(made.path), made.branch, made.base)
+    return TaskStarted(str(made.path), made.branch, made.base, target)
 
 
 def release(state: State, tools: Tools) -> WorkspaceReleased:
     """Take the worktree away where the settings say so, or where nothing of it is left; the branch stays."""
+    remove_checkout(state.task, tools)
     settings = tools.settings.git
     done = state.status is TaskStatus.COMPLETED
     wanted = settings.cleanup_on_complete if done else settings.cleanup_on_fail

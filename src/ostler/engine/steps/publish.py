@@ -1,0 +1,69 @@
+"""Publish: the task's branch becomes a pull request, or a merge on this machine."""
+
+from __future__ import annotations
+
+from ostler.engine.core.step import Publish
+from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
+from ostler.engine.steps.workspace import worktree_of
+from ostler.errors import Code, GitError
+from ostler.git import publish as publishing
+from ostler.git.identity import read_identity
+from ostler.git.proposal import Proposal, write_body, write_title
+from ostler.git.refs import find_base
+from ostler.git.repository import Worktree
+from ostler.model.event import Published
+from ostler.model.state import State
+from ostler.prompt.completion import without_marks
+
+
+async def publish(step: Publish, case: Case, tools: Tools) -> Answer:
+    """Look before every act, so that a repeat after a crash makes nothing twice."""
+    done = await to_its_end(_publish, step, case, tools)
+    note = "; ".join(done.notes)
+    return Answer(Published(step.how, done.pr_url, done.commit, done.base, note))
+
+
+def _publish(step: Publish, case: Case, tools: Tools) -> publishing.Published:
+    worktree = worktree_of(case.state, tools)
+    if worktree is None:
+        raise GitError(
+            Code.WORKTREE_LOST, f"the worktree of {step.task} is gone", f"ostler retry {step.task}"
+        )
+    who, target = read_identity(worktree.repository), _target(case.state, worktree, tools)
+    if step.how == "merge":
+        message = f"{tools.settings.git.commit_prefix} {step.task}: {case.task.title}".strip()
+        return publishing.publish_merge(worktree, target, who, message)
+    return publishing.publish_pull_request(worktree, target, _proposal(case, tools), who)
+
+
+def _target(state: State, worktree: Worktree, tools: Tools) -> str:
+    wanted = tools.settings.git.target or state.target or find_base(worktree.repository).branch
+    if not wanted:
+        message = f"{state.task} starts from a commit that no branch names, so there is no target for it"
+        raise GitError(Code.PUBLISH_FAILED, message, "set git.target in ostler.toml")
+    return wanted
+
+
+def _proposal(case: Case, tools: Tools) -> Proposal:
+    wanted, state = tools.settings.pull_request, case.state
+    checks = tuple(
+        f"{one.id}: {one.gate.verdict} {one.gate.reason}".strip() for one in state.phases if one.gate
+    )
+    return Proposal(
+        title=write_title(case.task.title, tools.settings.git.commit_prefix or "[ostler]"),
+        body=write_body(state.task, case.task.title, _summary(case, tools), checks),
+        draft=wanted.draft,
+        labels=wanted.labels,
+        reviewers=wanted.reviewers,
+        auto_merge=wanted.auto_merge,
+    )
+
+
+def _summary(case: Case, tools: Tools) -> str:
+    """The last words of whoever implemented it, else what was asked."""
+    done = [a for a in tools.journal.attempts(case.state.task) if a.status == "succeeded"]
+    own = [a for a in done if a.phase == "implement"] or done
+    if not own:
+        return case.task.body
+    path = tools.layout.task(case.state.task) / f"{own[-1].transcript.removesuffix('.jsonl')}.answer.md"
+    return without_marks(path.read_text("utf-8", "replace")) if path.exists() else case.task.body

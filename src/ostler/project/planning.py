@@ -1,0 +1,112 @@
+"""The plan of a task: its phases with their gates, from its weight, its own words and the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ostler.config.load import Loaded
+from ostler.config.settings import PhaseOptions, Settings
+from ostler.errors import UsageError
+from ostler.model.plan import (
+    MAX_ITERATIONS,
+    OPEN,
+    PHASES,
+    RETRY_MAP,
+    Gate,
+    GateType,
+    Phase,
+    Plan,
+    strategy_for,
+)
+from ostler.model.task import Task
+from ostler.prompt.template import load_template
+
+MERGE = "merge"
+
+# What a profile asks for where the settings do not say otherwise.
+_PROFILES: dict[str, dict[str, GateType]] = {
+    "auto": {},
+    "fast": {},
+    "safe": {"review": "ai", MERGE: "human"},
+    "strict": {"spec": "human", "design": "human", "review": "ai", "validate": "ai", MERGE: "human"},
+}
+_RETRIES = {"auto": 2, "fast": 1, "safe": 2, "strict": 3}
+_ROLES = {"research": "researcher", "spec": "architect", "design": "architect", "review": "reviewer"}
+
+
+def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
+    """The plan that a new task keeps for good; raises UsageError for a phase that cannot be."""
+    settings = loaded.settings
+    names = task.phases or settings.phases.plans.get(task.weight) or PHASES[task.weight]
+    names = _in_order(names, settings)
+    for name in names:
+        load_template(name, "", root)  # a mistake in it is told before any agent runs
+    return Plan(
+        phases=tuple(_phase(name, task, settings) for name in names),
+        merge_gate=_merge_gate(settings),
+        publish=settings.git.on_complete,
+        max_phase_retries=_retries(loaded),
+    )
+
+
+def _phase(name: str, task: Task, settings: Settings) -> Phase:
+    sent_to = {**RETRY_MAP, **settings.phases.retry_map}.get(name, "")
+    options = settings.phases.options.get(name, PhaseOptions())
+    usual_role = _ROLES.get(name, "") if task.role == "implementer" else ""
+    return Phase(
+        id=name,
+        max_iterations=options.max_iterations or MAX_ITERATIONS[task.weight],
+        strategy=strategy_for(task.weight),
+        gate=_gate(name, task, settings),
+        checkpoint=options.checkpoint,
+        depends_on=options.depends_on,
+        retry_to=sent_to,
+        role=options.role or usual_role,
+    )
+
+
+def _gate(name: str, task: Task, settings: Settings) -> Gate:
+    gates = settings.gates
+    command = gates.commands.get(name, "")
+    usual = _PROFILES[settings.phases.profile].get(name, gates.default)
+    kind = gates.weights.get(task.weight) or gates.phases.get(name) or ("command" if command else usual)
+    return Gate(kind, gates.criteria.get(name, ()), command if kind == "command" else "")
+
+
+def _merge_gate(settings: Settings) -> Gate:
+    """Before publishing nothing is asked unless someone wants it."""
+    gates = settings.gates
+    command = gates.commands.get(MERGE, "")
+    usual = "command" if command else _PROFILES[settings.phases.profile].get(MERGE, "skip")
+    kind = gates.phases.get(MERGE) or usual
+    return Gate(kind, gates.criteria.get(MERGE, ()), command) if kind != "skip" else OPEN
+
+
+def _retries(loaded: Loaded) -> int:
+    """What a person set, else what the profile brings."""
+    said = loaded.sources["phases.max_phase_retries"].layer != "default"
+    phases = loaded.settings.phases
+    return phases.max_phase_retries if said else _RETRIES[phases.profile]
+
+
+def _in_order(names: tuple[str, ...], settings: Settings) -> tuple[str, ...]:
+    """The phases as they are listed, but each behind those that it depends on."""
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise UsageError(f"the phase {twice} is named twice", "name each phase once")
+    options, left, ordered = settings.phases.options, list(names), list[str]()
+    while left:
+        ready = [name for name in left if not set(_needs(name, options)) & set(left)]
+        if not ready:
+            circle = ", ".join(left)
+            raise UsageError(
+                f"the phases {circle} wait for each other", "correct depends_on in [phases.options]"
+            )
+        ordered.append(ready[0])
+        left.remove(ready[0])
+    return tuple(ordered)
+
+
+def _needs(name: str, options: Mapping[str, PhaseOptions]) -> tuple[str, ...]:
+    return options[name].depends_on if name in options else ()

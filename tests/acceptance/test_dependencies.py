@@ -1,0 +1,216 @@
+"""Tasks that come after others, from `new --after` to the end of the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import msgspec
+import pytest
+
+from ostler.model.state import State
+from world import World, wait_until
+
+
+@pytest.fixture
+def chosen(world: World) -> World:
+    """The executor decides how a task ends: `good` changes something, `bad` fails until `mended` is there."""
+    mended = world.root.parent / "mended"
+    agents = {"good": "true", "bad": f"test -e {mended}"}
+    sections = (
+        f'[executors.{name}]\ntype = "command"\ncommand = "sh"\nargs = ["-c", "{what} && echo x > x"]\n'
+        for name, what in agents.items()
+    )
+    (world.root / "ostler.toml").write_text("".join(sections))
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    return world
+
+
+def good(world: World, title: str, *after: str, **more: str) -> str:
+    return add(world, title, "good", *after, **more)
+
+
+def bad(world: World, title: str, *after: str, **more: str) -> str:
+    return add(world, title, "bad", *after, **more)
+
+
+def add(world: World, title: str, executor: str, *after: str, **more: str) -> str:
+    options = [word for name, value in more.items() for word in (f"--{name}", value)]
+    return world.new(title, "--executor", executor, *(w for one in after for w in ("--after", one)), *options)
+
+
+def statuses(world: World) -> dict[str, str]:
+    return {task["id"]: task["status"] for task in world.json("status")["tasks"]}
+
+
+def order_of(world: World, kind: str) -> list[str]:
+    return [event["task_id"] for event in world.events() if event["type"] == kind]
+
+
+def test_tasks_run_in_the_order_in_which_they_come_after_each_other(chosen: World) -> None:
+    """With places free, and against their priority; a beginning of an id is enough."""
+    first = good(chosen, "First", priority="P3")
+    second = good(chosen, "Second", first[:7], priority="P1")
+    third = good(chosen, "Third", first, second, priority="P0")
+    chosen.ostler("run", "--all", "-j", "3")
+    assert order_of(chosen, "task_completed") == [first, second, third]
+    claimed, completed = (
+        [event["seq"] for event in chosen.events() if event["type"] == kind]
+        for kind in ("task_claimed", "task_completed")
+    )
+    assert claimed[1] > completed[0] and claimed[2] > completed[1]
+
+
+def test_the_list_and_the_card_say_what_a_task_waits_for(chosen: World) -> None:
+    """Until it is completed; a run of that task alone is refused with the command that runs both."""
+    first = good(chosen, "First")
+    second = good(chosen, "Second", first)
+    assert f"after {first}" in chosen.ostler("status").stdout
+    shown = chosen.show(second)
+    assert (shown["after"], shown["waits_for"]) == ([first], [first])
+    refused = chosen.ostler("run", second, code=2).stderr
+    assert f"comes after {first}, which is pending" in refused
+    assert f"ostler run {first} {second}" in refused
+    chosen.ostler("run", first, second)
+    shown = chosen.show(second)
+    assert (shown["status"], shown["after"], shown["waits_for"]) == ("completed", [first], [])
+
+
+def test_a_task_before_it_that_waits_for_a_person_holds_it_back(chosen: World) -> None:
+    """Nothing failed and nothing is done: exit 4, and it is as it was."""
+    first = good(chosen, "First")
+    second = good(chosen, "Second", first)
+    chosen.ostler("pause", first)
+    chosen.ostler("run", first, second, code=4)
+    assert statuses(chosen) == {first: "paused", second: "pending"}
+    chosen.ostler("resume", first)
+    chosen.ostler("run", first, second)
+    assert statuses(chosen) == {first: "completed", second: "completed"}
+
+
+def test_a_failure_blocks_what_comes_after_it_and_a_retry_opens_it_again(chosen: World) -> None:
+    """Recorded once, with the name of the one that failed; what comes after the blocked one just waits."""
+    first, other = bad(chosen, "First"), good(chosen, "Other")
+    second = good(chosen, "Second", first)
+    third = good(chosen, "Third", second, other)
+    chosen.ostler("run", "--all", code=1)
+    assert statuses(chosen) == {first: "failed", other: "completed", second: "blocked", third: "pending"}
+    shown = chosen.show(second)
+    assert (shown["code"], shown["message"]) == (
+        "DEPENDENCY_FAILED",
+        f"it comes after {first}, which is failed",
+    )
+    assert f"ostler retry {first}" in chosen.ostler("show", second).stdout
+    chosen.ostler("run", "--all", code=0)  # nothing is left to take
+    chosen.ostler("run", second, code=4)
+    assert order_of(chosen, "task_blocked") == [second]
+    (chosen.root.parent / "mended").touch()
+    chosen.ostler("retry", first)
+    chosen.ostler("run", "--all")
+    assert set(statuses(chosen).values()) == {"completed"}
+    assert order_of(chosen, "task_completed") == [other, first, second, third]
+
+
+def test_a_task_before_it_that_was_cancelled_blocks_it_in_the_next_run(chosen: World) -> None:
+    """The run that finds it so tells it, exit 4; a person may let it go on without."""
+    first = good(chosen, "First")
+    second = good(chosen, "Second", first)
+    chosen.ostler("cancel", first)
+    assert chosen.show(second)["status"] == "pending"
+    said = chosen.ostler("run", "--all", code=4)
+    assert "DEPENDENCY_FAILED" in said.stdout
+    assert f"ostler resume {second}" in said.stderr
+    chosen.ostler("resume", second)
+    chosen.ostler("run", "--all")
+    assert statuses(chosen) == {first: "cancelled", second: "completed"}
+
+
+def test_two_runs_record_a_block_once(chosen: World) -> None:
+    """Whoever is first writes it; the other sees it."""
+    first = good(chosen, "First")
+    later = [good(chosen, f"Later {number}", first) for number in range(5)]
+    chosen.ostler("cancel", first)
+    runs = [chosen.start("run", "--all") for _ in range(3)]
+    assert {run.wait(60) for run in runs} <= {0, 4}
+    assert sorted(order_of(chosen, "task_blocked")) == sorted(later)
+
+
+def test_continue_is_the_default_and_fail_fast_takes_nothing_more(chosen: World) -> None:
+    """One at a time: after the failure the rest are as they were."""
+    first = bad(chosen, "First", priority="P0")
+    rest = [good(chosen, f"Rest {number}") for number in range(2)]
+    chosen.ostler("run", "--all", "-j", "1", "--fail-fast", code=1)
+    assert statuses(chosen) == {first: "failed", **dict.fromkeys(rest, "pending")}
+    chosen.ostler("retry", first)
+    chosen.ostler("run", "--all", "-j", "1", code=1)
+    assert statuses(chosen) == {first: "failed", **dict.fromkeys(rest, "completed")}
+
+
+def test_a_name_that_is_no_task_is_refused(chosen: World) -> None:
+    """Exit 2, one sentence, and no task is written."""
+    assert "no task nobody" in chosen.ostler("new", "Late", "--after", "nobody", code=2).stderr
+    assert "empty id" in chosen.ostler("new", "Late", "--after", "", code=2).stderr
+    good(chosen, "Same one"), good(chosen, "Same two")
+    assert "use more of the id" in chosen.ostler("new", "Late", "--after", "same", code=2).stderr
+    assert len(statuses(chosen)) == 2
+
+
+def test_tasks_that_wait_for_each_other_are_refused_with_the_cycle(chosen: World) -> None:
+    """Only an edited store has such tasks; a run ends all the same, and takes none of them."""
+    first = good(chosen, "First")
+    second = good(chosen, "Second", first)
+    make_wait(chosen.root / ".ostler" / "ostler.db", first, second)
+    refused = chosen.ostler("new", "Third", "--after", second, code=2).stderr
+    assert f"{second} -> {first} -> {second}" in refused
+    chosen.ostler("run", "--all")
+    assert set(statuses(chosen).values()) == {"pending"}
+
+
+def make_wait(database: Path, task: str, other: str) -> None:
+    """What no command does: let an older task come after a newer one."""
+    db = apsw.Connection(str(database))
+    ((found,),) = db.execute("SELECT state FROM task WHERE id = ?", (task,)).fetchall()
+    state = msgspec.structs.replace(msgspec.json.decode(found, type=State), after=(other,))
+    db.execute(
+        "UPDATE task SET state = ?, waits_for = ? WHERE id = ?", (msgspec.json.encode(state), other, task)
+    ).fetchall()
+    db.close()
+
+
+def test_a_task_is_not_begun_before_its_time(chosen: World) -> None:
+    """A day far away is said; one that has passed is no obstacle; what is no time is refused."""
+    late, past = (
+        good(chosen, "Late", **{"not-before": "2999-01-31"}),
+        good(chosen, "Past", **{"not-before": "2020-01-31T10:00Z"}),
+    )
+    chosen.ostler("run", "--all")
+    assert statuses(chosen) == {late: "pending", past: "completed"}
+    assert "not before 2999-01-31" in chosen.ostler("status").stdout
+    assert "not to begin before 2999-01-3" in chosen.ostler("run", late, code=2).stderr
+    assert "is no time" in chosen.ostler("new", "When", "--not-before", "soon", code=2).stderr
+
+
+def test_a_task_that_is_retried_during_the_run_takes_those_after_it_along(world: World) -> None:
+    """The block is lifted by the run that wrote it."""
+    mended, over = world.root.parent / "mended", world.root.parent / "over"
+    agents = {
+        "good": "true",
+        "bad": f"test -e {mended}",
+        "waits": f"until test -e {over}; do sleep 0.05; done",
+    }
+    sections = (
+        f'[executors.{name}]\ntype = "command"\ncommand = "sh"\nargs = ["-c", "{what} && echo x > x"]\n'
+        for name, what in agents.items()
+    )
+    (world.root / "ostler.toml").write_text("".join(sections))
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    first = bad(world, "First")
+    second = good(world, "Second", first)
+    add(world, "Slow", "waits")
+    run = world.start("run", "--all", "-j", "2")
+    wait_until(lambda: world.show(second)["status"] == "blocked", 30, "it was not blocked")
+    mended.touch()
+    world.ostler("retry", first)
+    wait_until(lambda: world.show(second)["status"] == "completed", 30, "it was not taken along")
+    over.touch()
+    assert run.wait(20) == 0

@@ -1,0 +1,88 @@
+"""Gates in the whole program: a command decides on the commit, and its word is kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from world import World, wait_until
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    (tmp_path / "temporary").mkdir()
+    made.environ["TMPDIR"] = str(tmp_path / "temporary")
+    yield made
+    made.close()
+
+
+def set_gate(world: World, command: str) -> None:
+    (world.root / "ostler.toml").write_text(f"[gates.commands]\nimplement = '''{command}'''\n")
+
+
+def test_a_gate_that_passes_completes_the_task(world: World) -> None:
+    """The verdict names the commit, and the commit is what was looked at."""
+    set_gate(world, "git log -1 --format=%H; git status --porcelain")
+    task = world.new("Add a greeting", "--weight", "trivial")
+    world.ostler("run", "--all")
+    shown = world.show(task)
+    assert shown["status"] == "completed"
+    gate = shown["phases"][0]["gate"]
+    assert (gate["type"], gate["verdict"], gate["sha"]) == ("command", "pass", shown["commit"])
+    log = world.root / ".ostler" / "tasks" / task / "gates" / "implement-1.log"
+    assert log.read_text() == f"{shown['commit']}\n"
+    assert list((world.root.parent / "temporary").glob("ostler-gate-*")) == []
+
+
+def test_a_gate_that_always_fails_blocks_the_task(world: World) -> None:
+    """Two returns with the output in the next prompt, then a person is needed; it never goes on."""
+    set_gate(world, "date +%N; echo the greeting is missing; exit 1")
+    task = world.new("Add a greeting", "--weight", "trivial")
+    world.ostler("run", "--all", code=4)
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("blocked", "GATE_REJECTED")
+    kinds = [event["type"] for event in world.events(task)]
+    counted = [kinds.count(kind) for kind in ("gate_decided", "phase_retried", "task_blocked")]
+    assert counted == [3, 2, 1]
+    home = world.root / ".ostler" / "tasks" / task
+    assert "the greeting is missing" in (home / "retry-context-implement-2.md").read_text()
+    prompts = sorted((home / "prompts").glob("implement-*.md"))
+    assert len(prompts) == 3 and "the greeting is missing" not in prompts[0].read_text()
+    assert all("the greeting is missing" in prompt.read_text() for prompt in prompts[1:])
+
+
+def test_kill_during_a_gate_asks_it_once_more(world: World, tmp_path: Path) -> None:
+    """kill -9 of the run: no second call of the agent, no second commit, one verdict, nothing left."""
+    asked = tmp_path / "asked"
+    set_gate(world, f"echo asked >> {asked}; test -e {tmp_path}/go || exec sleep 300")
+    task = world.new("Add a greeting", "--weight", "trivial")
+    run = world.start("run", "--all")
+    wait_until(asked.exists, 60, "the gate was never asked")
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    wait_until(lambda: not sleepers(tmp_path / "temporary"), 60, "the gate's command goes on")
+    (tmp_path / "go").touch()
+    world.ostler("run", "--all")
+    shown = world.show(task)
+    assert shown["status"] == "completed" and len(shown["attempts"]) == 1
+    assert asked.read_text() == "asked\nasked\n"
+    assert [event["type"] for event in world.events(task)].count("gate_decided") == 1
+    assert world.git("rev-list", "--count", f"main..{shown['branch']}").strip() == "1"
+    assert list((tmp_path / "temporary").glob("ostler-gate-*")) == []
+
+
+def sleepers(place: Path) -> list[int]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()).is_relative_to(place):
+                found.append(process.pid)
+        except (psutil.Error, OSError):
+            continue
+    return found

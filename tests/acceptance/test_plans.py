@@ -1,0 +1,204 @@
+"""Plans of every size through the whole program, and how they go back, stop and go on (C93-C102, C105)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostler.testing.fake_agent import COMPLETE
+from story_world import COMMAND, RIGHT, WORSE, StoryWorld
+from world import INTERRUPT, end, wait_until
+
+SPEC = "R1. add(3, 4) is 7, seen by test_calc.py."
+RESEARCH = "The sum is made in calc.py alone."
+TELLERS: list[dict[str, Any]] = [
+    {"told": "This phase: research", "files": {}, "text": f"{RESEARCH}\n\n{COMPLETE}"},
+    {"told": "This phase: spec", "files": {}, "text": f"{SPEC}\n\n{COMPLETE}"},
+    {"told": "This phase: implement", "files": {"calc.py": RIGHT}},
+]
+GATED = f'[gates.commands]\ntest = "{COMMAND}"\n'
+NEVER_MENDS: dict[str, Any] = {"when": [], "files": {"calc.py": WORSE}}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[StoryWorld]:
+    made = StoryWorld(tmp_path, GATED, when=TELLERS, files={})
+    yield made
+    made.close()
+
+
+def phases(world: StoryWorld, task: str) -> dict[str, str]:
+    return {phase["id"]: phase["status"] for phase in world.show(task)["phases"]}
+
+
+def prompt_of(world: StoryWorld, phase: str) -> str:
+    return next(text for text in world.told() if f"This phase: {phase}" in text)
+
+
+@pytest.mark.parametrize(
+    ("weight", "names"),
+    [
+        ("trivial", ["implement"]),
+        ("small", ["implement", "test"]),
+        ("medium", ["implement", "test"]),
+        ("large", ["spec", "implement", "test", "validate"]),
+        ("greenfield", ["research", "spec", "implement", "test", "validate"]),
+    ],
+)
+def test_every_weight_has_its_phases(world: StoryWorld, weight: str, names: list[str]) -> None:
+    """Each is called once and committed once, and the later ones know what the earlier ones found out."""
+    task = world.new("Mend the sum", "--weight", weight)
+    world.ostler("run", task)
+    assert phases(world, task) == dict.fromkeys(names, "completed")
+    assert [attempt["phase"] for attempt in world.show(task)["attempts"]] == names
+    assert [name for _, name in world.commits(task)] == [f"{name} - completed" for name in names]
+    assert (SPEC in prompt_of(world, "implement")) == ("spec" in names)
+    assert (RESEARCH in prompt_of(world, "implement")) == ("research" in names)
+    assert not any("{{" in text for text in world.told())
+    assert world.read(task) == RIGHT
+
+
+def test_a_large_task_commits_each_iteration(world: StoryWorld) -> None:
+    """The Full strategy: a checkpoint between iterations in one session, then the phase's own commit."""
+    world.environ["OSTLER_PHASES__PLANS__LARGE"] = '["implement"]'
+    turns = [{"files": {"calc.py": WORSE}, "text": "More is to be done."}, {"files": {"calc.py": RIGHT}}]
+    world.behave(plan=turns, edits={})
+    task = world.new("Mend the sum", "--weight", "large")
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert (shown["status"], shown["phases"][0]["iterations"]) == ("completed", 2)
+    (first, subject), (second, last) = world.commits(task)
+    assert (subject, last) == ("implement - iteration 1", "implement - completed")
+    assert (world.git("show", f"{first}:calc.py"), world.git("show", f"{second}:calc.py")) == (WORSE, RIGHT)
+    made = [event["type"] for event in world.events(task)]
+    assert (made.count("checkpoint_made"), made.count("phase_completed")) == (2, 1)
+
+
+def test_a_rewind_puts_the_branch_back_and_keeps_what_was_there(world: StoryWorld) -> None:
+    """The branch begins again after spec; the commits that were there stay under a ref of ours."""
+    task = world.new("Mend the sum", "--weight", "large")
+    world.ostler("run", task)
+    before = world.commits(task)
+    world.ostler("rewind", task, "--to", "implement")
+    world.ostler("run", task)
+    after = world.commits(task)
+    assert [name for _, name in after] == [name for _, name in before]
+    assert after[0] == before[0] and after[1] != before[1]
+    refs = world.git("for-each-ref", "--format=%(objectname)", f"refs/ostler/rewound/{task}").split()
+    assert refs == [before[-1][0]]
+    assert world.show(task)["status"] == "completed" and world.read(task) == RIGHT
+
+
+def test_a_gate_that_says_no_until_the_end_blocks(world: StoryWorld) -> None:
+    """Two repeats, then GATE_REJECTED, exit 4; no run goes on with it until a person speaks."""
+    world.behave(**NEVER_MENDS, plan=[{"script": f"echo 'n = {n}' >> calc.py"} for n in range(9)])
+    (world.root / "ostler.toml").write_text("[gates.commands]\ntest = 'cat calc.py; false'\n")
+    task = world.new()
+    world.ostler("run", task, code=4)
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("blocked", "GATE_REJECTED")
+    assert [attempt["phase"] for attempt in shown["attempts"]] == ["implement", "test"] * 3
+    assert shown["phases"][1]["gate"]["verdict"] == "fail"
+    papers = world.root / ".ostler" / "tasks" / task
+    assert sorted(path.name for path in papers.glob("retry-context-*")) == [
+        "retry-context-test-1.md",
+        "retry-context-test-2.md",
+    ]
+    for again in ((task,), ("--all",)):
+        world.ostler("run", *again, code=4 if again == (task,) else 0)
+    assert len(world.started()) == 6
+    assert "completed" not in phases(world, task)["test"]
+
+
+def test_what_a_person_says_of_a_refusal_reaches_the_agent(world: StoryWorld) -> None:
+    """One more try, told both what the gate said last and what the person says; then it passes."""
+    world.environ["OSTLER_PHASES__MAX_PHASE_RETRIES"] = "0"
+    world.behave(edits={}, **NEVER_MENDS)
+    task = world.new()
+    world.ostler("run", task, code=4)
+    assert world.show(task)["code"] == "GATE_REJECTED"
+    world.behave(edits={}, when=[{"told": "Add, do not multiply.", "files": {"calc.py": RIGHT}}])
+    world.ostler("resume", task, "-m", "Add, do not multiply.")
+    world.ostler("run", task)
+    third = world.told()[2]
+    assert "12 != 7" in third and "Add, do not multiply." in third
+    assert (world.show(task)["status"], world.read(task)) == ("completed", RIGHT)
+
+
+def test_a_gate_that_could_not_run_is_asked_again(world: StoryWorld) -> None:
+    """GATE_UNRUNNABLE is nobody's work: once the machine is right, resume asks the gate and no agent."""
+    tool = world.root.parent / "tool"
+    (world.root / "ostler.toml").write_text(f"[gates.commands]\ntest = '{tool}'\n")
+    task = world.new()
+    world.ostler("run", task, code=4)
+    assert world.show(task)["code"] == "GATE_UNRUNNABLE"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    world.ostler("resume", task)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+    assert len(world.started()) == 2
+
+
+def test_the_same_failure_three_times_is_stuck(world: StoryWorld) -> None:
+    """C102: retries are left, but nothing changes; it stops, exit 4, and says so."""
+    world.environ["OSTLER_PHASES__MAX_PHASE_RETRIES"] = "5"
+    world.behave(edits={}, **NEVER_MENDS)
+    task = world.new()
+    world.ostler("run", task, code=4)
+    shown = world.show(task)
+    assert (shown["status"], shown["code"], len(shown["attempts"])) == ("blocked", "STUCK", 6)
+    assert "3 times" in shown["message"]
+
+
+def test_a_tester_that_blocks_sends_the_work_back(world: StoryWorld) -> None:
+    """Its words reach whoever does the work again, and count as one of the repeats."""
+    finds = {"told": "This phase: test", "files": {}, "text": "<phase_blocked>add(0, 0) is 1</phase_blocked>"}
+    passes = {"told": "add(0, 0) is 1", "files": {"calc.py": RIGHT}}
+    world.behave(edits={}, plan=[{"files": {"calc.py": WORSE}}, finds, passes, {}])
+    task = world.new()
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert [attempt["phase"] for attempt in shown["attempts"]] == ["implement", "test", "implement", "test"]
+    assert "add(0, 0) is 1" in world.told()[2]
+    assert (shown["status"], world.read(task)) == ("completed", RIGHT)
+
+
+def test_ctrl_c_keeps_the_work_in_a_commit(world: StoryWorld) -> None:
+    """Exit 130; what the agent had done is on the branch as work in progress, and the session goes on."""
+    world.behave(
+        edits={}, plan=[{"fault": "a1_hangs", "files": {"calc.py": WORSE}}, {"files": {"calc.py": RIGHT}}]
+    )
+    task = world.new()
+    run = world.start("run", task)
+    wrote = world.root / ".ostler" / "worktrees" / task / "calc.py"
+    wait_until(lambda: wrote.exists() and wrote.read_text() == WORSE, 60, "the agent wrote nothing")
+    assert end(run, INTERRUPT) == 130
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("pending", "INTERRUPTED")
+    ((kept, subject),) = world.commits(task)
+    assert subject == "implement - work in progress" and world.git("show", f"{kept}:calc.py") == WORSE
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert (shown["status"], world.read(task)) == ("completed", RIGHT)
+    assert [attempt["resumed"] for attempt in shown["attempts"]] == [False, True, False]
+
+
+def test_ctrl_c_while_a_gate_runs(world: StoryWorld) -> None:
+    """Nothing of the gate is left; the next run asks it again on the same commit, and no agent."""
+    seen = world.root.parent / "seen"
+    command = f"test -e {seen} || {{ touch {seen}; sleep 100; }}"
+    (world.root / "ostler.toml").write_text(f'[gates.commands]\ntest = "{command}"\n')
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(seen.exists, 60, "the gate was not asked")
+    assert end(run, INTERRUPT) == 130
+    wait_until(lambda: not world.survivors(), 20, "something of the gate is left")
+    assert world.show(task)["status"] == "pending"
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert (shown["status"], len(shown["attempts"])) == ("completed", 2)
+    assert [name for _, name in world.commits(task)] == ["implement - completed", "test - completed"]

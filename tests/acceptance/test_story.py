@@ -1,0 +1,137 @@
+"""From a failing test to a pull request, through the whole program (C93, C105-C107, C113, C117, C118)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_world import snapshot_of
+from ostler.testing.fake_github import FakeGitHub
+from story_world import COMMAND, RIGHT, WORSE, StoryWorld
+
+TITLE = "Mend the sum"
+
+
+@pytest.fixture
+def github(tmp_path: Path) -> Iterator[FakeGitHub]:
+    with FakeGitHub("acme/app", tmp_path / "remote.git") as made:
+        yield made
+
+
+@pytest.fixture
+def world(tmp_path: Path, github: FakeGitHub) -> Iterator[StoryWorld]:
+    made = StoryWorld(tmp_path)
+    made.add_remote(github, tmp_path / "remote.git")
+    yield made
+    made.close()
+
+
+def gates(shown: dict[str, Any]) -> list[dict[str, Any]]:
+    return [phase["gate"] for phase in shown["phases"]]
+
+
+def test_a_failing_test_becomes_a_pull_request(world: StoryWorld, github: FakeGitHub) -> None:
+    """Implement, a test that fails on the commit, implement again knowing why, a test that passes, a PR."""
+    task = world.new(TITLE)
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert (shown["status"], shown["code"], shown["worktree"]) == ("completed", None, None)
+    assert [attempt["phase"] for attempt in shown["attempts"]] == ["implement", "test", "implement", "test"]
+    names = [name for _, name in world.commits(task)]
+    assert names == [f"{phase} - completed" for phase in ("implement", "test", "implement", "test")]
+    assert world.read(task) == RIGHT
+    (pull,) = github.pulls
+    assert shown["pr_url"] == pull.url
+    assert (pull.head, pull.base, pull.commit) == (f"ostler/{task}", "main", shown["commit"])
+    assert TITLE in pull.title and f"test: pass `{COMMAND}` succeeded" in pull.body
+
+
+def test_the_gate_looks_at_the_very_commit(world: StoryWorld) -> None:
+    """Each verdict names the commit that it is about, and that commit really is what was checked."""
+    task = world.new(TITLE)
+    world.ostler("run", task)
+    verdicts = [
+        event for event in world.events(task) if event["type"] == "gate_decided" and event["phase"] == "test"
+    ]
+    assert [event["verdict"] for event in verdicts] == ["fail", "pass"]
+    texts = [world.git("show", f"{event['sha']}:calc.py") for event in verdicts]
+    assert texts == [WORSE, RIGHT]
+    first, second = gates(world.show(task))
+    assert first["type"] == "auto" and first["verdict"] == "pass"
+    assert second == {
+        "type": "command",
+        "verdict": "pass",
+        "reason": f"`{COMMAND}` succeeded",
+        "sha": verdicts[1]["sha"],
+    }
+    commits = [commit for commit, _ in world.commits(task)]
+    assert [event["sha"] for event in verdicts] == [commits[1], commits[3]]
+
+
+def test_a_phase_is_completed_when_its_gate_has_passed(world: StoryWorld) -> None:
+    """Whoever follows the events is not told of a test that failed as if it were done."""
+    task = world.new(TITLE)
+    world.ostler("run", task)
+    told = [
+        (event["type"], event["phase"])
+        for event in world.events(task)
+        if event["type"] in ("checkpoint_made", "gate_decided", "phase_completed", "phase_retried")
+    ]
+    implemented = [("checkpoint_made", "implement"), ("phase_completed", "implement")]
+    tested = [("checkpoint_made", "test"), ("gate_decided", "test")]
+    back = [("phase_retried", "test")]
+    assert told == [*implemented, *tested, *back, *implemented, *tested, ("phase_completed", "test")]
+
+
+def test_the_next_try_knows_what_failed(world: StoryWorld) -> None:
+    """The story of the failure is in a file, and its end in the prompt that the agent really received."""
+    task = world.new(TITLE)
+    world.ostler("run", task)
+    paper = world.root / ".ostler" / "tasks" / task / "retry-context-test-1.md"
+    assert "12 != 7" in paper.read_text()
+    assert not list(paper.parent.glob("retry-context-*-2.md"))
+    first, _, third, _ = world.told()
+    assert "12 != 7" not in first and "What went wrong before" not in first
+    assert "12 != 7" in third and str(paper) in third and COMMAND in third
+
+
+def clean(world: StoryWorld) -> None:
+    """Nothing of the user's is under way."""
+
+
+def dirty(world: StoryWorld) -> None:
+    (world.root / "calc.py").write_text("half done\n")
+    (world.root / "notes.txt").write_text("mine\n")
+
+
+def staged(world: StoryWorld) -> None:
+    dirty(world)
+    world.git("add", "calc.py")
+    (world.root / "calc.py").write_text("more, not staged\n")
+
+
+def stashed(world: StoryWorld) -> None:
+    dirty(world)
+    world.git("stash", "push", "-q", "-u")
+
+
+def detached(world: StoryWorld) -> None:
+    world.git("checkout", "-q", "--detach")
+    dirty(world)
+
+
+@pytest.mark.parametrize("leave", [clean, dirty, staged, stashed, detached])
+def test_the_checkout_of_the_user_is_not_touched(
+    world: StoryWorld, leave: Callable[[StoryWorld], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Byte for byte: files, index, HEAD, stash and branches, in whatever state they are."""
+    monkeypatch.setenv("GIT_OPTIONAL_LOCKS", "0")  # our own look must not touch it either
+    leave(world)
+    task = world.new(TITLE)
+    before = snapshot_of(world.root)
+    world.ostler("run", task)
+    assert world.show(task)["pr_url"]
+    assert snapshot_of(world.root) == before

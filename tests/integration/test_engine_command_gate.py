@@ -1,0 +1,257 @@
+"""The command gate: real commands on real commits."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gate_world import SECRET, GateWorld
+from git_traps import Traps, commit_bait, plant_by_include, plant_hooks, plant_in_configuration
+from git_world import git, snapshot_of
+from ostler.config.settings import WorkspaceSettings
+from ostler.errors import Code, OstlerError
+from ostler.files.disk import disk_error
+from ostler.model.event import (
+    GateDecided,
+    PhaseFailed,
+    PhaseRetried,
+)
+from ostler.model.plan import Gate
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> GateWorld:
+    return GateWorld(tmp_path)
+
+
+def test_a_command_that_succeeds_passes(world: GateWorld) -> None:
+    """The verdict is bound to the commit, the output is kept, and nothing is left (X5)."""
+    event = world.command("echo fine; echo also >&2")
+    assert (event.verdict, event.gate, event.sha) == ("pass", "command", world.commit)
+    assert event.output == "gates/test-1.log"
+    assert world.output(event) == "fine\nalso\n"
+    assert (world.home / event.output).stat().st_mode & 0o777 == 0o600
+    assert world.leftovers() == []
+
+
+@pytest.mark.parametrize(
+    "command", ["echo no; exit 1", "false", "exit 255", "kill -SEGV $$", "test -e missing"]
+)
+def test_a_command_that_fails_fails(world: GateWorld, command: str) -> None:
+    """With a reason, a signature, and the story for whoever does the work again."""
+    answer = world.check(Gate("command", command=command))
+    event = answer.event
+    assert isinstance(event, GateDecided)
+    assert (event.verdict, event.sha) == ("fail", world.commit) and command in event.reason
+    assert len(event.signature) == 16
+    assert answer.notices == (PhaseRetried("test", "implement", 1, "retry-context-test-1.md"),)
+    story = (world.home / "retry-context-test-1.md").read_text()
+    assert event.reason in story and "Back to phase: implement" in story
+    assert world.leftovers() == []
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("no-such-program-anywhere", "not found"),
+        ("./a.txt", "126"),
+        ("sleep 30", "did not end within 0.5 s"),
+        ("trap '' TERM; while :; do sleep 0.1; done", "did not end within 0.5 s"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_no_verdict(world: GateWorld, command: str, word: str) -> None:
+    """Neither a yes nor a reason to send the work back; a timeout names its figure."""
+    answer = world.check(Gate("command", command=command), world.settings(timeout_seconds=0.5))
+    event = answer.event
+    assert isinstance(event, GateDecided)
+    assert event.verdict == "could_not_run" and word in event.reason
+    assert isinstance(answer.notices[0], PhaseFailed) and answer.notices[0].code is Code.GATE_UNRUNNABLE
+    assert not (world.home / "retry-context-test-1.md").exists()
+    assert world.leftovers() == []
+
+
+def test_the_commit_is_looked_at_and_not_the_worktree(world: GateWorld) -> None:
+    """Uncommitted files of the worktree and of the user's checkout are not there; git works."""
+    worktree = world.worktree()
+    (worktree.path / "a.txt").write_text("not committed")
+    (worktree.path / "new.txt").write_text("new")
+    (world.root / "mine.txt").write_text("the user's")
+    before = snapshot_of(world.root)
+    event = world.command(
+        "cat a.txt; ls; git rev-parse HEAD; git status --porcelain; pwd; "
+        "echo x > a.txt; echo y > y; git commit -qam z"
+    )
+    lines = world.output(event).splitlines()
+    assert lines[:3] == ["one", "a.txt", world.commit]
+    assert not Path(lines[3]).is_relative_to(world.root) and len(lines) >= 4
+    assert (worktree.path / "a.txt").read_text() == "not committed"
+    assert not (worktree.path / "y").exists()
+    assert snapshot_of(world.root) == before
+
+
+def test_the_same_commit_gives_the_same_answer(world: GateWorld) -> None:
+    """Nothing that a gate wrote is there the next time."""
+    command = "ls -A; test ! -e written && touch written ../written && exit 7"
+    first, second = world.command(command), world.command(command)
+    assert (first.verdict, first.signature) == (second.verdict, second.signature) == ("fail", first.signature)
+    assert "exited with 7" in first.reason == second.reason
+
+
+def test_only_what_is_allowed_is_seen(world: GateWorld) -> None:
+    """The first list and env_allow, by name; nothing of ours or of the shell that started us (S10)."""
+    hidden = ("ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "CLAUDECODE", "GIT_DIR", "PYTHONPATH", "OSTLER_TASK")
+    world.environ |= dict.fromkeys(hidden, SECRET)
+    event = world.command("env")
+    assert SECRET not in world.output(event)
+    seen = {line.partition("=")[0] for line in world.output(event).splitlines()}
+    assert {"PATH", "HOME", "ALLOWED_X"} <= seen
+    assert {name for name in seen if name.startswith("OSTLER_")} == {"OSTLER_ATTEMPT"}
+
+
+def test_it_is_as_nice_as_the_tasks_agents(world: GateWorld) -> None:
+    """A task of usual priority gives way to the person at the machine."""
+    wanted = os.nice(0) + 5  # set just after the start, so that the first words may come before it
+    assert world.command(f"until test $(nice) = {wanted}; do sleep 0.05; done").verdict == "pass"
+
+
+def test_the_checkout_is_outside_wherever_temporary_files_go(world: GateWorld) -> None:
+    """Not below the project, whose own settings would be found from there."""
+    (world.root / "tmp").mkdir()
+    world.environ["TMPDIR"] = str(world.root / "tmp")
+    event = world.command("pwd")
+    assert not Path(world.output(event).strip()).is_relative_to(world.root)
+    assert list((world.root / "tmp").iterdir()) == []
+
+
+def test_what_a_command_leaves_running_is_ended(world: GateWorld, tmp_path: Path) -> None:
+    """A daemon in its own session does not outlive the gate, and the gate does not wait for it."""
+    pid = tmp_path / "pid"
+    daemon = f"setsid sh -c 'echo $$ > {pid}; exec sleep 300' >/dev/null 2>&1 &"
+    began = time.monotonic()
+    event = world.command(f"{daemon} until test -s {pid}; do sleep 0.05; done")
+    assert event.verdict == "pass"
+    assert not psutil.pid_exists(int(pid.read_text()))
+    assert time.monotonic() - began < 60
+    assert world.leftovers() == []
+
+
+def test_what_a_command_writes_goes_with_the_checkout(world: GateWorld) -> None:
+    """Beside the checkout too, whatever the modes, and a trap where the rubbish goes."""
+    event = world.command(
+        "mkdir -p deep/er ../beside .trash; echo x > ../beside/x; echo x > deep/er/x; ln -s / ../.trash;"
+        " chmod 000 deep ../beside; mkfifo pipe; ln -s /etc away"
+    )
+    assert event.verdict == "pass"
+    assert world.leftovers() == []
+    assert Path("/etc/passwd").exists()
+
+
+def test_a_flood_is_kept_and_costs_no_memory(world: GateWorld) -> None:
+    """100 MB of output: whole in the log, and only its end anywhere else."""
+    before = psutil.Process().memory_info().rss
+    flood = f"yes {'x' * 99} | head -c 100000000; echo the end; exit 1"
+    answer = world.check(Gate("command", command=flood))
+    event = answer.event
+    assert isinstance(event, GateDecided)
+    assert event.verdict == "fail" and event.reason.endswith("the end")
+    assert (world.home / event.output).stat().st_size == 100_000_000 + len("the end\n")
+    assert (world.home / "retry-context-test-1.md").stat().st_size < 300_000
+    assert psutil.Process().memory_info().rss - before < 64 << 20
+
+
+def test_odd_bytes_are_no_trouble(world: GateWorld) -> None:
+    """Neither in the reason nor in the story."""
+    event = world.command(r"printf '\377\376\033[31mbad\033[0m\007\n'; exit 1")
+    assert event.verdict == "fail" and event.reason.endswith("bad")
+
+
+def test_no_trap_of_the_repository_fires(world: GateWorld) -> None:
+    """Hostile hooks, monitors, filters and includes, while the gate's own commands use git (S7)."""
+    commit_bait(world.world)
+    world.commit = git(world.root, "rev-parse", "HEAD")
+    worktree = world.worktree()
+    traps = Traps(world.world)
+    plant_in_configuration(traps)
+    plant_by_include(traps)
+    plant_hooks(traps, worktree)
+    traps.disarm()
+    event = world.command(
+        "git status && git log -p -1 && git diff HEAD && git checkout -q -b x && cat bait.smudge"
+    )
+    assert (event.verdict, world.output(event).splitlines()[-1]) == ("pass", "smudge")
+    assert traps.fired() == set()
+
+
+@pytest.mark.parametrize("sha", ["f" * 40, "HEAD", "-x"])
+def test_a_commit_that_is_not_there_cannot_be_checked(world: GateWorld, sha: str) -> None:
+    """The gate says so; it does not pass."""
+    world.commit = sha
+    event = world.command("true")
+    assert event.verdict == "could_not_run"
+    assert world.leftovers() == []
+
+
+def test_without_git_there_is_no_commit_to_check(world: GateWorld) -> None:
+    """A command gate needs one."""
+    world.git = False
+    event = world.command("true")
+    assert event.verdict == "could_not_run" and "git" in event.reason
+
+
+def test_the_checkout_is_prepared_like_a_worktree(world: GateWorld) -> None:
+    """Linked, copied, set up; and git still finds it clean."""
+    (world.root / "node_modules").mkdir()
+    (world.root / "node_modules" / "tool").write_text("#!/bin/sh\necho tool runs\n")
+    (world.root / "node_modules" / "tool").chmod(0o755)
+    (world.root / ".env").write_text("KEY=1")
+    workspace = WorkspaceSettings(setup="echo built > built.txt", copy=(".env",), link=("node_modules",))
+    event = world.command(
+        "node_modules/tool; cat .env built.txt; git status --porcelain", world.settings(workspace)
+    )
+    assert world.output(event) == "tool runs\nKEY=1built\n"
+    assert event.verdict == "pass"
+    assert (world.root / "node_modules" / "tool").exists()
+    assert world.leftovers() == []
+
+
+@pytest.mark.parametrize(
+    ("workspace", "word"),
+    [
+        (WorkspaceSettings(setup="echo no network; exit 3"), "no network"),
+        (WorkspaceSettings(setup="sleep 30", timeout_seconds=0.5), "did not end within 0.5 s"),
+        (WorkspaceSettings(copy=("missing",)), "missing"),
+        (WorkspaceSettings(link=("../../etc",)), "PATH_ESCAPE"),
+        (WorkspaceSettings(copy=(".ostler",)), "CONFIG_INVALID"),
+    ],
+)
+def test_a_checkout_that_cannot_be_prepared_is_no_verdict(
+    world: GateWorld, workspace: WorkspaceSettings, word: str
+) -> None:
+    """The command is not even tried."""
+    event = world.command("touch ran; exit 1", world.settings(workspace))
+    assert event.verdict == "could_not_run" and word in event.reason
+    assert world.leftovers() == []
+
+
+def test_a_project_below_the_repository_is_checked_there(tmp_path: Path) -> None:
+    """The command's directory is the project's own."""
+    world = GateWorld(tmp_path, {"sub/b.txt": "two\n"}, prefix="sub")
+    event = world.command("ls; basename $PWD; git rev-parse --show-prefix")
+    assert world.output(event).split() == ["b.txt", "sub", "sub/"]
+
+
+def test_a_full_disk_is_the_hosts_trouble(world: GateWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run stops and the task stays as it is: no verdict is recorded."""
+
+    def full(*_: object) -> None:
+        raise disk_error(world.temporary, OSError(28, "No space left on device"))
+
+    monkeypatch.setattr("ostler.engine.steps.checkout.export", full)
+    with pytest.raises(OstlerError) as raised:
+        world.command("true")
+    assert raised.value.code is Code.DISK_FULL
+    assert world.leftovers() == []

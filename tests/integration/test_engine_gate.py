@@ -1,0 +1,99 @@
+"""What becomes of a gate's word; the auto and the human gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from gate_world import GateWorld
+from ostler.engine.core.evolve import evolve
+from ostler.errors import Code
+from ostler.model.event import (
+    GateDecided,
+    GateWaiting,
+    PhaseFailed,
+    PhaseRetried,
+    Record,
+)
+from ostler.model.plan import Gate
+from ostler.model.state import Stage
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> GateWorld:
+    return GateWorld(tmp_path)
+
+
+def fold(world: GateWorld, gate: Gate) -> None:
+    """Ask the gate, and record what it says."""
+    event = world.check(gate).event
+    world.state = evolve(world.state, Record(world.task.id, world.state.seq + 1, 1.0, event))
+
+
+def test_the_third_time_is_once_too_often(world: GateWorld) -> None:
+    """Two returns with their stories, then the task is blocked and nothing more is promised."""
+    gate = Gate("command", command="date +%N; exit 1")
+    for number in (1, 2):
+        answer = world.check(gate)
+        assert answer.notices == (
+            PhaseRetried("test", "implement", number, f"retry-context-test-{number}.md"),
+        )
+        fold(world, gate)
+        assert world.state.current.id == "implement"
+        phases = (world.state.phases[0], replace(world.state.phases[1], status="running"))
+        world.state = replace(world.state, phase=1, stage=Stage.CHECKING, phases=phases)
+    answer = world.check(gate)
+    assert isinstance(answer.notices[0], PhaseFailed) and answer.notices[0].code is Code.GATE_REJECTED
+    assert sorted(path.name for path in world.home.glob("retry-context*")) == [
+        "retry-context-test-1.md",
+        "retry-context-test-2.md",
+    ]
+    assert sorted(path.name for path in (world.home / "gates").iterdir()) == [
+        f"test-{n}.log" for n in (1, 2, 3)
+    ]
+
+
+def test_the_same_failure_again_and_again_is_seen(world: GateWorld) -> None:
+    """Signatures are equal although time and place are not, so that the core says STUCK."""
+    world.state = replace(world.state, plan=replace(world.state.plan, max_phase_retries=9))
+    for _ in range(3):
+        fold(world, Gate("command", command="pwd; date +%s%N; echo 'AssertionError: 1 != 2'; exit 1"))
+        if world.state.ending is None:
+            world.state = replace(world.state, phase=1, stage=Stage.CHECKING)
+    assert world.state.ending is not None and world.state.ending.code is Code.STUCK
+
+
+def test_the_gate_before_publishing_goes_back_to_the_work(world: GateWorld) -> None:
+    """Its story is where the next call looks for it: by the phase that the work was in."""
+    world.state = replace(world.state, stage=Stage.MERGING)
+    answer = world.check(Gate("command", command="exit 1"), phase="merge")
+    assert answer.notices == (PhaseRetried("merge", "implement", 1, "retry-context-test-1.md"),)
+    assert isinstance(answer.event, GateDecided) and answer.event.output == "gates/merge-1.log"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"), [("All tests pass, 0 errors", "pass"), ("Error: it broke", "fail"), ("", "fail")]
+)
+def test_the_criteria_are_held_against_the_last_words(world: GateWorld, text: str, verdict: str) -> None:
+    """Of the phase, from where the state says they are."""
+    world.say(text)
+    event = world.check(Gate("auto", ("has_output", "no_errors"))).event
+    assert isinstance(event, GateDecided) and event.verdict == verdict
+    assert bool(event.signature) == (verdict == "fail")
+
+
+def test_a_person_is_told_what_to_look_at(world: GateWorld) -> None:
+    """The commit, its size and the criteria; the commands are the next step of every screen."""
+    world.state = replace(world.state, base=world.commit)
+    world.commit = world.world.commit({"b.txt": "1\n2\n"})
+    event = world.check(Gate("human", ("the greeting is friendly",))).event
+    assert isinstance(event, GateWaiting) and event.sha == world.commit
+    for part in (
+        world.commit[:10],
+        "1 file, +2 -0",
+        "the greeting is friendly",
+    ):
+        assert part in event.reason
+    assert world.executor.calls == []

@@ -1,0 +1,148 @@
+"""The ai gate: what a reviewer sees, and what of its answer counts."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from gate_world import GateWorld
+from ostler.engine.core.evolve import evolve
+from ostler.errors import Code
+from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.model.event import (
+    GateDecided,
+    PhaseRetried,
+    Record,
+    TaskDeferred,
+    TaskPaused,
+)
+from ostler.model.plan import Gate
+from ostler.model.state import Stage
+from ostler.model.status import TaskStatus
+
+YES = '{"verdict": "approved", "reason": "all is well", "findings": []}'
+NO = '{"verdict": "rejected", "reason": "it does not greet", "findings": ["a.txt: say hello"]}'
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> GateWorld:
+    return GateWorld(tmp_path)
+
+
+def answering(world: GateWorld, *texts: str) -> None:
+    """Let the reviewer give these answers, one after the other."""
+    rest = list(texts)
+
+    async def answer(call: AgentCall, on_event: OnEvent) -> CallResult:
+        return CallResult(code=None, text=rest.pop(0), session_id=call.session_id)
+
+    world.executor.spawn_function = world.executor.resume_function = answer
+
+
+def test_a_reviewer_sees_the_commit_and_says_yes(world: GateWorld) -> None:
+    """In a checkout of its own that is gone afterwards; its attempt is recorded like any other."""
+    world.commit = world.world.commit({"b.txt": "greetings\n"})
+    world.say("I greet now.")
+    seen: list[tuple[AgentCall, set[str]]] = []
+
+    async def look(call: AgentCall, on_event: OnEvent) -> CallResult:
+        seen.append((call, set(os.listdir(call.cwd))))
+        (Path(call.cwd) / "a.txt").write_text("changed by the reviewer")
+        return CallResult(code=None, text=YES, session_id=call.session_id)
+
+    world.executor.spawn_function = look
+    event = world.check(Gate("ai", ("it greets",))).event
+    assert isinstance(event, GateDecided)
+    assert (event.verdict, event.reason, event.sha) == ("pass", "all is well", world.commit)
+    ((call, names),) = seen
+    assert "b.txt" in names and not Path(call.cwd).is_relative_to(world.root)
+    for part in ("+greetings", "- it greets", "I greet now.", "Say hello."):
+        assert part in call.prompt
+    (attempt,) = world.project.journal.attempts(world.task.id)
+    assert (attempt.phase, attempt.status, attempt.choice) == ("test-gate", "succeeded", "mock-reviewer")
+    assert not attempt.step.startswith(f"{world.task.id}/")
+    assert (world.home / event.output).read_text().strip() == YES
+    assert world.leftovers() == []
+
+
+def test_a_reviewer_who_says_no_sends_the_work_back(world: GateWorld) -> None:
+    """With the reason and every finding in the story."""
+    answering(world, f"I looked.\n{NO}")
+    answer = world.check(Gate("ai"))
+    event = answer.event
+    assert isinstance(event, GateDecided) and (event.verdict, event.reason) == ("fail", "it does not greet")
+    assert event.signature and isinstance(answer.notices[0], PhaseRetried)
+    assert "a.txt: say hello" in (world.home / answer.notices[0].context).read_text()
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [
+        (("APPROVED: fine", YES), "pass"),
+        (("APPROVED: fine", NO), "fail"),
+        (("APPROVED: fine", "I approve of it"), "could_not_run"),
+        ((f"{YES}\n{NO}", f"{YES}\n{NO}"), "could_not_run"),
+    ],
+)
+def test_what_cannot_be_read_is_asked_for_once_more(
+    world: GateWorld, answers: tuple[str, ...], verdict: str
+) -> None:
+    """In the same session; after that there is no verdict, and never a yes (C107)."""
+    answering(world, *answers)
+    event = world.check(Gate("ai")).event
+    assert isinstance(event, GateDecided) and event.verdict == verdict
+    first, second = (call for _, call in world.executor.calls)
+    assert first.session_id == second.session_id
+    assert "could not be read" in second.prompt and "could not be read" not in first.prompt
+
+
+@pytest.mark.parametrize("code", [Code.AUTH_FAILED, Code.API_ERROR])
+def test_a_reviewer_who_cannot_be_asked_gives_no_verdict(world: GateWorld, code: Code) -> None:
+    """The reason names why."""
+
+    async def fail(call: AgentCall, on_event: OnEvent) -> CallResult:
+        return CallResult(code=code, message="no luck")
+
+    world.executor.spawn_function = world.executor.resume_function = fail
+    settings = world.settings()
+    settings = replace(settings, retry=replace(settings.retry, max_retries=0))
+    event = world.check(Gate("ai"), settings).event
+    assert isinstance(event, GateDecided) and event.verdict == "could_not_run" and code in event.reason
+    assert world.leftovers() == []
+
+
+def test_a_limit_defers_the_task(world: GateWorld) -> None:
+    """Only the time stands in the way: the gate is asked again when it has passed."""
+
+    async def limited(call: AgentCall, on_event: OnEvent) -> CallResult:
+        return CallResult(code=Code.QUOTA_EXCEEDED, message="come back later", retry_after_seconds=3600)
+
+    world.executor.spawn_function = limited
+    event = world.check(Gate("ai")).event
+    assert isinstance(event, TaskDeferred) and event.resumes_at > time.time()
+    after = evolve(world.state, Record(world.task.id, world.state.seq + 1, 1.0, event))
+    assert (after.status, after.stage) == (TaskStatus.DEFERRED, Stage.CHECKING)
+
+
+def test_an_empty_purse_pauses_the_task(world: GateWorld) -> None:
+    """A gate's calls are paid for like all others."""
+    settings = world.settings()
+    settings = replace(settings, budget=replace(settings.budget, task_usd=0.0))
+    world.task = replace(world.task, budget_usd=0.0)
+    event = world.check(Gate("ai"), settings).event
+    assert isinstance(event, TaskPaused) and event.code is Code.BUDGET_EXCEEDED
+    assert world.executor.calls == []
+
+
+def test_without_git_a_reviewer_looks_at_the_project(world: GateWorld) -> None:
+    """There is no commit and no checkout; what was said and what is there is judged."""
+    world.git = False
+    answering(world, YES)
+    event = world.check(Gate("ai")).event
+    assert isinstance(event, GateDecided) and (event.verdict, event.sha) == ("pass", None)
+    ((_, call),) = world.executor.calls
+    assert call.cwd == str(world.root)

@@ -1,0 +1,130 @@
+"""Phases, gates and people's words in the core: what came of races and repeats that went wrong once."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ostler.engine.core.decide import decide
+from ostler.engine.core.evolve import evolve, fold
+from ostler.engine.core.step import CallAgent, CheckGate, Checkpoint, Finish
+from ostler.errors import Code
+from ostler.model.event import (
+    CallEnded,
+    CheckpointMade,
+    DecisionRecorded,
+    Event,
+    GateDecided,
+    Record,
+    TaskBlocked,
+    TaskClaimed,
+    TaskCreated,
+    TaskPaused,
+    TaskReleased,
+    TaskStarted,
+)
+from ostler.model.ids import TaskId
+from ostler.model.plan import Gate, plan_for
+from ostler.model.state import Stage, State
+from ostler.model.status import TaskStatus
+from ostler.model.task import Task
+
+ID = TaskId("greet-ab12")
+CLAIMED, STARTED = TaskClaimed("r1"), TaskStarted("/w", "ostler/greet-ab12", "abc")
+IMPLEMENTED = (CallEnded("implement", 1, "complete"), CheckpointMade("implement", "one"))
+TESTED = (CallEnded("test", 1, "complete"), CheckpointMade("test", "two"))
+FAILS = GateDecided("test", "command", "fail", "1 failed", "two", signature="same")
+CANNOT = GateDecided("test", "command", "could_not_run", "no such program", "two")
+
+
+def after(*events: Event, retries: int = 5) -> State:
+    """The state of a task whose test has a command for a gate, after these events."""
+    plan = plan_for("small", ("implement", "test", "validate"))
+    phases = [replace(one, gate=Gate("command")) if one.id == "test" else one for one in plan.phases]
+    plan = replace(plan, phases=tuple(phases), max_phase_retries=retries)
+    story = (TaskCreated(Task("Greet", id=ID), plan, 1, "seed"), CLAIMED, STARTED, *events)
+    return fold([Record(ID, number, float(number), event) for number, event in enumerate(story, 1)])
+
+
+def answered(state: State, step: str, *events: Event) -> State:
+    """The state after records that all answer one step."""
+    for event in events:
+        state = evolve(state, Record(ID, state.seq + 1, 1.0, event, step))
+    return state
+
+
+def key_of(state: State) -> str:
+    step = decide(state)
+    assert step
+    return step.key
+
+
+def status_of(state: State, phase: str) -> str:
+    return next(one.status for one in state.phases if one.id == phase)
+
+
+def test_what_a_call_asked_for_outlives_a_stopped_run() -> None:
+    """Blocked, and the run stopped before that was written down: the next run writes it and calls nobody."""
+    blocked = CallEnded("implement", 1, "blocked", Code.AGENT_BLOCKED, "no key")
+    step = decide(after(blocked, TaskReleased("stopped"), CLAIMED))
+    assert isinstance(step, Finish) and step.ending.code is Code.AGENT_BLOCKED
+
+
+def test_a_skip_is_not_undone_by_the_answer_of_the_call() -> None:
+    """The agent wants to go on, but a person has left the phase meanwhile."""
+    called = after()
+    key = key_of(called)
+    skipped = answered(called, "", DecisionRecorded("skip", "by hand", "implement"))
+    late = answered(skipped, key, CallEnded("implement", 1, "continue"))
+    assert status_of(late, "implement") == "skipped"
+    assert isinstance(decide(late), Checkpoint)
+
+
+def test_a_pause_that_was_taken_back_does_not_pause() -> None:
+    """Resume came while the pause was being written down."""
+    pausing = answered(after(), "", DecisionRecorded("pause"))
+    key = key_of(pausing)
+    resumed = answered(pausing, "", DecisionRecorded("resume"))
+    late = answered(resumed, key, TaskPaused(None, "paused by a person"))
+    assert late.status is TaskStatus.IN_PROGRESS
+    assert isinstance(decide(late), CallAgent)
+
+
+def test_the_same_failure_counts_over_the_work_in_between() -> None:
+    """C102: implement passes each time, and the gate of test says the same each time."""
+    once = (*IMPLEMENTED, *TESTED, FAILS)
+    step = decide(after(*once, *once, *once))
+    assert isinstance(step, Finish) and step.ending.code is Code.STUCK
+
+
+def test_a_skip_of_the_failing_phase_ends_its_story() -> None:
+    """What went wrong in it is not told to the phases after it."""
+    back = after(*IMPLEMENTED, *TESTED, FAILS)
+    assert back.retry_of == "test" and back.word
+    skipped = answered(back, "", DecisionRecorded("skip", "flaky", "test"))
+    assert (skipped.retry_of, skipped.word, skipped.signatures) == ("", 0, ())
+
+
+def test_a_skipped_phase_stays_skipped_when_the_work_goes_back() -> None:
+    """Validate sends it back over test, which a person has skipped."""
+    skips = DecisionRecorded("skip", "no tests here", "test")
+    finds = CallEnded("validate", 1, "blocked", Code.AGENT_BLOCKED, "R1 does not hold")
+    back = after(skips, *IMPLEMENTED, finds)
+    assert (back.current.id, back.retry_of) == ("implement", "validate")
+    assert status_of(back, "test") == "skipped"
+
+
+def test_a_gate_that_could_not_run_is_asked_again_by_resume() -> None:
+    """Without a word for the agent nobody works again; with one the work goes back."""
+    stopped = after(*IMPLEMENTED, *TESTED, CANNOT, TaskBlocked(Code.GATE_UNRUNNABLE, "no such program"))
+    silent = answered(stopped, "", DecisionRecorded("resume"), CLAIMED)
+    told = answered(stopped, "", DecisionRecorded("resume", "use make"), CLAIMED)
+    assert isinstance(decide(silent), CheckGate)
+    assert (told.stage, told.current.id, told.word) == (Stage.NEW, "implement", stopped.seq + 1)
+
+
+def test_a_refusal_that_is_resumed_points_to_the_persons_record() -> None:
+    """The next prompt is made from there, with the last failure beside it, even without a word."""
+    refused = after(*IMPLEMENTED, *TESTED, FAILS, TaskBlocked(Code.GATE_REJECTED, "1 failed"), retries=0)
+    on = answered(refused, "", DecisionRecorded("resume"))
+    assert (on.status, on.current.id, on.retry_of) == (TaskStatus.PENDING, "implement", "test")
+    assert on.word == refused.seq + 1

@@ -1,0 +1,129 @@
+"""Tasks that come after others: when they cannot begin, when they can again; none waits for itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.engine.core.evolve import fold
+from ostler.engine.dependencies import find_cycle, settle, unmet
+from ostler.engine.rows import row_of
+from ostler.errors import Code
+from ostler.model.attempt import TaskRow
+from ostler.model.event import (
+    DecisionRecorded,
+    Event,
+    Record,
+    TaskBlocked,
+    TaskClaimed,
+    TaskCreated,
+    TaskReopened,
+)
+from ostler.model.ids import TaskId
+from ostler.model.plan import plan_for
+from ostler.model.status import TERMINAL, TaskStatus
+from ostler.model.task import Task
+
+ID, FIRST, SECOND = TaskId("last-ab12"), TaskId("first-ab12"), TaskId("second-ab12")
+LOST = sorted(TERMINAL - {TaskStatus.COMPLETED, TaskStatus.APPROVED})
+BLOCKED = TaskBlocked(Code.DEPENDENCY_FAILED, "")
+
+
+def row(*events: Event) -> TaskRow:
+    """A task that comes after two others, after these events."""
+    task = Task("Last", id=ID, after=(FIRST, SECOND))
+    story = (TaskCreated(task, plan_for("trivial"), 1, "seed"), *events)
+    return row_of(fold([Record(ID, n, float(n), event) for n, event in enumerate(story, 1)]))
+
+
+def standing(first: str, second: str = "completed") -> dict[TaskId, str]:
+    return {FIRST: first, SECOND: second}
+
+
+def test_only_what_is_not_completed_is_unmet() -> None:
+    """In the order in which they were named."""
+    assert unmet(row(), standing("pending", "failed")) == (FIRST, SECOND)
+    assert unmet(row(), standing("completed", "in_progress")) == (SECOND,)
+    assert unmet(row(), standing("completed", "approved")) == ()
+
+
+@pytest.mark.parametrize("status", LOST)
+def test_a_task_is_blocked_when_one_before_it_ended_without_success(status: TaskStatus) -> None:
+    """Its message names that one and how it ended."""
+    event = settle(row(), standing(status))
+    assert isinstance(event, TaskBlocked)
+    assert event.code is Code.DEPENDENCY_FAILED
+    assert event.message == f"it comes after {FIRST}, which is {status}"
+
+
+def test_a_task_is_blocked_when_one_before_it_is_gone() -> None:
+    """Nobody can say any more that it was completed."""
+    assert settle(row(), {SECOND: "completed"}) == TaskBlocked(
+        Code.DEPENDENCY_FAILED, f"it comes after {FIRST}, which is gone"
+    )
+
+
+@pytest.mark.parametrize("status", sorted(set(TaskStatus) - set(LOST)))
+def test_nothing_is_written_while_there_is_hope(status: TaskStatus) -> None:
+    """A task that rests or is stuck may still be completed."""
+    assert settle(row(), standing(status)) is None
+
+
+def test_it_is_written_once() -> None:
+    """A blocked task is not blocked again."""
+    assert settle(row(BLOCKED), standing("failed")) is None
+
+
+@pytest.mark.parametrize("status", sorted(set(TaskStatus) - set(LOST)))
+def test_it_is_open_again_when_the_one_before_it_is(status: TaskStatus) -> None:
+    """Whoever retried that one wants this one too."""
+    assert settle(row(BLOCKED), standing(status)) == TaskReopened(by="dependency")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (TaskClaimed("r"),),
+        (TaskClaimed("r"), TaskBlocked(Code.AGENT_BLOCKED, "no key")),
+        (DecisionRecorded("pause"),),
+        (DecisionRecorded("cancel"),),
+        (BLOCKED, DecisionRecorded("resume")),
+    ],
+    ids=["begun", "blocked by its agent", "paused", "about to be cancelled", "goes on without it"],
+)
+@pytest.mark.parametrize("status", ["failed", "pending"])
+def test_what_people_or_agents_decided_stands(events: tuple[Event, ...], status: str) -> None:
+    """Only a task that waits for another is touched because of it."""
+    assert settle(row(*events), standing(status)) is None
+
+
+def test_a_task_without_dependencies_is_none_of_this() -> None:
+    """Its state is not even read."""
+    assert settle(TaskRow(ID, 1, "pending", "", "P2", 1.0, 1.0, b"not a state"), {}) is None
+
+
+def graph(**after: str) -> dict[TaskId, tuple[TaskId, ...]]:
+    return {TaskId(task): tuple(TaskId(one) for one in names.split()) for task, names in after.items()}
+
+
+@pytest.mark.parametrize(
+    ("after", "cycle"),
+    [
+        (graph(a="b", b="c", c=""), ""),
+        (graph(a="b c", b="d", c="d", d=""), ""),  # two ways to one task are no cycle
+        (graph(a="a"), "a a"),
+        (graph(a="b", b="c", c="a"), "a b c a"),
+        (graph(a="b", b="c", c="b"), "b c b"),
+        (graph(a="x b", x="", b="c x", c="b"), "b c b"),
+    ],
+)
+def test_a_cycle_is_found_and_named(after: dict[TaskId, tuple[TaskId, ...]], cycle: str) -> None:
+    """From the first task in it back to itself; the way there is left out."""
+    assert find_cycle([TaskId("a")], after) == cycle.split()
+
+
+def test_a_long_chain_is_walked_without_recursion() -> None:
+    """Ten thousand links, closed at the end."""
+    names = [TaskId(f"t{number}") for number in range(10_000)]
+    after = {name: (names[number - 1],) for number, name in enumerate(names) if number}
+    assert find_cycle([names[-1]], after) == []
+    assert len(find_cycle([names[-1]], after | {names[0]: (names[-1],)})) == 10_001
