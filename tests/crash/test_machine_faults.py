@@ -29,13 +29,15 @@ def test_too_few_descriptors_fail_nothing_for_good(world: World, most: int) -> N
     assert done.returncode in (0, 1)
     shown = [world.show(task) for task in tasks]
     assert ADVICE in done.stdout + done.stderr or {task["status"] for task in shown} == {"completed"}
-    for task in shown:
-        if task["status"] == "failed":
-            assert task["code"] == "SPAWN_FAILED" and ADVICE in task["message"], task
-            world.ostler("retry", task["id"])
-        else:
-            assert task["status"] in ("completed", "pending"), task
-    world.ostler("run", "--all")
+    # A failure that the first run had recorded, but not yet written as the end, is told by the next one.
+    for _ in range(3):
+        for task in [world.show(task) for task in tasks]:
+            assert task["status"] in ("completed", "pending", "failed"), task
+            if task["status"] == "failed":
+                assert task["code"] == "SPAWN_FAILED" and ADVICE in task["message"], task
+                world.ostler("retry", task["id"])
+        if world.ostler("run", "--all", code=None).returncode == 0:
+            break
     assert {task["status"] for task in world.json("status")["tasks"]} == {"completed"}
     world.check_store()
 
