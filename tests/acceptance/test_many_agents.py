@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from datetime import datetime
 from threading import Event, Thread
 from types import SimpleNamespace
@@ -19,6 +21,7 @@ from ostler.model.outcome import Outcome
 from ostler.project.ostler import Ostler
 from ostler.project.project import Project
 from ostler.worker.host import get_taken_memory_mb
+from ostler.worker.slots import Slot, WorkerPool
 from stable_world import add_tasks, play, row, write_models
 from world import World
 
@@ -41,12 +44,15 @@ def test_no_agent_fails_for_want_of_room(world: World, monkeypatch: pytest.Monke
     monkeypatch.setenv("OSTLER_CODEX_PATH", world.environ["OSTLER_CODEX_PATH"])
     tasks = add_tasks(world, COUNT)
     least = pretend_memory(monkeypatch)
+    asked, given = watch_places(monkeypatch)
     outcomes, seconds = asyncio.run(run_and_ask(world))
     assert {(outcome.code, outcome.message) for outcome in outcomes} == {(None, "")}
     assert len(world.started()) == COUNT
     assert len(seconds) > 0 and max(seconds) < 10, seconds
     assert min(least) >= 512 - 300  # the first of its kind may be larger than expected
-    check_order(world.events(), tasks)
+    assert sorted(asked) == sorted(tasks)
+    assert given == asked
+    check_stagger(world.events())
 
 
 def pretend_memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -84,11 +90,22 @@ def ask_until(over: Event, world: World, seconds: list[float]) -> None:
         seconds.append(time.monotonic() - began)
 
 
-def check_order(events: list[dict[str, Any]], tasks: list[str]) -> None:
-    """Who asked first started first, and never two at the same moment."""
-    asked = [event["task_id"] for event in events if event["type"] == "iteration_started"]
-    started = [event["task_id"] for event in events if event["type"] == "attempt_started"]
-    assert sorted(asked) == sorted(tasks)
-    assert started == asked
+def watch_places(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[str]]:
+    """Who asked for a place of the pool, and who got one, each in its order."""
+    asked, given, slot = list[str](), list[str](), WorkerPool.slot
+
+    @asynccontextmanager
+    async def watched(pool: WorkerPool, name: str, seconds: float, holder: str = "") -> AsyncGenerator[Slot]:
+        asked.append(holder)
+        async with slot(pool, name, seconds, holder) as held:
+            given.append(holder)
+            yield held
+
+    monkeypatch.setattr(WorkerPool, "slot", watched)
+    return asked, given
+
+
+def check_stagger(events: list[dict[str, Any]]) -> None:
+    """Never two at the same moment: starting all of them took as long as the pauses between them."""
     times = [datetime.fromisoformat(event["time"]) for event in events if event["type"] == "attempt_started"]
-    assert (times[-1] - times[0]).total_seconds() >= 0.8 * STAGGER * (len(tasks) - 1)
+    assert (max(times) - min(times)).total_seconds() >= 0.8 * STAGGER * (len(times) - 1)
