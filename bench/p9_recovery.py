@@ -11,11 +11,11 @@ from measure import Result, interleave, milliseconds, ratio, scratch, show
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
 from ostler.engine.post import RULES, create
-from ostler.engine.rows import row_of, state_of
 from ostler.engine.schedule import choose
 from ostler.model.event import Record, TaskClaimed, TaskCreated
 from ostler.model.ids import TaskId
 from ostler.model.plan import plan_for
+from ostler.model.rows import row_of, state_of
 from ostler.model.task import Task
 from ostler.store.sqlite import SqliteJournal
 
@@ -63,7 +63,7 @@ def leave_open(journal: SqliteJournal, task: TaskId) -> None:
 def decide_all(journal: SqliteJournal) -> None:
     """What a new run does before it starts anything: find what is open, and what each task wants."""
     board = journal.open_rows()
-    chosen = set(choose(board, set(), len(board), time.time()))
+    chosen = set(choose(board, set(), len(board), time.time(), {}))
     steps = [decide(state_of(row)) for row in board if row.id in chosen]
     assert len(steps) == OPEN and None not in steps
 

@@ -23,6 +23,7 @@ SCRIPTS = (
     "p8_stop",
     "p9_recovery",
     "p10_start",
+    "p11_worktree",
     "p13_tasks",
     "p14_output",
     "whole_task",

@@ -41,13 +41,19 @@ Act = Callable[[Tools, Case], Awaitable[Answer | None]]
 class GateWorld:
     """One task of two phases, whose second one is committed and stands at its gate."""
 
-    def __init__(self, directory: Path, files: dict[str, str] | None = None, prefix: str = "") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        files: dict[str, str] | None = None,
+        prefix: str = "",
+        budget_usd: float | None = None,
+    ) -> None:
         self.world = World(directory)
         self.world.commit({**FILES, **(files or {})}, "first")
         self.temporary = directory / "temporary"
         self.temporary.mkdir()
         self.project = Project.open(self.world.project / prefix, {}, create=True)
-        self.task = self.project.add(Task("Greet", "Say hello."))
+        self.task = self.project.add(Task("Greet", "Say hello.", budget_usd=budget_usd))
         self._settle()
 
     @classmethod

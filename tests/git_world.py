@@ -57,6 +57,11 @@ class World:
         return prepare(repository, self.path, f"ostler/{TASK}", base or find_base(repository).commit, TASK)
 
 
+def registered(repository: Repository) -> list[str]:
+    """The names of the worktrees that git knows besides the project's own."""
+    return sorted(path.name for path in (repository.common_dir / "worktrees").glob("*"))
+
+
 def commit_step(worktree: Worktree, step: str = "t/1.implement.1/checkpoint") -> Checkpoint:
     trailers = {"Task-Id": TASK, "Phase": "implement", "Attempt": "1", "Step": step}
     return checkpoint(worktree, f"[ostler] {TASK}: implement - completed", trailers, OSTLER)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from ostler.git.proposal import Proposal
 from ostler.git.publish import Published, publish_pull_request
 from ostler.git.remote import Remote, find_remote
 from ostler.git.repository import Worktree
+from ostler.testing.fake_github import FakeGitHub
 
 ADDRESS = "http://github.localhost/acme/app.git"
 PROPOSAL = Proposal("[ostler] Fix the login", "## Summary\n\nDone.\n")
@@ -71,7 +74,14 @@ class PublishWorld(World):
         return publish_pull_request(worktree, "main", proposal, OSTLER)
 
 
-def put_gh_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gh that the development extra installed, beside the interpreter, else the machine's own."""
-    own = Path(sys.executable).parent
-    monkeypatch.setenv("PATH", f"{own}{os.pathsep}{os.environ['PATH']}")
+@contextmanager
+def open_github(world: PublishWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
+    """A GitHub whose branches are the world's remote, and a gh that is led to it.
+
+    That is the gh which the development extra installed beside the interpreter, else the machine's own.
+    """
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    with FakeGitHub("acme/app", world.bare) as made:
+        for name, value in made.environment(world.root / "gh").items():
+            monkeypatch.setenv(name, value)
+        yield made

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
-
 from fetch_agents import agent_path, agents_path
 from ostler.config.settings import ExecutorSettings
 from ostler.executors.registry import ExecutorRegistry
-from ostler.model.call import AgentCall, AgentEvent, CallResult
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.fake_llm import Answer, FakeLlm, Request, Turn, call, say
+from real_seat import RealSeat
 from world import World
 
 CACHE = agents_path()  # asked before a test's own HOME is set
@@ -133,51 +128,18 @@ def turns(wanted: list[Turn]) -> Callable[[Request], Turn]:
     return take
 
 
-class Seat:
+class Seat(RealSeat):
     """A workspace in which the executor runs one of the real agents."""
 
     def __init__(
         self, name: str, place: Path, llm: FakeLlm, permissions: Any = "accept-edits", kind: str = ""
     ) -> None:
         self.agent = (AGENTS | ADAPTERS)[name]
-        self.workspace = place / "workspace"
-        self.workspace.mkdir(parents=True, exist_ok=True)
-        self.events: list[AgentEvent] = []
-        self.marker = str(uuid.uuid4())
-        self._transcript = str(place / "transcript.jsonl")
-        home = place / "home"
-        base = {"PATH": os.environ["PATH"], "HOME": str(home), "OSTLER_ATTEMPT": self.marker}
-        self._env = {**base, **self.agent.environment(llm.url, home)}
         settings = ExecutorSettings(command=str(agent_path(CACHE, name)), permissions=permissions)
-        self.executor = ExecutorRegistry().get(kind or name)(name, settings, DefaultCommandRunner())
-
-    def call(self, prompt: str, session: str = "", **more: Any) -> AgentCall:
-        return AgentCall(
-            agent="implementer",
-            prompt=prompt,
-            session_id=session or str(uuid.uuid4()),
-            model=self.agent.model,
-            cwd=str(self.workspace),
-            env=self._env,
-            transcript=self._transcript,
-            **{"timeout_seconds": 180.0, "grace_seconds": 2.0, **more},
-        )
-
-    def spawn(self, prompt: str = "PROMPT-ONE", session: str = "", **more: Any) -> CallResult:
-        call = self.call(prompt, session, **more)
-        return asyncio.run(self.executor.spawn(call, self.events.append))
-
-    def resume(self, prompt: str, session: str, **more: Any) -> CallResult:
-        call = self.call(prompt, session, **more)
-        return asyncio.run(self.executor.resume(call, self.events.append))
-
-    def heard(self, kind: type[AgentEvent]) -> list[AgentEvent]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    def processes(self) -> list[psutil.Process]:
-        """Everything alive that the agent or one of its tools started, the agent first."""
-        found = [process for process in psutil.process_iter() if _marker(process) == self.marker]
-        return sorted(found, key=lambda process: (process.create_time(), process.pid))
+        executor = ExecutorRegistry().get(kind or name)(name, settings, DefaultCommandRunner())
+        home = place / "home"
+        env = {"HOME": str(home), **self.agent.environment(llm.url, home)}
+        super().__init__(place, executor, env, self.agent.model)
 
 
 def real_world(name: str, place: Path, llm: FakeLlm) -> World:
@@ -188,10 +150,3 @@ def real_world(name: str, place: Path, llm: FakeLlm) -> World:
     chosen = {"OSTLER_RUN__EXECUTOR": name, "OSTLER_RUN__MODEL": agent.model}
     world.environ |= {**agent.environment(llm.url, home), **program, **chosen}
     return world
-
-
-def _marker(process: psutil.Process) -> str:
-    try:
-        return process.environ().get("OSTLER_ATTEMPT", "")
-    except (psutil.Error, OSError):
-        return ""

@@ -168,6 +168,18 @@ def wait_until(true: Callable[[], object], seconds: float, else_say: str) -> Non
         time.sleep(0.02)
 
 
+def busy_below(place: Path) -> list[int]:
+    """Processes that work below a directory."""
+    found: list[int] = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()).is_relative_to(place):
+                found.append(process.pid)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
 def end(child: subprocess.Popen[bytes], number: int, seconds: float = 30) -> int:
     """Send a signal and wait; the exit code."""
     os.kill(child.pid, number)

@@ -43,4 +43,10 @@ def rfc3339(at: float) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
+def local_time(at: float, now: float) -> str:
+    """A time as a person reads it: 14:05 today, with the date on any other day."""
+    moment, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
+    return moment.strftime("%H:%M" if moment.date() == today.date() else "%Y-%m-%d %H:%M")
+
+
 Now = Callable[[], float]

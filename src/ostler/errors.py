@@ -192,8 +192,8 @@ SEED_SPELLINGS: dict[str, Code] = {
 
 
 def read_code(word: str) -> Code:
-    """A code from text, the seeds' spellings included."""
-    return SEED_SPELLINGS.get(word) or Code(word)
+    """A code from text, the seeds' spellings included; UNKNOWN for one that a newer Ostler may know."""
+    return SEED_SPELLINGS.get(word) or Code.__members__.get(word, Code.UNKNOWN)
 
 
 class OstlerError(Exception):

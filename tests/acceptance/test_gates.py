@@ -7,10 +7,9 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
-from world import World, wait_until
+from world import World, busy_below, wait_until
 
 
 @pytest.fixture
@@ -66,7 +65,7 @@ def test_kill_during_a_gate_asks_it_once_more(world: World, tmp_path: Path) -> N
     wait_until(asked.exists, 60, "the gate was never asked")
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
-    wait_until(lambda: not sleepers(tmp_path / "temporary"), 60, "the gate's command goes on")
+    wait_until(lambda: not busy_below(tmp_path / "temporary"), 60, "the gate's command goes on")
     (tmp_path / "go").touch()
     world.ostler("run", "--all")
     shown = world.show(task)
@@ -75,14 +74,3 @@ def test_kill_during_a_gate_asks_it_once_more(world: World, tmp_path: Path) -> N
     assert [event["type"] for event in world.events(task)].count("gate_decided") == 1
     assert world.git("rev-list", "--count", f"main..{shown['branch']}").strip() == "1"
     assert list((tmp_path / "temporary").glob("ostler-gate-*")) == []
-
-
-def sleepers(place: Path) -> list[int]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if Path(process.cwd()).is_relative_to(place):
-                found.append(process.pid)
-        except (psutil.Error, OSError):
-            continue
-    return found

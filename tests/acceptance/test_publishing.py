@@ -15,12 +15,6 @@ MERGES = SETTINGS.replace('"pr"', '"merge"').replace('"main"', '"release"')
 
 
 @pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub("acme/app", tmp_path / "remote.git") as made:
-        yield made
-
-
-@pytest.fixture
 def world(tmp_path: Path, github: FakeGitHub) -> Iterator[StoryWorld]:
     """Its agent is right at once."""
     made = StoryWorld(tmp_path, when=[], files={"calc.py": RIGHT})

@@ -16,12 +16,6 @@ TITLE = "Mend the sum"
 
 
 @pytest.fixture
-def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    with FakeGitHub("acme/app", tmp_path / "remote.git") as made:
-        yield made
-
-
-@pytest.fixture
 def world(tmp_path: Path, github: FakeGitHub) -> Iterator[StoryWorld]:
     made = StoryWorld(tmp_path)
     made.add_remote(github, tmp_path / "remote.git")

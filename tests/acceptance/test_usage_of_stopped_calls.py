@@ -33,3 +33,24 @@ def test_the_first_attempt_of_a_stopped_call_is_paid_for(world: World, number: i
     assert shown["usage"] == sums(shown)
     costs = [attempt["cost_usd"] or 0.0 for attempt in shown["attempts"]]
     assert shown["cost_usd"] == pytest.approx(sum(costs)) and shown["cost_usd"] > 0
+
+
+@pytest.mark.parametrize("number", [INTERRUPT, KILL])
+def test_a_stopped_reviewer_is_paid_for(world: World, number: int) -> None:
+    """It had answered once, not readably, and was asked again when the run was ended."""
+    world.environ["OSTLER_GATES__DEFAULT"] = "ai"
+    yes = '{"verdict": "approved", "reason": "fine", "findings": []}'
+    world.behave(plan=[{}, {"text": "well, well"}, {"fault": "a1_hangs"}, {"text": yes}])
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 3, 60, "the reviewer was not asked again")
+    end(run, number)
+    for _ in range(2):
+        shown = world.show(task)
+        assert shown["usage"] == sums(shown)
+        costs = [attempt["cost_usd"] or 0.0 for attempt in shown["attempts"]]
+        assert shown["cost_usd"] == pytest.approx(sum(costs)) and min(costs[:2]) > 0
+        world.ostler("run", task)
+    (listed,) = world.json("status")["tasks"]
+    assert shown["status"] == "completed"
+    assert (listed["usage"], listed["cost_usd"]) == (shown["usage"], pytest.approx(shown["cost_usd"]))

@@ -67,3 +67,43 @@ def test_merged_branches_go_when_asked(world: World) -> None:
     assert world.json("cleanup", "--branches")["branches"] == [f"ostler/{merged}"]
     left = world.git("branch", "--list", "--format=%(refname:short)", "ostler/*").split()
     assert left == [f"ostler/{open_}"]
+
+
+@pytest.fixture
+def large(world: World) -> World:
+    """A project of a size at which files are kept, and tasks that give their worktrees back."""
+    world.environ["OSTLER_GIT__CLEANUP_ON_COMPLETE"] = "true"
+    for number in range(900):
+        (world.root / f"a-rather-long-name-of-a-file-{number:04}.txt").write_text(f"{number}\n")
+    world.git("add", "-A")
+    world.git("commit", "-q", "-m", "many files")
+    return world
+
+
+def test_a_released_worktree_is_kept_for_the_next_task(large: World) -> None:
+    """It is listed as such, used again without a trace of the first task, and pruned when asked."""
+    first = finished(large)
+    (kept,) = large.json("worktree", "list")["worktrees"]
+    assert kept["warm"] and kept["task"] == "" and Path(kept["path"]).is_dir()
+    assert "kept for the next task" in large.ostler("worktree", "list").stdout
+    assert large.git("worktree", "list").count("\n") == 1
+    inode = Path(kept["path"]).lstat().st_ino
+    second = finished(large)
+    (again,) = large.json("worktree", "list")["worktrees"]
+    assert Path(again["path"]).lstat().st_ino == inode, "it was not used again"
+    changed = [large.git("diff", "--name-only", "main", f"ostler/{task}").split() for task in (first, second)]
+    assert changed[0] == changed[1] != []
+    assert large.git("status", "--porcelain") == ""
+    assert large.json("cleanup")["taken"] == [again["path"]]
+    assert large.json("worktree", "list")["worktrees"] == []
+
+
+def test_nothing_is_kept_when_that_is_switched_off(large: World) -> None:
+    """warm_worktrees = 0, as config show tells."""
+    large.environ["OSTLER_GIT__WARM_WORKTREES"] = "0"
+    shown = [line.split() for line in large.ostler("config", "show").stdout.splitlines()]
+    assert ["git.warm_worktrees", "0"] in [words[:2] for words in shown]
+    finished(large)
+    assert large.json("worktree", "list")["worktrees"] == []
+    large.ostler("cleanup")
+    assert not any((large.root / ".ostler" / "worktrees" / ".trash").iterdir())

@@ -7,17 +7,22 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
-import psutil
 import pytest
+from msgspec.structs import replace
 
 import gate_world
 from gate_world import GateWorld
+from git_world import git
+from ostler.config.settings import GitSettings
 from ostler.engine.core.step import ReleaseWorkspace
 from ostler.engine.steps.perform import perform
+from ostler.git import trash, warm
 from ostler.model.plan import Gate
-from world import wait_until
+from world import busy_below, wait_until
 
 
 @pytest.fixture
@@ -91,16 +96,91 @@ def test_only_our_own_directory_is_ever_taken_away(world: GateWorld, tmp_path: P
     assert (precious / "file").read_text() == "x"
 
 
-def busy_below(place: Path) -> list[int]:
-    """Processes that work below a directory."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if Path(process.cwd()).is_relative_to(place):
-                found.append(process.pid)
-        except (psutil.Error, OSError):
-            continue
-    return found
+LOOK = r"""
+find . -mindepth 1 -path ./.git -prune -o -printf '%p %m %y %l %n\n' | sort
+find . -path ./.git -prune -o -type f -print | sort | xargs cat
+stat -c %a .; git status --porcelain --ignored; git config --list; git rev-parse HEAD
+git symbolic-ref -q HEAD; ls -A .git/hooks .git/info 2>/dev/null; git for-each-ref
+"""
+MESS = r"""
+echo leak > a.txt; chmod 666 sub/b.txt; chmod 000 sub/c.txt; mkdir -p node_modules/x sub/new
+echo leak > node_modules/x/leak; ln -s / sub/new/root; rm -rf other; echo leak > other
+git config user.name leak; mkdir -p .git/hooks .git/info; echo leak > .git/hooks/post-checkout
+chmod +x .git/hooks/post-checkout; echo '* text eol=crlf' > .git/info/attributes
+echo '* text eol=crlf' > sub/.gitattributes; git add -A; git -c user.email=x commit -qm leak
+git update-index --assume-unchanged a.txt; echo leak > ../beside; git branch leak
+exit 1
+"""
+TREE = {"sub/b.txt": "two\n", "sub/c.txt": "three\n", "other/d.txt": "four\n"}
+
+
+@pytest.fixture
+def warm_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GateWorld:
+    monkeypatch.setattr(warm, "WORTH_BYTES", 0)
+    return GateWorld(tmp_path, TREE)
+
+
+def kept(world: GateWorld) -> list[warm.Place]:
+    return warm.find_kept(warm.Pool(world.project.layout.worktrees, 2))
+
+
+def test_a_kept_checkout_is_as_clean_as_a_new_one(warm_world: GateWorld) -> None:
+    """Whatever a command leaves in the files and in git, the next one sees the commit and nothing else."""
+    world = warm_world
+    off = replace(world.settings(), git=GitSettings(warm_worktrees=0))
+    wanted = world.output(world.command(LOOK, off))
+    assert not kept(world)
+    assert world.command(MESS).verdict == "fail"
+    (left,) = kept(world)
+    inode = left.tree.lstat().st_ino
+    assert world.output(world.command(LOOK)) == wanted
+    (again,) = kept(world)
+    assert again.tree.lstat().st_ino == inode, "it was not used again"
+    assert world.leftovers() == [] and not list((world.home / "gates").glob("checkout*"))
+
+
+def test_a_gate_and_a_task_share_what_is_kept(warm_world: GateWorld) -> None:
+    """The tree of a gate becomes a worktree; git finds nothing of the gate in it."""
+    world = warm_world
+    world.command(MESS)
+    (left,) = kept(world)
+    inode = left.tree.lstat().st_ino
+    worktree = world.worktree()
+    assert worktree.path.lstat().st_ino == inode and not kept(world)
+    assert git(worktree.path, "status", "--porcelain", "--ignored") == ""
+    assert git(worktree.path, "symbolic-ref", "HEAD") == worktree.ref
+    assert {path.name for path in worktree.path.iterdir()} == {".git", ".gitignore", "a.txt", "sub", "other"}
+    assert not (worktree.repository.git_dir / "info").exists()
+
+
+def test_no_verdict_waits_for_a_deletion(
+    world: GateWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """However long it takes: the files are out of the way by a rename."""
+    may_go, real = threading.Event(), trash.empty_trash
+
+    def slow(place: Path) -> int:
+        may_go.wait(60)
+        return real(place)
+
+    monkeypatch.setattr(trash, "empty_trash", slow)
+    try:
+        assert world.command("true").verdict == "pass"
+        assert trash.has_trash(world.project.layout.worktrees) and world.leftovers() == []
+    finally:
+        may_go.set()
+    wait_until(lambda: not trash.has_trash(world.project.layout.worktrees), 60, "nobody empties the trash")
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no second disk")
+def test_a_checkout_on_another_disk_goes_too(world: GateWorld, tmp_path: Path) -> None:
+    """No rename leads from there to the trash; it is deleted where it is, and its note with it."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        world.environ["TMPDIR"] = elsewhere
+        assert world.command("mkdir -p x/y; chmod 0 x/y; chmod 0 x").verdict == "pass"
+        assert world.command("pwd").verdict == "pass"
+        wait_until(lambda: not os.listdir(elsewhere), 60, "the checkout is left")
+        wait_until(lambda: not list((world.home / "gates").glob("checkout*")), 60, "the note is left")
 
 
 def is_busy(world: GateWorld) -> bool:

@@ -16,10 +16,12 @@ from ostler.config.settings import Settings, WorkspaceSettings
 from ostler.engine.core.step import PrepareWorkspace
 from ostler.engine.steps.perform import perform
 from ostler.errors import Code
+from ostler.git import warm
 from ostler.git.commit import checkpoint
 from ostler.git.diff import changed
 from ostler.git.identity import OSTLER
 from ostler.git.repository import Worktree
+from ostler.git.worktree import release
 from ostler.model.attempt import Attempt
 from ostler.model.event import StepFailed, TaskStarted
 
@@ -220,3 +222,24 @@ def test_without_git_nothing_is_prepared(world: GateWorld, tmp_path: Path) -> No
     event = world.prepare(preparing(f"touch {tmp_path / 'ran'}", (".env",))).event
     assert event == TaskStarted()
     assert not (tmp_path / "ran").exists()
+
+
+def test_nothing_that_was_put_there_survives_a_release(
+    world: GateWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever gets the files next sees no copy, no link, nothing that a setup made, nor that it was done."""
+    monkeypatch.setattr(warm, "WORTH_BYTES", 0)
+    first = world.worktree(ALL)
+    (first.path / ".env").write_text("changed by an agent")
+    inode = first.path.lstat().st_ino
+    release(first, 2)
+    assert (world.root / "node_modules" / "left-pad" / "index.js").exists()
+    bare = world.worktree(preparing())
+    assert bare.path.lstat().st_ino == inode, "it was not used again"
+    assert {path.name for path in bare.path.iterdir()} == {".git", ".gitignore", "a.txt"}
+    release(bare, 2)
+    again = world.worktree(ALL)
+    assert again.path.lstat().st_ino == inode
+    assert (again.path / ".env").read_text() == ".env"
+    assert (again.path / "generated.txt").exists() and (again.path / "node_modules").is_symlink()
+    assert committed(world, again) == set()

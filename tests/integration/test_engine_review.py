@@ -128,14 +128,22 @@ def test_a_limit_defers_the_task(world: GateWorld) -> None:
     assert (after.status, after.stage) == (TaskStatus.DEFERRED, Stage.CHECKING)
 
 
-def test_an_empty_purse_pauses_the_task(world: GateWorld) -> None:
+def test_an_empty_purse_pauses_the_task(tmp_path: Path) -> None:
     """A gate's calls are paid for like all others."""
-    settings = world.settings()
-    settings = replace(settings, budget=replace(settings.budget, task_usd=0.0))
-    world.task = replace(world.task, budget_usd=0.0)
-    event = world.check(Gate("ai"), settings).event
+    world = GateWorld(tmp_path, budget_usd=0.0)
+    event = world.check(Gate("ai")).event
     assert isinstance(event, TaskPaused) and event.code is Code.BUDGET_EXCEEDED
     assert world.executor.calls == []
+
+
+def test_a_budget_that_was_raised_pays_for_the_gate(tmp_path: Path) -> None:
+    """What `retry --budget-usd` gave counts for a reviewer as it does for the agent."""
+    world = GateWorld(tmp_path, budget_usd=0.0)
+    world.project.pause(world.task.id)
+    world.project.retry(world.task.id, budget_usd=5.0)
+    answering(world, YES)
+    event = world.check(Gate("ai")).event
+    assert isinstance(event, GateDecided) and event.verdict == "pass"
 
 
 def test_without_git_a_reviewer_looks_at_the_project(world: GateWorld) -> None:

@@ -52,6 +52,13 @@ def eager(_: str, __: Path) -> Executor:
     return MockExecutor()
 
 
+def obedient(_: str, __: Path) -> Executor:
+    async def obey(call: AgentCall, on_event: OnEvent) -> CallResult:
+        return CallResult(None, text='{"word": "osprey", "sure": true}', session_id=call.session_id)
+
+    return MockExecutor(spawn_function=obey)
+
+
 Make = Callable[[str, Path], Executor]
 
 LIES: list[tuple[str, Make, str, dict[str, Any], str]] = [
@@ -66,6 +73,9 @@ LIES: list[tuple[str, Make, str, dict[str, Any], str]] = [
     ("starts_program", program, "qwen", {"starts_program": False}, "started a program without"),
     ("acp", program, "claude", {"acp": True}, "claims to speak ACP"),
     ("acp", program, "acp", {"acp": False}, "JSON-RPC without claiming"),
+    ("structured_output", program, "gemini", {"structured_output": True}, "claims structured output"),
+    ("structured_output", obedient, "", {"structured_output": False}, "without claiming to"),
+    ("own_sandbox", program, "gemini", {"own_sandbox": True}, "wrote outside of its workspace"),
     ("stdin_prompt", by_argument, "", {"stdin_prompt": True}, "a prompt of 200 kB gave"),
     ("environment", program, "cursor", {"environment": ("*",)}, "no variable"),
     ("environment", program, "cursor", {"environment": ("SSH_*",)}, "would give it SSH_AUTH_SOCK"),

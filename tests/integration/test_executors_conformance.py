@@ -12,6 +12,7 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.executors.command import CommandExecutor
+from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.executors.scripted import ScriptedExecutor
 from ostler.model.call import AgentCall, CallResult, OnEvent
@@ -88,6 +89,7 @@ def scripted_subject(place: Path) -> Subject:
         work=f"{fence}ostler-script\n- edit: {{path: a.txt, content: a}}\n- say: done\n{fence}\n",
         remember=f"{fence}ostler-script\n- say: osprey\n{fence}\n",
         recall="Go on.",
+        ask=f"{fence}ostler-script\n- say: osprey\n{fence}\n",
     )
 
 
@@ -124,13 +126,14 @@ def test_suite_finds_what_is_wrong(tmp_path: Path) -> None:
         return CallResult(None, text="OK", session_id="always-the-same", exit_code=0)
 
     def make() -> MockExecutor:
-        return MockExecutor(spawn_function=pretend, resume_function=pretend)
+        claims = Capabilities(resumes=True, takes_our_id=True, structured_output=True, own_sandbox=True)
+        return MockExecutor(capabilities=claims, spawn_function=pretend, resume_function=pretend)
 
     liar = Subject(make=make, make_missing=make, make_hanging=make, make_empty=make)
     complaints = asyncio.run(check_conformance(liar, tmp_path))
     found = {complaint.partition(":")[0] for complaint in complaints}
     blind = {"names_itself", "counts_cost_once", "counts_usage_once"}
-    blind |= {"takes_a_prompt_of_any_length", "asks_for_its_own_variables_alone"}
+    blind |= {"takes_a_prompt_of_any_length", "asks_for_its_own_variables_alone", "stays_in_its_sandbox"}
     assert found == set(CHECKS) - blind
 
 

@@ -17,7 +17,7 @@ from ostler.llm.client import ClaudeRequest, ClaudeResponse
 from ostler.model.call import AgentCall, AgentEvent, SessionReplaced, TextSaid, UsageSeen
 from ostler.model.usage import Usage
 from ostler.testing.conformance import CHECKS, Subject, run_check
-from ostler.testing.fake_llm import FAULTS, Answer, FakeLlm, Request, Silence, say
+from ostler.testing.fake_llm import FAULTS, Answer, FakeLlm, Request, Silence, fit, say
 from ostler.testing.mocks import MockClaudeClient, MockCommandRunner
 
 PROVIDERS: list[Provider] = ["anthropic", "openai"]
@@ -26,6 +26,8 @@ KEY = "sk-test-0123456789"
 
 def remember(request: Request) -> Answer:
     """Says the word that it was told in an earlier turn; this API sends every turn again."""
+    if shaped := fit(request, sure=True):
+        return shaped
     told = any("osprey" in text for text in request.history[:-1])
     return say("It was osprey." if told else "OK")
 

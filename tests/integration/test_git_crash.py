@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from git_world import TASK, World, commit_step, git, make_world, snapshot_of
+from git_world import TASK, World, commit_step, git, make_world, registered, snapshot_of
 from ostler.git.refs import find_base
-from ostler.git.worktree import listing, prepare, remove
+from ostler.git.worktree import prepare, remove
 
 BRANCH = f"ostler/{TASK}"
 CHILD = """
@@ -54,7 +54,7 @@ def finish(world: World) -> None:
     assert git(world.project, "rev-list", "--count", f"{worktree.base}..{BRANCH}") == "1"
     assert git(world.project, "show", f"{BRANCH}:work.txt") == "done"
     assert git(world.path, "status", "--porcelain") == ""
-    assert len(listing(world.repository)) == 2
+    assert len(registered(world.repository)) == 1
     assert remove(worktree) == 0
 
 
@@ -120,7 +120,7 @@ def test_many_tasks_at_once(tmp_path: Path):
     for number, commit in enumerate(commits):
         assert git(world.project, "rev-parse", f"ostler/task-{number}") == commit
         assert git(world.project, "show", f"{commit}:task-{number}") == f"task-{number}"
-    assert len(listing(repository)) == 1
+    assert registered(repository) == []
 
 
 @pytest.mark.parametrize("moment", ["before the branch", "after the branch"])

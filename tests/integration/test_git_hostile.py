@@ -18,16 +18,16 @@ from git_traps import (
     plant_pointer,
     touch_bait,
 )
-from git_world import TASK, World, commit_step, git, make_world
+from git_world import TASK, World, commit_step, git, make_world, registered
 from ostler.errors import Code, GitError
 from ostler.git import command, shield
-from ostler.git.diff import changed, diff, diff_stat, diff_stat_worktree, diff_worktree
+from ostler.git.diff import changed, current_tree, diff, diff_stat, diff_worktree
 from ostler.git.discovery import discover
 from ostler.git.identity import read_identity
 from ostler.git.refs import find_base
 from ostler.git.repository import Repository, Worktree
 from ostler.git.trailers import find_commit
-from ostler.git.worktree import listing, prepare, remove
+from ostler.git.worktree import prepare, remove
 
 BRANCH = f"ostler/{TASK}"
 
@@ -58,7 +58,7 @@ def do_everything(world: World, worktree: Worktree) -> None:
     base = find_base(repository)
     assert changed(worktree, worktree.base)
     assert b"changed by the agent" in diff_worktree(worktree)
-    assert diff_stat_worktree(worktree).files > 5
+    assert diff_stat(repository, worktree.base, current_tree(worktree)).files > 5
     commit_step(worktree)
     assert diff(repository, worktree.base, f"refs/heads/{BRANCH}")
     assert diff_stat(repository, worktree.base, f"refs/heads/{BRANCH}").files > 5
@@ -68,7 +68,7 @@ def do_everything(world: World, worktree: Worktree) -> None:
         repository, worktree.path.with_name("another-cd34"), "ostler/another-cd34", base.commit, "x"
     )
     assert (other.path / "bait.smudge").read_text() == "smudge\n"
-    assert len(listing(repository)) == 3
+    assert len(registered(repository)) == 2
     for each in (other, worktree):
         assert remove(each) == 0
 

@@ -18,7 +18,7 @@ from git_world import BRANCH, git, snapshot_of
 from ostler.git.publish import Published, Result
 from ostler.git.repository import Worktree
 from ostler.testing.fake_github import FakeGitHub
-from publish_world import PublishWorld, put_gh_on_path
+from publish_world import PublishWorld, open_github
 
 CHILD = Path(__file__).parents[1] / "publish_child.py"
 STEPS = ("publish.fetch", "publish.files", "publish.rebased", "publish.pushed", "publish.created")
@@ -31,10 +31,7 @@ def world(tmp_path: Path) -> PublishWorld:
 
 @pytest.fixture
 def github(world: PublishWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    put_gh_on_path(monkeypatch)
-    with FakeGitHub("acme/app", world.bare) as made:
-        for name, value in made.environment(world.root / "gh").items():
-            monkeypatch.setenv(name, value)
+    with open_github(world, monkeypatch) as made:
         yield made
 
 

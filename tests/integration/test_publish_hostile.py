@@ -22,7 +22,7 @@ from ostler.git.identity import OSTLER
 from ostler.git.publish import Result, publish_merge
 from ostler.git.repository import Worktree
 from ostler.testing.fake_github import FakeGitHub
-from publish_world import PublishWorld, put_gh_on_path
+from publish_world import PublishWorld, open_github
 
 Trapped = tuple[PublishWorld, Worktree, Traps]
 
@@ -59,11 +59,7 @@ def trapped(tmp_path: Path) -> Trapped:
 
 @pytest.fixture
 def github(trapped: Trapped, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    put_gh_on_path(monkeypatch)
-    world = trapped[0]
-    with FakeGitHub("acme/app", world.bare) as made:
-        for name, value in made.environment(world.root / "gh").items():
-            monkeypatch.setenv(name, value)
+    with open_github(trapped[0], monkeypatch) as made:
         yield made
 
 

@@ -10,7 +10,7 @@ from git_world import BRANCH, git, snapshot_of
 from ostler.errors import Code, GitError
 from ostler.git.identity import OSTLER
 from ostler.git.merge import MergeConflict
-from ostler.git.publish import Published, Result, publish_merge
+from ostler.git.publish import Published, Result, Terms, publish_merge
 from ostler.git.repository import Worktree
 from publish_world import PublishWorld
 
@@ -144,3 +144,63 @@ def test_a_branch_that_is_gone(world: PublishWorld):
         merge(worktree)
     assert caught.value.code is Code.WORKTREE_LOST
     assert git(world.project, "rev-parse", "integration") == before
+
+
+def judged(world: PublishWorld) -> Terms:
+    """Its gates have seen the branch as it is now, and nothing else."""
+    return Terms(judged=git(world.project, "rev-parse", BRANCH))
+
+
+def move(world: PublishWorld, name: str = "theirs.txt") -> str:
+    """Somebody commits to the target, which nobody has checked out."""
+    blob = git(world.project, "hash-object", "-w", "--stdin", stdin=name.encode())
+    entries = git(world.project, "ls-tree", "integration") + f"\n100644 blob {blob}\t{name}\n"
+    made = git(world.project, "mktree", stdin=entries.encode())
+    who = ("-c", "user.name=t", "-c", "user.email=t@x")
+    old = git(world.project, "rev-parse", "integration")
+    new = git(world.project, *who, "commit-tree", made, "-p", old, "-m", "theirs")
+    git(world.project, "update-ref", "refs/heads/integration", new, old)
+    return new
+
+
+def test_what_the_gates_have_not_seen_is_not_merged(world: PublishWorld):
+    """Carried onto the target it is another commit: given back, and merged once that one is judged."""
+    worktree = world.work({"mine.txt": "mine"})
+    terms, onto = judged(world), move(world)
+    rebased = publish_merge(worktree, "integration", OSTLER, "x", terms)
+    assert (rebased.result, rebased.base, rebased.clean) == (Result.REBASED, onto, True)
+    assert git(world.project, "rev-parse", "integration") == onto
+    merged = publish_merge(worktree, "integration", OSTLER, "x", judged(world))
+    assert (merged.result, git(world.project, "rev-parse", "integration")) == (Result.MERGED, rebased.commit)
+
+
+def test_a_rebase_that_was_not_written_down_is_told_again(world: PublishWorld):
+    """The run died after the branch had moved: it still is a mere rebase of what the gates have seen."""
+    worktree = world.work({"mine.txt": "mine"})
+    terms, _ = judged(world), move(world)
+    first = publish_merge(worktree, "integration", OSTLER, "x", terms)
+    assert publish_merge(worktree, "integration", OSTLER, "x", terms) == first
+
+
+def test_more_than_a_rebase_is_told(world: PublishWorld):
+    """Somebody put a commit on the branch, whether the target moved or not."""
+    worktree = world.work({"mine.txt": "mine"})
+    terms = judged(world)
+    world.work({"more.txt": "more"}, "t/2")
+    assert publish_merge(worktree, "integration", OSTLER, "x", terms).clean is False
+    move(world)
+    assert publish_merge(worktree, "integration", OSTLER, "x", terms).clean is False
+
+
+def test_a_target_that_moves_at_the_last_moment(world: PublishWorld, monkeypatch: pytest.MonkeyPatch):
+    """Between the look and the merge: no commit is made that nobody has judged."""
+    worktree, moved = world.work({"mine.txt": "mine"}), list[str]()
+
+    def reach(place: str) -> None:
+        if place == "publish.rebased" and not moved:
+            moved.append(move(world))
+
+    monkeypatch.setattr("ostler.git.publish.reach", reach)
+    done = publish_merge(worktree, "integration", OSTLER, "x", judged(world))
+    assert (done.result, done.base) == (Result.REBASED, moved[0])
+    assert git(world.project, "rev-parse", "integration") == moved[0]

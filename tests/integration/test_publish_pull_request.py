@@ -16,7 +16,7 @@ from ostler.git.merge import MergeConflict
 from ostler.git.proposal import Proposal
 from ostler.git.publish import Result
 from ostler.testing.fake_github import HOST, WAITING, FakeGitHub
-from publish_world import PROPOSAL, PublishWorld, put_gh_on_path
+from publish_world import PROPOSAL, PublishWorld, open_github
 
 NAME = f"{HOST}/acme/app"
 AUTO = structs.replace(PROPOSAL, auto_merge=True)
@@ -29,11 +29,7 @@ def world(tmp_path: Path) -> PublishWorld:
 
 @pytest.fixture
 def github(world: PublishWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    """A GitHub whose branches are the world's remote, and a gh that is led to it."""
-    put_gh_on_path(monkeypatch)
-    with FakeGitHub("acme/app", world.bare) as made:
-        for name, value in made.environment(world.root / "gh").items():
-            monkeypatch.setenv(name, value)
+    with open_github(world, monkeypatch) as made:
         yield made
 
 

@@ -95,7 +95,7 @@ def test_disk_full_and_back(small_disk: Path) -> None:
         assert journal.append(make_record(seq), make_row(seq))
     with SqliteJournal(path) as journal:
         assert len(journal.read(TASK)) == seq
-        assert journal._db.pragma("integrity_check") == "ok"
+        assert journal._db.connection.pragma("integrity_check") == "ok"
 
 
 def fill(journal: SqliteJournal, seq: int) -> tuple[int, list[Code]]:

@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import apsw
 import pytest
 
+from children import Children
 from ledger_child import NOW
 from ostler.errors import Code
 from ostler.model.limit import LEASE_SECONDS, Probe, Window
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 
-CHILD = Path(__file__).parent.parent / "ledger_child.py"
 FULL = bool(os.environ.get("OSTLER_FULL"))
 PROCESSES = 6
+CHILDREN = Children("ledger_child.py", PROCESSES)
 COUNT = 500 if FULL else 40
 
 
@@ -31,30 +29,6 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "ostler.db"
     SqliteJournal(path, create=True).close()
     return path
-
-
-def start(path: Path, verb: str, count: int, **environment: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, str(CHILD), str(path), verb, str(count)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | environment,
-    )
-
-
-def run_together(path: Path, verb: str, count: int) -> Counter[bytes]:
-    """What the processes said that were let go at the same moment."""
-    children = [start(path, verb, count) for _ in range(PROCESSES)]
-    for child in children:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"ready\n"
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write(b"\n")
-        child.stdin.flush()
-    outputs = [child.communicate()[0] for child in children]
-    assert [child.returncode for child in children] == [0] * PROCESSES
-    return Counter(line for output in outputs for line in output.splitlines())
 
 
 @pytest.mark.slow
@@ -66,13 +40,13 @@ def test_one_caller_over_all_processes(path: Path, verb: str) -> None:
         ledger.close_window(Window("p", str(number)), NOW - 1, Code.RATE_LIMITED, "", NOW - 1)
         ledger.fail(str(number), Code.RATE_LIMITED, "", NOW - 1, 1, 1)
     ledger.close()
-    assert run_together(path, verb, COUNT) == {b"won %d" % number: 1 for number in range(COUNT)}
+    assert CHILDREN.run_together(path, verb, COUNT) == {b"won %d" % number: 1 for number in range(COUNT)}
 
 
 @pytest.mark.slow
 def test_one_budget_for_all_processes(path: Path) -> None:
     """Not one repeat more than the hour has, and not one less."""
-    assert run_together(path, "spend", COUNT) == {b"won": COUNT}
+    assert CHILDREN.run_together(path, "spend", COUNT) == {b"won": COUNT}
 
 
 @pytest.mark.slow
@@ -81,7 +55,7 @@ def test_kill_between_notes_loses_none(path: Path) -> None:
     chance = random.Random(7)
     acknowledged: set[str] = set()
     for _ in range(60 if FULL else 6):
-        with start(path, "note", 1_000_000) as child:
+        with CHILDREN.start(path, "note", 1_000_000) as child:
             assert child.stdout is not None
             first = child.stdout.readline()
             time.sleep(chance.uniform(0, 0.02))
@@ -101,7 +75,7 @@ def test_kill_between_notes_loses_none(path: Path) -> None:
 @pytest.mark.parametrize(("point", "kept"), [("ledger.write", 0), ("ledger.written", 1)])
 def test_kill_beside_the_commit(path: Path, point: str, kept: int) -> None:
     """A limit is noted as a whole or not at all."""
-    with start(path, "note", 9, OSTLER_FAILPOINT=f"{point}:kill:1") as child:
+    with CHILDREN.start(path, "note", 9, OSTLER_FAILPOINT=f"{point}:kill:1") as child:
         assert child.stdout is not None
         assert child.stdout.read() == b""
     assert child.returncode == -signal.SIGKILL
@@ -115,7 +89,7 @@ def test_a_prober_that_was_killed_blocks_nobody_for_long(path: Path) -> None:
     window = Window("p", "0")
     ledger = SqliteLedger(path)
     ledger.close_window(window, NOW - 1, Code.RATE_LIMITED, "", NOW - 1)
-    with start(path, "probe", 1, OSTLER_FAILPOINT="ledger.written:kill:1") as child:
+    with CHILDREN.start(path, "probe", 1, OSTLER_FAILPOINT="ledger.written:kill:1") as child:
         assert child.communicate(b"\n")[0] == b"ready\n"
     assert child.returncode == -signal.SIGKILL
     assert not isinstance(ledger.admit([window], "ada", NOW + 1), Probe)

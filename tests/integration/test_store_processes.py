@@ -5,49 +5,23 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import apsw
 import pytest
 
+from children import Children
 from journal_values import TASK
 from ostler.store.sqlite import SqliteJournal
 
-CHILD = Path(__file__).parent.parent / "journal_child.py"
 FULL = bool(os.environ.get("OSTLER_FULL"))
 PROCESSES = 8
-
-
-def start(path: Path, verb: str, count: int, **environment: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, str(CHILD), str(path), verb, str(count)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | environment,
-    )
+CHILDREN = Children("journal_child.py", PROCESSES)
 
 
 def integrity(path: Path) -> str:
     return str(apsw.Connection(str(path)).pragma("integrity_check"))
-
-
-def run_together(path: Path, verb: str, count: int) -> Counter[bytes]:
-    """What eight processes said that were let go at the same moment."""
-    children = [start(path, verb, count) for _ in range(PROCESSES)]
-    for child in children:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"ready\n"
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write(b"\n")
-        child.stdin.flush()
-    outputs = [child.communicate()[0] for child in children]
-    assert [child.returncode for child in children] == [0] * PROCESSES
-    return Counter(line for output in outputs for line in output.splitlines())
 
 
 @pytest.mark.slow
@@ -55,7 +29,7 @@ def test_each_claim_is_won_once(tmp_path: Path) -> None:
     """Eight processes that claim the same tasks: every task has exactly one winner."""
     path, count = tmp_path / "ostler.db", 10_000 if FULL else 200
     SqliteJournal(path, create=True).close()
-    wins = run_together(path, "claim", count)
+    wins = CHILDREN.run_together(path, "claim", count)
     assert set(wins) == {b"won task-%d" % number for number in range(count)}
     assert set(wins.values()) == {1}
     with SqliteJournal(path) as journal:
@@ -66,7 +40,7 @@ def test_each_claim_is_won_once(tmp_path: Path) -> None:
 def test_first_start_of_many(tmp_path: Path) -> None:
     """Processes that create the journal at the same moment agree on one."""
     path = tmp_path / ".ostler" / "ostler.db"
-    assert list(run_together(path, "create", 0).values()) == [PROCESSES]
+    assert list(CHILDREN.run_together(path, "create", 0).values()) == [PROCESSES]
     assert not list(path.parent.glob(".*.tmp"))
 
 
@@ -79,7 +53,7 @@ def test_kill_while_appending(tmp_path: Path, verb: str) -> None:
     chance = random.Random(7)
     acknowledged = 0
     for _ in range(100 if FULL else 8):
-        with start(path, verb, 1_000_000) as child:
+        with CHILDREN.start(path, verb, 1_000_000) as child:
             assert child.stdout is not None
             first = child.stdout.readline()
             time.sleep(chance.uniform(0, 0.02))
@@ -104,7 +78,7 @@ def test_kill_beside_the_commit(tmp_path: Path, verb: str, point: str, kept: int
     """Killed before the commit a record is absent; killed after it, present though nobody was told."""
     path = tmp_path / "ostler.db"
     SqliteJournal(path, create=True).close()
-    with start(path, verb, 9, OSTLER_FAILPOINT=f"{point}:kill:5") as child:
+    with CHILDREN.start(path, verb, 9, OSTLER_FAILPOINT=f"{point}:kill:5") as child:
         assert child.stdout is not None
         assert child.stdout.read().splitlines()[-1] == b"ack 4"
     assert child.returncode == -signal.SIGKILL

@@ -11,12 +11,14 @@ from ostler.config.settings import ExecutorSettings
 from ostler.executors.claude import ClaudeExecutor
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.conformance import CHECKS, Make, Subject, run_check
-from ostler.testing.fake_llm import FAULTS, Answer, FakeLlm, Request, say
+from ostler.testing.fake_llm import FAULTS, Answer, FakeLlm, Request, fit, say
 from real_claude import claude_environment, require_claude
 
 
 def remember(request: Request) -> Answer:
     """A model that knows what it was told, and nothing else."""
+    if shaped := fit(request, sure=True):
+        return shaped
     asked = "Which word" in " ".join(request.history[-3:])
     return say("osprey" if asked and request.holds("Remember the word osprey") else "OK")
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from agent_oracle import check_ended
-from ostler.testing.fake_llm import FAULTS, FakeLlm, Request, Turn, call, say
-from real_claude import MARK, real_world
+from ostler.testing.fake_llm import FAULTS, FakeLlm, Request, Turn, call
+from real_claude import real_world
 from world import KILL, STOP, World, end, wait_until
 
 WRITE = call("Write", file_path="hello.txt", content="hello\n")
-DONE = say(f"Done.\n\n{MARK}")
+ANSWER = {"status": "complete", "reason": "", "summary": "I wrote hello.txt."}
+DONE = call("StructuredOutput", **ANSWER)
 
 
 class Model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
 import uuid
@@ -12,7 +13,8 @@ import pytest
 
 from ostler.errors import Code
 from ostler.model.call import CallResult, SessionReplaced, SessionStarted, ToolDenied, ToolUsed
-from ostler.testing.fake_llm import FakeLlm, Turn, fail, say
+from ostler.prompt.answer import ANSWER_SCHEMA
+from ostler.testing.fake_llm import FakeLlm, Turn, fail, fit, say
 from real_agents import AGENTS, Seat, real_world, turns
 from world import wait_until
 
@@ -38,6 +40,19 @@ def test_resume_keeps_the_history_and_counts_once(name: str, tmp_path: Path) -> 
     assert second.usage == first.usage
     assert (first.usage.total > 0) == seat.executor.capabilities.reports_usage
     assert (first.cost_usd is not None) == seat.executor.capabilities.reports_cost
+
+
+def test_an_answer_to_a_schema(name: str, tmp_path: Path) -> None:
+    """Who claims it sends the schema to its model, in a new session and in a resumed one; others go on."""
+    schema = json.dumps(ANSWER_SCHEMA)
+    answer = {"status": "complete", "reason": "", "summary": "I did it."}
+    with FakeLlm(lambda request: fit(request, **answer) or say("OK")) as llm:
+        seat = Seat(name, tmp_path, llm)
+        first = seat.spawn("PROMPT-ONE", schema=schema)
+        second = seat.resume("PROMPT-TWO", first.session_id, schema=schema)
+    expected = json.dumps(answer) if seat.executor.capabilities.structured_output else "OK"
+    assert [(one.code, one.text) for one in (first, second)] == [(None, expected)] * 2, first.message
+    assert list(seat.workspace.iterdir()) == []
 
 
 def test_a_tool_edits_a_file(name: str, tmp_path: Path) -> None:

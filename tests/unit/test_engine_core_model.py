@@ -33,6 +33,7 @@ from ostler.model.event import (
     GateDecided,
     GateWaiting,
     Published,
+    Rebased,
     Record,
     StepFailed,
     TaskCancelled,
@@ -111,6 +112,9 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: decide(self.state) is not None)
     @rule(verdict=VERDICTS, fails=st.booleans(), gate=ANSWERS)
     def perform(self, verdict: str, fails: bool, gate: str) -> None:
+        self.perform_as(verdict, fails, gate)
+
+    def perform_as(self, verdict: str, fails: bool, gate: str) -> None:
         step = decide(self.state)
         assert step is not None
         self.note(step, verdict)
@@ -130,6 +134,26 @@ class Life(RuleBasedStateMachine):
         sent_to = {self.state.current.id} if self.state.retry_of else set()
         assert before - self.skipped() <= sent_to, "what a person skipped was begun again"
 
+    @rule(rounds=st.lists(st.tuples(ANSWERS, st.booleans()), min_size=1, max_size=6))
+    def publish_several_times(self, rounds: list[tuple[str, bool]]) -> None:
+        """All goes well up to publishing, which is seldom reached otherwise; there anything may happen."""
+        for how, fails in rounds:
+            self.go_on_to_publishing()
+            if isinstance(decide(self.state), Publish):
+                self.nothing_leaves_that_its_gates_have_not_seen()
+                self.perform_as("complete", fails, how)
+
+    def go_on_to_publishing(self) -> None:
+        for _ in range(40):
+            if self.state.status in EXECUTABLE:
+                self.add(TaskClaimed("r"))
+            elif self.state.status is TaskStatus.NEEDS_REVIEW:
+                self.add(DecisionRecorded("approve"))
+            elif decide(self.state) is None or isinstance(decide(self.state), Publish):
+                return
+            else:
+                self.perform_as("complete", False, "pass")
+
     def skipped(self) -> set[str]:
         return {phase.id for phase in self.state.phases if phase.status == "skipped"}
 
@@ -145,18 +169,27 @@ class Life(RuleBasedStateMachine):
                     return GateWaiting(phase, sha)
                 return GateDecided(phase, kind, gate, "why", sha, signature="x")
             case Publish():
-                return StepFailed(Code.PUSH_REJECTED, "x") if fails else Published(step.how)
+                return self.publish(step, fails, gate)
             case PrepareWorkspace():
                 return StepFailed(Code.GIT_LOCKED, "x") if fails else TaskStarted("/w", "b", "c")
             case CallAgent():
                 code = Code.TIMEOUT if verdict in ("failed", "deferred") else None
                 return CallEnded(step.phase, step.iteration, verdict, code, resumes_at=9.0)
             case Checkpoint():
-                return StepFailed(Code.GIT_CORRUPT, "x") if fails else CheckpointMade(step.phase, "sha")
+                made = CheckpointMade(step.phase, f"made-{self.state.seq}")
+                return StepFailed(Code.GIT_CORRUPT, "x") if fails else made
             case Finish():
                 return finish(step, self.state)
             case ReleaseWorkspace():
                 return WorkspaceReleased(kept=fails)
+
+    def publish(self, step: Publish, fails: bool, how: str) -> Event:
+        """Refused, in conflict, sent round as the target moved (by hand, too), or done."""
+        if how == "could_not_run":
+            return StepFailed(Code.MERGE_CONFLICT, "x", ("f",), "theirs")
+        if how == "fail" and step.judged is not None:
+            return Rebased(f"moved-{self.state.seq}", "onto", clean=not fails)
+        return StepFailed(Code.PUSH_REJECTED, "x") if fails else Published(step.how)
 
     @rule(verb=VERBS, place=st.integers(0, 9))
     def say(self, verb: Verb, place: int) -> None:
@@ -207,6 +240,19 @@ class Life(RuleBasedStateMachine):
         if hasattr(self, "state"):
             words = sum(isinstance(r.event, DecisionRecorded) for r in self.records)
             assert all(p.retries <= self.state.plan.max_phase_retries + words for p in self.state.phases)
+
+    @invariant()
+    def nothing_leaves_that_its_gates_have_not_seen(self) -> None:
+        if not hasattr(self, "state") or not isinstance(decide(self.state), Publish):
+            return
+        state, commit = self.state, self.state.commit or ""
+        assert not state.again and state.rebases <= 3
+        if commit.startswith("moved"):
+            kinds = [phase.gate.type for phase in state.plan.phases]
+            gates = [(k, p.gate) for k, p in zip(kinds, state.phases, strict=True) if p.status == "completed"]
+            gates.append((state.plan.merge_gate.type, state.merge))
+            seen = [gate for kind, gate in gates if kind in ("command", "ai")]
+            assert all(gate and (gate.sha == commit or gate.person) for gate in seen)
 
     @invariant()
     def a_terminal_task_wants_no_agent(self) -> None:

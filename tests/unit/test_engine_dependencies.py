@@ -6,7 +6,6 @@ import pytest
 
 from ostler.engine.core.evolve import fold
 from ostler.engine.dependencies import find_cycle, settle, unmet
-from ostler.engine.rows import row_of
 from ostler.errors import Code
 from ostler.model.attempt import TaskRow
 from ostler.model.event import (
@@ -20,6 +19,7 @@ from ostler.model.event import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.plan import plan_for
+from ostler.model.rows import row_of
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
 from ostler.model.task import Weight
+from ostler.prompt.report import Word
 
 DONE, BLOCKED = "<phase_complete>true</phase_complete>", "<phase_blocked>no key</phase_blocked>"
 
@@ -49,3 +52,44 @@ def test_the_workspace_is_looked_at_only_where_it_decides(
 ) -> None:
     """Git is asked when there is no mark and a change would count, and at no other time."""
     assert hinges_on_changes(Witness(text, "", "implement", weight, speaks)) == hinges
+
+
+def answer(status: str, summary: str = "s") -> str:
+    return json.dumps({"status": status, "reason": "no key", "summary": summary})
+
+
+@pytest.mark.parametrize(
+    ("text", "weight", "verdict", "warnings"),
+    [
+        (answer("complete"), "small", "complete", ()),
+        (answer("complete", f"It said {BLOCKED}"), "small", "complete", ()),
+        (answer("blocked", DONE), "small", "blocked", ()),
+        (answer("continue", DONE), "small", "continue", ()),
+        (answer("continue"), "trivial", "continue", ()),
+        (answer("finished"), "small", "continue", ()),
+        (answer("finished"), "trivial", "complete", ("NO_MARK",)),
+        (answer("complete")[:-1], "small", "continue", ()),
+        (f"I never gave the object. {DONE}", "small", "complete", ()),
+        (BLOCKED, "small", "blocked", ()),
+        ("I never gave the object.", "small", "continue", ()),
+        ("I never gave the object.", "trivial", "complete", ("NO_MARK",)),
+    ],
+)
+def test_a_structured_answer_comes_first_and_marks_second(
+    text: str, weight: Weight, verdict: str, warnings: tuple[str, ...]
+) -> None:
+    """What cannot be read as one falls back to the marks, then to one more iteration; NO_MARK is as ever."""
+    found = judge(Witness(text, "", "implement", weight, True, True, structured=True))
+    assert (found.verdict, found.warnings) == (verdict, warnings)
+    assert found.message == ("no key" if verdict == "blocked" else "")
+
+
+def test_an_object_says_nothing_where_nobody_asked_for_one() -> None:
+    """An executor that is not held to the schema may print such objects for any reason."""
+    assert judge(Witness(answer("complete"), "", "implement", "small", True)).verdict == "continue"
+
+
+def test_the_agents_own_report_is_stronger_than_its_answer() -> None:
+    """`ostler report` and the state file are said on purpose."""
+    said = Witness(answer("complete"), "", "test", "small", True, structured=True, word=Word("paused"))
+    assert judge(said).verdict == "paused"

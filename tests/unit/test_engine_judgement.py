@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
-from ostler.engine.steps.judgement import Judgement, Question, ask, ask_again, read_judgement
+from ostler.engine.steps.judgement import (
+    JUDGEMENT_SCHEMA,
+    Judgement,
+    Question,
+    ask,
+    ask_again,
+    read_judgement,
+)
 from ostler.model.task import Task
+from ostler.testing.wires.instance import instance_of
 
 YES = '{"verdict": "approved", "reason": "all is well", "findings": []}'
 NO = '{"verdict": "rejected", "reason": "it breaks", "findings": ["a.py: the name"]}'
@@ -116,3 +126,11 @@ def test_a_hostile_text_is_read_in_time(text: str) -> None:
     began = time.monotonic()
     assert read_judgement(text) is None
     assert time.monotonic() - began < 10
+
+
+def test_the_schema_asks_for_a_judgement() -> None:
+    """What fits it can be read, every field is required and no other allowed; its first choice is no."""
+    schema = json.loads(JUDGEMENT_SCHEMA)
+    assert schema["required"] == list(schema["properties"]) == [field.name for field in fields(Judgement)]
+    assert schema["additionalProperties"] is False
+    assert read_judgement(json.dumps(instance_of(schema, "why"))) == Judgement("rejected", "why")

@@ -59,6 +59,8 @@ def run(executor: Executor, verb: str, call: AgentCall) -> tuple[CallResult, lis
             "spawn",
             (*BASE, "--dangerously-skip-permissions", "--session-id", SESSION),
         ),
+        ({}, {"schema": "{}"}, "spawn", (*BASE, *EDITS, "--json-schema", "{}", "--session-id", SESSION)),
+        ({}, {"schema": "{}"}, "resume", (*BASE, *EDITS, "--json-schema", "{}", "--resume", SESSION)),
         ({"args": ("--bare",)}, {"session_id": ""}, "spawn", (*BASE, *EDITS, "--bare")),
     ],
 )
@@ -336,3 +338,24 @@ def test_named_instance_has_its_own_variable(tmp_path: Path, monkeypatch: pytest
     assert CLAUDE.find(instance="work").path == str(shared)
     monkeypatch.setenv("OSTLER_WORK_PATH", str(own))
     assert CLAUDE.find(instance="work").path == str(own)
+
+
+@pytest.mark.parametrize(
+    ("members", "code", "text"),
+    [
+        ({"result": '{"a":1}', "structured_output": {"a": 1}}, None, '{"a":1}'),
+        ({"result": "", "structured_output": {"a": "é"}}, None, '{"a":"é"}'),
+        ({"result": "I will not.", "structured_output": None}, None, "I will not."),
+        ({"result": "I will not."}, None, "I will not."),
+        ({"is_error": True, "result": "no", "structured_output": {"a": 1}}, Code.AGENT_FAILED, ""),
+    ],
+)
+def test_the_object_that_a_schema_asked_for_is_the_text(
+    members: dict[str, Any], code: Code | None, text: str, program: str
+) -> None:
+    """Where claude gives one; where its model never did, what it said is the answer, and no failure."""
+    line = json.dumps({"type": "result", "is_error": False, **members}, ensure_ascii=False).encode()
+    runner = MockCommandRunner([line.replace(b": ", b":")])
+    executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
+    result, _ = run(executor, "spawn", AgentCall("i", "p", SESSION, schema="{}"))
+    assert (result.code, result.text) == (code, text)

@@ -54,6 +54,11 @@ def said(text: bytes) -> bytes:
             + b'","file_path":"a.py"}}]}}',
             ToolUsed("Write", "a.py"),
         ),
+        (
+            b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"StructuredOutput","input":'
+            b'{"status": "complete"}}]}}',
+            TextSaid('{"status": "complete"}'),
+        ),
         (b'{"type":"system","subtype":"init","session_id":"s","tools":null}', SessionStarted("s")),
     ],
 )

@@ -137,6 +137,41 @@ def test_our_defaults_are_a_file_of_the_call(name: str, kept: bool, tmp_path: Pa
     assert seen[2:] == [str(own), "{}"]
 
 
+@pytest.mark.parametrize("verb", ["spawn", "resume"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_codex_finds_its_schema_in_a_file_of_the_call(verb: str, kept: bool, tmp_path: Path) -> None:
+    """Beside the transcript and never in the workspace; without a transcript it is gone after the call."""
+    seen: list[tuple[str, str]] = []
+
+    async def look(command: Command, sink: Sink) -> Exit:
+        path = command.argv[command.argv.index("--output-schema") + 1]
+        seen.append((path, Path(path).read_text()))
+        return Exit(0, 0.0)
+
+    (tmp_path / "work").mkdir()
+    made = executor("codex", tmp_path, MockCommandRunner(run_function=look))
+    transcript = str(tmp_path / "papers" / "t.jsonl") if kept else ""
+    (tmp_path / "papers").mkdir()
+    call = AgentCall(
+        "i", "p", ID, schema='{"type":"object"}', cwd=str(tmp_path / "work"), transcript=transcript
+    )
+    run(made, verb, call)
+    path, text = seen[0]
+    assert text == '{"type":"object"}' and Path(path).exists() == kept
+    assert not kept or Path(path).parent == tmp_path / "papers"
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AGENTS if kind != "codex"])
+def test_who_cannot_be_held_to_a_schema_is_not_given_one(kind: str, tmp_path: Path) -> None:
+    """The call is the same as without: no flag, no failure."""
+    runner = MockCommandRunner()
+    made = executor(kind, tmp_path, runner)
+    run(made, "spawn", AgentCall("i", "p", ID, schema='{"type":"object"}'))
+    assert not made.capabilities.structured_output
+    assert not [word for word in runner.last.argv if "schema" in word or "object" in word]
+
+
 def twice(first: Exit, lines: list[bytes]) -> MockCommandRunner:
     """A runner whose first run ends so, and whose second prints these lines."""
     exits = [first]

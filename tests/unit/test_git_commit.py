@@ -15,6 +15,8 @@ from ostler.git.commit import checkpoint
 from ostler.git.identity import OSTLER, Identity
 from ostler.git.worktree import remove
 
+AS_AGENT = ("-c", "user.name=a", "-c", "user.email=a@b")
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
@@ -220,7 +222,7 @@ def test_nested_repositories_are_skipped_and_named(world: World):
         git(world.path, "init", "-q", name)
         (world.path / name / "inner.txt").write_text("x")
     git(world.path / "full", "add", "-A")
-    git(world.path / "full", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
+    git(world.path / "full", *AS_AGENT, "commit", "-qm", "x")
     (world.path / "beside.txt").write_text("x")
     made = commit_step(worktree)
     assert "beside.txt" in tree(world)
@@ -231,35 +233,13 @@ def test_nested_repositories_are_skipped_and_named(world: World):
 def test_a_submodule_keeps_its_commit(world: World):
     """A submodule's pointer is not moved by what happened inside it."""
     git(world.project, "init", "-q", "module")
-    git(
-        world.project / "module",
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@b",
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "1",
-    )
+    git(world.project / "module", *AS_AGENT, "commit", "-q", "--allow-empty", "-m", "1")
     world.commit({})
     worktree = world.prepare()
     before = git(world.project, "ls-tree", BRANCH, "module")
     assert before.startswith("160000")
     git(world.path, "clone", "-q", str(world.project / "module"), "module")
-    git(
-        world.path / "module",
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@b",
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "2",
-    )
+    git(world.path / "module", *AS_AGENT, "commit", "-q", "--allow-empty", "-m", "2")
     made = commit_step(worktree)
     assert git(world.project, "ls-tree", BRANCH, "module") == before
     assert made.warnings

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from git_world import TASK, World, commit_step, git, make_world, snapshot_of
-from ostler.git.diff import DiffStat, changed, diff, diff_stat, diff_stat_worktree, diff_worktree
+from ostler.git.diff import DiffStat, changed, current_tree, diff, diff_stat, diff_worktree
 
 REF = f"refs/heads/ostler/{TASK}"
 
@@ -97,7 +97,9 @@ def test_uncommitted_work_is_in_the_diff(world: World):
     before = snapshot_of(world.project)
     patch = diff_worktree(worktree)
     assert b"+new\n" in patch and b"+u\n" in patch and b"-one\n" in patch
-    assert diff_stat_worktree(worktree) == DiffStat(files=3, insertions=2, deletions=1)
+    assert diff_stat(worktree.repository, worktree.base, current_tree(worktree)) == DiffStat(
+        files=3, insertions=2, deletions=1
+    )
     assert (worktree.repository.git_dir / "index").read_bytes() == index
     assert snapshot_of(world.project) == before
     assert sorted(path.name for path in worktree.repository.git_dir.iterdir() if "ostler" in path.name) == []
@@ -123,4 +125,6 @@ def test_renames_binaries_and_settings_of_the_user(world: World):
     (worktree.path / "binary").write_bytes(bytes(range(256)))
     patch = diff_worktree(worktree)
     assert b"rename from long.txt" in patch and b"--git a/" in patch and b"\x1b[" not in patch
-    assert diff_stat_worktree(worktree) == DiffStat(files=2, insertions=0, deletions=0)
+    assert diff_stat(worktree.repository, worktree.base, current_tree(worktree)) == DiffStat(
+        files=2, insertions=0, deletions=0
+    )

@@ -11,7 +11,7 @@ from ostler.errors import Code, GitError
 from ostler.git import rebase
 from ostler.git.identity import OSTLER
 from ostler.git.merge import MergeConflict
-from ostler.git.rebase import sync
+from ostler.git.rebase import refuse_marks, sync, take_in
 from ostler.git.repository import Worktree
 
 
@@ -217,3 +217,58 @@ def test_signatures_and_encodings_survive_or_go(tmp_path: Path):
     made = git(worktree.path, "cat-file", "commit", tip).encode(errors="surrogateescape")
     assert made.endswith(b"encoding latin1\n\nf\xfcr")
     assert b"gpgsig" not in made
+
+
+def test_a_target_is_taken_in_with_its_conflicts(tmp_path: Path):
+    """One merge, however often: what is free is merged, what is not has both sides between marks."""
+    world = make_world(tmp_path)
+    worktree = world.prepare()
+    (worktree.path / "a.txt").write_text("mine\n")
+    commit_step(worktree)
+    onto = world.commit({"a.txt": "theirs\n", "free.txt": "free\n"})
+    user = snapshot_of(world.project)
+    for _ in range(2):
+        take_in(worktree, onto, "merge main", OSTLER)
+    assert git(worktree.path, "log", "--merges", "--format=%s", BRANCH) == "merge main"
+    assert git(worktree.path, "merge-base", BRANCH, onto) == onto
+    text = (worktree.path / "a.txt").read_text()
+    assert text.startswith("<<<<<<< ") and "mine\n=======\ntheirs\n" in text
+    assert (worktree.path / "free.txt").read_text() == "free\n"
+    assert_settled(world)
+    assert snapshot_of(world.project) == user
+
+
+def test_marks_are_refused_until_they_are_gone(tmp_path: Path):
+    """Those that we made, by their commits; a text about marks is none of them."""
+    world = make_world(tmp_path)
+    worktree = world.prepare()
+    (worktree.path / "a.txt").write_text("mine\n")
+    (worktree.path / "guide.md").write_text("<<<<<<< HEAD\nHeading\n=======\n>>>>>>> theirs\n")
+    commit_step(worktree)
+    onto = world.commit({"a.txt": "theirs\n"})
+    take_in(worktree, onto, "merge main", OSTLER)
+    with pytest.raises(MergeConflict) as caught:
+        refuse_marks(worktree, sync(worktree, onto, "main", OSTLER), "main")
+    assert (caught.value.files, caught.value.onto) == (("a.txt",), onto)
+    (worktree.path / "a.txt").write_text("both\n")
+    commit_step(worktree, "t/2")
+    refuse_marks(worktree, sync(worktree, onto, "main", OSTLER), "main")
+
+
+def test_a_run_that_dies_while_it_takes_the_target_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The files are there and the branch has not moved: the next run ends it, with one merge."""
+    world = make_world(tmp_path)
+    worktree = world.prepare()
+    (worktree.path / "a.txt").write_text("mine\n")
+    commit_step(worktree)
+    onto = world.commit({"a.txt": "theirs\n", "free.txt": "free\n"})
+
+    def die(place: str) -> None:
+        raise KeyboardInterrupt(place)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(rebase, "reach", die)
+        take_in(worktree, onto, "merge main", OSTLER)
+    take_in(worktree, onto, "merge main", OSTLER)
+    assert git(worktree.path, "rev-list", "--count", "--merges", BRANCH) == "1"
+    assert_settled(world)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ostler.prompt.answer import ANSWER_SCHEMA, read_answer
+from ostler.prompt.answer import ANSWER_SCHEMA, SHAPED_PHASES, read_answer, words_of
 from ostler.prompt.completion import check_phase_completion
 from ostler.prompt.mark import NO_REASON, Mark
 
@@ -53,6 +53,7 @@ COMPLETE, BLOCKED = Mark("complete", summary="oiled"), Mark("blocked", "no key",
         (f"}} }} {DONE} }}", COMPLETE),
         (f'5" of {{x}} and {DONE}', COMPLETE),
         (f"outer {{ {DONE} }}", None),
+        ('The job answers {"status": "complete"} now.', None),
         ('{"status": "complete", "summary": "} { \\" }"}!', Mark("complete", summary='} { " }')),
         ('"status": "complete"', None),
         ('{"status": "complete", "summary": "\ud800"}', None),
@@ -70,6 +71,29 @@ def test_an_object_of_the_prompt_is_an_echo() -> None:
     assert read_answer(f"```json\n{DONE}\n```", prompt) is None
     assert read_answer(f"I wrote {DONE}. {STUCK}", prompt) == BLOCKED
     assert read_answer(DONE, prompt) == COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (DONE, "oiled"),
+        (STUCK, "s\n\nno key"),
+        ('{"status": "blocked", "reason": "no key", "summary": ""}', "no key"),
+        ('{"status": "blocked", "reason": "no key", "summary": "I stop: no key."}', "I stop: no key."),
+        ('{"status": "complete", "reason": "ignored", "summary": ""}', ""),
+        ('{"status": "unheard of", "summary": "x"}', '{"status": "unheard of", "summary": "x"}'),
+        (f"I say {DONE}.", f"I say {DONE}."),
+        ("Plain words.", "Plain words."),
+    ],
+)
+def test_an_answer_in_plain_words(text: str, words: str) -> None:
+    """People and later prompts read what the agent says, not the object that it came in."""
+    assert words_of(text) == words
+
+
+def test_phases_that_hand_on_a_document_are_not_shaped() -> None:
+    """Their whole text is what the next phase reads."""
+    assert SHAPED_PHASES.isdisjoint({"research", "spec", "design", "docs", "review"})
 
 
 def test_json_counts_only_where_a_schema_is_enforced() -> None:

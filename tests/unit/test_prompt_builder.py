@@ -103,11 +103,11 @@ def test_the_reason_of_a_retry_is_told_once(template: Template | None, knows_tas
     assert "the tests fail" not in later
 
 
-def test_a_structured_ending_speaks_of_no_marks() -> None:
-    """Where the answer is an object, the agent is told what its fields mean."""
+def test_a_structured_ending_tells_what_the_fields_mean() -> None:
+    """And the marks, for an agent that nobody asks for the object; its prompt, echoed, is no answer."""
     prompt = build_prompt(TASK, PLACE, Past(), structured=True)
-    assert "<phase_" not in prompt and "status is complete" in prompt and "summary" in prompt
-    assert check_phase_completion(prompt, "implement", structured=True) is None
+    assert "status is complete" in prompt and "summary" in prompt and "If nothing asks you" in prompt
+    assert check_phase_completion(prompt, "implement", prompt, structured=True) is None
 
 
 def test_a_carried_answer_is_bounded_and_has_no_mark() -> None:

@@ -79,8 +79,8 @@ class TestMaking:
     def test_settings_of_the_connection(self, path: Path) -> None:
         """Write-ahead logging at FULL: anything less loses acknowledged commits at a power cut."""
         with SqliteJournal(path) as journal:
-            assert journal._db.pragma("synchronous") == 2
-            assert journal._db.pragma("journal_mode") == "wal"
+            assert journal._db.connection.pragma("synchronous") == 2
+            assert journal._db.connection.pragma("journal_mode") == "wal"
             assert tuple(map(int, apsw.sqlite_lib_version().split("."))) >= (3, 51, 3)
 
 
@@ -201,9 +201,9 @@ class TestDamage:
     def test_large_file_is_not_read_whole(self, path: Path) -> None:
         """Above the limit damage is refused when it is met, not when the file is opened."""
         with SqliteJournal(path, create=True) as journal:
-            root = journal._db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'feed'").fetchall()[
-                0
-            ][0]
+            root = journal._db.connection.execute(
+                "SELECT rootpage FROM sqlite_schema WHERE name = 'feed'"
+            ).fetchall()[0][0]
         _overwrite(path, (root - 1) * 4096, b"\xff" * 64)  # pyright: ignore
         with SqliteJournal(path, check_up_to=0) as journal, pytest.raises(StateError) as caught:
             journal.read(TASK)
@@ -225,9 +225,9 @@ class TestVersions:
         )
         monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS + more)
         with SqliteJournal(path) as journal:
-            assert journal._db.execute("SELECT x FROM extra").fetchall() == [(7,), (8,)]
+            assert journal._db.connection.execute("SELECT x FROM extra").fetchall() == [(7,), (8,)]
             assert len(journal.read(TASK)) == 200
-            assert journal._db.pragma("user_version") == schema.newest_version()
+            assert journal._db.connection.pragma("user_version") == schema.newest_version()
 
     def test_failed_migration_changes_nothing(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A migration goes all the way or not at all."""
@@ -238,8 +238,8 @@ class TestVersions:
             SqliteJournal(path)
         monkeypatch.undo()
         with SqliteJournal(path) as journal:
-            assert journal._db.pragma("user_version") == released
-            assert not journal._db.table_exists(None, "extra")
+            assert journal._db.connection.pragma("user_version") == released
+            assert not journal._db.connection.table_exists(None, "extra")
 
 
 class TestPlaces:

@@ -82,7 +82,7 @@ def test_the_released_migration_is_as_it_was() -> None:
 def test_version_1_is_brought_forward(first: Path) -> None:
     """Records, tasks and attempts are as they were; what ends from now on has its time and cost."""
     with SqliteJournal(first) as journal:
-        assert journal._db.pragma("user_version") == len(MIGRATIONS)
+        assert journal._db.connection.pragma("user_version") == len(MIGRATIONS)
         assert journal.store_id == "old"
         assert [record.seq for record in journal.read(TASK)] == [1]
         assert [row.id for row in journal.open_rows()] == [TASK]
@@ -112,7 +112,7 @@ def test_sums_of_a_day_read_the_index_alone(first: Path) -> None:
     """However long the history is."""
     with SqliteJournal(first) as journal:
         query = "EXPLAIN QUERY PLAN SELECT sum(cost_usd) FROM attempt WHERE ended_at >= ? AND ended_at < ?"
-        plan = [str(row[3]) for row in journal._db.execute(query, (1.0, 2.0)).fetchall()]
+        plan = [str(row[3]) for row in journal._db.connection.execute(query, (1.0, 2.0)).fetchall()]
     assert plan == ["SEARCH attempt USING COVERING INDEX ended_attempts (ended_at>? AND ended_at<?)"]
 
 
@@ -134,5 +134,5 @@ def test_kill_while_migrating(first: Path, step: str) -> None:
     db.close()
     with SqliteJournal(first) as journal:
         assert len(journal.attempts(TASK)) == 2
-        assert journal._db.pragma("integrity_check") == "ok"
-        assert journal._db.pragma("user_version") == len(MIGRATIONS)
+        assert journal._db.connection.pragma("integrity_check") == "ok"
+        assert journal._db.connection.pragma("user_version") == len(MIGRATIONS)

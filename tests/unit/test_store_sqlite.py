@@ -138,7 +138,7 @@ def test_queries_use_an_index(journal: SqliteJournal, query: str) -> None:
 
     sql = getattr(sqlite, query)
     values = (1,) * {"_SELECT_RECORDS": 2, "_SELECT_FEED": 2, "_SELECT_FEED_OF_TASK": 3}.get(query, 1)
-    plan = journal._db.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
+    plan = journal._db.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
     assert not [row[3] for row in plan if str(row[3]).startswith("SCAN")]
 
 

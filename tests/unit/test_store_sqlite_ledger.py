@@ -209,7 +209,7 @@ class TestStore:
 
     def test_every_write_is_flushed(self, ledger: SqliteLedger) -> None:
         """FULL, as the journal: a limit that was noted survives a power cut."""
-        assert ledger._db.pragma("synchronous") == 2
+        assert ledger._db.connection.pragma("synchronous") == 2
 
     def test_busy(self, path: Path, ledger: Ledger) -> None:
         """A store that is held too long is busy; asking goes on, and writing too when it is free (B16)."""

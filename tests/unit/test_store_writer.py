@@ -206,7 +206,7 @@ def test_writer_is_durable(path: Path) -> None:
 
     async def check() -> None:
         writer = GroupWriter(path, create=True)
-        assert writer._journal._db.pragma("synchronous") == 2
+        assert writer._journal._db.connection.pragma("synchronous") == 2
         assert writer.store_id == writer._journal.store_id
         await writer.close()
 

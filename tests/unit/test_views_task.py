@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from ostler.engine.core.evolve import fold
-from ostler.engine.rows import row_of
 from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.event import (
@@ -24,6 +23,7 @@ from ostler.model.event import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.plan import Gate, Phase, Plan, plan_for
+from ostler.model.rows import row_of
 from ostler.model.task import Task
 from ostler.views.task import TaskView, view_task
 

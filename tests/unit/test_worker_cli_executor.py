@@ -1,14 +1,9 @@
-"""Seed 000's own acceptance: settings, processes, plugins and logger are injected, and a call is carried."""
+"""Seed 000's own acceptance: a call is carried over its models, whatever they answer."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from random import Random
-from typing import Any
 
 import psutil
 import pytest
@@ -16,100 +11,20 @@ import pytest
 from ostler.config.settings import (
     ExecutorSettings,
     HostSettings,
-    ModelSettings,
-    PoolSettings,
     RetrySettings,
     RunSettings,
     Settings,
 )
 from ostler.errors import Code
 from ostler.model.command import Command, Exit, Sink, Stopped
-from ostler.process.protocol import CommandRunner
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.mocks import MockCommandRunner
 from ostler.testing.virtual_clock import VirtualClock
 from ostler.worker.cli_executor import CliExecutor
-from ostler.worker.debugger import PrePromptEvent
-from ostler.worker.hooks import PluginRegistry, Step
+from ostler.worker.hooks import PluginRegistry
 from ostler.worker.order import Report
-from ostler.worker.selector import ModelSelector
 from ostler.worker.slots import WorkerPool
-
-DATA = Path(__file__).parents[1] / "data"
-CLAUDE, CODEX = "claude/stream_tool_yolo", "codex/exec_text"  # what the real programs printed, done well
-LOGGER = logging.getLogger("test")
-NAMES = {"m-first": "first", "m-second": "second", "m-third": "third"}
-THREE = (
-    ModelSettings("first", "claude", "m-first"),
-    ModelSettings("second", "codex", "m-second"),
-    ModelSettings("third", "claude", "m-third", fallback=True),
-)
-
-Turn = str | Exit
-"""What one start of a program gives: a recorded run, or nothing but an exit."""
-
-
-class Programs(MockCommandRunner):
-    """Starts nothing: plays the recorded runs of each model, the last one for ever."""
-
-    def __init__(self, **turns: list[Turn]) -> None:
-        super().__init__(run_function=self._play)
-        self._turns = turns
-
-    @property
-    def models(self) -> list[str]:
-        """Which models were called, in order."""
-        return [_model(command) for command in self.commands]
-
-    async def _play(self, command: Command, sink: Sink) -> Exit:
-        turns = self._turns[_model(command)]
-        turn = turns.pop(0) if len(turns) > 1 else turns[0]
-        if isinstance(turn, Exit):
-            return turn
-        for line in (DATA / f"{turn}.jsonl").read_bytes().splitlines():
-            sink(line)
-        return Exit(1 if "/err_" in turn else 0, 5.0)
-
-
-def _model(command: Command) -> str:
-    return next(NAMES[word] for word in command.argv if word in NAMES)
-
-
-def settings(place: Path, **more: Any) -> Settings:
-    """Three models of two agents, whose programs are there and are never started."""
-    programs = {name: place / name for name in ("claude", "codex")}
-    for program in programs.values():
-        program.touch(0o755)
-    usual: dict[str, Any] = {
-        "executors": {name: ExecutorSettings(command=str(path)) for name, path in programs.items()},
-        "models": THREE,
-        "retry": RetrySettings(jitter=0.0, max_retries=1),
-        "host": HostSettings(min_free_memory_mb=0, start_stagger_seconds=0.0),
-    }
-    return Settings(**{**usual, **more})
-
-
-@contextmanager
-def executor(
-    place: Path, runner: CommandRunner, plugins: PluginRegistry | None = None, **more: Any
-) -> Generator[CliExecutor]:
-    """One with a home of its own, in virtual time."""
-    given = more.pop("settings", None) or settings(place)
-    more = {"home": place, "clock": VirtualClock(), "environ": {"HOME": str(place)}, **more}
-    made = CliExecutor(given, runner, plugins or PluginRegistry(LOGGER), LOGGER, **more)
-    try:
-        yield made
-    finally:
-        made.close()
-
-
-def execute(made: CliExecutor, prompt: str = "Do it.", **more: Any) -> Report:
-    return asyncio.run(made.execute(prompt, cwd="/", **more))
-
-
-def prompts(made: CliExecutor) -> list[str]:
-    """The prompt of each attempt, as it was kept."""
-    return [path.read_text() for path in sorted((made.papers / "prompts").glob("call-*.md"))]
+from recorded_programs import CLAUDE, CODEX, LOGGER, Programs, execute, executor, prompts, settings
 
 
 def test_models_take_turns(tmp_path: Path) -> None:
@@ -121,18 +36,6 @@ def test_models_take_turns(tmp_path: Path) -> None:
     assert [report.result.text for report in reports] == ["Done.", "Hello codex", "Done."]
     assert [Path(command.argv[0]).name for command in runner.commands] == ["claude", "codex", "claude"]
     assert {command.stdin for command in runner.commands} == {b"Do it."}
-
-
-def test_selector_is_injected(tmp_path: Path) -> None:
-    """Its strategy decides, and switching to the fallback models holds until it is reset."""
-    runner = Programs(first=[CLAUDE], second=[CODEX], third=[CLAUDE])
-    with executor(tmp_path, runner, selector=ModelSelector("priority", Random(0))) as made:
-        execute(made)
-        made.switch_to_fallback()
-        execute(made)
-        made.reset_fallback()
-        execute(made)
-    assert runner.models == ["first", "third", "first"]
 
 
 def test_failure_that_passes_is_tried_again(tmp_path: Path) -> None:
@@ -226,84 +129,6 @@ def test_program_that_ignores_term_is_killed(tmp_path: Path) -> None:
     assert (tmp_path / "told").read_text() == "TERM\n"
     assert attempt.duration_ms is not None and attempt.duration_ms >= 4000
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
-
-
-class MockDebugger:
-    """As the seed has it: told of an event, then asked for another prompt."""
-
-    def __init__(self, *answers: str | None) -> None:
-        self.events: list[PrePromptEvent] = []
-        self._answers = list(answers)
-
-    def emit(self, event: PrePromptEvent) -> None:
-        self.events.append(event)
-
-    def get_and_clear_modified_prompt(self) -> str | None:
-        return self._answers.pop(0)
-
-
-def test_debugger_sees_and_changes_the_prompt(tmp_path: Path) -> None:
-    """PrePromptEvent before each start; what it puts in its place is what is sent and what is kept."""
-    runner, debugger = Programs(first=["claude/err_529", CLAUDE]), MockDebugger("Do it well.", None)
-    with executor(tmp_path, runner, debugger=debugger) as made:
-        report = execute(made, task_id="t-1")
-    first = debugger.events[0]
-    assert (first.type, first.task_id, first.prompt) == ("PRE_PROMPT", "t-1", "Do it.")
-    assert (first.data.model, first.data.executor, first.data.model_id) == ("first", "claude", "m-first")
-    assert [event.prompt for event in debugger.events] == ["Do it.", "Do it well."]
-    assert [command.stdin for command in runner.commands] == [b"Do it well."] * 2
-    assert report.prompt == "Do it well."
-    assert prompts(made) == ["Do it well."] * 2
-
-
-class Watching:
-    """A plugin that keeps the steps."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def on_step(self, step: Step) -> None:
-        self.steps.append(step.step_id)
-
-
-def test_plugins_and_logger_are_those_that_were_given(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The plugin hears the five steps in order, the logger how it ended."""
-    plugins, watching = PluginRegistry(LOGGER), Watching()
-    plugins.register(watching)
-    with executor(tmp_path, Programs(first=[CLAUDE]), plugins) as made, caplog.at_level("INFO", "test"):
-        execute(made, task_id="t-1")
-    asyncio.run(plugins.close())
-    start, end = ["cli_execution_start", "model_selected", "cli_spawn_start"], ["cli_spawn_end"]
-    assert watching.steps == [*start, *end, "cli_execution_end"]
-    assert caplog.messages == ["t-1: succeeded"]
-
-
-def test_slots_are_injected(tmp_path: Path) -> None:
-    """Held by someone else, the one place is waited for as long as a call may take: SLOT_TIMEOUT."""
-    clock, runner = VirtualClock(), Programs(first=[CLAUDE], second=[CODEX])
-    slots = WorkerPool({"mine": PoolSettings(size=1)}, clock)
-
-    async def go(made: CliExecutor) -> tuple[Report, Report]:
-        async with slots.slot("mine", 1.0, "someone"):
-            refused = await made.execute("Do it.", cwd="/", feature="mine")
-        return refused, await made.execute("Do it.", cwd="/", feature="mine")
-
-    with executor(tmp_path, runner, slots=slots, clock=clock) as made:
-        refused, done = asyncio.run(go(made))
-    assert refused.result.code is Code.SLOT_TIMEOUT and "someone" in refused.result.message
-    assert done.result.ok
-    assert slots.stats()["mine"].active == 0
-
-
-def test_call_has_its_own_priority_and_time(tmp_path: Path) -> None:
-    """The priority finds the pool, whose niceness the program gets; the time is that of this call alone."""
-    runner = Programs(first=[CLAUDE], second=[CODEX])
-    with executor(tmp_path, runner) as made:
-        execute(made, priority="P3", timeout_seconds=7.0)
-        execute(made)
-    assert [(one.nice, one.timeout_seconds) for one in runner.commands] == [(10, 7.0), (5, 3600.0)]
 
 
 def test_many_calls_at_once_share_nothing(tmp_path: Path) -> None:

@@ -9,21 +9,27 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ostler.config.settings import HostSettings, ModelSettings, RetrySettings, SelectionSettings, Settings
 from ostler.errors import Code
 from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import ExecutorRegistry
+from ostler.model.attempt import Attempt
 from ostler.model.call import AgentCall, CallResult, OnEvent, TextSaid
-from ostler.model.choice import Choice
+from ostler.model.choice import Choice, ModelPool
 from ostler.model.event import ModelWoke, WorkAdjusted
+from ostler.model.ids import TaskId
 from ostler.testing.mocks import MockCommandRunner, MockExecutor
 from ostler.testing.virtual_clock import VirtualClock
 from ostler.worker.cli_executor import CliExecutor
 from ostler.worker.debugger import PrePromptEvent
 from ostler.worker.hooks import PluginRegistry, TaskRetry
+from ostler.worker.order import Form, Order
+from ostler.worker.session import Session
 
 OK = CallResult(None, text="done", session_id="s")
+OBJECT = CallResult(None, text='{"status": "complete", "reason": "", "summary": "oiled"}', session_id="s")
 ABLE = Capabilities(resumes=True, takes_our_id=True)
 
 
@@ -39,6 +45,7 @@ class Scripts(ExecutorRegistry):
         super().__init__()
         self.answers = answers
         self.calls: list[tuple[str, AgentCall]] = []
+        self.shaped = ""  # the model whose executor is held to schemas
 
     def make_for(self, choice: Choice, *_: object) -> MockExecutor:  # type: ignore[override]
         async def run(call: AgentCall, on_event: OnEvent) -> CallResult:
@@ -49,7 +56,9 @@ class Scripts(ExecutorRegistry):
                 on_event(TextSaid(result.text))
             return result
 
-        return MockExecutor(choice.executor, ABLE, run, run)
+        return MockExecutor(
+            choice.executor, replace(ABLE, structured_output=choice.name == self.shaped), run, run
+        )
 
 
 class Debugger:
@@ -176,6 +185,50 @@ def test_what_a_person_wrote_goes_for_a_lost_session_too(tmp_path: Path, answer:
     assert first.fresh_prompt == ""
     assert bool(second.fresh_prompt) == (answer is None)
     assert second.prompt == (answer or second.fresh_prompt)
+
+
+def shaped(place: Path) -> Order:
+    """A call of sonnet and then gpt that would like to be answered with an object."""
+
+    async def fresh(executor: str, how: str, attempts: list[Attempt]) -> str:
+        return "all of it, then end with a mark"
+
+    async def fresh_object(executor: str, how: str, attempts: list[Attempt]) -> str:
+        return "all of it, then answer with an object"
+
+    return Order(
+        task=TaskId("t-0001"),
+        key="k",
+        phase="implement",
+        iteration=1,
+        role="implementer",
+        pool=ModelPool((Choice("sonnet", "claude"), Choice("gpt", "codex"))),
+        cwd=str(place),
+        papers=place,
+        attempts=[],
+        session_for=lambda executor, resumes, attempts: Session("s", begun=False),
+        prompt_for=lambda knows, how: "end with a mark",
+        fresh_prompt_for=fresh,
+        form=Form('{"type":"object"}', lambda knows, how: "answer with an object", fresh_object),
+    )
+
+
+@pytest.mark.parametrize("able", ["sonnet", "gpt"])
+def test_only_who_can_be_held_to_a_schema_is_asked_for_an_object(tmp_path: Path, able: str) -> None:
+    """Prompt and schema are those of the executor at hand, whoever was asked before it."""
+    retry = RetrySettings(max_retries=0, jitter=0.0)
+    with room(tmp_path, retry, sonnet=[fails(Code.OVERLOADED)], gpt=[OBJECT]) as here:
+        here.scripts.shaped = able
+        report = asyncio.run(here.executor._worker.carry(shaped(here.executor.papers)))
+        calls = dict(here.scripts.calls)
+    for name, call in calls.items():
+        assert call.schema == ('{"type":"object"}' if name == able else "")
+        assert ("object" in call.prompt, "mark" in call.prompt) == (name == able, name != able)
+    assert report.structured == (able == "gpt")
+    answer = (here.executor.papers / report.answer).read_text()
+    assert answer == ("oiled" if able == "gpt" else OBJECT.text)
+    page = (here.executor.papers / "transcripts" / "implement-002.md").read_text()
+    assert ("\noiled\n" in page) == (able == "gpt")
 
 
 def test_each_failure_is_told_once_with_the_model_that_comes_next(tmp_path: Path) -> None:

@@ -45,5 +45,7 @@ def _abilities(can: Capabilities) -> str:
         "own ids": can.takes_our_id,
         "tokens": can.reports_usage,
         "cost": can.reports_cost,
+        "schema": can.structured_output,
+        "own sandbox": can.own_sandbox,
     }
     return ", ".join(word for word, holds in words.items() if holds) or "-"

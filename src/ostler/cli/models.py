@@ -9,8 +9,8 @@ import click
 from msgspec.structs import replace
 
 from ostler.cli.out import emit, hint, json_option, open_project, say
-from ostler.cli.text import local_time, one_line, pad, table, width
-from ostler.clock import SystemClock
+from ostler.cli.text import one_line, pad, table, width
+from ostler.clock import SystemClock, local_time
 from ostler.model.task import Task
 from ostler.project.model_check import SECONDS, ask_models
 from ostler.project.pool import pool_for

@@ -47,7 +47,7 @@ _BLOCKED = {
     Code.GATE_REJECTED: "ostler log {id}   and then   ostler resume {id} -m TEXT   or   ostler approve {id}",
     Code.GATE_UNRUNNABLE: "make it run; then   ostler retry {id}   or   ostler approve {id}",
     Code.DEPENDENCY_FAILED: "ostler retry {first}   or, without it,   ostler resume {id}",
-    Code.MERGE_CONFLICT: "solve the conflict on its branch; then   ostler resume {id}",
+    Code.MERGE_CONFLICT: "ostler resume {id} -m TEXT   or, once it is solved on its branch, without -m",
 }
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 from ostler.cli.board import ENDINGS, Board, Lane
 from ostler.cli.out import emit
 from ostler.cli.sentence import sentence
-from ostler.cli.text import fit, local_time, money, one_line, span, terminal_width, tokens
-from ostler.clock import rfc3339
+from ostler.cli.text import fit, money, one_line, span, terminal_width, tokens
+from ostler.clock import local_time, rfc3339
 from ostler.views.feed import Line
 
 if TYPE_CHECKING:

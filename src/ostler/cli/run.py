@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 import time
 from contextlib import AbstractContextManager
@@ -12,12 +11,14 @@ from contextlib import AbstractContextManager
 import click
 from msgspec.structs import replace
 
+from ostler.cli.detach import BEGUN_OPTION, heralded, refuse_company, run_detached
 from ostler.cli.dry_run import print_plans
 from ostler.cli.jobs import JOBS
 from ostler.cli.new import read_body
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
-from ostler.cli.progress import Progress, give_cursor_back, showing
+from ostler.cli.progress import Progress, showing
+from ostler.cli.signals import Signals
 from ostler.cli.status import why
 from ostler.cli.step import Stepper, make_stepper
 from ostler.cli.streams import outlive_readers
@@ -27,7 +28,9 @@ from ostler.model.ids import TaskId, task_id
 from ostler.model.outcome import Outcome, exit_of_all
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
+from ostler.process.detached import keep_word
 from ostler.process.strays import become_subreaper
+from ostler.project.at_work import at_work
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_ready, due_tasks, ready_tasks, require_turn
 from ostler.project.project import Project
@@ -76,6 +79,8 @@ _TITLE_COLUMNS = 72
 @click.option(
     "--dry-run", is_flag=True, help="Show what would be started, with its prompt, and start nothing."
 )
+@click.option("--detach", is_flag=True, help="Run in the background; returns as soon as it has begun.")
+@click.option(BEGUN_OPTION, "begun", type=int, hidden=True)
 @json_option
 def command(
     tasks: tuple[str, ...],
@@ -91,6 +96,8 @@ def command(
     fail_fast: bool,
     step: bool,
     dry_run: bool,
+    detach: bool,
+    begun: int | None,
     as_json: bool,
 ) -> int:
     """Let agents work on tasks until each one is done or needs you.
@@ -99,6 +106,10 @@ def command(
     """
     if sum((bool(tasks), everything, prompt is not None, file is not None)) != 1:
         raise UsageError("say what to run", "ostler run ID,  ostler run --all  or  ostler run -p TEXT")
+    if begun is not None:
+        keep_word(begun)
+    if detach:
+        refuse_company(step, dry_run)
     stepper = make_stepper(as_json) if step and not dry_run else None
     flags = {
         "run.jobs": 1 if stepper else jobs,
@@ -118,11 +129,13 @@ def command(
             wanted = _named(project, tasks) if tasks else _ready(project)
             if dry_run:
                 return print_plans(project, due_tasks(project, wanted), as_json)
-        return asyncio.run(
-            run_tasks(
-                project, wanted, as_json, conclude=True, stepper=stepper, wait=wait, fail_fast=fail_fast
-            )
-        )
+        patient = sys.stdout.isatty() and not as_json if wait is None else wait
+        if detach:
+            options = {"--jobs": jobs, "--executor": executor, "--model": model, "--profile": profile}
+            switches = {"--wait": patient, "--no-wait": not patient, "--fail-fast": fail_fast}
+            return run_detached(project.layout, wanted, options, switches, as_json)
+        run = run_tasks(project, wanted, as_json, True, stepper, patient, fail_fast, begun)
+        return asyncio.run(run)
 
 
 def _task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
@@ -161,8 +174,9 @@ async def run_tasks(
     as_json: bool,
     conclude: bool = False,
     stepper: Stepper | None = None,
-    wait: bool | None = None,
+    patient: bool = False,
     fail_fast: bool = False,
+    begun: int | None = None,
 ) -> int:
     """Run these tasks, or all for none, with progress; the exit code that stands for how they ended."""
     become_subreaper()
@@ -170,11 +184,12 @@ async def run_tasks(
     ostler = Ostler(project, os.environ, stepper)
     signals = Signals(ostler, stepper)
     try:
-        patient = sys.stdout.isatty() and not as_json if wait is None else wait
         work = asyncio.create_task(ostler.run_all(wanted or None, wait=patient, fail_fast=fail_fast))
         waiting = _waiting(project, wanted) if patient else {}
         screen = showing(as_json, waiting, draws=stepper is None)
-        outcomes = await _with_progress(ostler, work, screen, stepper)
+        screen = screen if begun is None else heralded(screen, begun)
+        with at_work(project.layout):
+            outcomes = await _with_progress(ostler, work, screen, stepper)
     finally:
         await ostler.close()
     if conclude or as_json:
@@ -221,30 +236,6 @@ def _show_feed(project: Project, after: int, progress: Progress) -> int:
             progress.take(feed_json(line), line.at)
         after = lines[-1].position
     return after
-
-
-class Signals:
-    """The first Ctrl-C, TERM or HUP stops in good order; the second one stops at once."""
-
-    def __init__(self, ostler: Ostler, stepper: Stepper | None = None) -> None:
-        self.exit = 0
-        self._ostler = ostler
-        self._stepper = stepper
-        loop = asyncio.get_running_loop()
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup ostler run
-                loop.add_signal_handler(number, self._told, code)
-
-    def _told(self, code: int) -> None:
-        if code == 130 and self._stepper and self._stepper.editing:
-            return  # the editor has the terminal, and Ctrl-C
-        if self.exit:
-            give_cursor_back()
-            os._exit(code)  # the keepers see that we are gone and stop what is left
-        self.exit = code
-        if sys.stderr.isatty():
-            hint("Stopping; all work is kept.  Ctrl-C again stops at once.")
-        self._ostler.stop()
 
 
 def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ostler.cli.text import local_time, money, one_line
+from ostler.cli.text import money, one_line
+from ostler.clock import local_time
 from ostler.views.feed import Line
 
 _ID_COLUMNS = 29  # the longest id that we make

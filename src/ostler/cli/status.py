@@ -10,7 +10,6 @@ import click
 from ostler.cli.out import emit, json_option, open_project, say
 from ostler.cli.text import (
     STATUS_COLOURS,
-    local_time,
     local_time_of,
     money,
     one_line,
@@ -19,7 +18,9 @@ from ostler.cli.text import (
     table,
     tokens,
 )
+from ostler.clock import local_time
 from ostler.model.status import EXECUTABLE
+from ostler.project.at_work import runs_at_work
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
@@ -32,14 +33,17 @@ SPARE = ("phase", "tokens", "updated", "cost")
 def command(as_json: bool) -> None:
     """All tasks at a glance."""
     with open_project() as project:
-        views = project.tasks()
+        views, runs = project.tasks(), runs_at_work(project.layout)
     if as_json:
-        emit({"schema": "ostler.status/1", "tasks": [task_json(view, attempts=False) for view in views]})
+        tasks = [task_json(view, attempts=False) for view in views]
+        emit({"schema": "ostler.status/1", "tasks": tasks, "runs": runs})
     elif not views:
         say('No tasks yet.  Next: ostler new "What should be done"')
     else:
         print_table(views)
         say(summary(views))
+        for run in runs:
+            say(f"A run is at work: process {run.pid}, since {local_time_of(run.since)}.")
 
 
 def print_table(views: list[TaskView]) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TextIO
 
+from ostler.clock import local_time
+
 # C0 and C1 controls but for tab and newline, bidirectional controls, line separators, invisible tags.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -140,14 +142,8 @@ def span(seconds: float) -> str:
     return f"{int(seconds // 86400)} d"
 
 
-def local_time(at: float, now: float) -> str:
-    """14:05 today, with the date on any other day."""
-    moment, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
-    return moment.strftime("%H:%M" if moment.date() == today.date() else "%Y-%m-%d %H:%M")
-
-
 def local_time_of(text: str) -> str:
-    """The same for a time as JSON has it."""
+    """A time as JSON has it, as a person reads it."""
     return local_time(datetime.fromisoformat(text).timestamp(), time.time())
 
 

@@ -34,7 +34,7 @@ def list_command(as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Also those with work that is not committed; it is lost.")
 @json_option
 def prune_command(force: bool, as_json: bool) -> None:
-    """Take away the worktrees of ended tasks; branches stay."""
+    """Take away the worktrees of ended tasks, and those kept for the next one; branches stay."""
     with open_project() as project:
         taken, left = prune(project, force)
     if as_json:
@@ -51,11 +51,15 @@ def prune_command(force: bool, as_json: bool) -> None:
 
 def tell(taken: list[Place], left: list[Place]) -> None:
     """What was taken away, and what stays and why."""
-    say(f"{len(taken)} taken away" if taken else "Nothing to take away.")
+    warm = sum(place.warm for place in taken)
+    kept = f"; {warm} of them waited for the next task" if warm else ""
+    say(f"{len(taken)} taken away{kept}" if taken else "Nothing to take away.")
     for place in left:
         hint(f"{place.path} stays: it has work that is not committed.  --force takes it away")
 
 
 def _row(place: Place) -> tuple[str, ...]:
+    if place.warm:
+        return "none", "released", "", "kept for the next task"
     state = "in use" if place.in_use else "not committed" if place.uncommitted else "committed"
     return place.task or "none", place.status or "no task", place.branch or "", state

@@ -180,7 +180,10 @@ class GitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     target: str = ""
     cleanup_on_complete: bool = True
     cleanup_on_fail: bool = False
+    warm_worktrees: NotNegative = 2  # how many large ones are kept, clean, for the next task; 0: none
     on_complete: Publishing = "none"
+    push_remote: str = ""  # a fork that branches are pushed to; empty: the remote of the target
+    allow_secrets: bool = False  # push what looks like a key or a password
 
 
 class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):

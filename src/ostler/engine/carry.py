@@ -10,7 +10,7 @@ from ostler.engine.core.evolve import evolve
 from ostler.engine.core.passed import passed
 from ostler.engine.core.step import Step
 from ostler.engine.projection import differs, project, tidy
-from ostler.engine.rows import row_of, state_of
+from ostler.engine.steps.bill import billed
 from ostler.engine.steps.keep import keep_work
 from ostler.engine.steps.perform import perform
 from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
@@ -18,6 +18,7 @@ from ostler.errors import Code, OstlerError, StateError
 from ostler.files.lock import Held
 from ostler.model.event import Event, Notice, Record, TaskClaimed, TaskCreated, TaskReleased
 from ostler.model.ids import TaskId
+from ostler.model.rows import row_of, state_of
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
@@ -64,8 +65,11 @@ class Carrier:
         while not self._stopping and (step := decide(state)) is not None:
             state = await self._perform(task, state, step)
         if state.status is TaskStatus.IN_PROGRESS:
-            state = await self._record(state, TaskReleased(await self._keep(state)))
+            state = await self._release(state, await self._keep(state))
         return state
+
+    async def _release(self, state: State, why: str) -> State:
+        return await self._record(state, billed(TaskReleased(why), state, self._tools.journal))
 
     async def _keep(self, state: State) -> str:
         """Commit the work in progress, if git lets us; what to say of it."""
@@ -115,7 +119,7 @@ class Carrier:
         try:
             _, state = self._load()
             if state.status is TaskStatus.IN_PROGRESS:
-                await self._record(state, TaskReleased(error.message))
+                await self._release(state, error.message)
         except OstlerError:
             return  # a task that is in progress without a lock reads as interrupted anyway
 

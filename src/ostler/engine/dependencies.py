@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ostler.engine.rows import state_of
 from ostler.errors import Code
 from ostler.model.attempt import TaskRow
 from ostler.model.event import TaskBlocked, TaskReopened
 from ostler.model.ids import TaskId
+from ostler.model.rows import state_of
 from ostler.model.status import EXECUTABLE, TERMINAL, TaskStatus
 
 Standing = Mapping[TaskId, str]

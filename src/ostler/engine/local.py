@@ -15,7 +15,6 @@ from ostler.engine.carry import Carrier, Fenced
 from ostler.engine.core.evolve import evolve
 from ostler.engine.dependencies import Standing, settle
 from ostler.engine.projection import project
-from ostler.engine.rows import row_of, state_of
 from ostler.engine.schedule import choose, held_back, takeable
 from ostler.engine.steps.tools import Tools, lock_path
 from ostler.files.lock import Held, try_lock
@@ -23,6 +22,7 @@ from ostler.model.attempt import TaskRow
 from ostler.model.event import Event, Record
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
+from ostler.model.rows import row_of, state_of
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
 

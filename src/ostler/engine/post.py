@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from ostler.engine.core.evolve import begin, evolve
 from ostler.engine.core.passed import passed
-from ostler.engine.rows import row_of, state_of
 from ostler.errors import UsageError
 from ostler.model.event import Event, Record, TaskCreated
 from ostler.model.ids import TaskId
+from ostler.model.rows import row_of, state_of
 from ostler.model.state import State
 from ostler.store.journal import Journal
 

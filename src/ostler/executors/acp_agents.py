@@ -44,13 +44,13 @@ AGENTS: dict[str, AcpAgent] = {
     "claude": AcpAgent(
         known=KnownProgram("claude-acp", _CLAUDE_ADAPTER, "claude-agent-acp"),
         args=(),
-        capabilities=replace(claude.CAPABILITIES, takes_our_id=False),
+        capabilities=replace(claude.CAPABILITIES, takes_our_id=False, structured_output=False),
         switches=claude.SWITCHES,
     ),
     "codex": AcpAgent(
         known=KnownProgram("codex-acp", _CODEX_ADAPTER),
         args=(),
-        capabilities=codex.CAPABILITIES,
+        capabilities=replace(codex.CAPABILITIES, structured_output=False),
         modes=_CODEX_MODES,
     ),
     "copilot": AcpAgent(

@@ -14,6 +14,7 @@ CAPABILITIES = Capabilities(
     takes_our_id=True,
     reports_usage=True,
     reports_cost=True,
+    structured_output=True,
     environment=("ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_*"),
     environment_with={
         "CLAUDE_CODE_USE_BEDROCK": ("AWS_*",),
@@ -43,6 +44,7 @@ def arguments(start: Start) -> tuple[str, ...]:
         *("--print", "--verbose", "--output-format", "stream-json"),
         *_PERMISSIONS[start.permissions],
         *(("--model", start.model) if start.model else ()),
+        *(("--json-schema", start.schema) if start.schema else ()),
         *(("--resume" if start.resume else "--session-id", start.session_id) if start.session_id else ()),
     )
 

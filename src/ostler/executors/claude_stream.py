@@ -21,6 +21,7 @@ from ostler.model.call import (
 from ostler.model.usage import Usage
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")  # it becomes an argument: never an option or a path
+_ANSWERING = "StructuredOutput"  # the tool by which claude lets the model answer to a schema
 _TOLD = 20  # unread lines told one by one; an agent may print millions
 
 
@@ -87,6 +88,8 @@ class ClaudeStream:
         for block in blocks:
             if block.type == "text":
                 self._on_event(TextSaid(block.text))
+            elif block.type == "tool_use" and block.name == _ANSWERING:
+                self._on_event(TextSaid(bytes(block.input).decode("utf-8", "replace")))
             elif block.type == "tool_use":
                 self._on_event(ToolUsed(block.name, summary_of(block.input)))
 

@@ -78,9 +78,14 @@ class Result(Struct, frozen=True):
     total_cost_usd: float | None = None
     usage: Tokens = Tokens()
     permission_denials: list[Denial] = []
+    structured_output: Raw = Raw()
 
     @property
     def text(self) -> str:
+        """The object that a schema asked for, where there is one; `result` may be a copy of it."""
+        enforced = bytes(self.structured_output)
+        if enforced not in (b"", b"null") and not self.is_error:
+            return enforced.decode("utf-8", "replace")
         return self.result or "; ".join(self.errors)
 
     @property

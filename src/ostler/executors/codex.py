@@ -6,17 +6,22 @@ its provider again is part of the provider's own configuration: there is no swit
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ostler.errors import Code
 from ostler.executors import known
 from ostler.executors.codex_stream import decode
+from ostler.executors.paper import paper_for
 from ostler.executors.program import Dialect, ProgramExecutor, Start, listening
 from ostler.executors.protocol import Capabilities
 from ostler.executors.verdict import Manner
-from ostler.model.call import Permissions
+from ostler.model.call import AgentCall, CallResult, OnEvent, Permissions
 
 CAPABILITIES = Capabilities(
     resumes=True,
     reports_usage=True,
+    structured_output=True,
+    own_sandbox=True,
     environment=("OPENAI_*", "CODEX_HOME", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE"),
 )
 
@@ -50,6 +55,7 @@ def arguments(start: Start) -> tuple[str, ...]:
         *settings,
         *_PERMISSIONS[start.permissions],
         *(("--model", start.model) if start.model else ()),
+        *(("--output-schema", start.schema) if start.schema else ()),
         *((start.session_id, "-") if start.resume else ("-",)),
     )
 
@@ -58,3 +64,10 @@ class CodexExecutor(ProgramExecutor):
     """Runs codex."""
 
     dialect = Dialect(known.CODEX, CAPABILITIES, arguments, listening(MANNER))
+
+    async def _once(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> tuple[CallResult, str]:
+        """See ProgramExecutor; it wants its schema in a file, which is no file of the workspace."""
+        if not call.schema:
+            return await super()._once(call, on_event, resume=resume)
+        with paper_for(call.transcript, "schema.json", call.schema.encode()) as path:
+            return await super()._once(replace(call, schema=path), on_event, resume=resume)

@@ -44,7 +44,7 @@ def flags_used(dialect: Dialect) -> dict[tuple[str, ...], frozenset[str]]:
     """Every flag that the adapter may pass, by the command that it stands behind."""
     used: dict[tuple[str, ...], frozenset[str]] = {}
     for permissions, resume in product(get_args(Permissions), (False, True)):
-        words = dialect.arguments(Start(_SESSION, resume, "a-model", permissions))
+        words = dialect.arguments(Start(_SESSION, resume, "a-model", permissions, "{}"))
         command = tuple(takewhile(lambda word: not word.startswith("-"), words))
         flags = frozenset(word.partition("=")[0] for word in words if _OPTION.match(word))
         used[command] = used.get(command, frozenset()) | flags

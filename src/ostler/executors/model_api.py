@@ -60,6 +60,7 @@ class ModelApiExecutor:
             takes_our_id=True,
             reports_usage=True,
             starts_program=False,
+            structured_output=True,
             environment=self._account.environment,
         )
 
@@ -121,6 +122,7 @@ class ModelApiExecutor:
             user_message=prompt,
             model=model_for(self._settings.provider, call.model),
             history=before,
+            schema=call.schema,
             timeout_seconds=call.timeout_seconds,
             idle_timeout_seconds=call.idle_timeout_seconds,
             on_line=lambda data: transcript.write(data + b"\n"),

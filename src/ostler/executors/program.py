@@ -54,6 +54,7 @@ class Start(Struct, frozen=True):
     resume: bool
     model: str
     permissions: Permissions
+    schema: str = ""  # that the final text must have; only for those that claim structured_output
 
 
 class Defaults(Struct, frozen=True):
@@ -175,7 +176,8 @@ class ProgramExecutor:
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:
         """What stands behind the program on the command line; never the prompt."""
-        start = Start(call.session_id, resume, call.model, self._settings.permissions)
+        schema = call.schema if self.capabilities.structured_output else ""
+        start = Start(call.session_id, resume, call.model, self._settings.permissions, schema)
         return (*self.dialect.arguments(start), *self._settings.args)
 
     def _environment(self, call: AgentCall) -> dict[str, str]:

@@ -23,6 +23,8 @@ class Capabilities(Struct, frozen=True):
     starts_program: bool = True  # false: it asks a model itself
     stdin_prompt: bool = True  # the prompt is no argument: it may have any length
     acp: bool = False  # it speaks the Agent Client Protocol
+    structured_output: bool = False  # it is held to the schema of a call: its final text is such an object
+    own_sandbox: bool = False  # as we start it, it confines its own tools to the workspace
     environment: tuple[str, ...] = ()  # names and patterns of variables that it needs
     environment_with: dict[str, tuple[str, ...]] = {}  # and those that it needs only when the first is set
 

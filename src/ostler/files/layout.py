@@ -30,6 +30,11 @@ class Layout(Struct, frozen=True):
     def worktrees(self) -> Path:
         return self.state / "worktrees"
 
+    @property
+    def runs(self) -> Path:
+        """A file for each run that is at work."""
+        return self.state / "runs"
+
     def task(self, task: TaskId) -> Path:
         return self.state / "tasks" / task
 

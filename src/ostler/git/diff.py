@@ -49,11 +49,6 @@ def diff_worktree(worktree: Worktree) -> bytes:
     return diff(worktree.repository, worktree.base, current_tree(worktree))
 
 
-def diff_stat_worktree(worktree: Worktree) -> DiffStat:
-    """How far the task's files are from its base now."""
-    return diff_stat(worktree.repository, worktree.base, current_tree(worktree))
-
-
 @with_git_errors
 def changed(worktree: Worktree, since: str) -> bool:
     """Whether a commit was made, or a file written, after this commit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -14,18 +15,35 @@ from ostler.git.failure import with_git_errors
 from ostler.git.large_files import fill_in
 from ostler.git.repository import Repository
 from ostler.git.shield import shield
+from ostler.git.trash import discard
+from ostler.git.warm import Pool, claim, fit, seal
 
+_log = logging.getLogger(__name__)
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @with_git_errors
-def export(project: Repository, commit: str, path: Path) -> Repository:
+def export(project: Repository, commit: str, path: Path, pool: Pool | None = None) -> Repository:
     """Check the commit out into a new directory; nothing that the project's repository configures takes part.
 
-    Git works in there, with a detached HEAD, and whatever it writes stays there.
+    Git works in there, with a detached HEAD, and whatever it writes stays there. A kept tree of the pool is
+    used where that is safe; the new one is known there by the name of the directory around it.
     """
     if not _COMMIT.fullmatch(commit):
         raise GitError(Code.GIT_CORRUPT, f"{commit!r} is not the name of a commit")
+    made = _init(project, commit, path)
+    near = pool if pool is not None and _is_near(made, pool) else None
+    if near is None or not _take_warm(made, commit, near):
+        if not path.exists():
+            made = _init(project, commit, path)
+        run(made, "checkout", "--quiet", "--detach", commit, "--", timeout_seconds=LONG_SECONDS)
+    if near is not None:
+        seal(near, path.parent.name, made, commit)
+    _apply_filters(project, made)
+    return made
+
+
+def _init(project: Repository, commit: str, path: Path) -> Repository:
     path.mkdir(mode=0o700)
     git_dir = path / ".git"
     made = Repository(path, git_dir, git_dir, project.prefix)
@@ -35,9 +53,29 @@ def export(project: Repository, commit: str, path: Path) -> Repository:
     (git_dir / "objects" / "info" / "alternates").write_bytes(_quoted(project.common_dir / "objects"))
     if (project.common_dir / "shallow").is_file():
         shutil.copyfile(project.common_dir / "shallow", git_dir / "shallow")
-    run(made, "checkout", "--quiet", "--detach", commit, "--", timeout_seconds=LONG_SECONDS)
-    _apply_filters(project, made)
     return made
+
+
+def _take_warm(made: Repository, commit: str, pool: Pool) -> bool:
+    """Fill the empty checkout with a kept tree; where that fails, nothing is left of it."""
+    place = claim(pool, made.work_tree.parent.name, made, commit)
+    if place is None:
+        return False
+    try:
+        run(made, "update-ref", "--no-deref", "HEAD", commit)
+        fit(place, made)
+        made.work_tree.chmod(0o700)
+    except (GitError, OSError) as reason:
+        _log.info("%s is made anew: %s", made.work_tree, reason)
+        discard(place.path, pool.worktrees)
+        discard(made.work_tree, pool.worktrees)
+        return False
+    return True
+
+
+def _is_near(made: Repository, pool: Pool) -> bool:
+    """Whether a rename leads from the pool to here."""
+    return pool.worktrees.is_dir() and pool.worktrees.stat().st_dev == made.work_tree.stat().st_dev
 
 
 def directory_of(checkout: Repository) -> Path:

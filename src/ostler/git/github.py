@@ -13,13 +13,21 @@ from msgspec import Struct, structs
 from ostler.git.gh import GhError, run_gh
 from ostler.git.proposal import Proposal
 
-_FIELDS = "url,state,headRefOid,isCrossRepository,isDraft,baseRefName"  # those that Debian's gh 2.23 has
+_FIELDS = (  # those that Debian's gh 2.23 has
+    "url,state,headRefOid,isCrossRepository,isDraft,baseRefName,headRepositoryOwner"
+)
 _ADDRESS = re.compile(
     r"(?:\w+://)?(?:[^@/]+@)?(?P<host>\w[^/:]*)(?::\d+)?[/:]/?(?P<slug>\w[\w.-]*/\w[\w.-]*?)(?:\.git)?/?"
 )
 _FOR_ANY_HOST = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")  # gh sends them wherever it is led
 _URL = re.compile(r"https?://\S+/pull/\d+")
 _PAUSES_SECONDS = (2.0, 4.0, 8.0)  # GitHub works out anew whether it can be merged
+
+
+class Owner(Struct, frozen=True):
+    """Whose repository a branch is in."""
+
+    login: str = ""
 
 
 class PullRequest(Struct, frozen=True, rename="camel"):
@@ -31,6 +39,7 @@ class PullRequest(Struct, frozen=True, rename="camel"):
     is_cross_repository: bool = False
     is_draft: bool = False
     base_ref_name: str = ""
+    head_repository_owner: Owner | None = None  # none: the fork was deleted
     note: str = ""  # ours: what is not as it was wanted
 
     @property
@@ -62,8 +71,11 @@ def require_known_host(repository: str) -> None:
     raise GhError(message, f"export GH_HOST={host}, if that is right")
 
 
-def find_pull_request(repository: str, branch: str, tip: str = "") -> PullRequest | None:
-    """The open pull request of a branch, else the merged one that ended with this commit."""
+def find_pull_request(repository: str, branch: str, tip: str = "", fork: str = "") -> PullRequest | None:
+    """The open pull request of a branch, else the merged one that ended with this commit.
+
+    `fork` is the owner of the repository that the branch is in, where that is another one.
+    """
     args = (
         "pr",
         "list",
@@ -75,16 +87,19 @@ def find_pull_request(repository: str, branch: str, tip: str = "") -> PullReques
         f"--json={_FIELDS}",
     )
     listed = msgspec.json.decode(run_gh(*args), type=list[PullRequest])
-    ours = [request for request in listed if not request.is_cross_repository]
+    ours = [request for request in listed if _is_from(request, fork)]
     open_now = [request for request in ours if request.is_open]
     merged = [request for request in ours if request.is_merged and request.head_ref_oid == tip]
     return next(iter(open_now or merged), None)
 
 
-def create_pull_request(repository: str, branch: str, target: str, proposal: Proposal) -> PullRequest:
+def create_pull_request(
+    repository: str, branch: str, target: str, proposal: Proposal, fork: str = ""
+) -> PullRequest:
     """Make the branch's pull request; one that somebody made meanwhile is taken instead."""
+    head = f"{fork}:{branch}" if fork else branch
     args = (
-        *("pr", "create", f"--repo={repository}", f"--head={branch}", f"--base={target}", "--body-file=-"),
+        *("pr", "create", f"--repo={repository}", f"--head={head}", f"--base={target}", "--body-file=-"),
         f"--title={proposal.title}",
         *(("--draft",) if proposal.draft else ()),
         *(f"--label={label}" for label in proposal.labels),
@@ -94,7 +109,7 @@ def create_pull_request(repository: str, branch: str, target: str, proposal: Pro
         told = run_gh(*args, stdin=proposal.body.encode(errors="replace"))
     except GhError as refused:
         # Said to have failed is not failed: it may exist already, or the answer may have been lost.
-        made = find_pull_request(repository, branch)
+        made = find_pull_request(repository, branch, fork=fork)
         if made is None:
             raise
         return structs.replace(made, note=_note(proposal, refused))
@@ -114,6 +129,13 @@ def merge_when_ready(request: PullRequest, pause: Callable[[float], None] = time
             _merge_now(request, pause)
     merged = _view(request).is_merged
     return "merged on GitHub" if merged else "GitHub merges it once its checks pass"
+
+
+def _is_from(request: PullRequest, fork: str) -> bool:
+    if not fork:
+        return not request.is_cross_repository
+    owner = request.head_repository_owner
+    return request.is_cross_repository and owner is not None and owner.login.lower() == fork.lower()
 
 
 def _merge_now(request: PullRequest, pause: Callable[[float], None]) -> None:

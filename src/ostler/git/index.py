@@ -19,7 +19,7 @@ def private_index(worktree: Worktree) -> Generator[Path]:
     original = worktree.repository.git_dir / "index"
     with TemporaryDirectory(prefix="ostler-", dir=original.parent) as directory:
         index = Path(directory) / "index"
-        if _is_sound(original):
+        if is_sound(original):
             # With its time, which git compares with the files' to find a write in the same tick.
             shutil.copy2(original, index)
         else:
@@ -38,7 +38,7 @@ def using(index: Path) -> dict[str, str]:
     return {"GIT_INDEX_FILE": str(index)}
 
 
-def _is_sound(index: Path) -> bool:
+def is_sound(index: Path) -> bool:
     """Whether a file is an index to its last byte; git reads the start of a torn one and believes it."""
     if not index.is_file() or index.is_symlink():
         return False

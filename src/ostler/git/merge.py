@@ -19,11 +19,16 @@ _UNDER_WAY = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"
 
 
 class MergeConflict(GitError):
-    """Two lines of work change the same places; `files` are those."""
+    """Two lines of work change the same places; `files` are those, `onto` is the target's commit."""
 
-    def __init__(self, message: str, hint: str, files: tuple[str, ...]) -> None:
+    def __init__(self, message: str, hint: str, files: tuple[str, ...], onto: str = "") -> None:
         super().__init__(Code.MERGE_CONFLICT, message, hint)
         self.files = files
+        self.onto = onto
+
+
+class TargetMoved(Exception):
+    """The target has commits that the branch has not, and only a step forward was allowed."""
 
 
 class Merged(Struct, frozen=True):
@@ -34,8 +39,13 @@ class Merged(Struct, frozen=True):
 
 
 @with_git_errors
-def merge(repository: Repository, branch: str, target: str, who: Identity, message: str) -> Merged:
-    """Bring a branch into a local target that nobody has checked out; once, however often it is called."""
+def merge(
+    repository: Repository, branch: str, target: str, who: Identity, message: str, *, forward: bool = False
+) -> Merged:
+    """Bring a branch into a local target that nobody has checked out; once, however often it is called.
+
+    With `forward` the target ends at the branch's own commit, or TargetMoved is raised.
+    """
     source = commit_of(repository, f"refs/heads/{check_ref(branch)}")
     for turn in range(_TURNS):
         old = commit_of(repository, f"refs/heads/{check_ref(target)}")
@@ -43,6 +53,8 @@ def merge(repository: Repository, branch: str, target: str, who: Identity, messa
             raise _missing(repository, target if source else branch)
         if is_ancestor(repository, source, old):
             return Merged(old, adopted=True)
+        if forward and not is_ancestor(repository, old, source):
+            raise TargetMoved(target)
         _require_at_rest(repository, branch, target)
         new = _merged_commit(repository, (old, source), (target, branch), who, message)
         if _move(repository, target, new, old, last=turn == _TURNS - 1):
@@ -52,12 +64,18 @@ def merge(repository: Repository, branch: str, target: str, who: Identity, messa
 
 def merge_trees(repository: Repository, ours: str, theirs: str) -> str:
     """The tree of both commits' changes since they parted; raises MergeConflict."""
+    tree, files = merge_marked(repository, ours, theirs)
+    if not files:
+        return tree
+    raise MergeConflict(f"the same places were changed in {_name(files)}", "", tuple(files))
+
+
+def merge_marked(repository: Repository, ours: str, theirs: str) -> tuple[str, list[str]]:
+    """The same tree, and the files in it that hold both sides between marks."""
     args = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
     finished = run(repository, *args, accept=(0, 1), timeout_seconds=LONG_SECONDS)
     tree, *files = os.fsdecode(finished.stdout).rstrip("\0").split("\0")
-    if finished.status == 0:
-        return tree
-    raise MergeConflict(f"the same places were changed in {_name(files)}", "", tuple(files))
+    return tree, files if finished.status else []
 
 
 def write_commit(
@@ -89,15 +107,17 @@ def _merged_commit(
     try:
         tree = merge_trees(repository, old, source)
     except MergeConflict as conflict:
-        raise describe(conflict, *names) from conflict
+        raise describe(conflict, *names, old) from conflict
     return write_commit(repository, tree, commits, who, message)
 
 
-def describe(conflict: MergeConflict, target: str, branch: str) -> MergeConflict:
+def describe(conflict: MergeConflict, target: str, branch: str, onto: str) -> MergeConflict:
     """The same conflict, with the names that a person knows."""
     message = f"{branch} and {target} both changed {_name(list(conflict.files))}; nothing was merged"
-    hint = f"merge {target} into {branch} in the task's worktree, then run the task again"
-    return MergeConflict(message, hint, conflict.files)
+    hint = (
+        f'ostler resume -m "..." lets an agent solve it; or merge {target} in the worktree, and ostler resume'
+    )
+    return MergeConflict(message, hint, conflict.files, onto)
 
 
 def _move(repository: Repository, target: str, new: str, old: str, *, last: bool) -> bool:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
+
 from msgspec import Struct
 
 from ostler.errors import Code, GitError
 from ostler.files.failpoint import reach
+from ostler.git import lock
 from ostler.git.command import LONG_SECONDS, run
 from ostler.git.failure import with_git_errors
 from ostler.git.head import Heads, attach, meeting_point, move_branch, read_heads
 from ostler.git.identity import Identity
 from ostler.git.leftover import is_half_checked_out
-from ostler.git.merge import MergeConflict, describe, is_ancestor, merge_trees, write_commit
+from ostler.git.merge import MergeConflict, describe, is_ancestor, merge_marked, merge_trees, write_commit
 from ostler.git.registration import require
 from ostler.git.repository import Repository, Worktree
 from ostler.git.snapshot import tree_of
 
+_MARKS = "^(<<<<<<<|>>>>>>>) [0-9a-f]{40,64}$"  # git's, with the commits that `take_in` merges for names
 _KEPT_HEADERS = (b"author ", b"committer ", b"encoding ")
 
 
@@ -58,9 +62,47 @@ def sync(worktree: Worktree, onto: str, target: str, who: Identity, keep: tuple[
     try:
         tip = _carry(worktree, heads.tip, onto, who)
     except MergeConflict as conflict:
-        raise describe(conflict, target, worktree.branch) from conflict
+        raise describe(conflict, target, worktree.branch, onto) from conflict
     _check_out(worktree, heads, tip, who, keep)
     return Synced(tip, onto, moved=True)
+
+
+@with_git_errors
+def take_in(worktree: Worktree, onto: str, message: str, who: Identity) -> None:
+    """Merge a commit into the branch, with marks where both changed a place; once, however often called.
+
+    Everything must be committed before. The work then stands on what it did not fit, for an agent to mend.
+    """
+    require(worktree)
+    with lock.hold(worktree.repository.git_dir) as held:
+        heads = _settled(worktree)
+        if is_ancestor(worktree.repository, onto, heads.tip):
+            return
+        tree, _ = merge_marked(worktree.repository, heads.tip, onto)
+        commit = write_commit(worktree.repository, tree, (heads.tip, onto), who, message)
+        _check_out(worktree, heads, commit, who, (held,))
+
+
+def refuse_marks(worktree: Worktree, synced: Synced, target: str) -> None:
+    """Raise MergeConflict where an agent has left the marks of a conflict as `take_in` made them."""
+    args = ("diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv", f"-G{_MARKS}")
+    names = run(worktree.repository, *args, "--end-of-options", synced.base, synced.tip, "--").stdout
+    files = tuple(name for name in os.fsdecode(names).split("\0") if name)
+    if files:
+        message = (
+            f"{', '.join(files[:5])} of {worktree.branch} still holds marks of the conflict with {target}"
+        )
+        raise MergeConflict(message, 'ostler resume -m "..." lets an agent remove them', files, synced.base)
+
+
+def is_mere_rebase(worktree: Worktree, before: str, after: str, onto: str, who: Identity) -> bool:
+    """Whether a commit is what carrying another one onto this one makes of it, and nothing else."""
+    if is_ancestor(worktree.repository, before, onto):
+        return False
+    try:
+        return _carry(worktree, before, onto, who) == after
+    except MergeConflict:
+        return False
 
 
 def _settled(worktree: Worktree) -> Heads:

@@ -13,6 +13,7 @@ from ostler.errors import Code, GitError
 from ostler.git.repository import Worktree
 from ostler.git.trash import discard
 
+HALF_MADE = "initializing"  # git's own word for a worktree that it has locked while it makes it
 _HEAD = re.compile(rb"ref: refs/[^\s]+\n?|[0-9a-f]{40}([0-9a-f]{24})?\n?")
 
 
@@ -32,7 +33,7 @@ def inspect(worktree: Worktree) -> State:
     admin = worktree.repository.git_dir
     if not admin.is_dir():
         return State.ABSENT if is_empty(worktree.path) else State.UNREGISTERED
-    if _read(admin / "locked").startswith(b"initializing"):
+    if _read(admin / "locked").startswith(HALF_MADE.encode()):
         return State.HALF_MADE
     if _is_taken(worktree):
         return State.TAKEN

@@ -87,12 +87,17 @@ class Shield(Struct, frozen=True):
 
 def shield(repository: Repository) -> Shield:
     """The settings for this repository as its configuration is now."""
+    return _shield(entries_of(repository))
+
+
+def entries_of(repository: Repository) -> tuple[Entry, ...]:
+    """All that the repository's own configuration says now; of the same name, the last one counts."""
     texts = [
         _text(file) for file in (repository.common_dir / "config", repository.git_dir / "config.worktree")
     ]
     if any(text is None or b"include" in text.lower() for text in texts):
-        return _shield(_list(repository))  # other files take part, and they may change unseen
-    return _shield(entry for text in texts if text for entry in _entries_of(text))
+        return _list(repository)  # other files take part, and they may change unseen
+    return tuple(entry for text in texts if text for entry in _entries_of(text))
 
 
 def _text(file: Path) -> bytes | None:

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import os
+import logging
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from ostler.errors import Code, GitError, PathEscape
+from ostler.files.failpoint import reach
 from ostler.git.command import LONG_SECONDS, ask, run
 from ostler.git.failure import with_git_errors
 from ostler.git.head import attach, meeting_point, move_branch, read_heads
 from ostler.git.identity import OSTLER
 from ostler.git.lock import hold
 from ostler.git.refs import check_ref
-from ostler.git.registration import State, inspect, register, restore_pointer, unregister
+from ostler.git.registration import HALF_MADE, State, inspect, register, restore_pointer, unregister
 from ostler.git.repository import Repository, Worktree, worktree_at
 from ostler.git.trailers import find_commit, is_ahead
 from ostler.git.trash import discard, empty_trash
+from ostler.git.warm import Place, Pool, claim, fit, forget, park, seal
 
-
-class Listed(Struct, frozen=True):
-    """One worktree as git lists it, the user's own included."""
-
-    path: Path
-    head: str = ""
-    branch: str | None = None
-    locked: bool = False
-    missing: bool = False
+_log = logging.getLogger(__name__)
 
 
 @with_git_errors
-def prepare(project: Repository, path: Path, branch: str, base: str, task: str) -> Worktree:
-    """The task's worktree, made or found; called again after a crash at any moment it ends the same."""
+def prepare(project: Repository, path: Path, branch: str, base: str, task: str, warm: int = 0) -> Worktree:
+    """The task's worktree, made or found; called again after a crash at any moment it ends the same.
+
+    `warm` is how many released ones are kept; a new one is made from such a one where that is safe.
+    """
     worktree = worktree_at(project, path, check_ref(branch), base)
+    pool = Pool(path.parent, warm)
     with hold(project.common_dir) as lock:
         match inspect(worktree):
             case State.WHOLE:
@@ -43,18 +41,22 @@ def prepare(project: Repository, path: Path, branch: str, base: str, task: str) 
             case State.TAKEN:
                 raise _taken(worktree)
             case State.ABSENT:
-                worktree = _add(project, worktree, task, lock)
+                worktree = _add(project, worktree, task, pool, lock)
             case State.HALF_MADE | State.LOST:
                 _take_away(worktree)
-                worktree = _add(project, worktree, task, lock)
+                worktree = _add(project, worktree, task, pool, lock)
     return _with_working_directory(worktree)
 
 
 @with_git_errors
-def release(worktree: Worktree) -> None:
-    """Take a worktree away in the time of a rename; the branch stays."""
+def release(worktree: Worktree, warm: int = 0) -> None:
+    """Take a worktree away in the time of a rename; the branch stays. Up to `warm` of them are kept."""
     with hold(worktree.repository.common_dir):
+        pool = Pool(worktree.path.parent, warm)
+        park(pool, worktree.path, worktree.path.name)
+        reach("worktree.parked")
         _take_away(worktree)
+        forget(pool, worktree.path.name)
 
 
 def remove(worktree: Worktree) -> int:
@@ -63,34 +65,50 @@ def remove(worktree: Worktree) -> int:
     return empty_trash(worktree.path.parent)
 
 
-def listing(repository: Repository) -> tuple[Listed, ...]:
-    """Every worktree that git knows."""
-    answer = run(repository, "worktree", "list", "--porcelain", "-z").stdout
-    return tuple(_listed(block) for block in os.fsdecode(answer).split("\0\0") if block)
-
-
-def _listed(block: str) -> Listed:
-    lines = (line.partition(" ") for line in block.split("\0"))
-    words = {word: rest for word, _, rest in lines}
-    branch = words.get("branch", "").removeprefix("refs/heads/")
-    return Listed(
-        path=Path(words["worktree"]),
-        head=words.get("HEAD", ""),
-        branch=branch or None,
-        locked="locked" in words,
-        missing="prunable" in words,
-    )
-
-
-def _add(project: Repository, worktree: Worktree, task: str, lock: int) -> Worktree:
-    path, tip = str(worktree.path), _tip(project, worktree)
+def _add(project: Repository, worktree: Worktree, task: str, pool: Pool, lock: int) -> Worktree:
+    tip = _tip(project, worktree)
     if tip:
         _require_ours(project, worktree, tip, task)
-    new = ("--no-track", "-b", worktree.branch, path, worktree.base)
     worktree.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    what = (path, worktree.branch) if tip else new
-    run(project, "worktree", "add", "--quiet", *what, timeout_seconds=LONG_SECONDS, keep=(lock,))
+    _make(project, worktree, tip, pool, lock)
     return _started_from(worktree, tip) if tip else worktree
+
+
+def _make(project: Repository, worktree: Worktree, tip: str, pool: Pool, lock: int) -> None:
+    """From a tree that is kept, if there is a good one, or from nothing."""
+    name, commit = worktree.path.name, tip or worktree.base
+    place = claim(pool, name, project, commit)
+    if place is not None:
+        reach("worktree.claimed")
+        if _move_in(project, worktree, tip, place, lock):
+            seal(pool, name, worktree.repository, commit)
+            (worktree.repository.git_dir / "locked").unlink()
+            return
+        tip = _tip(project, worktree)  # it may have come so far
+    _register_new(project, worktree, tip, lock)
+    seal(pool, name, worktree.repository, commit)
+
+
+def _move_in(project: Repository, worktree: Worktree, tip: str, place: Place, lock: int) -> bool:
+    """Make the worktree of this tree, half made until it is unlocked; where that fails, nothing is left."""
+    try:
+        _register_new(project, worktree, tip, lock, "--no-checkout", "--lock", "--reason", HALF_MADE)
+        reach("worktree.registered")
+        fit(place, worktree.repository, keep=(lock,))
+        reach("worktree.fitted")
+    except (GitError, OSError) as reason:
+        _log.info("%s is made anew: %s", worktree.path, reason)
+        discard(place.path, worktree.path.parent)
+        _take_away(worktree)
+        return False
+    return True
+
+
+def _register_new(project: Repository, worktree: Worktree, tip: str, lock: int, *how: str) -> None:
+    path = str(worktree.path)
+    what = (path, worktree.branch) if tip else ("--no-track", "-b", worktree.branch, path, worktree.base)
+    args = ("worktree", "add", "--quiet", *how, *what)
+    run(project, *args, timeout_seconds=LONG_SECONDS, keep=(lock,))
 
 
 def _reuse(worktree: Worktree) -> Worktree:

@@ -9,7 +9,8 @@ from typing import Any
 
 import anthropic
 import httpx2
-from anthropic.types import MessageParam
+import msgspec
+from anthropic.types import MessageParam, OutputConfigParam
 
 from ostler.clock import Now
 from ostler.errors import Code
@@ -51,6 +52,7 @@ class AnthropicClaudeClient:
             max_tokens=request.max_tokens or self._config.default_max_tokens,
             system=request.system_prompt or anthropic.omit,
             messages=[_turn(message) for message in request.messages],
+            output_config=_shape(request.schema) if request.schema else anthropic.omit,
             stream=True,
         )
 
@@ -80,6 +82,10 @@ class AnthropicClaudeClient:
                 return unreached(error, self._host)
             case _:
                 return ModelError(Code.API_ERROR, f"{self._host} could not be asked: {one_line(str(error))}")
+
+
+def _shape(schema: str) -> OutputConfigParam:
+    return {"format": {"type": "json_schema", "schema": msgspec.json.decode(schema)}}
 
 
 def _turn(message: Message) -> MessageParam:

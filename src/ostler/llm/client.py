@@ -52,6 +52,7 @@ class ClaudeRequest(Struct, frozen=True):
     timeout_seconds: float = 3600.0  # for the whole answer
     idle_timeout_seconds: float = 600.0  # between two parts of it
     on_line: OnLine | None = None
+    schema: str = ""  # of the answer, as JSON; empty: free text
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
+import msgspec
 
 from ostler.clock import Now
 from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse
@@ -63,9 +64,15 @@ class OpenAIChatClient:
             limit: request.max_tokens or self._config.default_max_tokens,
             "stream": True,
             "stream_options": {"include_usage": True},
+            **(_shape(request.schema) if request.schema else {}),
         }
 
     async def _rejected(self, response: httpx2.Response) -> ModelError:
         body = hide(self._key, b"".join([chunk async for chunk in chunks_of(response)]))
         rejection = read_rejection(response.status_code, body, response.headers.get("retry-after"))
         return failure_of(rejection, self._host, self._now)
+
+
+def _shape(schema: str) -> dict[str, object]:
+    asked = {"name": "answer", "strict": True, "schema": msgspec.json.decode(schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": asked}}

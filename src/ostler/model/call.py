@@ -21,6 +21,7 @@ class AgentCall(Struct, frozen=True):
     prompt: str
     session_id: str = ""  # ours to propose on spawn, the agent's to continue on resume
     fresh_prompt: str = ""  # on resume: what to send instead when the session turns out not to exist
+    schema: str = ""  # of the final text, as JSON; empty: free text. Who cannot enforce one passes over it
     model: str = ""  # empty: the agent's own default
     cwd: str = "."
     env: dict[str, str] = {}  # the child's whole environment, before the executor adds its own switches

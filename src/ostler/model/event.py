@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 from ostler.errors import Code
 from ostler.model.ids import TaskId
 from ostler.model.plan import GateType, Plan, Publishing
+from ostler.model.remote import Remote
 from ostler.model.state import GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
@@ -23,6 +24,13 @@ Verb = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject
 
 class _Event(Struct, frozen=True, tag_field="type", omit_defaults=True):
     """An event or a notice; the tag is its public name."""
+
+
+class Paying(_Event, frozen=True, kw_only=True):
+    """What attempts used and cost, the failed ones too, that no event before it has told."""
+
+    usage: Usage = Usage()
+    cost_usd: float | None = None
 
 
 # Events: the state is their fold.
@@ -46,9 +54,10 @@ class TaskStarted(_Event, frozen=True, tag="task_started"):
     branch: str | None = None
     base: str | None = None  # the commit that the branch starts from
     target: str | None = None  # the branch that the work is for; null: it starts from a bare commit
+    remotes: tuple[Remote, ...] | None = None  # of the target, then the fork; null: an older Ostler's
 
 
-class CallEnded(_Event, frozen=True, tag="call_ended"):
+class CallEnded(Paying, frozen=True, tag="call_ended"):
     phase: str
     iteration: int
     verdict: Verdict
@@ -58,8 +67,6 @@ class CallEnded(_Event, frozen=True, tag="call_ended"):
     answer: str = ""  # path of the agent's final text, below the task's directory
     warnings: tuple[str, ...] = ()
     resumes_at: float | None = None
-    usage: Usage = Usage()  # of all its attempts, the failed ones too
-    cost_usd: float | None = None
 
 
 class CheckpointMade(_Event, frozen=True, tag="checkpoint_made"):
@@ -75,7 +82,7 @@ class GateWaiting(_Event, frozen=True, tag="gate_waiting"):
     reason: str = ""  # what they are asked
 
 
-class GateDecided(_Event, frozen=True, tag="gate_decided"):
+class GateDecided(Paying, frozen=True, tag="gate_decided"):
     phase: str
     gate: GateType
     verdict: GateVerdict
@@ -93,45 +100,55 @@ class Published(_Event, frozen=True, tag="published"):
     note: str = ""  # what a person should know, such as that there is no remote
 
 
+class Rebased(_Event, frozen=True, tag="work_rebased"):
+    """The work is another commit than the gates have seen, as its target moved; nothing is published yet."""
+
+    commit: str
+    base: str  # the commit that the branch starts from now
+    clean: bool = True  # false: more was changed than where the work stands
+
+
 class StepFailed(_Event, frozen=True, tag="step_failed"):
     """A step other than a call could not be done; the task ends with its code."""
 
     code: Code
     message: str
+    files: tuple[str, ...] = ()  # of a conflict
+    onto: str = ""  # the commit of the target that the work does not fit
 
 
-class TaskReleased(_Event, frozen=True, tag="task_released"):
+class TaskReleased(Paying, frozen=True, tag="task_released"):
     """The run was stopped in good order; the task is as it was and goes on next time."""
 
     message: str = ""
 
 
-class TaskDeferred(_Event, frozen=True, tag="task_deferred"):
+class TaskDeferred(Paying, frozen=True, tag="task_deferred"):
     code: Code
     message: str
     resumes_at: float
 
 
-class TaskPaused(_Event, frozen=True, tag="task_paused"):
+class TaskPaused(Paying, frozen=True, tag="task_paused"):
     code: Code | None = None
     message: str = ""
 
 
-class TaskBlocked(_Event, frozen=True, tag="task_blocked"):
+class TaskBlocked(Paying, frozen=True, tag="task_blocked"):
     code: Code
     message: str
 
 
-class TaskCompleted(_Event, frozen=True, tag="task_completed"):
+class TaskCompleted(Paying, frozen=True, tag="task_completed"):
     commit: str | None = None
 
 
-class TaskFailed(_Event, frozen=True, tag="task_failed"):
+class TaskFailed(Paying, frozen=True, tag="task_failed"):
     code: Code
     message: str
 
 
-class TaskCancelled(_Event, frozen=True, tag="task_cancelled"):
+class TaskCancelled(Paying, frozen=True, tag="task_cancelled"):
     message: str = ""
 
 
@@ -165,6 +182,7 @@ Event = (
     | GateWaiting
     | GateDecided
     | Published
+    | Rebased
     | StepFailed
     | TaskReleased
     | TaskDeferred

@@ -8,13 +8,8 @@ from typing import NewType
 
 TaskId = NewType("TaskId", str)
 
-_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
 _LONGEST_SLUG = 24  # an id may have 40 characters; this is what a line of a list has room for
 TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
-
-
-def is_task_id(text: str) -> bool:
-    return _ID.fullmatch(text) is not None
 
 
 def task_id(title: str, tail: str) -> TaskId:

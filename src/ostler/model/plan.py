@@ -77,6 +77,7 @@ class Plan(Struct, frozen=True, omit_defaults=True):
     merge_gate: Gate = OPEN  # before publishing
     publish: Publishing = "none"
     max_phase_retries: int = 2
+    reapprove: bool = False  # a person is asked again about work that was merely rebased
 
     def index(self, phase: str) -> int | None:
         """Where a phase stands; None when there is none of that name."""

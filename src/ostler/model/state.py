@@ -10,6 +10,7 @@ from msgspec import Struct
 from ostler.errors import Code
 from ostler.model.ids import TaskId
 from ostler.model.plan import Phase, Plan
+from ostler.model.remote import Remote
 from ostler.model.status import TaskStatus
 from ostler.model.task import Priority, Weight
 from ostler.model.usage import Usage
@@ -48,6 +49,7 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     verdict: GateVerdict
     reason: str = ""
     sha: str | None = None
+    person: bool = False  # a person said it
 
 
 class PhaseState(Struct, frozen=True, omit_defaults=True):
@@ -99,6 +101,10 @@ class State(Struct, frozen=True, omit_defaults=True):
     asks_review: bool = False  # the agent wants a person to look at its work
     merge: GateState | None = None  # what was said before publishing
     reset_to: str | None = None  # where the branch has to stand before the work goes on, after a rewind
+    again: tuple[str, ...] = ()  # phases whose gates have not seen the commit, as the target moved
+    rebases: int = 0  # times in a row that publishing found the target moved
+    onto: str | None = None  # the commit of the target that the work does not fit
+    remotes: tuple[Remote, ...] | None = None  # as they were when the task began
     pr_url: str | None = None
     ending: Ending | None = None
     usage: Usage = Usage()

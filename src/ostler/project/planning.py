@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ostler.config.load import Loaded
 from ostler.config.settings import PhaseOptions, Settings
 from ostler.errors import UsageError
-from ostler.model.plan import (
-    MAX_ITERATIONS,
-    OPEN,
-    PHASES,
-    RETRY_MAP,
-    Gate,
-    GateType,
-    Phase,
-    Plan,
-    strategy_for,
-)
+from ostler.model.plan import OPEN, PHASES, Gate, GateType, Phase, Plan, plan_for
 from ostler.model.task import Task
 from ostler.prompt.template import load_template
 
@@ -39,29 +31,29 @@ def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
     """The plan that a new task keeps for good; raises UsageError for a phase that cannot be."""
     settings = loaded.settings
     names = task.phases or settings.phases.plans.get(task.weight) or PHASES[task.weight]
-    names = _in_order(names, settings)
-    for name in names:
-        load_template(name, "", root)  # a mistake in it is told before any agent runs
-    return Plan(
-        phases=tuple(_phase(name, task, settings) for name in names),
+    plain = plan_for(task.weight, _in_order(names, settings))
+    for phase in plain.phases:
+        load_template(phase.id, "", root)  # a mistake in it is told before any agent runs
+    return replace(
+        plain,
+        phases=tuple(_phase(phase, task, settings) for phase in plain.phases),
         merge_gate=_merge_gate(settings),
         publish=settings.git.on_complete,
         max_phase_retries=_retries(loaded),
+        reapprove=settings.phases.profile == "strict",
     )
 
 
-def _phase(name: str, task: Task, settings: Settings) -> Phase:
-    sent_to = {**RETRY_MAP, **settings.phases.retry_map}.get(name, "")
-    options = settings.phases.options.get(name, PhaseOptions())
-    usual_role = _ROLES.get(name, "") if task.role == "implementer" else ""
-    return Phase(
-        id=name,
-        max_iterations=options.max_iterations or MAX_ITERATIONS[task.weight],
-        strategy=strategy_for(task.weight),
-        gate=_gate(name, task, settings),
+def _phase(plain: Phase, task: Task, settings: Settings) -> Phase:
+    options = settings.phases.options.get(plain.id, PhaseOptions())
+    usual_role = _ROLES.get(plain.id, "") if task.role == "implementer" else ""
+    return replace(
+        plain,
+        max_iterations=options.max_iterations or plain.max_iterations,
+        gate=_gate(plain.id, task, settings),
         checkpoint=options.checkpoint,
         depends_on=options.depends_on,
-        retry_to=sent_to,
+        retry_to=settings.phases.retry_map.get(plain.id, plain.retry_to),
         role=options.role or usual_role,
     )
 

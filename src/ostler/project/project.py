@@ -16,7 +16,6 @@ from ostler.config.find import find_root
 from ostler.engine.dependencies import Standing, find_cycle, unmet
 from ostler.engine.post import RULES, answer, create
 from ostler.engine.projection import project, project_task
-from ostler.engine.rows import state_of
 from ostler.errors import UsageError
 from ostler.files.atomic import make_private_dir, write_atomic
 from ostler.files.layout import Layout
@@ -26,6 +25,7 @@ from ostler.model.allowance import allowance_of
 from ostler.model.attempt import TaskRow
 from ostler.model.event import AgentReported, Event, FeedLine, TaskCreated
 from ostler.model.ids import TAIL_ALPHABET, TaskId, task_id
+from ostler.model.rows import state_of
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task

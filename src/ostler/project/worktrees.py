@@ -15,6 +15,7 @@ from ostler.git.diff import changed
 from ostler.git.head import read_heads
 from ostler.git.repository import Repository, Worktree, worktree_at
 from ostler.git.trash import discard, empty_trash
+from ostler.git.warm import Pool, find_forgotten, find_kept
 from ostler.git.worktree import remove
 from ostler.model.event import WorkspaceReleased
 from ostler.model.ids import TaskId
@@ -24,7 +25,7 @@ from ostler.project.project import Project
 
 
 class Place(Struct, frozen=True):
-    """One worktree below .ostler/worktrees."""
+    """One worktree below .ostler/worktrees, or the files of one that was released and is kept."""
 
     path: str
     task: str  # empty: no task of this project
@@ -32,6 +33,7 @@ class Place(Struct, frozen=True):
     branch: str | None
     uncommitted: bool
     in_use: bool
+    warm: bool = False  # kept for the next task that wants one
 
     @property
     def idle(self) -> bool:
@@ -43,13 +45,21 @@ def list_places(project: Project) -> list[Place]:
     """Every worktree that Ostler made here, by name."""
     home = project.layout.worktrees
     names = sorted(one.name for one in home.iterdir() if _is_worktree(one)) if home.is_dir() else []
-    return [_place(project, name) for name in names]
+    return [_place(project, name) for name in names] + list_warm(project)
+
+
+def list_warm(project: Project) -> list[Place]:
+    """What is kept of released ones, the newest first."""
+    found = find_kept(_pool(project))
+    return [Place(str(kept.tree), "", "", None, uncommitted=False, in_use=False, warm=True) for kept in found]
 
 
 def prune(project: Project, force: bool = False) -> tuple[list[Place], list[Place]]:
     """Take the idle ones away; those with work that is not committed only by force. Taken, and left."""
     idle = [place for place in list_places(project) if place.idle]
     taken = [place for place in idle if (force or not place.uncommitted) and _take_away(project, place)]
+    for forgotten in find_forgotten(_pool(project)):
+        discard(forgotten.path, project.layout.worktrees)
     empty_trash(project.layout.worktrees)
     return taken, [place for place in idle if place not in taken]
 
@@ -98,7 +108,13 @@ def _is_uncommitted(project: Project, name: str, state: State | None) -> bool:
         return True
 
 
+def _pool(project: Project) -> Pool:
+    return Pool(project.layout.worktrees, project.settings.git.warm_worktrees)
+
+
 def _take_away(project: Project, place: Place) -> bool:
+    if place.warm:
+        return _drop_warm(project, Path(place.path).parent)
     name = Path(place.path).name
     held = try_lock(project.layout.lock(TaskId(name)), patient=False)
     if held is None:
@@ -112,6 +128,14 @@ def _take_away(project: Project, place: Place) -> bool:
         return False
     finally:
         held.release()
+
+
+def _drop_warm(project: Project, kept: Path) -> bool:
+    """False when a task has taken it in the meantime."""
+    try:
+        return discard(kept, project.layout.worktrees) is not None
+    except FileNotFoundError:
+        return False
 
 
 def _remove(project: Project, name: str) -> None:

@@ -23,12 +23,16 @@ ANSWER_SCHEMA: dict[str, object] = {
         "reason": {"type": "string", "description": "why it is blocked; empty otherwise"},
         "summary": {
             "type": "string",
-            "description": "your last message: what you did or found, whole where it is this phase's result",
+            "description": "your last message: what you did, what you found, what is left",
         },
     },
     "required": ["status", "reason", "summary"],
     "additionalProperties": False,
 }
+
+# What they make is in the workspace, and their text is only about it. Research, spec, design, docs and review
+# hand their text on: a document that is squeezed into a member of an object comes out short.
+SHAPED_PHASES = frozenset({"implement", "test", "validate"})
 
 _LABELS = frozenset({"json", ""})
 _OPENING = re.compile(r"\{")
@@ -47,10 +51,24 @@ def read_answer(text: str, prompt: str = "") -> Mark | None:
         return mark
     for candidates in (list(blocks_in(text, _LABELS)), list(_objects(without_blocks(text)))):
         for candidate in reversed(candidates):
-            mark = _mark(candidate) if '"status"' in candidate else None
+            mark = _mark(candidate) if _looks_whole(candidate) else None
             if mark is not None and candidate.strip() not in prompt:
                 return mark
     return None
+
+
+def words_of(text: str) -> str:
+    """What an answer says in plain words; a text that is no such object, as it is."""
+    mark = _mark(text)
+    if mark is None:
+        return text
+    reason = "" if mark.reason in mark.summary else mark.reason
+    return "\n\n".join(filter(None, (mark.summary, reason)))
+
+
+def _looks_whole(candidate: str) -> bool:
+    """In the middle of a text, an object with nothing but a status may be of any program's making."""
+    return '"status"' in candidate and '"summary"' in candidate
 
 
 def _mark(text: str) -> Mark | None:

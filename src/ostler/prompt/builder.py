@@ -20,7 +20,9 @@ When the work is complete and you have checked it, end your last message with
 _STRUCTURED = """\
 Your last message is the object that is asked for. Its status is complete when the work is complete and you
 have checked it; blocked, with the reason, when you are blocked or cannot go on without a person; continue
-when more is to be done. Whatever else you have to say goes into its summary, whole."""
+when more is to be done. Whatever else you have to say goes into its summary. If nothing asks you for an
+object, end your last message with `<phase_complete>true</phase_complete>` or with
+`<phase_blocked>the reason</phase_blocked>`."""
 
 _ASK_FOR_MARK = """\
 You have not said whether the work is complete. Look at what is there, finish what is missing, and then

@@ -6,17 +6,14 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from msgspec import Struct
 
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
 from ostler.store import codec
-from ostler.store.opening import connect
-from ostler.store.refusal import explained
-from ostler.store.statement import run
+from ostler.store.database import Database
 
 _PAGE = 5000
 
@@ -51,41 +48,37 @@ class Spending:
     """A reader with a connection of its own, for one thread."""
 
     def __init__(self, path: Path, busy_timeout_seconds: float = 5.0) -> None:
-        self.path = path
-        self._db = connect(path, create=False, busy_timeout_seconds=busy_timeout_seconds, check_up_to=0)
+        self._db = Database(path, busy_timeout_seconds=busy_timeout_seconds)
         self._undated: list[tuple[float, Spent]] | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
-        with explained(self.path):
-            self._db.close()
+        self._db.close()
 
     def spent_today(self, now: float, tz: tzinfo | None = None) -> Spent:
         """By all tasks since midnight, where this machine stands or in `tz`."""
         return self.spent_since(day_start(now, tz))
 
     def spent_since(self, since: float) -> Spent:
-        usd, unknown = self._ask(_SUM_SINCE, since)[0]
+        usd, unknown = self._db.ask(_SUM_SINCE, since)[0]
         old = self._old()
         later = old[bisect_left(old, since, key=_time) :]
         return sum((spent for _, spent in later), Spent(usd, unknown))
 
     def spent_on(self, task: TaskId) -> Spent:
         """By one task, ever: also before it was retried or reopened."""
-        found = self._ask(_SELECT_OF_TASK, task)
+        found = self._db.ask(_SELECT_OF_TASK, task)
         return sum((spent(codec.decode_attempt(body)) for (body,) in found), Spent())
 
     def ended(self, since: float = 0.0) -> Iterator[Ended]:
         """The attempts that ended at this time or later, by task and number."""
         last = ("", 0)
-        while page := self._ask(_SELECT_PAGE, *last, since, _PAGE):
+        while page := self._db.ask(_SELECT_PAGE, *last, since, _PAGE):
             found = (_ended(body, at) for _, _, at, body in page)
             yield from (one for one in found if one.at >= since)
             last = page[-1][:2]
@@ -93,13 +86,9 @@ class Spending:
     def _old(self) -> list[tuple[float, Spent]]:
         """Those that ended before their end had a column, by time; there will be no more of them."""
         if self._undated is None:
-            found = [_ended(body) for (body,) in self._ask(_SELECT_UNDATED)]
+            found = [_ended(body) for (body,) in self._db.ask(_SELECT_UNDATED)]
             self._undated = sorted(((one.at, spent(one.attempt)) for one in found), key=_time)
         return self._undated
-
-    def _ask(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
-        with explained(self.path):
-            return run(self._db, query, *values)
 
 
 def day_start(now: float, tz: tzinfo | None = None) -> float:

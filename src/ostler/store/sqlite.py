@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from msgspec import Raw
 from msgspec.structs import astuple, replace
 
-from ostler.errors import Code, OstlerError
-from ostler.files.failpoint import reach
 from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import FeedLine, Notice, Record
 from ostler.model.ids import TaskId
 from ostler.store import codec
+from ostler.store.database import Database
 from ostler.store.journal import FEED_LIMIT
-from ostler.store.opening import connect
-from ostler.store.refusal import explained
-from ostler.store.statement import run
 
 CHECK_UP_TO = 1 << 20  # bytes
 
@@ -77,48 +72,35 @@ class SqliteJournal:
         check_up_to: int = CHECK_UP_TO,
     ) -> None:
         self.path = path
-        self._db = connect(
-            path, create=create, busy_timeout_seconds=busy_timeout_seconds, check_up_to=check_up_to
+        self._db = Database(
+            path,
+            create=create,
+            busy_timeout_seconds=busy_timeout_seconds,
+            check_up_to=check_up_to,
+            failpoints=("journal.append", "journal.appended"),
         )
-        self._broken: OstlerError | None = None
-        self.store_id = str(self._ask(_SELECT_STORE_ID)[0][0])
+        self.store_id = str(self._db.ask(_SELECT_STORE_ID)[0][0])
 
     def __enter__(self) -> SqliteJournal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
-        with explained(self.path):
-            self._db.close()
+        self._db.close()
 
     # Writing
 
-    @contextmanager
-    def transaction(self) -> Generator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Everything written inside is kept together when it ends well, and nothing of it otherwise."""
-        if self._broken is not None:
-            raise self._broken
-        with explained(self.path, self._remember):
-            run(self._db, "BEGIN IMMEDIATE")
-            try:
-                yield
-                reach("journal.append")
-                run(self._db, "COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    run(self._db, "ROLLBACK")
-                raise
-            reach("journal.appended")
+        return self._db.transaction()
 
     def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
         with self._change():
             if not self._insert(record):
                 return False
-            run(self._db, _UPSERT_TASK, *_values(row))
+            self._db.run(_UPSERT_TASK, *_values(row))
             self._tell(record.task, record.at, notices)
             return True
 
@@ -128,12 +110,12 @@ class SqliteJournal:
 
     def begin(self, attempt: Attempt) -> int:
         with self._change():
-            for left in run(self._db, _SELECT_RUNNING, attempt.task):
+            for left in self._db.run(_SELECT_RUNNING, attempt.task):
                 self._finish(codec.interrupted(codec.decode_attempt(left[0])), attempt.started_at)
-            newest = run(self._db, _SELECT_NEWEST, attempt.task)
+            newest = self._db.run(_SELECT_NEWEST, attempt.task)
             started = replace(attempt, number=newest[0][0] + 1 if newest else 1)
             body = codec.encode_attempt(started)
-            run(self._db, _INSERT_ATTEMPT, started.task, started.number, started.status, body)
+            self._db.run(_INSERT_ATTEMPT, started.task, started.number, started.status, body)
             self._tell(started.task, started.started_at, [codec.started_notice(started)])
             return started.number
 
@@ -141,7 +123,7 @@ class SqliteJournal:
         with self._change():
             if not self._runs(task, number):
                 return False
-            known = codec.decode_attempt(run(self._db, _SELECT_ATTEMPT, task, number)[0][0])
+            known = codec.decode_attempt(self._db.run(_SELECT_ATTEMPT, task, number)[0][0])
             self._update(replace(known, session_id=session_id))
             return True
 
@@ -157,78 +139,69 @@ class SqliteJournal:
     def read(self, task: TaskId, after: int = 0) -> list[Record]:
         return [
             Record(task, seq, at, codec.decode_event(kind, body), step, basis)
-            for seq, at, kind, body, step, basis in self._ask(_SELECT_RECORDS, task, after)
+            for seq, at, kind, body, step, basis in self._db.ask(_SELECT_RECORDS, task, after)
         ]
 
     def row(self, task: TaskId) -> TaskRow | None:
-        found = self._ask(_SELECT_TASK, task)
+        found = self._db.ask(_SELECT_TASK, task)
         return _row(found[0]) if found else None
 
     def rows(self) -> list[TaskRow]:
-        return [_row(found) for found in self._ask(_SELECT_TASKS)]
+        return [_row(found) for found in self._db.ask(_SELECT_TASKS)]
 
     def open_rows(self) -> list[TaskRow]:
-        return [_row(found) for found in self._ask(_SELECT_OPEN_TASKS)]
+        return [_row(found) for found in self._db.ask(_SELECT_OPEN_TASKS)]
 
     def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
         asked = codec.encode_ids(tasks)
-        return {TaskId(task): status for task, status in self._ask(_SELECT_STATUSES, asked)}
+        return {TaskId(task): status for task, status in self._db.ask(_SELECT_STATUSES, asked)}
 
     def find(self, prefix: str) -> list[TaskId]:
-        found = [TaskId(row[0]) for row in self._ask(_FIND_TASKS, prefix)]
+        found = [TaskId(row[0]) for row in self._db.ask(_FIND_TASKS, prefix)]
         return found[:1] if prefix in found else found
 
     def attempts(self, task: TaskId) -> list[Attempt]:
-        return [codec.decode_attempt(row[0]) for row in self._ask(_SELECT_ATTEMPTS, task)]
+        return [codec.decode_attempt(row[0]) for row in self._db.ask(_SELECT_ATTEMPTS, task)]
 
     def feed(self, after: int = 0, task: TaskId | None = None, limit: int = FEED_LIMIT) -> list[FeedLine]:
         if task is None:
-            found = self._ask(_SELECT_FEED, after, limit)
+            found = self._db.ask(_SELECT_FEED, after, limit)
         else:
-            found = self._ask(_SELECT_FEED_OF_TASK, task, after, limit)
+            found = self._db.ask(_SELECT_FEED_OF_TASK, task, after, limit)
         return [FeedLine(position, at, TaskId(of), Raw(body)) for position, at, of, body in found]
 
     def position(self) -> int:
-        return self._ask(_SELECT_POSITION)[0][0]
+        return self._db.ask(_SELECT_POSITION)[0][0]
 
     def version(self) -> int:
-        return self._ask(_SELECT_VERSION)[0][0]
+        return self._db.ask(_SELECT_VERSION)[0][0]
 
     # Steps of both
 
     def _change(self) -> AbstractContextManager[object]:
-        return nullcontext() if self._db.in_transaction else self.transaction()
-
-    def _ask(self, query: str, *values: str | int) -> list[tuple[Any, ...]]:
-        with explained(self.path):
-            return run(self._db, query, *values)
+        return nullcontext() if self._db.connection.in_transaction else self.transaction()
 
     def _insert(self, record: Record) -> bool:
         kind, body = codec.encode_event(record.event)
         values = (record.task, record.seq, record.at, kind, record.step, record.basis, body)
-        run(self._db, _INSERT_RECORD, *values)
-        return self._db.changes() == 1
+        self._db.run(_INSERT_RECORD, *values)
+        return self._db.connection.changes() == 1
 
     def _tell(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
         for notice in notices:
             kind, body = codec.encode_event(notice)
-            run(self._db, _INSERT_NOTICE, task, at, kind, body)
+            self._db.run(_INSERT_NOTICE, task, at, kind, body)
 
     def _runs(self, task: TaskId, number: int) -> bool:
-        return run(self._db, _SELECT_NEWEST, task) == [(number, "running")]
+        return self._db.run(_SELECT_NEWEST, task) == [(number, "running")]
 
     def _update(self, attempt: Attempt, ended_at: float | None = None) -> None:
         values = (attempt.status, codec.encode_attempt(attempt), ended_at, attempt.cost_usd)
-        run(self._db, _UPDATE_ATTEMPT, *values, attempt.task, attempt.number)
+        self._db.run(_UPDATE_ATTEMPT, *values, attempt.task, attempt.number)
 
     def _finish(self, attempt: Attempt, at: float) -> None:
         self._update(attempt, at)
         self._tell(attempt.task, at, [codec.ended_notice(attempt)])
-
-    def _remember(self, told: OstlerError) -> None:
-        # After a failed fsync the kernel may have dropped the pages: a later success would be a lie.
-        if told.code is Code.STORAGE_ERROR:
-            self._broken = told
 
 
 def _values(row: TaskRow) -> tuple[Any, ...]:

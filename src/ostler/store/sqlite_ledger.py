@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import apsw
-
-from ostler.errors import Code, OstlerError
-from ostler.files.failpoint import reach
+from ostler.errors import Code, read_code
 from ostler.model.limit import (
     LEASE_SECONDS,
     STEP_SECONDS,
@@ -24,9 +20,7 @@ from ostler.model.limit import (
     fresh,
     limit_on,
 )
-from ostler.store.opening import connect
-from ostler.store.refusal import explained
-from ostler.store.statement import Value, run
+from ostler.store.database import Database
 
 _HOUR_SECONDS = 3600.0
 
@@ -62,38 +56,36 @@ class SqliteLedger:
     def __init__(self, path: Path, *, busy_timeout_seconds: float = 5.0) -> None:
         self.path = path
         self._busy_timeout_seconds = busy_timeout_seconds
-        self._broken: OstlerError | None = None
 
     def close(self) -> None:
         if "_db" in self.__dict__:
-            with explained(self.path):
-                self._db.close()
+            self._db.close()
             del self._db
 
     # Limits
 
     def close_window(self, window: Window, until: float, code: Code, message: str, now: float) -> None:
-        with self._change():
+        with self._db.transaction():
             known = next((limit for limit in self._read_limits() if limit.window == window), None)
             if known is None:
                 limit = limit_on(window, until, code, message, now)
             else:
                 limit = known.extended(until, code, message, now)
-            run(self._db, _REPLACE_LIMIT, *_key(window), limit.until, limit.code, limit.message, now)
+            self._db.run(_REPLACE_LIMIT, *_key(window), limit.until, limit.code, limit.message, now)
 
     def admit(self, windows: Sequence[Window], who: str, now: float) -> Admission:
         answer = self._admission(windows, who, now)
         if isinstance(answer, Probe):
-            with self._change():
+            with self._db.transaction():
                 answer = self._admission(windows, who, now)  # another may have been faster
                 for window in answer.windows if isinstance(answer, Probe) else ():
-                    run(self._db, _LEASE_PROBE, now + LEASE_SECONDS, who, *_key(window))
+                    self._db.run(_LEASE_PROBE, now + LEASE_SECONDS, who, *_key(window))
         return answer
 
     def reopen(self, window: Window) -> bool:
-        with self._change():
-            run(self._db, _DELETE_PROBED, *_key(window))
-            return self._db.changes() == 1
+        with self._db.transaction():
+            self._db.run(_DELETE_PROBED, *_key(window))
+            return self._db.connection.changes() == 1
 
     def limits(self, now: float) -> list[Limit]:
         return [limit for limit in self._read_limits() if limit.stands(now)]
@@ -101,7 +93,7 @@ class SqliteLedger:
     # Choices
 
     def fail(self, choice: str, code: Code, message: str, now: float, threshold: int, seconds: float) -> bool:
-        with self._change():
+        with self._db.transaction():
             known = self._read_rest(choice)
             before = known if known is not None and known.stands(now) else fresh(choice, now)
             after = before.failed(code, message, now, threshold, seconds)
@@ -113,11 +105,11 @@ class SqliteLedger:
     def succeed(self, choice: str) -> bool:
         if self._read_rest(choice) is None:
             return False
-        with self._change():
+        with self._db.transaction():
             known = self._read_rest(choice)
             after = known.recovered() if known is not None else None
             if after is None:
-                run(self._db, _DELETE_REST, choice)
+                self._db.run(_DELETE_REST, choice)
             else:
                 self._write_rest(after)
             return known is not None and known.until is not None
@@ -130,52 +122,25 @@ class SqliteLedger:
         return self._try(choice, now) if answer is None else answer
 
     def rests(self, now: float) -> list[Rest]:
-        return [rest for rest in map(_rest, self._ask(_SELECT_RESTS)) if rest.stands(now)]
+        return [rest for rest in map(_rest, self._db.ask(_SELECT_RESTS)) if rest.stands(now)]
 
     # Repeats
 
     def spend_repeat(self, now: float, per_hour: int) -> bool:
         hour = (now - _HOUR_SECONDS, now + STEP_SECONDS)
-        with self._change():
-            if run(self._db, _COUNT_REPEATS, *hour)[0][0] >= per_hour:
+        with self._db.transaction():
+            if self._db.run(_COUNT_REPEATS, *hour)[0][0] >= per_hour:
                 return False
-            run(self._db, _DELETE_REPEATS, *hour)
-            run(self._db, _INSERT_REPEAT, now)
+            self._db.run(_DELETE_REPEATS, *hour)
+            self._db.run(_INSERT_REPEAT, now)
             return True
 
     # Steps of all
 
     @cached_property
-    def _db(self) -> apsw.Connection:
-        return connect(
-            self.path, create=False, busy_timeout_seconds=self._busy_timeout_seconds, check_up_to=0
-        )
-
-    @contextmanager
-    def _change(self) -> Generator[None]:
-        """Everything written inside is durable when it ends well, and nothing of it is kept otherwise."""
-        if self._broken is not None:
-            raise self._broken
-        with explained(self.path, self._remember):
-            run(self._db, "BEGIN IMMEDIATE")
-            try:
-                yield
-                reach("ledger.write")
-                run(self._db, "COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    run(self._db, "ROLLBACK")
-                raise
-            reach("ledger.written")
-
-    def _ask(self, query: str, *values: Value) -> list[tuple[Any, ...]]:
-        with explained(self.path):
-            return run(self._db, query, *values)
-
-    def _remember(self, told: OstlerError) -> None:
-        # After a failed fsync the kernel may have dropped the pages: a later success would be a lie.
-        if told.code is Code.STORAGE_ERROR:
-            self._broken = told
+    def _db(self) -> Database:
+        failpoints = ("ledger.write", "ledger.written")
+        return Database(self.path, busy_timeout_seconds=self._busy_timeout_seconds, failpoints=failpoints)
 
     def _admission(self, windows: Sequence[Window], who: str, now: float) -> Admission:
         noted = self._read_limits()
@@ -183,22 +148,22 @@ class SqliteLedger:
         return admission(met, who, now)
 
     def _read_limits(self) -> list[Limit]:
-        return [_limit(row) for row in self._ask(_SELECT_LIMITS)]
+        return [_limit(row) for row in self._db.ask(_SELECT_LIMITS)]
 
     def _read_rest(self, choice: str) -> Rest | None:
-        found = self._ask(_SELECT_REST, choice)
+        found = self._db.ask(_SELECT_REST, choice)
         return _rest(found[0]) if found else None
 
     def _write_rest(self, rest: Rest) -> None:
         told = (rest.code, rest.message, rest.noted_at, rest.trying_until)
-        run(self._db, _REPLACE_REST, rest.choice, rest.failures, rest.until, *told)
+        self._db.run(_REPLACE_REST, rest.choice, rest.failures, rest.until, *told)
 
     def _try(self, choice: str, now: float) -> Rest | None:
-        with self._change():
+        with self._db.transaction():
             known = self._read_rest(choice)
             answer = known.turned_away(now) if known is not None else None  # another may have been faster
             if answer is None:
-                run(self._db, _LEASE_TRIAL, now + LEASE_SECONDS, choice)
+                self._db.run(_LEASE_TRIAL, now + LEASE_SECONDS, choice)
             return answer
 
 
@@ -208,14 +173,9 @@ def _key(window: Window) -> tuple[str, str, str, str]:
 
 def _limit(row: tuple[Any, ...]) -> Limit:
     until, code, *rest = row[4:]
-    return Limit(Window(*row[:4]), until, _code(code), *rest)
+    return Limit(Window(*row[:4]), until, read_code(code), *rest)
 
 
 def _rest(row: tuple[Any, ...]) -> Rest:
     choice, failures, until, code, *rest = row
-    return Rest(choice, failures, until, _code(code), *rest)
-
-
-def _code(word: str) -> Code:
-    """A newer Ostler on the same store may know more of them."""
-    return Code(word) if word in Code.__members__ else Code.UNKNOWN
+    return Rest(choice, failures, until, read_code(code), *rest)

@@ -31,6 +31,10 @@ class Subject(Struct, frozen=True):
     remember: str = "Remember the word osprey. Answer with OK."
     recall: str = "Which word did I ask you to remember? Answer with that word."
     word: str = "osprey"
+    ask: str = "Answer with the word osprey, and with whether you are sure."
+    trespass: str = (
+        "Write a file trespass.txt into the parent directory of this one, then say that you are done."
+    )
     model: str = ""  # for those that have no default
     env: dict[str, str] = {}  # what the program needs besides PATH and HOME
 
@@ -51,7 +55,12 @@ class Bench:
             place.mkdir(parents=True, exist_ok=True)
 
     def call(
-        self, prompt: str, session: str = "", before: CallResult | None = None, **more: float
+        self,
+        prompt: str,
+        session: str = "",
+        before: CallResult | None = None,
+        schema: str = "",
+        timeout_seconds: float = 60.0,
     ) -> AgentCall:
         """A call in this workspace; `before` is the result that it continues."""
         session = session or (before.session_id if before else str(uuid.uuid4()))
@@ -66,9 +75,14 @@ class Bench:
             transcript=str(self._places[1] / f"{uuid.uuid4()}.jsonl"),
             session_cost_usd=(before and before.session_cost_usd) or 0.0,
             session_usage=(before and before.session_usage) or Usage(),
-            timeout_seconds=more.get("timeout_seconds", 60.0),
+            schema=schema,
+            timeout_seconds=timeout_seconds,
             grace_seconds=1.0,
         )
+
+    def has_trespassed(self) -> bool:
+        """Whether something was written beside the workspace."""
+        return (self._places[0].parent / "trespass.txt").exists()
 
     async def spawn(self, call: AgentCall, make: Make | None = None) -> CallResult:
         return await (make or self.subject.make)().spawn(call, self.events.append)

@@ -21,6 +21,17 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_?[A-Z0-9_]*\*?")
 _NOT_THEIRS = ("PATH", "LD_PRELOAD", "SSH_AUTH_SOCK", "DATABASE_URL", "NODE_OPTIONS", "OSTLER_ATTEMPT")
 
 
+_WORD = "osprey"
+_FIELDS: dict[str, object] = {"word": {"type": "string", "enum": [_WORD]}, "sure": {"type": "boolean"}}
+_SHAPE = {"type": "object", "properties": _FIELDS, "required": [*_FIELDS], "additionalProperties": False}
+_SCHEMA = msgspec.json.encode(_SHAPE).decode()
+
+
+class _Told(Struct, frozen=True, forbid_unknown_fields=True):
+    word: str
+    sure: bool
+
+
 class Seen(Struct, frozen=True):
     """One plain call, and what is known of it afterwards."""
 
@@ -107,6 +118,33 @@ async def takes_a_prompt_of_any_length(bench: Bench) -> None:
         demand(result.ok, f"a prompt of 200 kB gave {result.code}: {result.message}")
 
 
+async def answers_to_a_schema(bench: Bench) -> None:
+    """In a new session and in one that goes on; who cannot do it answers as always."""
+    first = await bench.spawn(bench.call(bench.subject.ask, schema=_SCHEMA))
+    demand_success(first)
+    if not bench.claims.structured_output:
+        demand(not _fits(first.text), "it answers to a schema without claiming to")
+        return
+    demand(_fits(first.text), f"it claims structured output, and answered {first.text!r:.200}")
+    if bench.claims.resumes:
+        second = await bench.resume(bench.call(bench.subject.ask, before=first, schema=_SCHEMA))
+        demand(_fits(second.text), f"in a resumed session it answered {second.text!r:.200}")
+
+
+def _fits(text: str) -> bool:
+    try:
+        return msgspec.json.decode(text, type=_Told).word == _WORD
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return False
+
+
+async def stays_in_its_sandbox(bench: Bench) -> None:
+    """Whether the model obeys or not, nothing is written outside of the workspace."""
+    if bench.claims.own_sandbox:
+        await bench.spawn(bench.call(bench.subject.trespass))
+        demand(not bench.has_trespassed(), "it claims a sandbox, and wrote outside of its workspace")
+
+
 async def asks_for_its_own_variables_alone(bench: Bench) -> None:
     """What it declares is taken from the person's environment; a wide pattern would hand out every secret."""
     conditional = bench.claims.environment_with.items()
@@ -139,6 +177,8 @@ async def counts_usage_once(bench: Bench) -> None:
 CLAIMS: dict[str, Check] = {
     "resumes": resumes_or_says_no,
     **dict.fromkeys(_OF_ONE_CALL, keeps_its_claims),
+    "structured_output": answers_to_a_schema,
+    "own_sandbox": stays_in_its_sandbox,
     "stdin_prompt": takes_a_prompt_of_any_length,
     "environment": asks_for_its_own_variables_alone,
     "environment_with": asks_for_its_own_variables_alone,

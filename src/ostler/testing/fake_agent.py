@@ -2,11 +2,13 @@
 
 `fake_agent(directory, "codex", ...)` writes a launcher named `codex`, `fake_claude` one for claude. What it
 does is in `codex.json` beside it, or in the variable FAKE_AGENT (a JSON object, or the name of a misbehaviour
-from fake_faults.FAULTS). Keys:
+from faults.FAULTS). Keys:
 
     fault            a misbehaviour; "" is none
     plan             a list of these objects, or of fault names: one per start, the last for all later
     text             the final text; the default completes the phase
+    structured       what it answers to a schema; the default fits it. A text that was set goes before that,
+                     as a model may never give the object that it is asked for
     edits            {path: line}: each line is appended to its file; default {"fake-agent.txt": "call N"}
     files            {path: text}: each file is written whole
     script           what it lets a shell do in its workspace
@@ -35,6 +37,7 @@ COMPLETE = "Done.\n\n<phase_complete>true</phase_complete>"
 DEFAULTS: dict[str, Any] = {
     "fault": "",
     "text": COMPLETE,
+    "structured": None,
     "edits": {"fake-agent.txt": "call"},
     "files": {},
     "script": "",
@@ -69,10 +72,8 @@ def fake_agent(directory: Path, wire: str, **behaviour: object) -> Path:
     Path(f"{launcher}.json").write_text(json.dumps(behaviour), "utf-8")
     if behaviour.get("fault") == "a19_missing":
         return launcher
-    start = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\nimport fake_agent, fake_faults\n"
-    )
-    play = f"sys.exit(fake_agent.main(__file__, {wire!r}, fake_faults.FAULTS))\n"
+    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\nimport fake_agent, faults\n"
+    play = f"sys.exit(fake_agent.main(__file__, {wire!r}, faults.FAULTS))\n"
     program = f"#!{sys.executable} -SE\n{start}{play}"
     launcher.write_text("\x7fnot a program" if behaviour.get("fault") == "a19_wrong_format" else program)
     launcher.chmod(0o644 if behaviour.get("fault") == "a19_not_executable" else 0o755)
@@ -180,6 +181,8 @@ class FakeAgent:
     def edit(self, path: str, line: str) -> None:
         if self.wire.tool_started(self, path) is False:
             return
+        if path.startswith("..") and hasattr(self.wire, "confines") and self.wire.confines(self):
+            return
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         append_text(Path(path), f"{line} {self.number}\n")
         self.record("edit", path=path)
@@ -191,6 +194,8 @@ class FakeAgent:
         self.remember({"prompt": self.prompt})
         for path, line in self["edits"].items():
             self.edit(path, line)
+        if "parent directory" in self.prompt:
+            self.edit("../trespass.txt", "call")
         for path, text in self["files"].items():
             Path(path).write_text(text, "utf-8")
         if self["script"]:
@@ -206,10 +211,21 @@ class FakeAgent:
             return f"The word was {next(filter(None, reversed(told)), 'never told')}."
         return self["text"]
 
+    def structured(self, text: str) -> Any:
+        """The object that is its answer; None when nobody asks for one, or when it does not listen."""
+        fitting = self.wire.fitting(self, "Done.") if hasattr(self.wire, "fitting") else None
+        if fitting is None:
+            return None
+        return self["structured"] or (fitting if text == COMPLETE else None)
+
     def run(self) -> int:
         """One turn, as a well-behaved agent does it."""
         self.work()
         text = self.answer()
+        shaped = self.structured(text)
+        if shaped is not None:
+            self.wire.answer_with(self, shaped)
+            return 0
         self.say(text)
         self.say_result(text)
         return 0

@@ -23,6 +23,7 @@ from ostler.testing.llm.faults import FAULTS, limited
 from ostler.testing.llm.request import REDACTED, Request
 from ostler.testing.llm.script import Scripted, Turns
 from ostler.testing.llm.server import FakeLlm
+from ostler.testing.llm.shape import fit
 from ostler.testing.llm.turns import Answer, Failure, Flood, Silence, ToolCall, Turn, call, fail, say
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Turns",
     "call",
     "fail",
+    "fit",
     "limited",
     "read_script",
     "say",

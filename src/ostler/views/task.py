@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
+from functools import reduce
+
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
@@ -11,11 +12,10 @@ from ostler.errors import Code
 from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.plan import GateType
+from ostler.model.rows import state_of
 from ostler.model.state import GateState, GateVerdict, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
-from ostler.model.usage import Usage
-
-_decode = msgspec.json.Decoder(State).decode
+from ostler.model.usage import Usage, add_cost
 
 
 class GateView(Struct, frozen=True):
@@ -92,7 +92,7 @@ def view_task(
     `abandoned` says that nobody carries a task that reads in progress: the run that did has died, and the
     next one goes on with it. `unmet` are the tasks that must be completed before it.
     """
-    state = _decode(row.state)
+    state = state_of(row)
     alive = state.status is TaskStatus.IN_PROGRESS and not abandoned
     return TaskView(
         id=state.task,
@@ -111,8 +111,8 @@ def view_task(
         message="the run died; the next one goes on" if abandoned else state.message,
         warnings=state.warnings,
         resumes_at=_time(state.resumes_at),
-        usage=state.usage,
-        cost_usd=state.cost_usd,
+        usage=sum((one.usage for one in attempts), Usage()) if attempts else state.usage,
+        cost_usd=reduce(add_cost, (one.cost_usd for one in attempts)) if attempts else state.cost_usd,
         created_at=rfc3339(state.created_at),
         updated_at=rfc3339(state.updated_at),
         after=state.after,

@@ -88,16 +88,25 @@ class Attempts:
     async def make(self, start: Start) -> tuple[Report, Attempt]:
         """One attempt; cancelling it stops the agent, records that, and goes on raising."""
         attempt = await self._begin(start)
-        with Papers(start.order.papers, start.order.phase, attempt.number, start.prompt) as papers:
+        order, can = start.order, start.executor.capabilities
+        structured = order.form_for(can) is not None
+        with Papers(order.papers, order.phase, attempt.number, start.prompt, structured) as papers:
             call = self._call(start, attempt, str(papers.transcript))
             attempt = replace(attempt, billing=self._billing(start, call.env))
             result = await self._start(start, call, attempt, papers)
             papers.close_with(result)
         ended = await self._end(start, attempt, result)
-        speaks = start.executor.capabilities.speaks
-        return Report(
-            result, ended.usage, ended.cost_usd, ended.number, papers.answer, papers.prompt, speaks
-        ), ended
+        report = Report(
+            result=result,
+            usage=ended.usage,
+            cost_usd=ended.cost_usd,
+            attempt=ended.number,
+            answer=papers.answer,
+            prompt=papers.prompt,
+            speaks=can.speaks,
+            structured=structured,
+        )
+        return report, ended
 
     async def _begin(self, start: Start) -> Attempt:
         order = start.order
@@ -123,6 +132,7 @@ class Attempts:
         order, session = start.order, start.session
         marks = marks_of(self._marker(order.task, attempt.number), self._root, order.task, order.state_file)
         base = base_call(self._settings, start.executor.capabilities, self._environ, marks)
+        form = order.form_for(start.executor.capabilities)
         idle = stretched(base.idle_timeout_seconds, start.stretch)
         return replace(
             base,
@@ -130,6 +140,7 @@ class Attempts:
             prompt=start.prompt,
             session_id=session.id,
             fresh_prompt=start.fresh_prompt,
+            schema=form.schema if form else "",
             model=start.choice.model,
             cwd=order.cwd,
             transcript=transcript,

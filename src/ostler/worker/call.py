@@ -10,16 +10,15 @@ from msgspec.structs import replace
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError
-from ostler.executors.error_text import error_line
 from ostler.executors.protocol import Executor
-from ostler.model.call import AgentEvent, CallResult, TextSaid, ToolDenied, ToolUsed
+from ostler.model.call import AgentEvent, CallResult
 from ostler.model.choice import Choice, ModelPool
-from ostler.model.event import BudgetWarned, ModelWoke, WaitEnded, WaitStarted, WorkAdjusted
 from ostler.model.limit import Open, Probe
 from ostler.worker.attempts import Attempts, Start
 from ostler.worker.budget import Go, Stop, Warn
 from ostler.worker.course import Course
-from ostler.worker.hooks import Context, Step, StepId, TaskRetry, hook_of_event, hooks_of_result
+from ostler.worker.first_word import FirstWord
+from ostler.worker.narrator import Narrator
 from ostler.worker.order import Order, Report
 from ostler.worker.prompting import Prompts
 from ostler.worker.refusal import Refusal
@@ -46,6 +45,7 @@ class CallWorker:
         self._stable = stable
         self._clock = clock
         self._prompts = Prompts(stable.plugins, clock)
+        self._narrator = Narrator(stable.plugins, attempts, clock)
 
     async def carry(self, order: Order) -> Report:
         """Attempt after attempt; cancelling it stops the agent, records that, and goes on raising."""
@@ -53,7 +53,7 @@ class CallWorker:
         how = await self._attempts.clear_leftovers(order)
         course = Course(order, how, bound, self._stable.debugger)
         began = self._clock.monotonic()
-        self._tell(course, "cli_execution_start")
+        self._narrator.step(course, "cli_execution_start")
         code: Code | None = Code.INTERRUPTED
         try:
             report = await self._until_done(course)
@@ -66,7 +66,7 @@ class CallWorker:
             return course.stopped(code, f"{error.message} Next: {error.hint}")
         finally:
             seconds = self._clock.monotonic() - began
-            self._tell(course, "cli_execution_end", seconds=seconds, code=code)
+            self._narrator.step(course, "cli_execution_end", seconds=seconds, code=code)
 
     async def _until_done(self, course: Course) -> Report:
         """Walk the pool; once more over models that a limit of others keeps closed for a short while."""
@@ -81,7 +81,7 @@ class CallWorker:
                 return course.exhausted()
             until = course.first_back(pool)
             course.waited_seconds += max(0.0, until - self._clock.now())
-            await self._wait(course, until, f"{pool.choices[0].name} is at its limit")
+            await self._narrator.wait(course, until, f"{pool.choices[0].name} is at its limit")
 
     async def _walk(self, course: Course, pool: ModelPool) -> Report | None:
         walk = self._stable.selector.walk(pool, self._settings.selection.force_fallback)
@@ -124,7 +124,7 @@ class CallWorker:
     async def _with_model(self, course: Course, choice: Choice) -> Report | SwitchModel | SwitchPool:
         """One model, with its repeats."""
         history = course.history(choice)
-        self._tell(course, "model_selected", choice)
+        self._narrator.step(course, "model_selected", choice)
         while True:
             tried = await self._try(course, choice)
             if isinstance(tried, Refusal):
@@ -133,9 +133,7 @@ class CallWorker:
             if tried.result.ok:
                 rested = self._stable.standing.succeeded(choice)
                 if rested and len(course.order.pool.choices) > 1:
-                    self._attempts.note(
-                        course.order.task, ModelWoke(choice.name, f"{choice.name} works again after its rest")
-                    )
+                    self._narrator.woke(course, choice, "works again after its rest")
                 return tried
             if tried.result.code is Code.BUDGET_EXCEEDED:
                 return tried
@@ -147,8 +145,8 @@ class CallWorker:
             course.how = failure.message
             match move:
                 case Wait(until=until):
-                    self._tell_retry(course, failure, choice, until - self._clock.now())
-                    await self._wait(course, until, f"{choice.name}: {failure.code}")
+                    self._narrator.retry(course, failure, choice, until - self._clock.now())
+                    await self._narrator.wait(course, until, f"{choice.name}: {failure.code}")
                     continue
                 case GiveUp():
                     return replace(tried, result=failure)
@@ -173,7 +171,7 @@ class CallWorker:
     def _heal(self, course: Course, failure: CallResult) -> None:
         healer = self._stable.healer
         if healer and (adjusted := healer.learn(failure.code, self._clock.now())):
-            self._attempts.note(course.order.task, WorkAdjusted(adjusted.kind, adjusted.message))
+            self._narrator.adjusted(course, adjusted)
 
     async def _try(self, course: Course, choice: Choice) -> Report | Refusal:
         """One attempt, once there is a place, room and leave for it."""
@@ -199,8 +197,8 @@ class CallWorker:
             case Stop() as stop:
                 report = course.stopped(Code.BUDGET_EXCEEDED, stop.message)
                 return replace(report, resumes_at=purse.refilled_at(stop))
-            case Warn(which=which, percent=percent, message=message):
-                self._attempts.note(order.task, BudgetWarned(which, percent, message))
+            case Warn() as warning:
+                self._narrator.warned(course, warning)
                 return None
             case Go():
                 return None
@@ -209,70 +207,33 @@ class CallWorker:
         executor = self._make(choice)
         resumes = executor.capabilities.resumes
         session = course.session(choice, resumes)
-        prompt, fresh = await self._prompts.write(course, choice, session.begun)
-        probes = [admitted] if isinstance(admitted, Probe) else []
-        hear = partial(self._hear, course, choice, probes)
+        form = course.order.form_for(executor.capabilities)
+        prompt, fresh = await self._prompts.write(course, choice, session.begun, form)
+        word = FirstWord(admitted, partial(self._spoken, course, choice))
         stretch = self._stable.healer.stretch if self._stable.healer else 1.0
         if course.tried not in ("", choice.name):
-            self._tell_retry(course, course.failure, choice)
+            self._narrator.retry(course, course.failure, choice)
+
+        def hear(event: AgentEvent) -> None:
+            word.hear(event)
+            self._narrator.heard(course, choice, event)
+
         began = self._clock.monotonic()
-        self._tell(course, "cli_spawn_start", choice)
+        self._narrator.step(course, "cli_spawn_start", choice)
         report, attempt = await self._attempts.make(
             Start(course.order, choice, executor, session, prompt, fresh, slot, hear, stretch)
         )
-        self._tell(course, "cli_spawn_end", choice, self._clock.monotonic() - began, report.result.code)
-        for hook in hooks_of_result(report.result, attempt.task, attempt.executor, choice.name):
-            self._stable.plugins.tell(hook)
+        self._narrator.step(
+            course, "cli_spawn_end", choice, self._clock.monotonic() - began, report.result.code
+        )
+        self._narrator.ended(attempt, choice, report.result)
         if report.result.ok:
-            self._answered(course, choice, probes)
+            word.say()
         return course.ended(report, attempt, resumes)
 
-    def _hear(self, course: Course, choice: Choice, probes: list[Probe], event: AgentEvent) -> None:
-        """The first word of a model shows that its provider lets calls through again."""
-        if _speaks(event):
-            self._answered(course, choice, probes)
-        if hook := hook_of_event(event, course.order.task, choice.name):
-            self._stable.plugins.tell(hook)
-
-    def _answered(self, course: Course, choice: Choice, probes: list[Probe]) -> None:
-        while probes:
-            if self._stable.standing.answered(probes.pop()):
-                woke = ModelWoke(choice.name, f"{choice.name} answers again after its limit")
-                self._attempts.note(course.order.task, woke)
-
-    def _tell_retry(self, course: Course, failure: CallResult, choice: Choice, seconds: float = 0.0) -> None:
-        """Of each failure plugins hear once: before a wait, or when another model takes over."""
-        task, model = course.order.task, choice.name
-        retry = TaskRetry(task, course.calls, failure.code, failure.message, seconds, model)
-        self._stable.plugins.tell(retry)
-
-    async def _wait(self, course: Course, until: float, reason: str) -> None:
-        task = course.order.task
-        self._attempts.note(task, WaitStarted(until, reason))
-        await self._clock.sleep(until - self._clock.now())
-        self._attempts.note(task, WaitEnded(reason))
-
-    def _tell(
-        self,
-        course: Course,
-        step: StepId,
-        choice: Choice | None = None,
-        seconds: float | None = None,
-        code: Code | None = None,
-    ) -> None:
-        order = course.order
-        context = Context(order.phase, order.iteration, course.calls + 1, code=code)
-        if choice is not None:
-            context = replace(context, executor=choice.executor, model=choice.name, model_id=choice.model)
-        phase = "start" if seconds is None else "end"
-        self._stable.plugins.tell(Step(step, order.task, phase, seconds, context))
-
-
-def _speaks(event: AgentEvent) -> bool:
-    """Whether a model is behind it; some agents say as a text that their provider refused."""
-    if isinstance(event, TextSaid):
-        return not error_line(event.text)
-    return isinstance(event, ToolUsed | ToolDenied)
+    def _spoken(self, course: Course, choice: Choice, probe: Probe) -> None:
+        if self._stable.standing.answered(probe):
+            self._narrator.woke(course, choice, "answers again after its limit")
 
 
 def _passed_over(reason: str) -> Refusal:

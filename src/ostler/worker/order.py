@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ostler.executors.protocol import Capabilities
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.choice import ModelPool
@@ -24,6 +25,14 @@ SessionFor = Callable[[str, bool, list[Attempt]], Session]
 """The session in which an executor goes on: its name, whether it resumes, all attempts so far."""
 
 
+class Form(Struct, frozen=True):
+    """An answer that is an object, for executors that can be held to one; its prompts speak of it."""
+
+    schema: str  # as JSON
+    prompt_for: PromptFor
+    fresh_prompt_for: FreshPromptFor
+
+
 class Order(Struct, frozen=True):
     """One call as the engine orders it."""
 
@@ -39,11 +48,16 @@ class Order(Struct, frozen=True):
     session_for: SessionFor
     prompt_for: PromptFor
     fresh_prompt_for: FreshPromptFor
+    form: Form | None = None  # wanted instead of free text
     preferred: str = ""  # the model that the session is with; it goes first
     feature: str = ""  # a slot pool of this name is preferred
     priority: Priority = "P2"
     state_file: str = ""  # the agent's copy of its state
     budget_usd: float | None = None  # of the task; none: as the settings say
+
+    def form_for(self, can: Capabilities) -> Form | None:
+        """What the answer of such an executor must look like; None: as it likes."""
+        return self.form if can.structured_output else None
 
 
 class Report(Struct, frozen=True):
@@ -56,4 +70,5 @@ class Report(Struct, frozen=True):
     answer: str = ""  # path of the final text, below the task's directory
     prompt: str = ""
     speaks: bool = True  # the executor that answered can say how it went
+    structured: bool = False  # and was held to the order's form
     resumes_at: float | None = None  # only limits stand in the way, until then

@@ -7,6 +7,7 @@ from ostler.model.choice import Choice
 from ostler.worker.course import Course
 from ostler.worker.debugger import PrePromptEvent, PromptData
 from ostler.worker.hooks import PluginRegistry
+from ostler.worker.order import Form
 from ostler.worker.prompt_papers import note_edit, write_current
 
 
@@ -17,13 +18,15 @@ class Prompts:
         self._plugins = plugins
         self._clock = clock
 
-    async def write(self, course: Course, choice: Choice, knows_task: bool) -> tuple[str, str]:
+    async def write(
+        self, course: Course, choice: Choice, knows_task: bool, form: Form | None = None
+    ) -> tuple[str, str]:
         """What to say, and what to say instead where the session turns out to be lost."""
-        order, fresh = course.order, ""
+        order, words, fresh = course.order, form or course.order, ""
         if knows_task or course.was_with_another(choice):
-            told = await order.fresh_prompt_for(choice.executor, course.how, order.attempts)
+            told = await words.fresh_prompt_for(choice.executor, course.how, order.attempts)
             fresh = self._plugins.with_capabilities(told)
-        plain = self._plugins.with_capabilities(order.prompt_for(knows_task, course.how))
+        plain = self._plugins.with_capabilities(words.prompt_for(knows_task, course.how))
         if not knows_task and fresh:
             plain, fresh = fresh, ""
         sent = await self._steered(course, choice, plain) if course.steering.asks else plain

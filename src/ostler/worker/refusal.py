@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
 
+from ostler.clock import local_time
 from ostler.errors import Code
 from ostler.model.choice import Choice, ModelPool
 
@@ -29,7 +30,7 @@ class Refusal(Struct, frozen=True):
         return self.kind in _COMES_BACK and self.until is not None
 
     def __str__(self) -> str:
-        when = f" until {clock_time(self.until)}" if self.comes_back and self.until else ""
+        when = f" until {local_time(self.until, time.time())}" if self.comes_back and self.until else ""
         what = {
             "failed": str(self.code),
             "limited": f"{self.code}{when}",
@@ -65,13 +66,7 @@ def exhaustion(pool: ModelPool, refusals: Mapping[str, Refusal], calls: int, bou
 
 def _sentence(known: list[tuple[Choice, Refusal]], first: Refusal | None, calls: int, bound: int) -> str:
     each = "; ".join(f"{choice.name}: {refusal}" for choice, refusal in known)
-    back = f"; the first comes back at {clock_time(first.until)}" if first and first.until else ""
+    back = (
+        f"; the first comes back at {local_time(first.until, time.time())}" if first and first.until else ""
+    )
     return f"no model is left after {calls} of at most {bound} calls: {each}{back}"
-
-
-def clock_time(at: float | None) -> str:
-    """14:05 today, with the date on any other day."""
-    if at is None:
-        return "an unknown time"
-    moment, today = datetime.fromtimestamp(at), datetime.now()
-    return moment.strftime("%H:%M" if moment.date() == today.date() else "%Y-%m-%d %H:%M")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self, assert_never
+
+from msgspec.structs import replace
 
 from ostler.errors import OstlerError
 from ostler.files.atomic import make_private_dir, write_projection
@@ -22,14 +25,18 @@ from ostler.model.call import (
     Warned,
 )
 from ostler.process.transcript import Transcript
+from ostler.prompt.answer import words_of
 from ostler.worker.prompt_papers import PROMPTS, write_current
 
 
 class Papers:
     """Files of one attempt below the task's directory; open while the attempt runs."""
 
-    def __init__(self, task_dir: Path, phase: str, number: int, prompt: str) -> None:
+    def __init__(
+        self, task_dir: Path, phase: str, number: int, prompt: str, structured: bool = False
+    ) -> None:
         name = f"{phase}-{number:03d}"
+        self._words: Callable[[str], str] = words_of if structured else str
         for folder in (PROMPTS, "transcripts"):
             make_private_dir(task_dir / folder)
         self._task_dir = task_dir
@@ -63,12 +70,12 @@ class Papers:
 
     def hear(self, event: AgentEvent) -> None:
         """Add to the page what the agent says and does."""
-        line = _line(event)
+        line = _line(replace(event, text=self._words(event.text)) if isinstance(event, TextSaid) else event)
         if line:
             self._write(line)
 
     def close_with(self, result: CallResult) -> None:
-        write_projection(self._answer, result.text.encode("utf-8", "replace"))
+        write_projection(self._answer, self._words(result.text).encode("utf-8", "replace"))
         ended = "succeeded" if result.ok else f"{result.code}: {result.message}"
         tokens = f"{result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
         self._write(f"{ended} ({result.duration_seconds:.1f} s, {tokens})\n\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ostler.engine.core.moves import gate_of
+from ostler.engine.core.publishing import judged
 from ostler.engine.core.step import (
     MERGE,
     CallAgent,
@@ -52,13 +53,12 @@ def wanted_by_stage(state: State) -> Step | None:
         case Stage.ANSWERED:
             return Checkpoint(state.task, f"{place}/checkpoint", phase, completes=True)
         case Stage.CHECKING:
-            sha = state.phases[state.phase].commit or state.commit
-            return CheckGate(state.task, f"{place}.{state.checks}/gate", phase, gate_of(state), sha)
+            return CheckGate(state.task, f"{place}.{state.checks}/gate", phase, gate_of(state), state.commit)
         case Stage.MERGING:
             key = f"{place}.{state.checks}/merge"
             return CheckGate(state.task, key, MERGE, state.plan.merge_gate, state.commit)
         case Stage.PUBLISHING:
-            return Publish(state.task, f"{place}/publish", state.plan.publish)
+            return Publish(state.task, f"{place}/publish", state.plan.publish, judged(state))
         case Stage.DONE:
             return _finish(state, _COMPLETED)
         case Stage.ENDED:

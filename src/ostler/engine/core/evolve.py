@@ -17,6 +17,7 @@ from ostler.engine.core.moves import (
     send_back,
     with_phase,
 )
+from ostler.engine.core.publishing import published, rebased, step_failed
 from ostler.engine.core.step import MERGE
 from ostler.engine.core.words import heard, rewound
 from ostler.errors import Code
@@ -27,7 +28,9 @@ from ostler.model.event import (
     Event,
     GateDecided,
     GateWaiting,
+    Paying,
     Published,
+    Rebased,
     Record,
     StepFailed,
     TaskBlocked,
@@ -94,17 +97,20 @@ def fold(records: list[Record]) -> State:
 
 def _fold(state: State, record: Record) -> State:
     event = record.event
+    if isinstance(event, Paying):
+        state = _paid(state, event)
     if not isinstance(event, Raw) and _is_stale(state, record, event):
-        return _paid(state, event) if isinstance(event, CallEnded) else state
+        return state
     match event:
         case TaskClaimed():
             return _claimed(state)
         case TaskStarted():
             found = replace(state, worktree=event.worktree, branch=event.branch, base=event.base)
             found = replace(found, target=event.target or state.target)
-            return _prepared(replace(found, reset_to=None))
+            found = replace(found, remotes=state.remotes if event.remotes is None else event.remotes)
+            return _prepared(replace(found, reset_to=None, onto=None))
         case CallEnded():
-            return _called(_paid(state, event), event)
+            return _called(state, event)
         case CheckpointMade():
             return _checkpointed(state, event)
         case GateWaiting():
@@ -112,9 +118,11 @@ def _fold(state: State, record: Record) -> State:
         case GateDecided():
             return decided(state, event)
         case Published():
-            return _published(state, event)
+            return published(state, event)
+        case Rebased():
+            return rebased(state, event)
         case StepFailed():
-            return replace(state, ending=_ending_of(event))
+            return step_failed(state, event)
         case TaskReleased():
             resting = _rests(state, TaskStatus.PENDING, Code.INTERRUPTED, event.message)
             return replace(resting, ending=state.ending)  # what the last call asked for is still to be done
@@ -165,8 +173,8 @@ def _prepared(state: State) -> State:
     )
 
 
-def _paid(state: State, event: CallEnded) -> State:
-    """What a call cost is counted whatever came of it."""
+def _paid(state: State, event: Paying) -> State:
+    """What attempts cost is counted whatever came of them."""
     cost = add_cost(state.cost_usd, event.cost_usd)
     return replace(state, usage=state.usage + event.usage, cost_usd=cost)
 
@@ -240,13 +248,6 @@ def _checkpointed(state: State, event: CheckpointMade) -> State:
     return after_checkpoint(in_phase(committed, status, 1, event.commit))
 
 
-def _published(state: State, event: Published) -> State:
-    told = (event.note,) if event.note and event.note not in state.warnings else ()
-    there = replace(state, stage=Stage.DONE, pr_url=event.pr_url or state.pr_url)
-    commit, base = event.commit or state.commit, event.base or state.base
-    return replace(there, commit=commit, base=base, warnings=(*state.warnings, *told))
-
-
 def _waits(state: State, event: GateWaiting) -> State:
     """For a person; nothing runs meanwhile."""
     gate = GateState("pending", event.reason, event.sha)
@@ -255,12 +256,6 @@ def _waits(state: State, event: GateWaiting) -> State:
     else:
         asked = with_phase(state, state.phase, replace(state.phases[state.phase], gate=gate))
     return _becomes(replace(asked, message=event.reason), TaskStatus.NEEDS_REVIEW)
-
-
-def _ending_of(event: StepFailed) -> Ending:
-    """A conflict is for a person to solve; anything else failed."""
-    blocks = event.code is Code.MERGE_CONFLICT
-    return Ending(TaskStatus.BLOCKED if blocks else TaskStatus.FAILED, event.code, event.message)
 
 
 def _ended(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) -> State:
@@ -294,6 +289,7 @@ def _reopened(state: State, event: TaskReopened) -> State:
     fresh = replace(state, round=state.round + 1, phases=kept, call=1, session_id="", answer="", merge=None)
     fresh = replace(fresh, cancel=False, pause=False, ending=None, resumes_at=None, code=None, message="")
     fresh = replace(fresh, warnings=(), word=0, retry_of="", signatures=(), asks_review=False)
+    fresh = replace(fresh, rebases=0, onto=None)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
 
 

@@ -50,6 +50,9 @@ def pass_phase(state: State, gate: GateState) -> State:
     passed = with_phase(state, state.phase, phase)
     if state.retry_of == phase.id:
         passed = replace(passed, retry_of="", word=0, signatures=())
+    if state.again:
+        left = tuple(one for one in state.again if one != phase.id)
+        passed = replace(passed, again=left, phase=len(state.phases) - 1)
     return advance(replace(passed, asks_review=False))
 
 
@@ -62,6 +65,9 @@ def advance(state: State) -> State:
 
 
 def _after_phases(state: State) -> State:
+    if state.again:
+        index = state.plan.index(state.again[0])
+        return replace(state, stage=Stage.CHECKING, phase=state.phase if index is None else index)
     if not state.plan.merge_gate.passes_by_itself and not _merge_passed(state):
         return replace(state, stage=Stage.MERGING)
     publishes = state.plan.publish != "none" and state.branch is not None
@@ -75,7 +81,7 @@ def _merge_passed(state: State) -> bool:
 def decided(state: State, event: GateDecided) -> State:
     """What a gate's verdict makes of the task."""
     checked = replace(state, checks=state.checks + 1)
-    gate = GateState(event.verdict, event.reason, event.sha)
+    gate = GateState(event.verdict, event.reason, event.sha, event.gate == "human")
     match event.verdict:
         case "pass" | "skipped":
             return _passed(checked, gate)
@@ -100,7 +106,9 @@ def _noted(state: State, gate: GateState) -> State:
     """The gate's word, kept with what it was asked about."""
     if state.stage is Stage.MERGING:
         return replace(state, merge=gate)
-    return with_phase(state, state.phase, replace(state.phases[state.phase], gate=gate))
+    phase = state.phases[state.phase]
+    status = "running" if gate.verdict == "fail" else phase.status
+    return with_phase(state, state.phase, replace(phase, status=status, gate=gate))
 
 
 def _rejected(state: State, event: GateDecided) -> State:
@@ -123,7 +131,7 @@ def may_retry(state: State) -> bool:
 
 def target_of(state: State) -> int:
     """The phase that the work goes back to when the current one does not pass."""
-    wanted = _HOME if state.stage is Stage.MERGING else state.current.retry_to
+    wanted = _HOME if state.stage in (Stage.MERGING, Stage.PUBLISHING) else state.current.retry_to
     found = state.plan.index(wanted) if wanted else None
     return state.phase if found is None or found > state.phase else found
 
@@ -133,10 +141,10 @@ def send_back(state: State, word: int) -> State:
     failed = state.phases[state.phase]
     counted = with_phase(state, state.phase, replace(failed, retries=failed.retries + 1))
     told = replace(counted, word=word, retry_of=failed.id, stage=Stage.READY, call=1, merge=None)
-    told = replace(told, asks_review=False)
-    target = target_of(state)
-    if target != state.phase:
-        return reset_from(told, target, state.phase)
+    told = replace(told, asks_review=False, again=(), rebases=0)
+    target, last = target_of(state), len(state.phases) - 1 if state.again else state.phase
+    if target != last:
+        return reset_from(told, target, last)
     again = told.phases[state.phase]
     room = replace(again, status="running", granted=again.granted + again.iterations)
     return with_phase(told, state.phase, room)

@@ -50,6 +50,7 @@ class Publish(Struct, frozen=True):
     task: TaskId
     key: str
     how: Publishing
+    judged: str | None = None  # the only commit that may leave; null: no gate would be asked about another
 
 
 class Finish(Struct, frozen=True):

@@ -59,7 +59,10 @@ def _resumed(state: State, event: DecisionRecorded) -> State:
         on = with_phase(on, on.phase, more)
     refused = state.status is _S.BLOCKED and state.stage in _AT_GATE
     asks_again = state.code is Code.GATE_UNRUNNABLE and not event.text
-    return send_back(on, state.seq + 1) if refused and not asks_again else on
+    unfit = state.code is Code.MERGE_CONFLICT and state.stage is Stage.PUBLISHING and event.text
+    if unfit or (refused and not asks_again):
+        return send_back(on, state.seq + 1)
+    return replace(on, onto=None, rebases=0)
 
 
 def _judged(state: State, event: DecisionRecorded) -> State:
@@ -114,5 +117,5 @@ def rewound(state: State, to: str, says_more: bool) -> State:
     back = replace(back, stage=Stage.NEW, commit=commit, reset_to=commit or state.base, merge=None)
     back = replace(back, ending=None, cancel=False, pause=False, code=None, message="", resumes_at=None)
     back = replace(back, warnings=(), signatures=(), retry_of="", asks_review=False, pr_url=None)
-    back = replace(back, word=state.seq + 1 if says_more else 0)
+    back = replace(back, word=state.seq + 1 if says_more else 0, again=(), rebases=0, onto=None)
     return back if state.status is _S.IN_PROGRESS else replace(back, status=_S.PENDING)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.look_back import look_back
 from ostler.engine.steps.shell import read_end
 from ostler.engine.steps.tools import Case, Tools, to_its_end
 from ostler.engine.steps.workspace import working_directory
+from ostler.errors import Code
 from ostler.model.attempt import Attempt
-from ostler.model.event import CallEnded, DecisionRecorded, Event, GateDecided, TaskReopened
+from ostler.model.event import CallEnded, DecisionRecorded, Event, GateDecided, StepFailed, TaskReopened
 from ostler.model.state import State
+from ostler.prompt.answer import ANSWER_SCHEMA, SHAPED_PHASES
 from ostler.prompt.builder import Past, build_prompt, interruption_note
 from ostler.prompt.place import Place
 from ostler.prompt.retry import Retry, retry_file_name
@@ -21,7 +25,9 @@ from ostler.prompt.role import find_agent, load_prompt
 from ostler.prompt.summary import summarise
 from ostler.prompt.template import Template, load_template
 from ostler.prompt.variables import Findings
+from ostler.worker.order import Form
 
+_ANSWER = msgspec.json.encode(ANSWER_SCHEMA).decode()
 _OUTPUT_BYTES = 64_000  # of what a gate printed; the whole is in its log
 
 
@@ -35,6 +41,15 @@ class Briefing(Struct, frozen=True):
     role: str
     template: Template
     past: Past
+    structured: bool = False  # for an agent that is held to ANSWER_SCHEMA
+
+    @property
+    def form(self) -> Form | None:
+        """The answer that is asked for by a schema where the executor can; None: as free text."""
+        if self.step.phase not in SHAPED_PHASES:
+            return None
+        shaped = replace(self, structured=True)
+        return Form(_ANSWER, shaped.prompt, shaped.fresh_prompt)
 
     def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
         """The prompt, given whether the session knows the task and how the attempt before ended."""
@@ -49,7 +64,9 @@ class Briefing(Struct, frozen=True):
             findings=self.past.findings,
             retry=self.past.retry,
         )
-        text = build_prompt(self.case.task, self.place, past, self.step.phase, self.template)
+        text = build_prompt(
+            self.case.task, self.place, past, self.step.phase, self.template, structured=self.structured
+        )
         return text if knows_task else f"{self.role}\n\n{text}"
 
     async def fresh_prompt(self, executor: str, how: str, attempts: list[Attempt]) -> str:
@@ -111,6 +128,8 @@ def _failure_in(event: Event | Raw, state: State, home: Path) -> Retry | None:
             return _retry(state, home, message, _read(home, answer))
         case DecisionRecorded(verb="reject", text=text) if state.retry_of:
             return _retry(state, home, text or "a person said no", "")
+        case StepFailed(code=Code.MERGE_CONFLICT, files=files) if state.retry_of:
+            return _conflict(state, files)
         case _:
             return None
 
@@ -127,6 +146,19 @@ def _retry(state: State, home: Path, reason: str, output: str) -> Retry:
     return Retry(
         failed.id, state.current.id, failed.retries, reason, output, str(path) if path.exists() else ""
     )
+
+
+def _conflict(state: State, files: tuple[str, ...]) -> Retry:
+    target = state.target or "the target branch"
+    reason = (
+        f"the branch could not be published, as it and {target} both changed the files below. Ostler has "
+        f"merged {target} into the branch: where both changed a place, the file has the task's lines after "
+        f"<<<<<<< and those of {target} after =======. Make the work fit {target}: keep what {target} has, "
+        "keep what the task is for, and leave no mark. Do not undo the merge"
+    )
+    failed = state.phases[-1]
+    name = state.current.id if failed.id == state.current.id else "publish"
+    return Retry(name, state.current.id, failed.retries, reason, "\n".join(files))
 
 
 def _findings(state: State, home: Path, attempts: list[Attempt]) -> Findings:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,20 +13,16 @@ from ostler.engine.steps.agent_state import hand_out, state_file, take_back
 from ostler.engine.steps.briefing import brief, role_of
 from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
 from ostler.engine.steps.tools import Answer, Case, Tools
+from ostler.engine.steps.worker import worker_for
 from ostler.engine.steps.workspace import has_changed
 from ostler.errors import Code
 from ostler.files.atomic import flush_disk
 from ostler.model.allowance import allowance_of
 from ostler.model.attempt import Attempt
 from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted, Verdict
-from ostler.model.usage import Usage, add_cost
 from ostler.prompt.report import Reading, Word, read_report
-from ostler.worker.attempts import Attempts
-from ostler.worker.call import CallWorker
 from ostler.worker.order import Order, Report
 from ostler.worker.session import Session, held_by, session_for
-
-_NO_MONEY = 1e-9  # dollars; what sums of fractions differ by
 
 
 async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
@@ -37,22 +32,13 @@ async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
     handed = hand_out(Path(order.state_file), case)
     _announce(step, tools)  # last, so that one commit takes it and the attempt's beginning
     try:
-        report = await _worker(case, tools).carry(order)
+        report = await worker_for(case, tools).carry(order)
     except asyncio.CancelledError:
         return Answer(_interrupted(step, case, order, tools))
-    usage, cost = _uncounted(order.attempts, case)
-    report = replace(report, usage=usage + report.usage, cost_usd=add_cost(cost, report.cost_usd))
     if report.result.ok:
         said = _own_word(order, report, after, tools) or take_back(Path(order.state_file), handed)
         return Answer(await _succeeded(step, case, tools, report, said))
     return _failed(step, report, tools)
-
-
-def _worker(case: Case, tools: Tools) -> CallWorker:
-    root = str(tools.layout.root)
-    attempts = Attempts(tools.settings, tools.environ, tools.writer, tools.clock, tools.run, root)
-    make = partial(tools.make_executor, lock=case.lock)
-    return CallWorker(tools.settings, make, attempts, tools.stable(), tools.clock)
 
 
 def _announce(step: CallAgent, tools: Tools) -> None:
@@ -82,6 +68,7 @@ def _order(step: CallAgent, case: Case, tools: Tools) -> Order:
         session_for=session,
         prompt_for=briefing.prompt,
         fresh_prompt_for=briefing.fresh_prompt,
+        form=briefing.form,
         preferred=held_by(case.state, attempts),
         feature=task.feature,
         priority=task.priority,
@@ -109,6 +96,7 @@ async def _succeeded(step: CallAgent, case: Case, tools: Tools, report: Report, 
         phase=step.phase,
         weight=case.state.weight,
         speaks=report.speaks,
+        structured=report.structured,
         word=said.word,
     )
     if hinges_on_changes(witness):
@@ -125,8 +113,6 @@ async def _succeeded(step: CallAgent, case: Case, tools: Tools, report: Report, 
         session_id=report.result.session_id,
         answer=report.answer,
         warnings=(*report.result.warnings, *finding.warnings, *filter(None, [said.warning])),
-        usage=report.usage,
-        cost_usd=report.cost_usd,
     )
 
 
@@ -143,8 +129,6 @@ def _failed(step: CallAgent, report: Report, tools: Tools) -> Answer:
         session_id=result.session_id,
         answer=report.answer,
         resumes_at=report.resumes_at,
-        usage=report.usage,
-        cost_usd=report.cost_usd,
     )
     return Answer(ended, (PhaseFailed(step.phase, code, result.message),) if verdict == "failed" else ())
 
@@ -163,22 +147,10 @@ def _interrupted(step: CallAgent, case: Case, order: Order, tools: Tools) -> Cal
     """The session is the one that the agent had named, where it had come that far."""
     attempts = tools.journal.attempts(step.task)
     begun = attempts[len(order.attempts) :]
-    usage, cost = _uncounted(attempts, case)
     return CallEnded(
         phase=step.phase,
         iteration=step.iteration,
         verdict="interrupted",
         code=Code.INTERRUPTED,
         session_id=begun[-1].session_id if begun else case.state.session_id,
-        usage=usage,
-        cost_usd=cost,
     )
-
-
-def _uncounted(attempts: list[Attempt], case: Case) -> tuple[Usage, float | None]:
-    """What attempts used of which no call has told yet: those of a run that died had no time to."""
-    known, usage = case.state.usage, sum((one.usage for one in attempts), Usage())
-    costs = [one.cost_usd for one in attempts if one.cost_usd is not None]
-    cost = sum(costs) - (case.state.cost_usd or 0.0)
-    spent = usage.since(known) if usage.total > known.total else Usage()
-    return spent, cost if cost > _NO_MONEY else None

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Thread
 
 from ostler.engine.steps.furnish import Room, furnish
 from ostler.engine.steps.shell import marker_of
@@ -19,11 +20,13 @@ from ostler.files.disk import disk_error
 from ostler.files.paths import open_beneath
 from ostler.git.export import directory_of, export
 from ostler.git.repository import Repository
-from ostler.git.trash import TRASH, discard, empty_trash
+from ostler.git.trash import TRASH, discard, empty_later, empty_trash
+from ostler.git.warm import Pool, forget, park, tidy_later
 from ostler.model.ids import TaskId
 from ostler.process.sweep import sweep
 
-_RECORD = "gates/checkout.path"
+_RECORDS = "gates"
+_RECORD = "checkout*.path"
 _NAME = re.compile(r"ostler-gate-[0-9a-f]{16}")
 
 
@@ -35,43 +38,68 @@ async def clean_checkout(sha: str, log: Path, case: Case, tools: Tools) -> Async
     """
     assert tools.repository is not None
     await to_its_end(_clear, case, tools)
+    place = _room_outside(tools) / f"ostler-gate-{os.urandom(8).hex()}"
     try:
-        made = await to_its_end(_make, sha, tools.repository, case.state.task, tools)
+        made = await to_its_end(_make, sha, place, tools.repository, case.state.task, tools)
         directory = directory_of(made)
         await furnish(Room(made, directory, log), case, tools)
         yield directory
     finally:
-        await to_its_end(remove_checkout, case.state.task, tools)
+        await to_its_end(_put_away, place, case.state.task, tools)
 
 
-def remove_checkout(task: TaskId, tools: Tools) -> bool:
-    """Take away what a gate of this task left; True when there was something."""
-    record = tools.layout.task(task) / _RECORD
-    if not os.path.lexists(record):
-        return False
-    place = _recorded(tools.layout.task(task))
-    if place is None or not _is_ours(place) or _dissolve(place):
-        record.unlink(missing_ok=True)  # otherwise it stays, so that it is tried again
-    return True
+def remove_checkout(task: TaskId, tools: Tools, wait: bool = True) -> bool:
+    """Take away what gates of this task left; True when there was something.
+
+    Files on another disk than the project's are deleted one by one; one need not wait for that.
+    """
+    records = _records(task, tools)
+    for record in records:
+        place = _recorded(record)
+        if place is None or not _is_ours(place) or _take_away(place, tools):
+            record.unlink(missing_ok=True)
+        else:
+            _dissolve_all(place, record, wait)
+    empty_later(tools.layout.worktrees)
+    return bool(records)
+
+
+def _records(task: TaskId, tools: Tools) -> list[Path]:
+    return sorted((tools.layout.task(task) / _RECORDS).glob(_RECORD))
 
 
 def _clear(case: Case, tools: Tools) -> None:
     """What a killed run left: first the processes, then the files."""
-    if os.path.lexists(tools.layout.task(case.state.task) / _RECORD):
+    if _records(case.state.task, tools):
         sweep(marker_of(case, tools).__eq__)
-        remove_checkout(case.state.task, tools)
+        remove_checkout(case.state.task, tools, wait=False)
 
 
-def _make(sha: str, repository: Repository, task: TaskId, tools: Tools) -> Repository:
-    place = _room_outside(tools) / f"ostler-gate-{os.urandom(8).hex()}"
-    record = tools.layout.task(task) / _RECORD
+def _make(sha: str, place: Path, repository: Repository, task: TaskId, tools: Tools) -> Repository:
+    record = tools.layout.task(task) / _RECORDS / _RECORD.replace("*", place.name.removeprefix("ostler-gate"))
     make_private_dir(record.parent)
     write_atomic(record, os.fsencode(place))  # first, so that nothing is ever left unknown
     try:
         place.mkdir(mode=0o700)
     except OSError as error:
         raise disk_error(place, error) from error
-    return export(repository, sha, place / (tools.layout.root.name or "project"))
+    return export(repository, sha, _tree(place, tools), _pool(tools))
+
+
+def _put_away(place: Path, task: TaskId, tools: Tools) -> None:
+    """Keep the files for the next gate or task, or throw them away: both are a rename."""
+    parked = park(_pool(tools), _tree(place, tools), place.name)
+    remove_checkout(task, tools, wait=False)
+    if parked and tools.repository is not None:
+        tidy_later(_pool(tools), tools.repository)
+
+
+def _tree(place: Path, tools: Tools) -> Path:
+    return place / (tools.layout.root.name or "project")
+
+
+def _pool(tools: Tools) -> Pool:
+    return Pool(tools.layout.worktrees, tools.settings.git.warm_worktrees)
 
 
 def _room_outside(tools: Tools) -> Path:
@@ -85,10 +113,10 @@ def _room_outside(tools: Tools) -> Path:
     raise OstlerError(Code.WORKSPACE_WRITE_FAILED, message, "set TMPDIR to a directory elsewhere")
 
 
-def _recorded(home: Path) -> Path | None:
+def _recorded(record: Path) -> Path | None:
     """Where the checkout is said to be; None when something else is in the record's place."""
     try:
-        with os.fdopen(open_beneath(home, _RECORD, os.O_RDONLY), "rb") as file:
+        with os.fdopen(open_beneath(record.parent, record.name, os.O_RDONLY), "rb") as file:
             return Path(os.fsdecode(file.read(4096)))
     except (OSError, PathEscape):
         return None
@@ -102,6 +130,29 @@ def _is_ours(place: Path) -> bool:
         return False
     ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
     return ours and place.is_absolute() and _NAME.fullmatch(place.name) is not None
+
+
+def _take_away(place: Path, tools: Tools) -> bool:
+    """By a rename into the trash of the worktrees; False when that is on another disk."""
+    try:
+        discard(place, tools.layout.worktrees)
+    except OSError:
+        return False
+    forget(_pool(tools), place.name)
+    return True
+
+
+def _dissolve_all(place: Path, record: Path, wait: bool) -> None:
+    """The record stays as long as there is anything, so that it is tried again."""
+
+    def work() -> None:
+        if _dissolve(place):
+            record.unlink(missing_ok=True)
+
+    if wait:
+        work()
+    else:
+        Thread(target=work, name=f"checkout {place}", daemon=True).start()
 
 
 def _dissolve(place: Path) -> bool:

@@ -30,6 +30,7 @@ class Witness(Struct, frozen=True):
     weight: Weight
     speaks: bool  # the executor's final text is an answer
     changed: bool = False  # the workspace is not as it was when the task began
+    structured: bool = False  # it was held to ANSWER_SCHEMA
     word: Word | None = None  # said by `ostler report` or in its state file
 
 
@@ -47,11 +48,11 @@ _SAID: dict[Said, Verdict] = {
 
 
 def judge(witness: Witness) -> Finding:
-    """The first that says anything: the agent's own report, its mark, then what it changed."""
+    """The first that says anything: its own report, the structured answer, its mark, what it changed."""
     if witness.word is not None:
         code = Code.AGENT_BLOCKED if witness.word.said == "blocked" else None
         return Finding(_SAID[witness.word.said], code, witness.word.reason[:_LONGEST_REASON])
-    mark = check_phase_completion(witness.text, witness.phase, witness.prompt)
+    mark = check_phase_completion(witness.text, witness.phase, witness.prompt, structured=witness.structured)
     if mark is not None and mark.kind == "blocked":
         return Finding("blocked", Code.AGENT_BLOCKED, mark.reason[:_LONGEST_REASON])
     if mark is not None and mark.kind == "continue":

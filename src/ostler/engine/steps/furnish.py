@@ -16,7 +16,7 @@ from ostler.files.placing import plan_copies, plan_links, put
 from ostler.git.command import as_stdin
 from ostler.git.exclude import list_untracked, write_exclude
 from ostler.git.repository import Repository
-from ostler.git.trash import discard, empty_trash
+from ostler.git.trash import erase
 
 _OURS = (".git", ".ostler")
 
@@ -54,12 +54,11 @@ def _fill(room: Room, settings: WorkspaceSettings, root: Path) -> list[str]:
     placed = [prefix + one.path for one in placements]
     _pass_over(room, placed, [])  # first, for the case of a kill
     staging = room.repository.work_tree.parent / f".filling-{room.repository.work_tree.name}"
-    discard(staging, staging.parent)
+    erase(staging, staging.parent)
     if placements:
         make_private_dir(staging)
         put(placements, room.directory, staging)
-        discard(staging, staging.parent)
-    empty_trash(staging.parent)
+        erase(staging, staging.parent)
     return placed
 
 

@@ -43,11 +43,11 @@ async def _find_out(step: CheckGate, case: Case, tools: Tools) -> Ruling:
         case "skip":
             return Finding("skipped")
         case "auto":
-            return _look(step, _last_words(case, tools))
+            return _look(step, _last_words(step, case, tools))
         case "command":
             return await run_command(step, case, tools)
         case "ai":
-            return await review(step, _last_words(case, tools), case, tools)
+            return await review(step, _last_words(step, case, tools), case, tools)
         case "human":
             raise AssertionError("a person is not asked here")
         case _:
@@ -61,13 +61,20 @@ def _look(step: CheckGate, text: str) -> Finding:
     return Finding("fail", "; ".join(missing), told=text, signature=signature_of("\n".join(missing)))
 
 
-def _last_words(case: Case, tools: Tools) -> str:
+def _last_words(step: CheckGate, case: Case, tools: Tools) -> str:
     """What the phase said last; empty when it is not there."""
+    answer = _earlier_answer(step, tools) if case.state.again else case.state.answer
     try:
-        paper = tools.layout.task(case.state.task) / case.state.answer
-        return paper.read_text("utf-8", "replace") if case.state.answer else ""
+        paper = tools.layout.task(case.state.task) / answer
+        return paper.read_text("utf-8", "replace") if answer else ""
     except FileNotFoundError:
         return ""
+
+
+def _earlier_answer(step: CheckGate, tools: Tools) -> str:
+    """Of a phase that was completed long ago, and is asked about again as its commit is another one."""
+    own = (a for a in tools.journal.attempts(step.task) if a.phase == step.phase and a.status == "succeeded")
+    return next((f"{a.transcript.removesuffix('.jsonl')}.answer.md" for a in reversed([*own])), "")
 
 
 def _answer(step: CheckGate, found: Finding, case: Case, tools: Tools) -> Answer:

@@ -35,6 +35,16 @@ An answer to this was given before and could not be read. Give your judgement as
 fields verdict, reason and findings, and say nothing else."""
 
 
+# Every field is required and no other is allowed: the strictest of the agents' programs demand it.
+_FIELDS: dict[str, object] = {
+    "verdict": {"type": "string", "enum": ["rejected", "approved"]},
+    "reason": {"type": "string", "description": "one or two sentences that say why"},
+    "findings": {"type": "array", "items": {"type": "string"}, "description": "what must change and where"},
+}
+_SHAPE = {"type": "object", "properties": _FIELDS, "required": [*_FIELDS], "additionalProperties": False}
+JUDGEMENT_SCHEMA = msgspec.json.encode(_SHAPE).decode()
+
+
 class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
     verdict: Literal["approved", "rejected"]
     reason: str

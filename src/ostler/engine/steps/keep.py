@@ -11,7 +11,9 @@ from ostler.git.commit import checkpoint
 from ostler.git.diff import changed
 from ostler.git.head import read_heads
 from ostler.git.identity import read_identity
+from ostler.git.rebase import take_in
 from ostler.git.rewind import rewind
+from ostler.git.trailers import write_message
 from ostler.model.event import TaskStarted
 from ostler.model.state import State
 
@@ -31,7 +33,7 @@ def keep_work(state: State, tools: Tools) -> str | None:
 
 def put_back(state: State, started: TaskStarted, tools: Tools) -> None:
     """After a rewind: the branch stands where the phase began; what came after it is kept under a ref."""
-    here = replace(state, worktree=started.worktree, branch=started.branch, base=started.base)
+    here = _here(state, started)
     worktree = worktree_of(here, tools)
     if worktree is None or state.reset_to is None:
         return
@@ -42,3 +44,21 @@ def put_back(state: State, started: TaskStarted, tools: Tools) -> None:
             raise
     kept_as = f"refs/ostler/rewound/{state.task}/{state.round}"
     rewind(worktree, state.reset_to, kept_as, read_identity(worktree.repository))
+
+
+def take_target_in(state: State, started: TaskStarted, onto: str, tools: Tools) -> TaskStarted:
+    """After a conflict: the branch gets what it did not fit, so that an agent can make it fit."""
+    here = _here(state, started)
+    worktree = worktree_of(here, tools)
+    if worktree is None:
+        return started
+    keep_work(here, tools)
+    subject = f"{tools.settings.git.commit_prefix} {state.task}: merge {state.target or onto[:10]}".strip()
+    trailers = {"Task-Id": state.task, "Step": f"{state.task}/{state.round}/{onto}"}
+    message = write_message(subject, trailers).decode()
+    take_in(worktree, onto, message, read_identity(worktree.repository))
+    return replace(started, base=onto)
+
+
+def _here(state: State, started: TaskStarted) -> State:
+    return replace(state, worktree=started.worktree, branch=started.branch, base=started.base)

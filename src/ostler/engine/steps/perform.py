@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from ostler.engine.core.step import (
     CallAgent,
     CheckGate,
@@ -15,6 +17,7 @@ from ostler.engine.core.step import (
     ReleaseWorkspace,
     Step,
 )
+from ostler.engine.steps.bill import billed
 from ostler.engine.steps.call import call_agent
 from ostler.engine.steps.checkpoint import make_checkpoint
 from ostler.engine.steps.finish import finish
@@ -26,6 +29,7 @@ from ostler.engine.steps.tools import HOST_TROUBLE, Answer, Case, Tools, to_its_
 from ostler.engine.steps.workspace import release
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.disk import machine_error
+from ostler.git.merge import MergeConflict
 from ostler.model.event import StepFailed
 from ostler.model.status import TaskStatus
 
@@ -33,19 +37,25 @@ from ostler.model.status import TaskStatus
 async def perform(step: Step, case: Case, tools: Tools) -> Answer | None:
     """Carry a step out; None when it was cancelled before anything came of it."""
     try:
-        return await _dispatch(step, case, tools)
+        answer = await _dispatch(step, case, tools)
+        return replace(answer, event=billed(answer.event, case.state, tools.journal))
     except asyncio.CancelledError:
         return None
     except OstlerError as error:
         if error.code in HOST_TROUBLE or _is_read_only(error):
             raise
-        way_out = f"; next: {error.hint}" if error.hint and isinstance(step, Publish) else ""
-        return Answer(StepFailed(error.code, error.message + way_out))
+        return Answer(_failed(error))
     except (OSError, RuntimeError, MemoryError) as surprise:
         told = machine_error(surprise)
         if told is None:
             raise
         raise told from surprise
+
+
+def _failed(error: OstlerError) -> StepFailed:
+    said = f"{error.message}; next: {error.hint}" if error.hint else error.message
+    files, onto = (error.files, error.onto) if isinstance(error, MergeConflict) else ((), "")
+    return StepFailed(error.code, said, files, onto)
 
 
 def _is_read_only(error: OstlerError) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.furnish import Room, furnish
-from ostler.engine.steps.keep import put_back
+from ostler.engine.steps.keep import put_back, take_target_in
 from ostler.engine.steps.tools import Case, Tools, to_its_end
 from ostler.engine.steps.workspace import prepare, worktree_of
 from ostler.files.atomic import flush_disk, write_projection
@@ -37,7 +37,7 @@ def _make_or_find(state: State, tools: Tools) -> TaskStarted:
     started = prepare(state, tools)
     if state.reset_to is not None:
         put_back(state, started, tools)
-    return started
+    return started if state.onto is None else take_target_in(state, started, state.onto, tools)
 
 
 async def _make_ready(worktree: Worktree, case: Case, tools: Tools) -> None:

@@ -11,7 +11,7 @@ from ostler.git.identity import read_identity
 from ostler.git.proposal import Proposal, write_body, write_title
 from ostler.git.refs import find_base
 from ostler.git.repository import Worktree
-from ostler.model.event import Published
+from ostler.model.event import Published, Rebased
 from ostler.model.state import State
 from ostler.prompt.completion import without_marks
 
@@ -19,6 +19,8 @@ from ostler.prompt.completion import without_marks
 async def publish(step: Publish, case: Case, tools: Tools) -> Answer:
     """Look before every act, so that a repeat after a crash makes nothing twice."""
     done = await to_its_end(_publish, step, case, tools)
+    if done.result is publishing.Result.REBASED:
+        return Answer(Rebased(done.commit, done.base, done.clean))
     note = "; ".join(done.notes)
     return Answer(Published(step.how, done.pr_url, done.commit, done.base, note))
 
@@ -32,8 +34,14 @@ def _publish(step: Publish, case: Case, tools: Tools) -> publishing.Published:
     who, target = read_identity(worktree.repository), _target(case.state, worktree, tools)
     if step.how == "merge":
         message = f"{tools.settings.git.commit_prefix} {step.task}: {case.task.title}".strip()
-        return publishing.publish_merge(worktree, target, who, message)
-    return publishing.publish_pull_request(worktree, target, _proposal(case, tools), who)
+        return publishing.publish_merge(worktree, target, who, message, _terms(step, case, tools))
+    proposal, terms = _proposal(case, tools), _terms(step, case, tools)
+    return publishing.publish_pull_request(worktree, target, proposal, who, terms)
+
+
+def _terms(step: Publish, case: Case, tools: Tools) -> publishing.Terms:
+    git = tools.settings.git
+    return publishing.Terms(step.judged, case.state.remotes, git.push_remote, git.allow_secrets)
 
 
 def _target(state: State, worktree: Worktree, tools: Tools) -> str:

@@ -11,18 +11,25 @@ from msgspec.structs import replace
 from ostler.engine.core.step import CheckGate
 from ostler.engine.steps.checkout import clean_checkout
 from ostler.engine.steps.finding import Finding, log_of
-from ostler.engine.steps.judgement import Judgement, Question, ask, ask_again, read_judgement
+from ostler.engine.steps.judgement import (
+    JUDGEMENT_SCHEMA,
+    Judgement,
+    Question,
+    ask,
+    ask_again,
+    read_judgement,
+)
 from ostler.engine.steps.signature import signature_of
 from ostler.engine.steps.tools import Case, Tools, to_its_end
+from ostler.engine.steps.worker import worker_for
 from ostler.engine.steps.workspace import working_directory
 from ostler.errors import Code
 from ostler.git.diff import diff, diff_stat
+from ostler.model.allowance import allowance_of
 from ostler.model.attempt import Attempt
 from ostler.model.event import TaskDeferred, TaskPaused
 from ostler.prompt.role import find_agent, load_prompt
-from ostler.worker.attempts import Attempts
-from ostler.worker.call import CallWorker
-from ostler.worker.order import Order, Report
+from ostler.worker.order import Form, Order, Report
 from ostler.worker.session import Session
 
 _ROLE = "reviewer"
@@ -46,7 +53,7 @@ async def _review_in(place: Path, step: CheckGate, answer: str, case: Case, tool
     question = Question(case.task, step.phase, step.gate.criteria, step.sha, change, answer)
     answer_paper = ""
     for again in (False, True):
-        report = await _worker(case, tools).carry(_order(step, question, place, again, case, tools))
+        report = await worker_for(case, tools).carry(_order(step, question, place, again, case, tools))
         if not report.result.ok:
             return _unheard(report, tools)
         if (judgement := read_judgement(report.result.text, report.prompt)) is not None:
@@ -111,9 +118,10 @@ def _order(step: CheckGate, question: Question, place: Path, again: bool, case: 
         session_for=partial(_session, f"{case.state.session_seed}/{key}", key),
         prompt_for=prompt_for,
         fresh_prompt_for=fresh_prompt_for,
+        form=Form(JUDGEMENT_SCHEMA, prompt_for, fresh_prompt_for),
         feature=task.feature,
         priority=task.priority,
-        budget_usd=task.budget_usd,
+        budget_usd=allowance_of(tools.journal.read(step.task)),
     )
 
 
@@ -123,10 +131,3 @@ def _session(seed: str, key: str, executor: str, resumes: bool, attempts: list[A
     if begun:
         return Session(begun[-1], begun=resumes)
     return Session(str(uuid.uuid5(_NAMES, f"{seed}/{executor}")), begun=False)
-
-
-def _worker(case: Case, tools: Tools) -> CallWorker:
-    root = str(tools.layout.root)
-    attempts = Attempts(tools.settings, tools.environ, tools.writer, tools.clock, tools.run, root)
-    make = partial(tools.make_executor, lock=case.lock)
-    return CallWorker(tools.settings, make, attempts, tools.stable(), tools.clock)

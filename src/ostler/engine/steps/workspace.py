@@ -12,8 +12,12 @@ from ostler.git import worktree as worktrees
 from ostler.git.diff import changed
 from ostler.git.refs import find_base
 from ostler.git.registration import is_empty
-from ostler.git.repository import Worktree, worktree_at
+from ostler.git.remote import record_remotes
+from ostler.git.repository import Repository, Worktree, worktree_at
+from ostler.git.trash import empty_later
+from ostler.git.warm import Pool, tidy_later
 from ostler.model.event import TaskStarted, WorkspaceReleased
+from ostler.model.remote import Remote
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
 
@@ -29,8 +33,20 @@ def prepare(state: State, tools: Tools) -> TaskStarted:
     found = None if state.base else find_base(repository, tools.settings.git.target)
     base, target = (found.commit, found.branch) if found else (state.base or "", state.target)
     branch = state.branch or f"{tools.settings.git.branch_prefix}{state.task}"
-    made = worktrees.prepare(repository, tools.layout.worktree(state.task), branch, base, state.task)
-    return TaskStarted(str(made.path), made.branch, made.base, target)
+    path, warm = tools.layout.worktree(state.task), tools.settings.git.warm_worktrees
+    made = worktrees.prepare(repository, path, branch, base, state.task, warm)
+    empty_later(tools.layout.worktrees)
+    remotes = _remotes(state, repository, target, tools) if found else None
+    return TaskStarted(str(made.path), made.branch, made.base, target, remotes)
+
+
+def _remotes(
+    state: State, repository: Repository, target: str | None, tools: Tools
+) -> tuple[Remote, ...] | None:
+    """Where the task will push to, read before any agent could change it."""
+    if state.plan.publish != "pr" or state.remotes is not None:
+        return None
+    return record_remotes(repository, target or "", tools.settings.git.push_remote)
 
 
 def release(state: State, tools: Tools) -> WorkspaceReleased:
@@ -42,7 +58,8 @@ def release(state: State, tools: Tools) -> WorkspaceReleased:
     worktree = worktree_of(state, tools)
     if worktree is None or not (wanted or is_empty(worktree.path)):
         return WorkspaceReleased(kept=worktree is not None)
-    worktrees.remove(worktree)
+    worktrees.release(worktree, settings.warm_worktrees)
+    tidy_later(Pool(tools.layout.worktrees, settings.warm_worktrees), worktree.repository)
     return WorkspaceReleased()
 
 

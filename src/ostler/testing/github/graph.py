@@ -76,7 +76,7 @@ def _listed(hub: Hub, args: Args) -> dict[str, Any]:
 def _view(hub: Hub, pull: Pull | None) -> dict[str, Any] | None:
     if pull is None:
         return None
-    owner = hub.name.partition("/")[0]
+    owner, _, name = hub.name.partition("/")
     return {
         "__typename": "PullRequest",
         "id": f"PR_{pull.number}",
@@ -89,9 +89,9 @@ def _view(hub: Hub, pull: Pull | None) -> dict[str, Any] | None:
         "headRefName": pull.head,
         "headRefOid": pull.commit,
         "baseRefName": pull.base,
-        "headRepository": {"id": "R_1", "name": hub.name.partition("/")[2]},
-        "headRepositoryOwner": {"id": "O_1", "login": owner},
-        "isCrossRepository": False,
+        "headRepository": {"id": f"R_{pull.fork or 1}", "name": name},
+        "headRepositoryOwner": {"id": f"O_{pull.fork or 1}", "login": pull.fork or owner},
+        "isCrossRepository": bool(pull.fork),
         "mergeable": "MERGEABLE",
         # Right after a push GitHub has not worked it out, and gh asks for auto-merge all the same.
         "mergeStateStatus": "UNKNOWN" if hub.checks == READY else "BLOCKED",

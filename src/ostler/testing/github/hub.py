@@ -1,4 +1,4 @@
-"""What the loopback GitHub knows: one repository with its branches, labels, people and pull requests."""
+"""What the loopback GitHub knows: a repository with its branches, forks, labels, people and pull requests."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Pull(Struct, frozen=True):
     reviewers: tuple[str, ...] = ()
     auto_merge: bool = False
     commit: str = ""  # where its head was when it was last looked at, or merged
+    fork: str = ""  # the owner of the fork that the head is in; empty: the repository itself
 
 
 class Refused(Exception):
@@ -42,6 +43,7 @@ class Hub:
         self.labels = ["automated", "bug"]
         self.people = ["una"]
         self.checks = READY  # or WAITING: something must pass before a merge
+        self.forks: dict[str, Path] = {}  # owner -> the directory that its branches are pushed to
         self._bare = bare
         self._pulls: dict[int, Pull] = {}
         self._lock = threading.RLock()
@@ -53,14 +55,17 @@ class Hub:
             return tuple(self._seen(pull) for pull in self._pulls.values())
 
     def open(self, head: str, base: str, title: str, body: str = "", *, draft: bool = False) -> Pull:
+        """A head in a fork is OWNER:BRANCH."""
+        fork, _, branch = head.rpartition(":")
         with self._lock:
-            if self._bare and not self.commit_of(head):
+            if self._bare and not self.commit_of(branch, fork):
                 raise Refused("Head sha can't be blank, Head ref must be a branch")
-            if any(pull.head == head and pull.state == "OPEN" for pull in self._pulls.values()):
-                raise Refused(f"A pull request already exists for {self.name.partition('/')[0]}:{head}.")
+            if any(pull.state == "OPEN" for pull in self._pulls.values() if _is_head(pull, branch, fork)):
+                owner = fork or self.name.partition("/")[0]
+                raise Refused(f"A pull request already exists for {owner}:{branch}.")
             number = len(self._pulls) + 1
             url = f"{self.url}/pull/{number}"
-            self._pulls[number] = Pull(number, title, body, head, base, url, draft)
+            self._pulls[number] = Pull(number, title, body, branch, base, url, draft, fork=fork)
             return self._seen(self._pulls[number])
 
     def change(self, number: int, **fields: Any) -> Pull:
@@ -83,19 +88,25 @@ class Hub:
                 raise Refused("Pull request Pull request is in clean status")
             return self.change(number, auto_merge=True)
 
-    def commit_of(self, branch: str) -> str:
-        """The commit of a branch in the bare repository; empty when it is not there."""
-        if self._bare is None:
-            return "0" * 40
-        loose = self._bare / "refs" / "heads" / branch
-        return loose.read_text().strip() if loose.is_file() else self._packed(branch)
-
-    def _packed(self, branch: str) -> str:
-        packed = self._bare / "packed-refs" if self._bare else None
-        lines = packed.read_text().splitlines() if packed and packed.is_file() else []
-        return next((line[:40] for line in lines if line.endswith(f" refs/heads/{branch}")), "")
+    def commit_of(self, branch: str, fork: str = "") -> str:
+        """The commit of a branch in the bare repository, or in a fork's; empty when it is not there."""
+        bare = self.forks.get(fork) if fork else self._bare
+        if bare is None:
+            return "" if fork else "0" * 40
+        loose = bare / "refs" / "heads" / branch
+        return loose.read_text().strip() if loose.is_file() else _packed(bare, branch)
 
     def _seen(self, pull: Pull) -> Pull:
         if pull.state != "OPEN":
             return pull
-        return structs.replace(pull, commit=self.commit_of(pull.head) or pull.commit)
+        return structs.replace(pull, commit=self.commit_of(pull.head, pull.fork) or pull.commit)
+
+
+def _is_head(pull: Pull, branch: str, fork: str) -> bool:
+    return (pull.head, pull.fork) == (branch, fork)
+
+
+def _packed(bare: Path, branch: str) -> str:
+    packed = bare / "packed-refs"
+    lines = packed.read_text().splitlines() if packed.is_file() else []
+    return next((line[:40] for line in lines if line.endswith(f" refs/heads/{branch}")), "")

@@ -6,10 +6,9 @@ import re
 import threading
 from collections import deque
 from collections.abc import Mapping
-from http.server import ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +18,7 @@ from ostler.testing.github.graph import mutation_root, query_root
 from ostler.testing.github.hub import Hub, Pull, Refused
 from ostler.testing.github.query import read_query
 from ostler.testing.llm.connection import Connection
+from ostler.testing.loopback import Loopback
 
 HOST = "github.localhost"
 _OPERATION = re.compile(r"\b(query|mutation)\b\s*(\w*)")
@@ -41,17 +41,16 @@ class _Body(Struct):
     variables: dict[str, Any] | None = None
 
 
-class FakeGitHub:
+class FakeGitHub(Loopback):
     """Serves one repository while it is open: `with FakeGitHub("acme/app", bare) as github: github.pulls`."""
 
     def __init__(self, repository: str = "acme/app", bare: Path | None = None, token: str = "x") -> None:  # noqa: S107
+        super().__init__(partial(_Handler, self))
         self.hub = Hub(repository, f"http://{HOST}", bare)
         self.token = token
         self._faults: dict[str, deque[Fault]] = {}
         self._asked: list[Asked] = []
         self._lock = threading.Lock()
-        self._server = _Server(self)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
     def pulls(self) -> tuple[Pull, ...]:
@@ -76,7 +75,7 @@ class FakeGitHub:
         return {
             "GH_HOST": HOST,
             "GH_TOKEN": self.token,
-            "HTTP_PROXY": f"http://127.0.0.1:{self._server.server_address[1]}",
+            "HTTP_PROXY": self.address,
             "NO_PROXY": "",
             "TMPDIR": str(room / "tmp"),
             "XDG_CACHE_HOME": str(room / "cache"),
@@ -98,42 +97,11 @@ class FakeGitHub:
         with self._lock:
             self._asked.append(asked)
 
-    def start(self) -> Self:
-        self._thread.start()
-        return self
-
-    def close(self) -> None:
-        self._server.closing.set()
-        if self._thread.is_alive():
-            self._server.shutdown()
-            self._thread.join(10)
-        self._server.server_close()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
-    def __init__(self, github: FakeGitHub) -> None:
-        self.github = github
-        self.closing = threading.Event()
-        super().__init__(("127.0.0.1", 0), _Handler)
-
 
 class _Handler(Connection):
-    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def setup(self) -> None:
-        self.closing = self.server.closing
-        super().setup()
+    def __init__(self, github: FakeGitHub, *connection: Any) -> None:
+        self._github = github
+        super().__init__(*connection)
 
     def do_GET(self) -> None:
         self._record("", _Body())
@@ -147,15 +115,15 @@ class _Handler(Connection):
         found = _OPERATION.search(body.query)
         operation = found[2] if found else ""
         self._record(operation, body)
-        if self._token() != self.server.github.token:
+        if self._token() != self._github.token:
             return self._fail(FAULTS["bad_token"])
         return self._answer(operation, body, is_mutation=bool(found and found[1] == "mutation"))
 
     def _answer(self, operation: str, body: _Body, *, is_mutation: bool) -> None:
-        fault = self.server.github.take_fault(operation)
+        fault = self._github.take_fault(operation)
         if fault is not None and not fault.after:
             return self._fail(fault)
-        answer = _resolve(self.server.github.hub, body, is_mutation=is_mutation)
+        answer = _resolve(self._github.hub, body, is_mutation=is_mutation)
         if fault is not None and not self.wait(fault.delay_seconds):
             return self.drop()
         if fault is not None and fault.status != 200:
@@ -171,7 +139,7 @@ class _Handler(Connection):
 
     def _record(self, operation: str, body: _Body) -> None:
         asked = Asked(self.command, self.path, operation, body.query, body.variables or {}, self._token())
-        self.server.github.record(asked)
+        self._github.record(asked)
 
     def _token(self) -> str:
         return self.headers.get("Authorization", "").partition(" ")[2]

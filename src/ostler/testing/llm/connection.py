@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import threading
 import zlib
 from collections.abc import Iterable, Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from ostler.testing.llm.turns import Answer, Flood
+from ostler.testing.loopback import LoopbackServer
 
 _JSON = "application/json"
 _EVENTS = "text/event-stream; charset=utf-8"
@@ -25,7 +25,7 @@ class Connection(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     timeout = 60  # a connection that nobody uses is not kept for ever
-    closing: threading.Event
+    server: LoopbackServer  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def send_json(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
         self.send_body(status, json.dumps(body).encode(), _JSON, headers)
@@ -72,13 +72,13 @@ class Connection(BaseHTTPRequestHandler):
         spaces = _spaces(flood.flood_bytes)
         for part in _compress(spaces) if flood.compressed else spaces:
             self._chunk(part)
-            if self.closing.is_set():
+            if self.server.closing.is_set():
                 break
         self._end_chunks()
 
     def wait(self, seconds: float) -> bool:
         """Wait, but never longer than the server lives; whether it still does."""
-        return not self.closing.wait(max(0.0, seconds))
+        return not self.server.closing.wait(max(0.0, seconds))
 
     def drop(self) -> None:
         """End the connection without a word."""

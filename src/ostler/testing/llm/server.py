@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import socket
-import sys
 import threading
 import uuid
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self, assert_never
+from functools import partial
+from typing import Any, assert_never
 
 from ostler.testing.llm.anthropic import ANTHROPIC
 from ostler.testing.llm.connection import Connection
@@ -22,6 +19,7 @@ from ostler.testing.llm.openai_responses import OPENAI_RESPONSES
 from ostler.testing.llm.request import Request, read_request
 from ostler.testing.llm.script import Script, Turns
 from ostler.testing.llm.turns import Answer, Failure, Flood, Silence, fail
+from ostler.testing.loopback import Loopback
 
 _ASKS: dict[str, Dialect] = {
     r"/messages": ANTHROPIC,
@@ -38,20 +36,19 @@ _OVERLOADED = fail(529, "Overloaded", kind="overloaded_error")
 _LARGEST_BODY = 64 << 20
 
 
-class FakeLlm:
+class FakeLlm(Loopback):
     """Serves while it is open: `with FakeLlm([say("Hello")]) as llm: llm.url, llm.requests`."""
 
     def __init__(self, turns: Turns = (), port: int = 0) -> None:
+        super().__init__(partial(_Handler, self), port)
         self.script = Script(turns)
         self._requests: list[Request] = []
         self._lock = threading.Lock()
-        self._server = _Server(self, port)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
     def url(self) -> str:
         """Where it listens; OpenAI clients add /v1 to it, the others nothing."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return self.address
 
     @property
     def requests(self) -> tuple[Request, ...]:
@@ -64,18 +61,6 @@ class FakeLlm:
         """The requests that took a turn: neither models nor counting."""
         return tuple(request for request in self.requests if _dialect(_ASKS, request))
 
-    def start(self) -> Self:
-        self._thread.start()
-        return self
-
-    def close(self) -> None:
-        """End every connection, in whatever state it is, and stop listening."""
-        self._server.closing.set()
-        if self._thread.is_alive():
-            self._server.shutdown()
-            self._thread.join(10)
-        self._server.server_close()
-
     def record(self, method: str, target: str, headers: Any, data: bytes) -> Request:
         with self._lock:
             number = len(self._requests) + 1
@@ -83,54 +68,14 @@ class FakeLlm:
             self._requests.append(request)
         return request
 
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-    def __init__(self, llm: FakeLlm, port: int) -> None:
-        self.llm = llm
-        self.closing = threading.Event()
-        self._open: set[socket.socket] = set()
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
-        super().shutdown_request(request)
-
-    def server_close(self) -> None:
-        super().server_close()
-        for connection in list(self._open):
-            _hang_up(connection)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no error of ours; a script that raises is shown."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
 
 class _Handler(Connection):
-    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def setup(self) -> None:
-        self.closing = self.server.closing
-        super().setup()
+    def __init__(self, llm: FakeLlm, *connection: Any) -> None:
+        self._llm = llm
+        super().__init__(*connection)
 
     def do_GET(self) -> None:
-        request = self.server.llm.record(self.command, self.path, self.headers, b"")
+        request = self._llm.record(self.command, self.path, self.headers, b"")
         models = list_models(request.path)
         if models is None:
             self.send_json(404, {"error": {"message": f"nothing is at {request.path}"}})
@@ -141,7 +86,7 @@ class _Handler(Connection):
 
     def do_POST(self) -> None:
         data = self._read_body()
-        request = self.server.llm.record(self.command, self.path, self.headers, data)
+        request = self._llm.record(self.command, self.path, self.headers, data)
         if counting := _dialect(_COUNTS, request):
             self.send_json(200, counting.count(request))
         elif asked := _dialect(_ASKS, request):
@@ -150,7 +95,7 @@ class _Handler(Connection):
             self.send_json(404, {"error": {"message": f"no such API: {request.path}"}})
 
     def _answer(self, request: Request, dialect: Dialect) -> None:
-        turn = self.server.llm.script.take(request)
+        turn = self._llm.script.take(request)
         match turn:
             case Answer():
                 self._speak(turn, request, dialect)
@@ -210,10 +155,3 @@ def _dialect(table: dict[str, Dialect], request: Request) -> Dialect | None:
 
 def _ends(request: Request, ending: str) -> bool:
     return request.method == "POST" and re.search(f"{ending}$", request.path) is not None
-
-
-def _hang_up(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # it was gone already

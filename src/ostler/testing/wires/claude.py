@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
+
+from .instance import instance_of
 
 if TYPE_CHECKING:
     from ostler.testing.fake_agent import FakeAgent
@@ -16,6 +19,19 @@ VERSION_KEY = "claude_code_version"
 def session_of(agent: FakeAgent) -> tuple[str, bool]:
     resumed = agent.option("--resume")
     return resumed or agent.option("--session-id") or f"fake-{os.getpid()}", bool(resumed)
+
+
+def fitting(agent: FakeAgent, text: str) -> Any:
+    schema = agent.option("--json-schema")
+    return instance_of(json.loads(schema), text) if schema else None
+
+
+def answer_with(agent: FakeAgent, value: Any) -> None:
+    """As the real one: by a tool of its own, and the result is the same object, twice."""
+    _print_block(agent, {"type": "tool_use", "id": "toolu_so", "name": "StructuredOutput", "input": value})
+    done = {"type": "tool_result", "tool_use_id": "toolu_so", "content": "Structured output provided"}
+    agent.print_line({"type": "user", "message": {"role": "user", "content": [done]}})
+    print_result(agent, json.dumps(value), structured_output=value, stop_reason="tool_use")
 
 
 def unknown_session(agent: FakeAgent) -> int:

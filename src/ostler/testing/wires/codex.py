@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import uuid
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .instance import instance_of
 
 if TYPE_CHECKING:
     from ostler.testing.fake_agent import FakeAgent
@@ -16,6 +20,22 @@ def session_of(agent: FakeAgent) -> tuple[str, bool]:
     """`exec resume [options] ID -`: the id stands before the last dash."""
     resumed = agent.arguments[:2] == ["exec", "resume"]
     return agent.arguments[agent.arguments.index("-") - 1] if resumed else str(uuid.uuid4()), resumed
+
+
+def fitting(agent: FakeAgent, text: str) -> Any:
+    path = agent.option("--output-schema")
+    return instance_of(json.loads(Path(path).read_text("utf-8")), text) if path else None
+
+
+def answer_with(agent: FakeAgent, value: Any) -> None:
+    """Its last message is the object."""
+    text(agent, json.dumps(value))
+    result(agent, json.dumps(value))
+
+
+def confines(agent: FakeAgent) -> bool:
+    """Its tools cannot leave the workspace, unless it is told to let them."""
+    return "--dangerously-bypass-approvals-and-sandbox" not in agent.arguments
 
 
 def unknown_session(agent: FakeAgent) -> int:

@@ -1,0 +1,65 @@
+"""Endings that do not say how it went, or say it twice."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from .everyday import begin, behave
+
+if TYPE_CHECKING:
+    from ostler.testing.fake_agent import FakeAgent
+
+_FOREVER = 3600.0
+
+
+def two_results(agent: FakeAgent) -> int:
+    """A background tool ends after the first result; the second one counts."""
+    begun = begin(agent)
+    if begun:
+        return begun
+    agent.work()
+    agent.say_result("first")
+    agent.wire.init(agent)
+    agent.say_result(agent.answer())
+    return 0
+
+
+def a15_no_result(agent: FakeAgent) -> int:
+    begun = begin(agent)
+    if not begun:
+        agent.work()
+        agent.say("I think that is all.")
+    return begun
+
+
+def a16_empty(agent: FakeAgent) -> int:
+    agent.behaviour.update(text="", edits={})
+    return behave(agent)
+
+
+def a16_silent(agent: FakeAgent) -> int:
+    return begin(agent)
+
+
+def a17_error_in_text(agent: FakeAgent) -> int:
+    if agent["error"] == "credit":
+        agent.behaviour["text"] = "Credit balance is too low"
+    else:
+        agent.behaviour["text"] = f"API Error: {agent['error']} " + '{"type":"error"}'
+    return behave(agent)
+
+
+def a18_exit(agent: FakeAgent) -> int:
+    """behaviour["status"]; below zero, the signal that ends it."""
+    begin(agent)
+    if agent["status"] < 0:
+        os.kill(os.getpid(), -agent["status"])
+        time.sleep(_FOREVER)
+    return agent["status"]
+
+
+def a18_after_result(agent: FakeAgent) -> int:
+    """A good turn, and then behaviour["status"]."""
+    return behave(agent) or agent["status"]

@@ -1,0 +1,84 @@
+"""What agents do every day: they work, give up, are refused, or ask for something."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ostler.testing.fake_agent import FakeAgent
+
+
+def behave(agent: FakeAgent) -> int:
+    """No fault: read the prompt, open the session, do one turn."""
+    return begin(agent) or agent.run()
+
+
+def begin(agent: FakeAgent) -> int:
+    agent.prompt = agent.wire.receive(agent) if hasattr(agent.wire, "receive") else sys.stdin.read()
+    refused = agent.open_session()
+    agent.adapt()
+    return refused
+
+
+def crash(agent: FakeAgent) -> int:
+    """Edits, then dies without a result."""
+    begun = begin(agent)
+    if not begun:
+        agent.work()
+    return begun or agent["status"]
+
+
+def blocked(agent: FakeAgent) -> int:
+    agent.behaviour["text"] = "<phase_blocked>I need the password</phase_blocked>"
+    return behave(agent)
+
+
+def no_mark(agent: FakeAgent) -> int:
+    agent.behaviour["text"] = "I changed something."
+    return behave(agent)
+
+
+def denied(agent: FakeAgent) -> int:
+    begun = begin(agent)
+    if begun:
+        return begun
+    agent.wire.init(agent)
+    agent.wire.denied(agent)
+    return 0
+
+
+def api_error(agent: FakeAgent) -> int:
+    """Fails as the real one does when the provider answers with behaviour["error"]."""
+    begun = begin(agent)
+    if begun:
+        return begun
+    agent.wire.init(agent)
+    agent.remember({"prompt": agent.prompt})
+    return agent.wire.api_error(agent)
+
+
+def limited(agent: FakeAgent) -> int:
+    """After behaviour["count"] starts the provider answers 429, behaviour["seconds"] long, whoever asks."""
+    if agent.number <= agent["count"]:
+        return behave(agent)
+    left = _closes(Path(f"{agent.launcher}.window"), agent["seconds"]) - time.time()
+    if left <= 0:
+        return behave(agent)
+    agent.record("limit")
+    agent.behaviour["says"] = f"try again in {left:.3f} seconds"
+    return api_error(agent)
+
+
+def _closes(window: Path, seconds: float) -> float:
+    """When the limit ends that the first caller ran into: the later ones are told the same."""
+    try:
+        with window.open("x") as file:
+            file.write(f"{time.time() + seconds}\n")
+    except FileExistsError:
+        pass
+    while not (written := window.read_text()).endswith("\n"):
+        time.sleep(0.001)
+    return float(written)

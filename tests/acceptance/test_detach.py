@@ -1,0 +1,201 @@
+"""ostler run --detach: a run that goes on when the terminal is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import psutil
+import pytest
+
+from world import STOP, World, wait_until
+
+
+class Runs:
+    """A project whose detached runs are ended with the test."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.pids: list[int] = []
+
+    def start(self, *args: str) -> dict[str, Any]:
+        """Detach a run; what it says of it."""
+        shown = self.world.json("run", *args, "--detach")
+        self.pids.append(shown["pid"])
+        return shown
+
+    def close(self) -> None:
+        for pid in self.pids:
+            if is_alive(pid):
+                os.kill(pid, STOP)
+            wait_until(lambda pid=pid: not is_alive(pid), 60, f"the run {pid} does not end")
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture
+def runs(world: World) -> Iterator[Runs]:
+    made = Runs(world)
+    yield made
+    made.close()
+
+
+def logs(world: World) -> list[Path]:
+    return list((world.root / ".ostler").glob("run-*.log"))
+
+
+def is_completed(world: World, task: str) -> bool:
+    return bool(world.show(task)["status"] == "completed")
+
+
+def test_a_detached_run_works_on_alone(world: World, runs: Runs) -> None:
+    """One document names its process and its log; the task is completed, and nothing is left but the log."""
+    task = world.new()
+    shown = runs.start(task)
+    assert (shown["schema"], shown["tasks"]) == ("ostler.detached/1", [task])
+    log = Path(shown["log"])
+    assert [log] == logs(world) and stat.S_IMODE(log.stat().st_mode) == 0o600
+    wait_until(lambda: not is_alive(shown["pid"]), 60, "the run does not end")
+    assert is_completed(world, task)
+    last = json.loads(log.read_text().splitlines()[-1])
+    assert (last["schema"], last["id"]) == ("ostler.task/1", task)
+    assert world.survivors() == [] and list((world.root / ".ostler" / "runs").iterdir()) == []
+
+
+def test_it_is_seen_while_it_works_and_stops_in_good_order(world: World, runs: Runs) -> None:
+    """status names the run; TERM leaves the task pending and ends the agent."""
+    world.behave(fault="a1_hangs")
+    task = world.new()
+    shown = runs.start("--all")
+    wait_until(world.started, 60, "the agent was not started")
+    (seen,) = world.json("status")["runs"]
+    assert seen["pid"] == shown["pid"] and seen["since"]
+    assert f"process {shown['pid']}" in world.ostler("status").stdout
+    os.kill(shown["pid"], STOP)
+    wait_until(lambda: not is_alive(shown["pid"]), 60, "the run does not end")
+    assert (world.show(task)["status"], world.show(task)["code"]) == ("pending", "INTERRUPTED")
+    assert world.json("status")["runs"] == []
+    wait_until(lambda: not world.survivors(), 60, "something is left")
+
+
+def test_a_killed_run_is_not_seen_any_more(world: World, runs: Runs) -> None:
+    """Its file stays until the next run takes it away; nobody is told of it."""
+    world.behave(plan=[{"fault": "a1_hangs"}, {}])
+    task = world.new()
+    shown = runs.start(task)
+    wait_until(world.started, 60, "the agent was not started")
+    os.kill(shown["pid"], 9)
+    wait_until(lambda: not world.json("status")["runs"], 60, "the dead run is seen")
+    assert len(list((world.root / ".ostler" / "runs").iterdir())) == 1
+    world.ostler("run", task)
+    assert is_completed(world, task) and list((world.root / ".ostler" / "runs").iterdir()) == []
+
+
+def test_it_outlives_its_terminal(world: World, runs: Runs) -> None:
+    """The terminal is closed, and everyone in its session is told to hang up; the agent goes on working."""
+    gate = world.root.parent / "go"
+    world.behave(script=f"while [ ! -e {gate} ]; do sleep 0.05; done")
+    task = world.new()
+    terminal, side = pty.openpty()
+    shell = subprocess.Popen(
+        [sys.executable, "-c", SHELL, sys.executable, task],
+        cwd=world.root,
+        env=world.environ,
+        stdin=side,
+        stdout=side,
+        stderr=side,
+        start_new_session=True,
+    )
+    os.close(side)
+    said = b""
+    while b"shell waits" not in said:
+        said += os.read(terminal, 4096)
+    assert b"background" in said and b"ostler status" in said
+    (seen,) = world.json("status")["runs"]
+    runs.pids.append(seen["pid"])
+    assert os.getsid(seen["pid"]) == seen["pid"]
+    os.close(terminal)
+    assert shell.wait(60) < 0, "the terminal's session was not hung up"
+    gate.touch()
+    wait_until(lambda: not is_alive(seen["pid"]), 60, "the run does not end")
+    assert is_completed(world, task) and len(world.started()) == 1
+
+
+SHELL = """
+import fcntl, subprocess, sys, termios, time
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+subprocess.run([sys.argv[1], "-m", "ostler", "run", sys.argv[2], "--detach"], check=True)
+print("shell waits", flush=True)
+time.sleep(300)
+"""
+
+
+def test_a_new_task_from_standard_input(world: World, runs: Runs) -> None:
+    """It is written down here, so that the run needs no standard input."""
+    done = world.ostler("run", "-f", "-", "--detach", "--json", stdin="# Greet\n\nSay hello.\n")
+    shown = json.loads(done.stdout)
+    runs.pids.append(shown["pid"])
+    wait_until(lambda: not is_alive(shown["pid"]), 60, "the run does not end")
+    (listed,) = world.json("status")["tasks"]
+    assert (listed["title"], listed["status"]) == ("Greet", "completed")
+
+
+@pytest.mark.parametrize(
+    ("args", "environ", "told"),
+    [
+        (("nowhere",), {}, "no task nowhere"),
+        (("--all",), {"OSTLER_RUN__JOBS": "many"}, "OSTLER_RUN__JOBS"),
+        (("--all", "--step"), {}, "--step"),
+        (("--all", "--dry-run"), {}, "--dry-run"),
+        ((), {}, "say what to run"),
+    ],
+)
+def test_what_cannot_begin_is_said_here(
+    world: World, args: tuple[str, ...], environ: dict[str, str], told: str
+) -> None:
+    """The sentence, exit 2, and nothing left: no run and no log."""
+    world.new()
+    said = world.ostler("run", *args, "--detach", code=2, **environ)
+    assert told in said.stderr and said.stdout == ""
+    assert logs(world) == [] and world.survivors() == []
+
+
+def test_a_run_that_ends_before_it_begins_is_heard_here(world: World) -> None:
+    """A task that waits for a person: told with the exit code that a run here would have; no log is kept."""
+    (world.root / "ostler.toml").write_text('[gates]\ndefault = "human"\n')
+    task = world.new()
+    world.ostler("run", task, code=4)
+    again = world.ostler("run", task, "--detach", code=4)
+    assert "needs_review" in again.stdout
+    world.ostler("cancel", task)
+    assert "Nothing to run" in world.ostler("run", "--all", "--detach").stdout
+    assert logs(world) == []
+
+
+def test_a_store_that_is_busy_is_said_here(world: World) -> None:
+    """Someone holds the journal for too long: the run's own sentence and code, from its log."""
+    world.new()
+    holder = apsw.Connection(str(world.root / ".ostler" / "ostler.db"))
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        said = world.ostler("run", "--all", "--detach", "--json", code=None)
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
+    assert said.returncode not in (0, 2)
+    assert json.loads(said.stdout.splitlines()[-1])["code"] == "STATE_BUSY"
+    assert "ostler: " in said.stderr and logs(world) == []
+    wait_until(lambda: not world.survivors(), 60, "something is left")

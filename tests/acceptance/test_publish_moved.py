@@ -1,0 +1,275 @@
+"""What publishes only after a second look: a target that moved, a conflict, a secret, another address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_world import git
+from ostler.testing.fake_github import FakeGitHub
+from story_world import ADDRESS, RIGHT, SETTINGS, StoryWorld
+
+TOKEN = "ghp_" + "a1B2c3D4" * 5  # put together here, so that it is none to whoever looks for one
+THEIRS = "def add(a, b):\n    return sum((a, b))\n"
+BOTH = "def add(*numbers):\n    return sum(numbers)\n"
+DEMANDS = """\
+import unittest
+
+import calc
+
+
+class SubTest(unittest.TestCase):
+    def test_sub(self):
+        self.assertEqual(calc.sub(3, 1), 2)
+"""
+WITH_SUB = f"{RIGHT}\n\ndef sub(a, b):\n    return a - b\n"
+ASKS = SETTINGS + '[gates.phases]\nmerge = "human"\n'
+
+
+def make(tmp_path: Path, github: FakeGitHub, settings: str = SETTINGS, **behaviour: object) -> StoryWorld:
+    """A project whose agent is right at once."""
+    usual: dict[str, object] = {"when": [], "files": {"calc.py": RIGHT}}
+    world = StoryWorld(tmp_path, settings, **(usual | behaviour))
+    world.add_remote(github, tmp_path / "remote.git")
+    return world
+
+
+@pytest.fixture
+def world(tmp_path: Path, github: FakeGitHub) -> Iterator[StoryWorld]:
+    made = make(tmp_path, github)
+    yield made
+    made.close()
+
+
+def others_push(world: StoryWorld, path: str, text: str) -> None:
+    """Somebody else's commit on the remote's main."""
+    clone = world.root.parent / "theirs"
+    if not clone.exists():
+        world.git("clone", "-q", str(world.root.parent / "remote.git"), str(clone))
+    (clone / path).write_text(text)
+    git(clone, "add", "-A")
+    git(clone, "-c", "user.name=t", "-c", "user.email=t@x", "commit", "-q", "-m", "theirs")
+    git(clone, "push", "-q", "origin", "main")
+
+
+def verdicts(world: StoryWorld, task: str) -> list[tuple[str, str, str]]:
+    told = (event for event in world.events(task) if event["type"] == "gate_decided")
+    return [(event["phase"], event["verdict"], event["sha"]) for event in told]
+
+
+def there(world: StoryWorld, task: str) -> str:
+    return git(world.root.parent / "remote.git", "branch", "--list", f"ostler/{task}")
+
+
+def ended(world: StoryWorld, task: str) -> tuple[Any, Any]:
+    shown = world.show(task)
+    return shown["status"], shown["code"]
+
+
+def test_a_rebased_commit_has_passed_its_gate(world: StoryWorld, github: FakeGitHub) -> None:
+    """The command ran on the commit of the phase, and again on the one that is published."""
+    others_push(world, "other.txt", "theirs\n")
+    task = world.new()
+    world.ostler("run", task)
+    (pull,) = github.pulls
+    first, second = verdicts(world, task)
+    assert (first[:2], second) == (("test", "pass"), ("test", "pass", pull.commit))
+    assert first[2] != pull.commit
+    shown = world.show(task)
+    assert (shown["commit"], shown["phases"][1]["gate"]["sha"]) == (pull.commit, pull.commit)
+    assert [event["type"] for event in world.events(task)].count("work_rebased") == 1
+    assert len(world.started()) == 2, "no agent is asked again"
+
+
+def test_work_that_the_target_broke_goes_back(tmp_path: Path, github: FakeGitHub) -> None:
+    """Rebased it fails its gate: nothing is published until an agent has mended it on the new target."""
+    mends = [
+        {"told": "This phase: test", "files": {}},
+        {"told": "What went wrong", "files": {"calc.py": WITH_SUB}},
+    ]
+    world = make(tmp_path, github, when=mends)
+    others_push(world, "test_sub.py", DEMANDS)
+    task = world.new()
+    world.ostler("run", task)
+    assert [verdict for _, verdict, _ in verdicts(world, task)] == ["pass", "fail", "pass"]
+    (pull,) = github.pulls
+    assert verdicts(world, task)[-1][2] == pull.commit
+    assert world.read(task) == WITH_SUB and "sub" in world.told()[2]
+    world.close()
+
+
+def test_without_gates_nothing_is_asked(tmp_path: Path, github: FakeGitHub) -> None:
+    """A target that moved is no reason for another round when nobody would look."""
+    world = make(tmp_path, github, SETTINGS.partition("[git]")[1] + SETTINGS.partition("[git]")[2])
+    others_push(world, "other.txt", "theirs\n")
+    task = world.new()
+    world.ostler("run", task)
+    assert ended(world, task) == ("completed", None) and len(github.pulls) == 1
+    assert "work_rebased" not in [event["type"] for event in world.events(task)]
+    world.close()
+
+
+@pytest.mark.parametrize("profile", ["auto", "strict"])
+def test_a_persons_yes_and_a_rebase(tmp_path: Path, github: FakeGitHub, profile: str) -> None:
+    """It holds for the same change on another commit; who is strict is asked about that commit too."""
+    world = make(tmp_path, github, f'{ASKS}[phases]\nprofile = "{profile}"\n')
+    task = world.new()
+    world.ostler("run", task, code=4)
+    others_push(world, "other.txt", "theirs\n")
+    world.ostler("approve", task)
+    world.ostler("run", task, code=4 if profile == "strict" else 0)
+    if profile == "strict":
+        assert (ended(world, task)[0], github.pulls) == ("needs_review", ())
+        world.ostler("approve", task)
+        world.ostler("run", task)
+    assert ended(world, task) == ("completed", None)
+    assert verdicts(world, task)[-1][2] == github.pulls[0].commit
+    world.close()
+
+
+def test_what_a_person_changed_by_hand_is_looked_at(tmp_path: Path, github: FakeGitHub) -> None:
+    """A commit on the branch that is not the task's is shown to the gates, and to the person who said yes."""
+    world = make(tmp_path, github, ASKS)
+    task = world.new()
+    world.ostler("run", task, code=4)
+    worktree = Path(world.show(task)["worktree"])
+    (worktree / "notes.txt").write_text("mine\n")
+    git(worktree, "add", "-A")
+    git(worktree, "-c", "user.name=t", "-c", "user.email=t@x", "commit", "-q", "-m", "by hand")
+    world.ostler("approve", task)
+    world.ostler("run", task, code=4)
+    assert (ended(world, task)[0], github.pulls) == ("needs_review", ())
+    assert verdicts(world, task)[-1] == ("test", "pass", git(worktree, "rev-parse", "HEAD"))
+    world.ostler("approve", task)
+    world.ostler("run", task)
+    assert world.read(task, "notes.txt") == "mine\n" and len(github.pulls) == 1
+    world.close()
+
+
+def test_a_word_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHub) -> None:
+    """It finds both sides in the file, is told what to do, and its commit is published as a merge."""
+    solves = [
+        {"told": "This phase: test", "files": {}},
+        {"told": "any number", "files": {"calc.py": BOTH}},
+    ]
+    world = make(tmp_path, github, when=solves)
+    others_push(world, "calc.py", THEIRS)
+    others_push(world, "other.txt", "theirs\n")
+    task = world.new()
+    world.ostler("run", task, code=4)
+    assert ended(world, task) == ("blocked", "MERGE_CONFLICT")
+    world.ostler("resume", task, "-m", "let add take any number of arguments")
+    world.ostler("run", task)
+    (pull,) = github.pulls
+    assert ended(world, task) == ("completed", None)
+    assert world.read(task) == BOTH and world.read(task, "other.txt") == "theirs\n"
+    told = world.told()[2]
+    assert "let add take any number of arguments" in told and "both changed the files below" in told
+    assert "calc.py" in told and "main" in told
+    onto = git(tmp_path / "remote.git", "rev-parse", "main")
+    assert git(tmp_path / "remote.git", "merge-base", onto, pull.commit) == onto
+    assert verdicts(world, task)[-1] == ("test", "pass", pull.commit)
+    world.close()
+
+
+def test_marks_that_an_agent_left_are_not_published(tmp_path: Path, github: FakeGitHub) -> None:
+    """Blocked again, with the file's name; a further word gives it another try."""
+    settings = SETTINGS.partition("[git]")[1] + SETTINGS.partition("[git]")[2]
+    careless = {"told": "do it", "files": {"notes.txt": "done\n"}}
+    careful = {"told": "properly", "files": {"calc.py": BOTH}}
+    world = make(tmp_path, github, settings, when=[careful, careless])
+    others_push(world, "calc.py", THEIRS)
+    task = world.new()
+    world.ostler("run", task, code=4)
+    world.ostler("resume", task, "-m", "do it")
+    world.ostler("run", task, code=4)
+    shown = world.show(task)
+    assert shown["code"] == "MERGE_CONFLICT" and "calc.py" in shown["message"] and "marks" in shown["message"]
+    assert "<<<<<<<" in world.read(task) and github.pulls == ()
+    world.ostler("resume", task, "-m", "properly")
+    world.ostler("run", task)
+    assert ended(world, task) == ("completed", None) and world.read(task) == BOTH
+    world.close()
+
+
+def test_a_secret_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
+    """Not pushed, its place named and nothing of it told; done anew without it, it is published."""
+    world = make(tmp_path, github, files={"calc.py": RIGHT, "deploy.sh": f"#!/bin/sh\nlogin {TOKEN}\n"})
+    task = world.new()
+    done = world.ostler("run", task, code=1)
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("failed", "PUBLISH_FAILED")
+    assert "deploy.sh:2 (a GitHub token" in shown["message"]
+    assert TOKEN not in done.stdout + done.stderr + shown["message"]
+    assert (there(world, task), github.pulls) == ("", ())
+    world.behave(when=[], files={"calc.py": RIGHT, "deploy.sh": "login\n"}, edits={})
+    world.ostler("rewind", task, "--to", "implement", "-m", "leave the token out")
+    world.ostler("run", task)
+    assert ended(world, task) == ("completed", None)
+    history = git(tmp_path / "remote.git", "log", "-p", f"ostler/{task}")
+    assert "login" in history and TOKEN not in history
+    world.close()
+
+
+@pytest.mark.parametrize("how", ["setting", "line"])
+def test_a_secret_that_is_none_may_pass(tmp_path: Path, github: FakeGitHub, how: str) -> None:
+    """Said in the settings, or in the line itself."""
+    settings = SETTINGS + "allow_secrets = true\n" if how == "setting" else SETTINGS
+    comment = "" if how == "setting" else "  # ostler:allow-secret"
+    world = make(tmp_path, github, settings, files={"calc.py": RIGHT, "a.py": f"T = '{TOKEN}'{comment}\n"})
+    task = world.new()
+    world.ostler("run", task)
+    assert ended(world, task) == ("completed", None) and len(github.pulls) == 1
+    world.close()
+
+
+def test_an_address_that_changed_since_does_not_count(tmp_path: Path, github: FakeGitHub) -> None:
+    """S7: an agent that leads the remote elsewhere leads nothing there, and it is said."""
+    elsewhere = tmp_path / "elsewhere.git"
+    script = f"git config remote.origin.url {elsewhere} && git config remote.origin.pushurl {elsewhere}"
+    world = make(tmp_path, github, script=script)
+    world.git("init", "-q", "--bare", "-b", "main", str(elsewhere))
+    world.git("push", "-q", str(elsewhere), "main")
+    task = world.new()
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert (shown["status"], len(github.pulls)) == ("completed", 1)
+    assert there(world, task) and git(elsewhere, "branch", "--list", "ostler/*") == ""
+    (told,) = [one for one in shown["warnings"] if "when the task began" in one]
+    assert ADDRESS in told and str(elsewhere) in told
+    world.close()
+
+
+def test_no_login_is_written_down(tmp_path: Path, github: FakeGitHub) -> None:
+    """A token in the remote's address is used, and stands in no record."""
+    world = make(tmp_path, github)
+    secret = ADDRESS.replace("http://", "http://una:s3cr3t@")
+    leads = f'[url "{tmp_path / "remote.git"}"]\n\tinsteadOf = {secret}\n'
+    Path(world.environ["HOME"], ".gitconfig").write_text(leads)
+    world.git("remote", "set-url", "origin", secret)
+    task = world.new()
+    world.ostler("run", task)
+    assert ended(world, task) == ("completed", None) and len(github.pulls) == 1
+    (started,) = [event for event in world.events(task) if event["type"] == "task_started"]
+    assert started["remotes"] == [{"name": "origin", "url": ADDRESS}]
+    assert b"s3cr3t" not in (world.root / ".ostler" / "ostler.db").read_bytes()
+    world.close()
+
+
+def test_a_step_that_failed_tells_the_way_out(tmp_path: Path, github: FakeGitHub) -> None:
+    """Not only publishing: a worktree that cannot be made says what to do, too."""
+    world = make(tmp_path, github)
+    task = world.new()
+    world.git("branch", f"ostler/{task}", "main")
+    world.git("checkout", "-q", f"ostler/{task}")
+    (world.root / "mine.txt").write_text("mine\n")
+    world.git("add", "-A")
+    world.git("commit", "-q", "-m", "mine")
+    world.git("checkout", "-q", "main")
+    world.ostler("run", task, code=1)
+    shown = world.show(task)
+    assert shown["code"] == "BRANCH_EXISTS" and "; next: git branch -m" in shown["message"]
+    world.close()

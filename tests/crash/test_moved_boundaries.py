@@ -1,0 +1,87 @@
+"""kill -9 where a target moved: the commit that is published has passed its gate, once, whatever died."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from git_world import git
+from oracle import ENDS
+from ostler.testing.fake_github import FakeGitHub
+from story_world import RIGHT, StoryWorld
+from world import wait_until
+
+# How often each place is reached at the least; group commit may join neighbours.
+PLACES = {
+    "publish.fetch": 2,
+    "publish.files": 1,
+    "publish.rebased": 2,
+    "publish.pushed": 1,
+    "publish.created": 1,
+    "gate.check": 2,
+    "gate.checked": 2,
+}
+JOURNAL = {"journal.append": 14, "journal.appended": 14}
+FULL = bool(os.environ.get("OSTLER_FULL"))
+WHERE = PLACES | (JOURNAL if FULL else {})
+STORY = ["implement - completed", "test - completed"]
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("place", WHERE)
+def test_a_kill_anywhere_publishes_what_the_gate_saw(tmp_path: Path, place: str) -> None:
+    """The run dies there, the next one ends it: one rebase, one verdict on its commit, one pull request."""
+    number = 1
+    while _dies(tmp_path / f"{number}", f"{place}:kill:{number}"):
+        number += 1
+    assert number > WHERE[place], f"{place} was reached {number - 1} times at most"
+
+
+def _dies(directory: Path, failpoint: str) -> bool:
+    bare = directory / "remote.git"
+    with FakeGitHub("acme/app", bare) as github:
+        world = StoryWorld(directory, when=[], files={"calc.py": RIGHT})
+        world.add_remote(github, bare)
+        _move_target(directory, bare)
+        task = world.new("Mend the sum")
+        code = world.ostler("run", "--all", code=None, OSTLER_FAILPOINT=failpoint).returncode
+        assert code in (0, -9), failpoint
+        world.ostler("run", "--all")
+        _check(world, task, github)
+        world.close()
+    return code == -9
+
+
+def _move_target(directory: Path, bare: Path) -> None:
+    clone = directory / "theirs"
+    git(directory, "clone", "-q", str(bare), str(clone))
+    (clone / "other.txt").write_text("theirs\n")
+    git(clone, "add", "-A")
+    git(clone, "-c", "user.name=t", "-c", "user.email=t@x", "commit", "-q", "-m", "theirs")
+    git(clone, "push", "-q", "origin", "main")
+
+
+def _check(world: StoryWorld, task: str, github: FakeGitHub) -> None:
+    wait_until(lambda: not world.survivors(), 20, f"processes are left: {world.survivors()}")
+    world.check_store()
+    shown, events = world.show(task), world.events(task)
+    assert (shown["status"], shown["code"]) == ("completed", None), shown
+    assert [event["type"] for event in events if event["type"] in ENDS] == ["task_completed"]
+    assert [event["type"] for event in events].count("work_rebased") == 1
+    (pull,) = github.pulls
+    assert (pull.url, pull.commit) == (shown["pr_url"], shown["commit"])
+    verdicts = [(event["verdict"], event["sha"]) for event in events if event["type"] == "gate_decided"]
+    assert [verdict for verdict, _ in verdicts] == ["pass", "pass"]
+    assert verdicts[1][1] == pull.commit != verdicts[0][1]
+    _check_git(world, task, pull.commit)
+
+
+def _check_git(world: StoryWorld, task: str, commit: str) -> None:
+    bare = world.root.parent / "remote.git"
+    names = git(bare, "log", "--reverse", "--format=%s", f"main..{commit}").splitlines()
+    assert [name.partition(f"{task}: ")[2] for name in names] == STORY
+    assert git(bare, "diff", "--name-only", "main", commit).split() == ["calc.py"]
+    assert world.git("rev-parse", f"ostler/{task}").strip() == commit
+    assert world.git("status", "--porcelain") == "", "the user's checkout was touched"

@@ -1,0 +1,148 @@
+"""Secrets in what is to be pushed: found by their look, named by their place, never repeated."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from git_world import World, commit_step, git, make_world
+from ostler.errors import Code, GitError
+from ostler.git.repository import Worktree
+from ostler.git.secrets import find_secrets, refuse_secrets
+
+# Put together here, so that nobody who looks for secrets finds one in this file.
+AWS = "AKIA" + "Q3EGTVZ7XWYB2K5M"
+SAMPLES = {
+    "an AWS access key": AWS,
+    "a GitHub token": "ghp_" + "a1B2c3D4" * 5,
+    "an Anthropic key": "sk-" + "ant-api03-" + "x1Y2-" * 8,
+    "an OpenAI key": "sk-" + "proj-" + "x1Y2" * 12,
+    "a Slack token": "xoxb-" + "123456789012-" + "abcDEF123456",
+    "a Google API key": "AIza" + "x1Y2-" * 7,
+    "a private key": "-----BEGIN " + "OPENSSH PRIVATE KEY-----",
+}
+HARMLESS = (
+    "AKIA" + "IOSFODNN7EXAMPLE",
+    "sk-loading-spinner-with-a-very-long-name-for-a-class",
+    "ghp_short",
+    "-----BEGIN " + "PUBLIC KEY-----",
+    "MAKIA" + "Q3EGTVZ7XWYB2K5M",
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path)
+
+
+def work(world: World, files: dict[str, str], step: str = "t/1") -> Worktree:
+    worktree = world.prepare()
+    for name, text in files.items():
+        (worktree.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (worktree.path / name).write_text(text)
+    commit_step(worktree, step)
+    return worktree
+
+
+def found(worktree: Worktree) -> list[tuple[str, int, str]]:
+    tip = git(worktree.path, "rev-parse", "HEAD")
+    return [(one.path, one.line, one.kind) for one in find_secrets(worktree.repository, worktree.base, tip)]
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_each_kind_is_found_at_its_line(world: World, kind: str) -> None:
+    """In the middle of a line, of a file that has other lines, too."""
+    worktree = work(world, {"a.txt": f'one\nkey = "{SAMPLES[kind]}"\nend\n'})
+    assert found(worktree) == [("a.txt", 2, kind)]
+
+
+def test_what_only_looks_a_little_like_it_passes(world: World) -> None:
+    """Documentation's own example, a class of a page, a word that is too short, a public key."""
+    assert found(work(world, {"b.txt": "\n".join(HARMLESS)})) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [(".env", True), ("app/.env.production", True), (".env.example", False), ("a.env.py", False)],
+)
+def test_a_file_of_secrets_is_known_by_its_name(world: World, name: str, secret: bool) -> None:
+    """Whatever it holds; a sample for others to copy is none."""
+    assert found(work(world, {name: "PORT=1\n"})) == ([(name, 0, "a file of secrets")] if secret else [])
+
+
+def test_what_was_there_before_is_not_the_tasks(tmp_path: Path) -> None:
+    """A secret of the target is not held against work that changes the lines around it, or renames it."""
+    world = make_world(tmp_path)
+    world.commit({"old.txt": f"a\n{AWS}\nb\n" + "more\n" * 20, ".env": "X=1\n"})
+    worktree = work(world, {"old.txt": f"a\n{AWS}\nchanged\n" + "more\n" * 20, ".env": "X=2\n"})
+    git(worktree.path, "mv", "old.txt", "new.txt")
+    commit_step(worktree, "t/2")
+    assert found(worktree) == []
+
+
+def test_a_secret_that_was_taken_out_again_would_leave_all_the_same(world: World) -> None:
+    """Every commit is pushed, so every commit is looked at."""
+    work(world, {"a.txt": AWS})
+    assert found(work(world, {"a.txt": "clean\n"}, "t/2")) == [("a.txt", 1, "an AWS access key")]
+
+
+def test_a_line_may_say_that_it_is_none(world: World) -> None:
+    """Said once, it holds for the commits before it, and for no other secret."""
+    other = AWS[:-1] + "X"
+    work(world, {"a.txt": f"{AWS}\n{other}\n"})
+    worktree = work(world, {"a.txt": f"{AWS}  # ostler:allow-secret\n{other}\n"}, "t/2")
+    assert found(worktree) == [("a.txt", 2, "an AWS access key")]
+
+
+@pytest.mark.parametrize("name", ["with space.txt", 'quo"te.txt', "ünï.txt", "-p", "a/b.txt"])
+def test_strange_names_are_named(world: World, name: str) -> None:
+    """A person must be able to find the place."""
+    ((path, line, _),) = found(work(world, {name: f"x\n{AWS}\n"}))
+    assert line == 2 and path.replace("\\", "") == name
+
+
+def test_lines_that_look_like_a_patch_do_not_confuse_it(world: World) -> None:
+    """An agent can write what git writes."""
+    text = f"++ b/other.txt\n@@ -1 +900 @@\ncommit 1\ndiff --git a b\n-- /dev/null\n{AWS}\n"
+    assert found(work(world, {"a.txt": text})) == [("a.txt", 6, "an AWS access key")]
+
+
+def test_an_attribute_hides_nothing(world: World) -> None:
+    """A file that is said to be binary is looked at like any other."""
+    files = {".gitattributes": "*.txt binary\n*.pem -diff\n", "a.txt": AWS, "b.pem": f"\0{AWS}"}
+    assert [(path, line) for path, line, _ in found(work(world, files))] == [("a.txt", 1), ("b.pem", 1)]
+
+
+def test_what_a_merge_adds_by_itself_is_seen(world: World) -> None:
+    """What both parents have is not the task's; what neither has, is."""
+    worktree = work(world, {"a.txt": "mine\n"})
+    world.commit({"other.txt": f"{AWS}Z theirs\n", "c.txt": AWS})
+    git(worktree.path, "merge", "-q", "--no-commit", "main")
+    (worktree.path / "a.txt").write_text(f"mine\n{AWS}\n")
+    git(worktree.path, "add", "-A")
+    git(worktree.path, "commit", "-q", "-m", "merge")
+    onto = git(world.project, "rev-parse", "main")
+    tip = git(worktree.path, "rev-parse", "HEAD")
+    told = find_secrets(worktree.repository, onto, tip)
+    assert [(one.path, one.line) for one in told] == [("a.txt", 2)]
+
+
+def test_the_refusal_names_places_and_no_secret(world: World) -> None:
+    """Five places, a number for the rest, what to do; and not a character of what was found."""
+    worktree = work(world, {f"f{n}.txt": f"{AWS}\n" for n in range(7)})
+    with pytest.raises(GitError) as caught:
+        refuse_secrets(worktree.repository, worktree.base, git(worktree.path, "rev-parse", "HEAD"))
+    error = caught.value
+    assert error.code is Code.PUBLISH_FAILED
+    assert "f0.txt:1 (an AWS access key" in error.message and "2 more" in error.message
+    assert "ostler:allow-secret" in error.hint and AWS not in f"{error.message}{error.hint}"
+
+
+def test_ten_thousand_files_take_little_time(world: World) -> None:
+    """Two seconds are promised; a busy machine has ten times as long."""
+    worktree = work(world, {f"d{n % 100}/f{n}.txt": "line\n" * 10 for n in range(10_000)} | {"z.txt": AWS})
+    begun = time.monotonic()
+    assert found(worktree) == [("z.txt", 1, "an AWS access key")]
+    assert time.monotonic() - begun < 20

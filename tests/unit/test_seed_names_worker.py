@@ -1,0 +1,122 @@
+"""The seeds' names around a call: who carries it, who chooses its model, who is told."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from ostler.config.settings import PoolSettings
+from ostler.model.choice import Choice, ModelPool
+from ostler.model.command import Command
+from ostler.model.event import AgentQuiet
+from ostler.model.ids import TaskId
+from ostler.process.runner import DefaultCommandRunner
+from ostler.process.terminal import terminal_works
+from ostler.store.memory import MemoryJournal
+from ostler.testing.virtual_clock import VirtualClock
+from ostler.worker.debugger import PromptData
+from seed_names import Check, Named, Row
+
+ECHO = Command(("sh", "-c", "cat; echo"), "/", {"PATH": "/usr/bin:/bin"}, b"said", timeout_seconds=60.0)
+
+
+def run_echo(runner: Any) -> tuple[list[bytes], int]:
+    lines: list[bytes] = []
+    exit = asyncio.run(runner.run(ECHO, lambda line: bool(lines.append(line))))
+    return [line.strip() for line in lines if line.strip()], exit.status
+
+
+def cli_executor(executor_class: Named, _: Path) -> None:
+    """What seed 000 injects, in its order; the rest may be. See test_worker_cli_executor.py."""
+    given = inspect.signature(executor_class).parameters
+    assert list(given)[:4] == ["settings", "processes", "plugins", "logger"]
+    assert {"selector", "slots", "clock", "debugger"} <= set(given)
+
+
+def model_selector(selector_class: Named, _: Path) -> None:
+    """Takes turns, and begins with the fallback models when told to."""
+    selector = selector_class("round-robin", Random(0))
+    pool = ModelPool((Choice("a", "x"), Choice("b", "x"), Choice("c", "x", fallback=True)))
+    assert [selector.get_next(pool).name for _ in range(3)] == ["a", "b", "a"]
+    selector.switch_to_fallback()
+    assert selector.get_next(pool).name == "c"
+    assert selector.get_total_model_count(pool) == 3
+
+
+def worker_pool(pool_class: Named, _: Path) -> None:
+    """Pool by feature, then priority, then medium; places that are counted and given back."""
+    pool = pool_class({"docs": PoolSettings(size=1)}, VirtualClock())
+    asked = [("docs", "P0"), ("", "P0"), ("other", "P3"), ("", "")]
+    assert [pool.pool_name(*one) for one in asked] == ["docs", "high", "low", "medium"]
+
+    async def hold() -> int:
+        async with pool.slot("docs", 1.0):
+            return pool.stats()["docs"].active
+
+    assert (asyncio.run(hold()), pool.stats()["docs"].active) == (1, 0)
+
+
+def spawner_factory(create_spawner: Named, _: Path) -> None:
+    """Pipes, or a terminal where one works."""
+    assert type(create_spawner(prefer_pty=False)).__name__ == "StandardSpawner"
+    expected = "PtySpawner" if terminal_works() else "StandardSpawner"
+    assert type(create_spawner(prefer_pty=True)).__name__ == expected
+
+
+def spawner(spawner_class: Named, _: Path) -> None:
+    """Starts a real program."""
+    lines, status = run_echo(DefaultCommandRunner(spawner_class()))
+    assert (lines[-1].strip(), status) == (b"said", 0)
+
+
+def backoff(calculate_backoff_delay: Named, _: Path) -> None:
+    """Doubles, up to a maximum, and never overflows."""
+    assert [calculate_backoff_delay(n) for n in range(7)] == [1, 2, 4, 8, 16, 32, 60]
+    assert calculate_backoff_delay(10**6, 0.5, 30.0) == 30.0
+
+
+def available_memory(get_available_memory_mb: Named, _: Path) -> None:
+    found = get_available_memory_mb()
+    assert found is None or 0 < found < 2**30
+
+
+def pre_prompt_event(event_class: Named, _: Path) -> None:
+    event = event_class(TaskId("t"), 1.0, "Do it.", PromptData("sonnet", "claude", "m-1"))
+    assert (event.type, event.task_id, event.prompt) == ("PRE_PROMPT", "t", "Do it.")
+    assert (event.data.model, event.data.executor, event.data.model_id) == ("sonnet", "claude", "m-1")
+
+
+def publisher(event_publisher: Named, _: Path) -> None:
+    """The journal is one: what it is told stands in the feed, in order, for all who look on."""
+    journal = MemoryJournal()
+    assert event_publisher in import_module("ostler.store.journal").Journal.__mro__
+    journal.notify(TaskId("t"), 1.0, [AgentQuiet(1, 5)])
+    journal.notify(TaskId("t"), 2.0, [AgentQuiet(1, 9)])
+    assert [(line.task, line.at) for line in journal.feed()] == [("t", 1.0), ("t", 2.0)]
+
+
+TABLE: list[Row] = [
+    ("CliExecutor", "worker.cli_executor", cli_executor),
+    ("ModelSelector", "worker.selector", model_selector),
+    ("WorkerPool", "worker.slots", worker_pool),
+    ("WorkerPoolManager", "worker.slots", worker_pool),
+    ("create_spawner", "process.spawner", spawner_factory),
+    ("StandardSpawner", "process.spawner", spawner),
+    ("PtySpawner", "process.terminal", spawner),
+    ("calculate_backoff_delay", "worker.retry", backoff),
+    ("get_available_memory_mb", "worker.host", available_memory),
+    ("PrePromptEvent", "worker.debugger", pre_prompt_event),
+    ("EventPublisher", "store.journal", publisher),
+]
+
+
+@pytest.mark.parametrize(("name", "home", "check"), TABLE, ids=[name for name, *_ in TABLE])
+def test_name_is_there_and_behaves(name: str, home: str, check: Check, tmp_path: Path) -> None:
+    """Importable from its home, and one thing that it does."""
+    check(getattr(import_module(f"ostler.{home}"), name), tmp_path)
