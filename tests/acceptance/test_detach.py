@@ -91,6 +91,21 @@ def test_it_is_seen_while_it_works_and_stops_in_good_order(world: World, runs: R
     wait_until(lambda: not world.survivors(), 60, "something is left")
 
 
+def test_cleanup_takes_the_logs_of_runs_that_ended(world: World, runs: Runs) -> None:
+    """That of a run which is at work stays until it is over."""
+    world.behave(fault="a1_hangs")
+    world.new()
+    shown = runs.start("--all")
+    wait_until(world.started, 60, "the agent was not started")
+    (world.root / ".ostler" / "run-old.log").write_text("what a run said yesterday\n")
+    assert "1 log of" in world.ostler("cleanup").stdout
+    assert [str(log) for log in logs(world)] == [shown["log"]]
+    os.kill(shown["pid"], STOP)
+    wait_until(lambda: not is_alive(shown["pid"]), 60, "the run does not end")
+    wait_until(lambda: world.json("cleanup")["logs"] == [shown["log"]], 60, "the log is not free")
+    assert logs(world) == []
+
+
 def test_a_killed_run_is_not_seen_any_more(world: World, runs: Runs) -> None:
     """Its file stays until the next run takes it away; nobody is told of it."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])

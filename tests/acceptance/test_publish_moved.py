@@ -226,6 +226,26 @@ def test_a_secret_that_is_none_may_pass(tmp_path: Path, github: FakeGitHub, how:
     world.close()
 
 
+def test_a_secret_in_the_agents_words_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
+    """What it says of its work becomes the pull request's text; the token does not."""
+    world = make(tmp_path, github, text=f"I took {TOKEN}.\n<phase_complete>true</phase_complete>")
+    world.ostler("run", world.new())
+    (pull,) = github.pulls
+    assert TOKEN not in pull.body and "I took (a GitHub token, not shown)." in pull.body
+    world.close()
+
+
+def test_a_pull_request_says_which_commit_was_checked(tmp_path: Path, github: FakeGitHub) -> None:
+    """A phase after the test may have changed more: its pass is not one of the last commit."""
+    world = make(tmp_path, github, when=[{"told": "This phase: docs", "files": {"notes.md": "more\n"}}])
+    task = world.new("Add", "--phases", "implement,test,docs")
+    world.ostler("run", task)
+    (pull,) = github.pulls
+    ((_, _, seen),) = verdicts(world, task)
+    assert seen != pull.commit and f"succeeded (on {seen[:10]})" in pull.body
+    world.close()
+
+
 def test_an_address_that_changed_since_does_not_count(tmp_path: Path, github: FakeGitHub) -> None:
     """S7: an agent that leads the remote elsewhere leads nothing there, and it is said."""
     elsewhere = tmp_path / "elsewhere.git"

@@ -30,7 +30,7 @@ def gates(shown: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_failing_test_becomes_a_pull_request(world: StoryWorld, github: FakeGitHub) -> None:
     """Implement, a test that fails on the commit, implement again knowing why, a test that passes, a PR."""
     task = world.new(TITLE)
-    world.ostler("run", task)
+    said = world.ostler("run", task).stdout
     shown = world.show(task)
     assert (shown["status"], shown["code"], shown["worktree"]) == ("completed", None, None)
     assert [attempt["phase"] for attempt in shown["attempts"]] == ["implement", "test", "implement", "test"]
@@ -38,7 +38,7 @@ def test_a_failing_test_becomes_a_pull_request(world: StoryWorld, github: FakeGi
     assert names == [f"{phase} - completed" for phase in ("implement", "test", "implement", "test")]
     assert world.read(task) == RIGHT
     (pull,) = github.pulls
-    assert shown["pr_url"] == pull.url
+    assert shown["pr_url"] == pull.url and said.splitlines()[-1].endswith(pull.url)
     assert (pull.head, pull.base, pull.commit) == (f"ostler/{task}", "main", shown["commit"])
     assert TITLE in pull.title and f"test: pass `{COMMAND}` succeeded" in pull.body
 

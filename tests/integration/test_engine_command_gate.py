@@ -15,11 +15,8 @@ from git_world import git, snapshot_of
 from ostler.config.settings import WorkspaceSettings
 from ostler.errors import Code, OstlerError
 from ostler.files.disk import disk_error
-from ostler.model.event import (
-    GateDecided,
-    PhaseFailed,
-    PhaseRetried,
-)
+from ostler.model.event import GateDecided
+from ostler.model.notice import PhaseFailed, PhaseRetried
 from ostler.model.plan import Gate
 
 

@@ -10,13 +10,8 @@ from msgspec.structs import replace
 from gate_world import GateWorld
 from ostler.engine.core.evolve import evolve
 from ostler.errors import Code
-from ostler.model.event import (
-    GateDecided,
-    GateWaiting,
-    PhaseFailed,
-    PhaseRetried,
-    Record,
-)
+from ostler.model.event import GateDecided, GateWaiting, Record
+from ostler.model.notice import PhaseFailed, PhaseRetried
 from ostler.model.plan import Gate
 from ostler.model.state import Stage
 

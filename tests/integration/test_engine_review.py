@@ -13,13 +13,8 @@ from gate_world import GateWorld
 from ostler.engine.core.evolve import evolve
 from ostler.errors import Code
 from ostler.model.call import AgentCall, CallResult, OnEvent
-from ostler.model.event import (
-    GateDecided,
-    PhaseRetried,
-    Record,
-    TaskDeferred,
-    TaskPaused,
-)
+from ostler.model.event import GateDecided, Record, TaskDeferred, TaskPaused
+from ostler.model.notice import PhaseRetried
 from ostler.model.plan import Gate
 from ostler.model.state import Stage
 from ostler.model.status import TaskStatus

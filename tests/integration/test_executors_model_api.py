@@ -17,7 +17,7 @@ from ostler.llm.client import ClaudeRequest, ClaudeResponse
 from ostler.model.call import AgentCall, AgentEvent, SessionReplaced, TextSaid, UsageSeen
 from ostler.model.usage import Usage
 from ostler.testing.conformance import CHECKS, Subject, run_check
-from ostler.testing.fake_llm import FAULTS, Answer, FakeLlm, Request, Silence, fit, say
+from ostler.testing.fake_llm import FAULTS, Answer, Failure, FakeLlm, Request, Silence, fail, fit, say
 from ostler.testing.mocks import MockClaudeClient, MockCommandRunner
 
 PROVIDERS: list[Provider] = ["anthropic", "openai"]
@@ -107,6 +107,34 @@ def test_a_failed_call_has_begun_no_session(call: AgentCall) -> None:
         result = asyncio.run(make(server).spawn(call, lambda _: None))
     assert (result.code, result.session_id, result.retry_after_seconds) == (Code.RATE_LIMITED, "", 3600)
     assert b"RATE_LIMITED" in Path(call.transcript).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("provider", "refusal"),
+    [
+        ("anthropic", "output_config.format: structured outputs are not supported by this model"),
+        ("openai", "'response_format' of type 'json_schema' is not supported with this model"),
+    ],
+)
+def test_an_api_that_knows_no_schemas_is_asked_without_one(
+    call: AgentCall, provider: Provider, refusal: str
+) -> None:
+    """Older models and servers of one's own refuse it; their free text is read like anyone's."""
+
+    def refuse(request: Request) -> Answer | Failure:
+        return fail(400, refusal) if fit(request) else say("done")
+
+    with FakeLlm([refuse]) as server:
+        shaped = replace(call, schema='{"type": "object", "properties": {}}')
+        result = asyncio.run(make(server, provider).spawn(shaped, lambda _: None))
+        assert (result.code, result.text, len(server.asked)) == (None, "done", 2)
+
+
+def test_another_refusal_of_a_schema_is_not_repeated(call: AgentCall) -> None:
+    """What has nothing to do with it is the result."""
+    with FakeLlm([fail(400, "messages: roles must alternate")]) as server:
+        result = asyncio.run(make(server).spawn(replace(call, schema='{"type": "object"}'), lambda _: None))
+        assert (result.code, len(server.asked)) == (Code.API_ERROR, 1)
 
 
 def test_half_an_answer_is_told_and_counted(call: AgentCall) -> None:

@@ -8,19 +8,17 @@ import msgspec
 import pytest
 
 from ostler.cli.progress import PlainProgress
-from ostler.model.event import (
+from ostler.model.event import FeedLine, Rebased, TaskClaimed, TaskCompleted
+from ostler.model.ids import TaskId
+from ostler.model.notice import (
     AgentQuiet,
     AgentWarned,
-    FeedLine,
     IterationStarted,
     ModelWoke,
     SessionNoted,
-    TaskClaimed,
-    TaskCompleted,
     UsageReported,
     WorkAdjusted,
 )
-from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.views.feed import feed_json
 
@@ -33,6 +31,7 @@ Happened = (
     | AgentWarned
     | ModelWoke
     | SessionNoted
+    | Rebased
     | WorkAdjusted
     | TaskCompleted
 )
@@ -51,6 +50,7 @@ def tell(progress: PlainProgress, event: Happened, at: float) -> None:
         (AgentWarned("claude works without the project's CLAUDE.md"), "without the project's CLAUDE.md"),
         (AgentQuiet(1, 300), "agent quiet        for 300 s"),
         (SessionNoted("s-1", resumed=False), "session replaced"),
+        (Rebased("a" * 40, "b" * 40), "work rebased       onto bbbbbbbbbb"),
     ],
 )
 def test_what_a_person_should_know_is_told(

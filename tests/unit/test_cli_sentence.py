@@ -25,6 +25,10 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
             "gate decided command test fail 2 failed",
         ),
         (line("phase_retried", phase="test", to="implement", attempt=1), "phase retried test to implement"),
+        (
+            line("work_rebased", commit="a" * 40, base="b" * 40),
+            "work rebased onto bbbbbbbbbb, as aaaaaaaaaa",
+        ),
         (line("published", how="pr", pr_url="https://x/1"), "published pr https://x/1"),
         (line("published", how="pr", note="there is no remote"), "published pr there is no remote"),
         (line("decision_recorded", verb="reject", text="too long"), "decision recorded reject too long"),
@@ -57,6 +61,7 @@ def test_a_task_that_waits_for_a_person_leaves_the_board() -> None:
         (line("gate_decided", verdict="fail", reason="2 failed"), "gate: fail 2 failed"),
         (line("gate_decided", verdict="pass"), "gate: pass"),
         (line("phase_retried", phase="test", to="implement"), "back to implement"),
+        (line("work_rebased", commit="c", base="d"), "rebased onto d"),
         (line("published", how="merge"), "published: merge"),
     ],
 )

@@ -255,6 +255,61 @@ def test_marks_are_refused_until_they_are_gone(tmp_path: Path):
     refuse_marks(worktree, sync(worktree, onto, "main", OSTLER), "main")
 
 
+def test_marks_in_a_file_whose_changes_are_not_shown_are_refused(tmp_path: Path):
+    """A lock file with `-diff` is no binary one to whoever merges it: its marks are seen."""
+    world = make_world(tmp_path)
+    world.commit({".gitattributes": "a.txt -diff\n"})
+    worktree = world.prepare()
+    (worktree.path / "a.txt").write_text("mine\n")
+    commit_step(worktree)
+    onto = world.commit({"a.txt": "theirs\n"})
+    take_in(worktree, onto, "merge main", OSTLER)
+    assert (worktree.path / "a.txt").read_text().startswith("<<<<<<< ")
+    with pytest.raises(MergeConflict):
+        refuse_marks(worktree, sync(worktree, onto, "main", OSTLER), "main")
+
+
+def test_marks_in_a_file_with_the_line_ends_of_windows_are_refused(tmp_path: Path):
+    """Git ends its marks like the lines around them."""
+    world = make_world(tmp_path)
+    world.commit({"a.txt": "one\r\n"})
+    worktree = world.prepare()
+    (worktree.path / "a.txt").write_bytes(b"mine\r\n")
+    commit_step(worktree)
+    onto = world.commit({"a.txt": "theirs\r\n"})
+    take_in(worktree, onto, "merge main", OSTLER)
+    assert f">>>>>>> {onto}\r\n".encode() in (worktree.path / "a.txt").read_bytes()
+    with pytest.raises(MergeConflict):
+        refuse_marks(worktree, sync(worktree, onto, "main", OSTLER), "main")
+
+
+def test_marks_that_name_a_file_are_refused(tmp_path: Path):
+    """As git writes them where one side has moved the file, and as long as an attribute wants them."""
+    world = make_world(tmp_path)
+    lines = [f"line {number}\n" for number in range(20)]
+    world.commit({"old.txt": "".join(lines), ".gitattributes": "*.txt conflict-marker-size=9\n"})
+    worktree = world.prepare()
+    (worktree.path / "old.txt").rename(worktree.path / "new.txt")
+    (worktree.path / "new.txt").write_text("".join(["mine\n", *lines[1:]]))
+    commit_step(worktree)
+    onto = world.commit({"old.txt": "".join(["theirs\n", *lines[1:]])})
+    take_in(worktree, onto, "merge main", OSTLER)
+    assert f">>>>>>>>> {onto}:old.txt\n" in (worktree.path / "new.txt").read_text()
+    with pytest.raises(MergeConflict):
+        refuse_marks(worktree, sync(worktree, onto, "main", OSTLER), "main")
+
+
+def test_work_that_takes_marks_out_of_the_target_passes(tmp_path: Path):
+    """Someone pushed them once; a task that cleans up after that has none of its own."""
+    world = make_world(tmp_path)
+    mark = "0" * 40
+    world.commit({"a.txt": f"<<<<<<< {mark}\none\n=======\ntwo\n>>>>>>> {mark}\n"})
+    worktree = world.prepare()
+    (worktree.path / "a.txt").write_text("one\n")
+    commit_step(worktree)
+    refuse_marks(worktree, sync(worktree, worktree.base, "main", OSTLER), "main")
+
+
 def test_a_run_that_dies_while_it_takes_the_target_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The files are there and the branch has not moved: the next run ends it, with one merge."""
     world = make_world(tmp_path)

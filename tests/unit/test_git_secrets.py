@@ -10,7 +10,7 @@ import pytest
 from git_world import World, commit_step, git, make_world
 from ostler.errors import Code, GitError
 from ostler.git.repository import Worktree
-from ostler.git.secrets import find_secrets, refuse_secrets
+from ostler.git.secrets import find_secrets, hide_secrets, refuse_secrets
 
 # Put together here, so that nobody who looks for secrets finds one in this file.
 AWS = "AKIA" + "Q3EGTVZ7XWYB2K5M"
@@ -49,6 +49,20 @@ def work(world: World, files: dict[str, str], step: str = "t/1") -> Worktree:
 def found(worktree: Worktree) -> list[tuple[str, int, str]]:
     tip = git(worktree.path, "rev-parse", "HEAD")
     return [(one.path, one.line, one.kind) for one in find_secrets(worktree.repository, worktree.base, tip)]
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_none_is_left_in_a_text(kind: str) -> None:
+    """What an agent says of its work goes to others; a key goes with all of its lines."""
+    block = f"{SAMPLES[kind]}\nMIIEpAIBAAKCAQEA\n-----END " + "OPENSSH PRIVATE KEY-----"
+    secret = block if kind == "a private key" else SAMPLES[kind]
+    assert hide_secrets(f"für {secret} and more") == f"für ({kind}, not shown) and more"
+    assert hide_secrets("\n".join(HARMLESS)) == "\n".join(HARMLESS)
+
+
+def test_a_key_without_an_end_hides_the_rest() -> None:
+    """It may have been cut off."""
+    assert hide_secrets(f"a {SAMPLES['a private key']}\nMIIEpAIB\n") == "a (a private key, not shown)"
 
 
 @pytest.mark.parametrize("kind", SAMPLES)

@@ -4,6 +4,8 @@ import os
 import socket
 from pathlib import Path
 
+import pytest
+
 from ostler.git.trash import discard, empty_trash
 
 DEEP = 1500
@@ -67,3 +69,18 @@ def test_nothing_to_discard(tmp_path: Path):
     assert discard(tmp_path / "missing", tmp_path) is None
     assert empty_trash(tmp_path) == 0
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "link to nowhere"])
+def test_something_else_in_the_place_of_the_trash_goes(tmp_path: Path, kind: str):
+    """An agent can reach it: neither a crash, nor a way for files to leave by."""
+    outside, trash, mess = tmp_path / "outside", tmp_path / ".trash", tmp_path / "mess"
+    outside.mkdir()
+    (outside / "precious").write_text("p")
+    mess.mkdir()
+    trash.write_text("") if kind == "file" else trash.symlink_to(outside if kind == "link" else "nowhere")
+    assert empty_trash(tmp_path) == 0
+    discard(mess, tmp_path)
+    assert not mess.exists() and os.listdir(outside) == ["precious"]
+    assert trash.is_dir() and not trash.is_symlink()
+    assert empty_trash(tmp_path) == 0 and os.listdir(trash) == []

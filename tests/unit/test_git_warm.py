@@ -376,3 +376,12 @@ def test_many_tasks_at_once_are_all_whole(world: WarmWorld) -> None:
     with ThreadPoolExecutor(4) as people:
         assert all(people.map(work, range(4)))
     assert len(world.kept) == 2 and len(registered(world.repository)) == 1
+
+
+def test_a_pool_that_cannot_be_written_stops_no_task(world: WarmWorld) -> None:
+    """A file stands in its place: worktrees are made and taken away as if nothing were to be kept."""
+    world.worktrees.mkdir(parents=True)
+    (world.worktrees / ".warm").write_text("")
+    world.begin_and_end("one")
+    assert (world.begin("two").path / "a.txt").read_text() == "one\n"
+    assert world.kept == [] and not (world.worktrees / "one").exists()

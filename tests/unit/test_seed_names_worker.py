@@ -14,8 +14,8 @@ import pytest
 from ostler.config.settings import PoolSettings
 from ostler.model.choice import Choice, ModelPool
 from ostler.model.command import Command
-from ostler.model.event import AgentQuiet
 from ostler.model.ids import TaskId
+from ostler.model.notice import AgentQuiet
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.terminal import terminal_works
 from ostler.store.memory import MemoryJournal

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from journal_values import OTHER, TASK, make_attempt, make_record, make_row
 from ostler.errors import Code
 from ostler.model.attempt import Attempt, TaskRow
-from ostler.model.event import FeedLine, Notice, ParseError, PhaseStarted, Record, TaskClaimed, TaskCompleted
+from ostler.model.event import FeedLine, Record, TaskClaimed, TaskCompleted
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice, ParseError, PhaseStarted
 from ostler.model.usage import Usage
 from ostler.store.journal import Journal
 from ostler.store.memory import MemoryJournal

@@ -14,7 +14,7 @@ import pytest
 from journal_values import OTHER, TASK, make_attempt, make_record, make_row
 from ostler.errors import Code, OstlerError, StateError
 from ostler.files import failpoint
-from ostler.model.event import ParseError
+from ostler.model.notice import ParseError
 from ostler.store.sqlite import SqliteJournal
 
 

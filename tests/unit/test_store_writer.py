@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from journal_values import OTHER, TASK, make_attempt, make_record, make_row
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files import failpoint
-from ostler.model.event import ParseError
 from ostler.model.ids import TaskId
+from ostler.model.notice import ParseError
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.writer import GroupWriter
 

@@ -18,8 +18,8 @@ from ostler.executors.registry import ExecutorRegistry
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentCall, CallResult, OnEvent, TextSaid
 from ostler.model.choice import Choice, ModelPool
-from ostler.model.event import ModelWoke, WorkAdjusted
 from ostler.model.ids import TaskId
+from ostler.model.notice import ModelWoke, WorkAdjusted
 from ostler.testing.mocks import MockCommandRunner, MockExecutor
 from ostler.testing.virtual_clock import VirtualClock
 from ostler.worker.cli_executor import CliExecutor

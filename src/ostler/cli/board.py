@@ -86,6 +86,8 @@ def _moved(lane: Lane, kind: str, line: Line) -> Lane:
             return replace(lane, doing=f"gate: {line['verdict']} {line.get('reason', '')}".rstrip())
         case "phase_retried":
             return replace(lane, doing=f"back to {line['to']}")
+        case "work_rebased":
+            return replace(lane, doing=f"rebased onto {line['base']:.10}")
         case "published":
             return replace(lane, doing=f"published: {line.get('pr_url') or line['how']}")
         case _:

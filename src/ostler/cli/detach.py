@@ -12,10 +12,10 @@ from pathlib import Path
 from ostler.cli.out import emit, hint, say
 from ostler.cli.progress import Progress
 from ostler.errors import Code, OstlerError, UsageError
-from ostler.files.disk import disk_error
 from ostler.files.layout import Layout
 from ostler.model.ids import TaskId
 from ostler.process.detached import say_begun, start_detached
+from ostler.project.run_log import open_log
 from ostler.views.feed import Line
 
 BEGUN_OPTION = "--begun-descriptor"
@@ -40,16 +40,17 @@ def run_detached(
     as_json: bool,
 ) -> int:
     """Start `ostler run` of these tasks, or all for none, in the background; 0 once it has begun."""
-    log = _new_log(layout)
-    output = os.open(log, os.O_WRONLY | os.O_APPEND)
+    opened = open_log(layout)
+    log = opened.path
     try:
-        started = start_detached(_command(wanted, options, {**switches, "--json": as_json}), output)
+        command = _command(wanted, options, {**switches, "--json": as_json})
+        started = start_detached(command, opened.held.fd)
     except OSError as error:
         log.unlink()
         told = f"the run could not be started: {os.strerror(error.errno or 0).lower()}"
         raise OstlerError(Code.SPAWN_FAILED, told, "ostler doctor") from error
     finally:
-        os.close(output)
+        opened.held.release()
     if started.status is not None:
         return _relay(log, started.status)
     _tell(started.pid, log, wanted, as_json)
@@ -94,17 +95,6 @@ def _command(wanted: list[TaskId], options: Mapping[str, object], switches: Mapp
     said = [name for name, wants in switches.items() if wants]
     program = [sys.executable, "-P", "-m", "ostler", "run"]
     return [*program, *(wanted or ["--all"]), *values, *said, BEGUN_OPTION]
-
-
-def _new_log(layout: Layout) -> Path:
-    """A file of its own, for nobody else's eyes."""
-    name = f"run-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}.log"
-    log = layout.state / name
-    try:
-        os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-    except OSError as error:
-        raise disk_error(log, error) from error
-    return log
 
 
 def _relay(log: Path, status: int) -> int:

@@ -55,6 +55,7 @@ _TOLD = {
     "checkpoint_made",
     "gate_decided",
     "phase_retried",
+    "work_rebased",
     "published",
     "decision_recorded",
     "task_reopened",

@@ -249,7 +249,7 @@ def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
     colour = wants_colour(sys.stdout)
     room = max((len(view.id) for view in views), default=0)
     for view in views:
-        told = why(view) if view.code or view.message else view.branch or "in place"
+        told = why(view) if view.code or view.message else view.pr_url or view.branch or "in place"
         status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
         say(f"{status}  {view.id:<{room}}  {one_line(told)}")
     for view in sorted(views, key=lambda view: view.status == TaskStatus.COMPLETED)[:1]:

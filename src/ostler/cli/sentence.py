@@ -49,6 +49,8 @@ def sentence(line: Line) -> str:
 def _details(line: Line) -> str:
     if line["type"] == "task_created":
         return str(line["task"]["title"])
+    if line["type"] == "work_rebased":
+        return f"onto {line['base']:.10}, as {line['commit']:.10}"
     words = [form.format(line[name]) for name, form in _MEMBERS.items() if line.get(name)]
     return " ".join([*words, _until(line), _used(line.get("usage", {})), money(line.get("cost_usd"))])
 

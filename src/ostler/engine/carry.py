@@ -16,8 +16,9 @@ from ostler.engine.steps.perform import perform
 from ostler.engine.steps.tools import Answer, Case, Tools, to_its_end
 from ostler.errors import Code, OstlerError, StateError
 from ostler.files.lock import Held
-from ostler.model.event import Event, Notice, Record, TaskClaimed, TaskCreated, TaskReleased
+from ostler.model.event import Event, Record, TaskClaimed, TaskCreated, TaskReleased
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
 from ostler.model.rows import row_of, state_of
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -38,6 +39,8 @@ from ostler.process.transcript import Transcript
 Connect = Callable[[Provider, Mapping[str, str], int], ClaudeClient]
 Turns = tuple[Message, ...]
 
+# What older models, and servers of one's own, complain of when an answer is asked for by a schema.
+_NO_SCHEMA = re.compile(r"output_config|output_format|response_format|json_schema|structured output", re.I)
 _SYSTEM = """\
 You have no tools here: you cannot run commands, and you cannot read or change files. Your answer is the \
 whole result. When a task cannot be done by an answer alone, say that it is blocked and why, instead of \
@@ -114,7 +117,12 @@ class ModelApiExecutor:
         client = await asyncio.to_thread(
             self._connect, self._settings.provider, env, self._settings.max_tokens
         )
-        return await client.complete(request)
+        try:
+            return await client.complete(request)
+        except ModelError as error:
+            if not request.schema or error.code is not Code.API_ERROR or not _NO_SCHEMA.search(error.message):
+                raise
+        return await client.complete(replace(request, schema=""))
 
     def _request(self, call: AgentCall, before: Turns, prompt: str, transcript: Transcript) -> ClaudeRequest:
         return ClaudeRequest(

@@ -19,7 +19,7 @@ from ostler.git.registration import require
 from ostler.git.repository import Repository, Worktree
 from ostler.git.snapshot import tree_of
 
-_MARKS = "^(<<<<<<<|>>>>>>>) [0-9a-f]{40,64}$"  # git's, with the commits that `take_in` merges for names
+_MARKS = "^(<{7,}|>{7,}) [0-9a-f]{40,64}(:|\r?$)"  # git's, with the commits that `take_in` merges for names
 _KEPT_HEADERS = (b"author ", b"committer ", b"encoding ")
 
 
@@ -85,14 +85,24 @@ def take_in(worktree: Worktree, onto: str, message: str, who: Identity) -> None:
 
 def refuse_marks(worktree: Worktree, synced: Synced, target: str) -> None:
     """Raise MergeConflict where an agent has left the marks of a conflict as `take_in` made them."""
-    args = ("diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv", f"-G{_MARKS}")
-    names = run(worktree.repository, *args, "--end-of-options", synced.base, synced.tip, "--").stdout
-    files = tuple(name for name in os.fsdecode(names).split("\0") if name)
+    files = _marked(worktree.repository, synced)
     if files:
         message = (
             f"{', '.join(files[:5])} of {worktree.branch} still holds marks of the conflict with {target}"
         )
         raise MergeConflict(message, 'ostler resume -m "..." lets an agent remove them', files, synced.base)
+
+
+def _marked(repository: Repository, synced: Synced) -> tuple[str, ...]:
+    """The files in whose marks the work changed something, and that still have some."""
+    args = ("diff-tree", "-r", "-z", "--name-only", "--text", "--no-ext-diff", "--no-textconv", f"-G{_MARKS}")
+    names = run(repository, *args, "--end-of-options", synced.base, synced.tip, "--").stdout
+    files = [name for name in os.fsdecode(names).split("\0") if name]
+    if not files:
+        return ()
+    search = ("grep", "-z", "--files-with-matches", "--full-name", "--text", "-E", "-e", _MARKS, synced.tip)
+    found = run(repository, *search, "--", *files, accept=(0, 1), env={"GIT_LITERAL_PATHSPECS": "1"}).stdout
+    return tuple(name.partition(":")[2] for name in os.fsdecode(found).split("\0") if name)
 
 
 def is_mere_rebase(worktree: Worktree, before: str, after: str, onto: str, who: Identity) -> bool:

@@ -31,6 +31,7 @@ _KINDS = {
     "private": ("a private key", rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"),
 }
 _SECRET = re.compile(b"|".join(b"(?P<%s>%s)" % (name.encode(), form) for name, (_, form) in _KINDS.items()))
+_WHOLE_KEY = re.compile(rb"(?s)(?P<private>%s.*?(?:-----END [A-Z0-9 ]*-----|\Z))" % _KINDS["private"][1])
 _HINT = re.compile(rb"A[KS]IA|gh[pousr]_|github_pat_|sk-|xox[abeoprs]-|AIza|-----BEGIN |/\.env")
 _SECRET_FILE = re.compile(rb"(?:^|/)\.env(?:\.(?!example$|sample$|template$|dist$)[^/]+)?$")
 _HUNK = re.compile(rb"@@@* (?:-\S+ )+\+(\d+)")
@@ -126,6 +127,16 @@ def scan(lines: Iterable[bytes]) -> tuple[Secret, ...]:
     found = [one for line in lines for one in place.find(line)]
     allowed = {one.text for one in found if one.allowed}
     return tuple(dict.fromkeys(one.secret for one in found if one.text not in allowed))
+
+
+def hide_secrets(text: str) -> str:
+    """The same text for others to read, with the kind of each secret in its place."""
+
+    def name(match: re.Match[bytes]) -> bytes:
+        return b"(%s, not shown)" % _KINDS[match.lastgroup or ""][0].encode()
+
+    without_keys = _WHOLE_KEY.sub(name, text.encode("utf-8", "replace"))
+    return _SECRET.sub(name, without_keys).decode()
 
 
 def _may_have(file: BinaryIO) -> bool:

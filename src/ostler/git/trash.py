@@ -24,8 +24,7 @@ def discard(path: Path, worktrees: Path) -> Path | None:
     """Move a directory out of the way, into the trash of the worktrees; None when there was nothing."""
     if not os.path.lexists(path):
         return None
-    trash = worktrees / TRASH
-    trash.mkdir(mode=0o700, parents=True, exist_ok=True)
+    trash = _make_trash(worktrees)
     if stat.S_ISDIR(path.lstat().st_mode):
         path.chmod(0o700)
     return path.rename(trash / _unique())
@@ -74,11 +73,21 @@ def do_later(worktrees: Path, work: Callable[[], object]) -> None:
 
 def has_trash(worktrees: Path) -> bool:
     """Whether anything waits to be deleted."""
+    trash = worktrees / TRASH
     try:
-        with os.scandir(worktrees / TRASH) as entries:
-            return next(entries, None) is not None
-    except FileNotFoundError:
+        with os.scandir(trash) as entries:
+            return not trash.is_symlink() and next(entries, None) is not None
+    except (FileNotFoundError, NotADirectoryError):
         return False
+
+
+def _make_trash(worktrees: Path) -> Path:
+    """Its directory; whatever an agent has put in its place goes."""
+    trash = worktrees / TRASH
+    if trash.is_symlink() or (trash.exists() and not trash.is_dir()):
+        trash.unlink(missing_ok=True)
+    trash.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return trash
 
 
 def _quietly(work: Callable[[], object]) -> None:

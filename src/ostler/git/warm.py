@@ -95,9 +95,12 @@ def seal(pool: Pool, name: str, repository: Repository, commit: str) -> None:
     rules = rules_of(repository)
     if rules is None or not _COMMIT.fullmatch(commit):
         return
-    make_private_dir(place.path)
-    shutil.copy2(index, place.index)  # with its time, by which git knows which files may have changed unseen
-    write_projection(place.seal, msgspec.json.encode(Seal(commit, rules, _boot())))
+    try:
+        make_private_dir(place.path)
+        shutil.copy2(index, place.index)  # with its time, by which git knows what may have changed unseen
+        write_projection(place.seal, msgspec.json.encode(Seal(commit, rules, _boot())))
+    except (OSError, OstlerError) as reason:
+        _log.info("%s will not be kept: %s", name, reason)
 
 
 def park(pool: Pool, tree: Path, name: str) -> bool:

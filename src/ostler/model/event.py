@@ -1,4 +1,4 @@
-"""What happened: events that the state is folded from, and notices that are only read.
+"""What happened: the events that the state is folded from (notices, which are only read, are in notice.py).
 
 A Record is one event with its place in its task's history. The feed (`ostler events`) numbers records and
 notices alike; names are those of contract.md and are added to, never changed.
@@ -22,32 +22,29 @@ Verdict = Literal["complete", "blocked", "continue", "review", "failed", "deferr
 Verb = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject"]
 
 
-class _Event(Struct, frozen=True, tag_field="type", omit_defaults=True):
+class Body(Struct, frozen=True, tag_field="type", omit_defaults=True):
     """An event or a notice; the tag is its public name."""
 
 
-class Paying(_Event, frozen=True, kw_only=True):
+class Paying(Body, frozen=True, kw_only=True):
     """What attempts used and cost, the failed ones too, that no event before it has told."""
 
     usage: Usage = Usage()
     cost_usd: float | None = None
 
 
-# Events: the state is their fold.
-
-
-class TaskCreated(_Event, frozen=True, tag="task_created"):
+class TaskCreated(Body, frozen=True, tag="task_created"):
     task: Task
     plan: Plan
     rules: int  # which rules decide and evolve follow for this task, for good
     session_seed: str  # what session ids are derived from
 
 
-class TaskClaimed(_Event, frozen=True, tag="task_claimed"):
+class TaskClaimed(Body, frozen=True, tag="task_claimed"):
     run: str  # the run that took it
 
 
-class TaskStarted(_Event, frozen=True, tag="task_started"):
+class TaskStarted(Body, frozen=True, tag="task_started"):
     """The workspace is ready. All three are null in a directory that is not git."""
 
     worktree: str | None = None
@@ -69,12 +66,12 @@ class CallEnded(Paying, frozen=True, tag="call_ended"):
     resumes_at: float | None = None
 
 
-class CheckpointMade(_Event, frozen=True, tag="checkpoint_made"):
+class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
     phase: str
     commit: str | None = None  # null: nothing to commit to
 
 
-class GateWaiting(_Event, frozen=True, tag="gate_waiting"):
+class GateWaiting(Body, frozen=True, tag="gate_waiting"):
     """A person is to say yes or no."""
 
     phase: str
@@ -92,7 +89,7 @@ class GateDecided(Paying, frozen=True, tag="gate_decided"):
     signature: str = ""  # of a failure: the same for the same failure
 
 
-class Published(_Event, frozen=True, tag="published"):
+class Published(Body, frozen=True, tag="published"):
     how: Publishing
     pr_url: str | None = None
     commit: str | None = None  # where the target stands now, after a merge
@@ -100,7 +97,7 @@ class Published(_Event, frozen=True, tag="published"):
     note: str = ""  # what a person should know, such as that there is no remote
 
 
-class Rebased(_Event, frozen=True, tag="work_rebased"):
+class Rebased(Body, frozen=True, tag="work_rebased"):
     """The work is another commit than the gates have seen, as its target moved; nothing is published yet."""
 
     commit: str
@@ -108,7 +105,7 @@ class Rebased(_Event, frozen=True, tag="work_rebased"):
     clean: bool = True  # false: more was changed than where the work stands
 
 
-class StepFailed(_Event, frozen=True, tag="step_failed"):
+class StepFailed(Body, frozen=True, tag="step_failed"):
     """A step other than a call could not be done; the task ends with its code."""
 
     code: Code
@@ -152,11 +149,11 @@ class TaskCancelled(Paying, frozen=True, tag="task_cancelled"):
     message: str = ""
 
 
-class WorkspaceReleased(_Event, frozen=True, tag="workspace_released"):
+class WorkspaceReleased(Body, frozen=True, tag="workspace_released"):
     kept: bool = False  # true: the worktree stays for a person to look at
 
 
-class TaskReopened(_Event, frozen=True, tag="task_reopened"):
+class TaskReopened(Body, frozen=True, tag="task_reopened"):
     """A task that had ended, or rests, begins again: where it did not pass, or at a phase that is named."""
 
     by: str = "retry"
@@ -165,7 +162,7 @@ class TaskReopened(_Event, frozen=True, tag="task_reopened"):
     budget_usd: float | None = None  # none: as before
 
 
-class DecisionRecorded(_Event, frozen=True, tag="decision_recorded"):
+class DecisionRecorded(Body, frozen=True, tag="decision_recorded"):
     """A person's word, from outside the run."""
 
     verb: Verb
@@ -194,150 +191,6 @@ Event = (
     | WorkspaceReleased
     | TaskReopened
     | DecisionRecorded
-)
-
-
-# Notices: in the feed, never folded.
-
-
-class PhaseStarted(_Event, frozen=True, tag="phase_started"):
-    phase: str
-
-
-class IterationStarted(_Event, frozen=True, tag="iteration_started"):
-    phase: str
-    iteration: int
-
-
-class AttemptStarted(_Event, frozen=True, tag="attempt_started"):
-    number: int
-    phase: str
-    iteration: int
-    executor: str
-    model: str = ""
-    session_id: str = ""
-    resumed: bool = False
-
-
-class AttemptEnded(_Event, frozen=True, tag="attempt_ended"):
-    number: int
-    status: str
-    code: Code | None = None
-    message: str = ""
-    exit_code: int | None = None
-    usage: Usage = Usage()
-    cost_usd: float | None = None
-
-
-class ToolUsedNotice(_Event, frozen=True, tag="tool_used"):
-    tool: str
-    detail: str = ""
-    denied: bool = False
-
-
-class UsageReported(_Event, frozen=True, tag="usage_reported"):
-    usage: Usage
-
-
-class ParseError(_Event, frozen=True, tag="parse_error"):
-    detail: str
-
-
-class SessionNoted(_Event, frozen=True, tag="session_replaced"):
-    session_id: str
-    resumed: bool  # true: it existed and goes on; false: it was lost and begun again
-
-
-class PhaseCompleted(_Event, frozen=True, tag="phase_completed"):
-    phase: str
-    commit: str | None = None
-
-
-class PhaseRetried(_Event, frozen=True, tag="phase_retried"):
-    """The work goes back: a phase did not pass."""
-
-    phase: str
-    to: str
-    attempt: int
-    context: str = ""  # path of what the next call is told, below the task's directory
-
-
-class AgentReported(_Event, frozen=True, tag="agent_reported"):
-    """An agent's own word about its task (`ostler report`)."""
-
-    attempt: int
-    status: str
-    reason: str = ""
-
-
-class PhaseFailed(_Event, frozen=True, tag="phase_failed"):
-    phase: str
-    code: Code
-    message: str = ""
-
-
-class AgentQuiet(_Event, frozen=True, tag="agent_quiet"):
-    """No sign of life for half of the time that is allowed."""
-
-    attempt: int
-    seconds: int
-
-
-class AgentWarned(_Event, frozen=True, tag="agent_warned"):
-    """Something about an attempt that its agent does not say."""
-
-    message: str
-
-
-class ModelWoke(_Event, frozen=True, tag="model_woke"):
-    """A model that rested, or was at its limit, works again."""
-
-    model: str
-    reason: str = ""  # what it comes back from
-
-
-class WorkAdjusted(_Event, frozen=True, tag="work_adjusted"):
-    """Many failures of one kind: from now on the run works more carefully."""
-
-    kind: str
-    message: str
-
-
-class BudgetWarned(_Event, frozen=True, tag="budget_warned"):
-    which: str
-    percent: int
-    message: str
-
-
-class WaitStarted(_Event, frozen=True, tag="wait_started"):
-    until: float
-    reason: str = ""
-
-
-class WaitEnded(_Event, frozen=True, tag="wait_ended"):
-    reason: str = ""
-
-
-Notice = (
-    PhaseStarted
-    | IterationStarted
-    | AttemptStarted
-    | AttemptEnded
-    | ToolUsedNotice
-    | UsageReported
-    | ParseError
-    | SessionNoted
-    | PhaseCompleted
-    | PhaseFailed
-    | PhaseRetried
-    | AgentReported
-    | AgentQuiet
-    | AgentWarned
-    | ModelWoke
-    | WorkAdjusted
-    | BudgetWarned
-    | WaitStarted
-    | WaitEnded
 )
 
 

@@ -23,8 +23,9 @@ from ostler.files.lock import is_locked
 from ostler.git.repository import Repository
 from ostler.model.allowance import allowance_of
 from ostler.model.attempt import TaskRow
-from ostler.model.event import AgentReported, Event, FeedLine, TaskCreated
+from ostler.model.event import Event, FeedLine, TaskCreated
 from ostler.model.ids import TAIL_ALPHABET, TaskId, task_id
+from ostler.model.notice import AgentReported
 from ostler.model.rows import state_of
 from ostler.model.state import State
 from ostler.model.status import TaskStatus

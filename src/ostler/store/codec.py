@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from ostler.errors import Code, StateError
 from ostler.model.attempt import Attempt
-from ostler.model.event import AttemptEnded, AttemptStarted, Event, Notice
+from ostler.model.event import Event
 from ostler.model.ids import TaskId
+from ostler.model.notice import AttemptEnded, AttemptStarted, Notice
 
 
 class _Envelope(Struct):

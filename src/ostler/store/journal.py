@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from ostler.model.attempt import Attempt, TaskRow
-from ostler.model.event import FeedLine, Notice, Record
+from ostler.model.event import FeedLine, Record
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
 
 FEED_LIMIT = 1000
 

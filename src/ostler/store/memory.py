@@ -8,8 +8,9 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ostler.model.attempt import Attempt, TaskRow
-from ostler.model.event import Event, FeedLine, Notice, Record
+from ostler.model.event import Event, FeedLine, Record
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
 from ostler.store import codec
 from ostler.store.journal import FEED_LIMIT
 

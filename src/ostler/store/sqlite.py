@@ -11,8 +11,9 @@ from msgspec import Raw
 from msgspec.structs import astuple, replace
 
 from ostler.model.attempt import Attempt, TaskRow
-from ostler.model.event import FeedLine, Notice, Record
+from ostler.model.event import FeedLine, Record
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
 from ostler.store import codec
 from ostler.store.database import Database
 from ostler.store.journal import FEED_LIMIT

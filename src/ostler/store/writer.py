@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from ostler.errors import OstlerError
 from ostler.model.attempt import Attempt, TaskRow
-from ostler.model.event import Notice, Record
+from ostler.model.event import Record
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
 from ostler.store.sqlite import SqliteJournal
 
 _T = TypeVar("_T")

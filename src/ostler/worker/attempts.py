@@ -26,8 +26,8 @@ from ostler.model.call import (
     UsageSeen,
 )
 from ostler.model.choice import Choice
-from ostler.model.event import AgentQuiet, Notice
 from ostler.model.ids import TaskId
+from ostler.model.notice import AgentQuiet, Notice
 from ostler.model.usage import Usage
 from ostler.process.sweep import sweep
 from ostler.worker.agent_call import base_call, marks_of
@@ -98,8 +98,6 @@ class Attempts:
         ended = await self._end(start, attempt, result)
         report = Report(
             result=result,
-            usage=ended.usage,
-            cost_usd=ended.cost_usd,
             attempt=ended.number,
             answer=papers.answer,
             prompt=papers.prompt,

@@ -229,7 +229,8 @@ class CallWorker:
         self._narrator.ended(attempt, choice, report.result)
         if report.result.ok:
             word.say()
-        return course.ended(report, attempt, resumes)
+        course.ended(report, attempt, resumes)
+        return report
 
     def _spoken(self, course: Course, choice: Choice, probe: Probe) -> None:
         if self._stable.standing.answered(probe):

@@ -1,4 +1,4 @@
-"""The course of one call: what was tried, what it cost, and what stands against each model."""
+"""The course of one call: what was tried, and what stands against each model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.choice import Choice, ModelPool
-from ostler.model.usage import Usage, add_cost
 from ostler.worker.debugger import Debugger, Steering
 from ostler.worker.order import Order, Report
 from ostler.worker.refusal import Refusal, exhaustion
@@ -30,8 +29,6 @@ class Course:
         self.steering = Steering(debugger)
         self._failures: dict[str, list[CallResult]] = {}
         self._sessions: dict[str, Session] = {}
-        self._usage = Usage()
-        self._cost: float | None = None
         self._last = Report(CallResult(Code.MODELS_EXHAUSTED))
 
     def session(self, choice: Choice, resumes: bool) -> Session:
@@ -48,18 +45,15 @@ class Course:
         order = self.order
         return any(one.phase == order.phase and one.executor != choice.executor for one in order.attempts)
 
-    def ended(self, report: Report, attempt: Attempt, resumes: bool) -> Report:
-        """Add one attempt; the report with the sums of all so far."""
+    def ended(self, report: Report, attempt: Attempt, resumes: bool) -> None:
+        """Add one attempt."""
         result = report.result
         self.calls += 1
         self.tried = attempt.choice
         self.order = replace(self.order, attempts=[*self.order.attempts, attempt])
         begun = resumes and bool(result.session_id)
         self._sessions[attempt.executor] = Session(attempt.session_id, begun=begun)
-        self._usage += attempt.usage
-        self._cost = add_cost(self._cost, attempt.cost_usd)
-        self._last = replace(report, usage=self._usage, cost_usd=self._cost)
-        return self._last
+        self._last = report
 
     @property
     def next_number(self) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from ostler.model.attempt import Attempt
-from ostler.model.event import Notice
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
 from ostler.store.spending import Spent, day_start, spent
 
 

@@ -16,7 +16,7 @@ from ostler.model.call import (
     UsageSeen,
     Warned,
 )
-from ostler.model.event import AgentWarned, Notice, ParseError, SessionNoted, ToolUsedNotice, UsageReported
+from ostler.model.notice import AgentWarned, Notice, ParseError, SessionNoted, ToolUsedNotice, UsageReported
 
 
 def notices_of(event: AgentEvent) -> tuple[Notice, ...]:

@@ -9,7 +9,7 @@ from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentEvent, CallResult
 from ostler.model.choice import Choice
-from ostler.model.event import BudgetWarned, ModelWoke, WaitEnded, WaitStarted, WorkAdjusted
+from ostler.model.notice import BudgetWarned, ModelWoke, WaitEnded, WaitStarted, WorkAdjusted
 from ostler.worker.attempts import Attempts
 from ostler.worker.budget import Warn
 from ostler.worker.course import Course

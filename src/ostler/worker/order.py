@@ -13,7 +13,6 @@ from ostler.model.call import CallResult
 from ostler.model.choice import ModelPool
 from ostler.model.ids import TaskId
 from ostler.model.task import Priority
-from ostler.model.usage import Usage
 from ostler.worker.session import Session
 
 PromptFor = Callable[[bool, str], str]
@@ -61,11 +60,9 @@ class Order(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """How a call ended, its attempts summed up."""
+    """How a call ended."""
 
     result: CallResult
-    usage: Usage = Usage()
-    cost_usd: float | None = None
     attempt: int = 0  # number of the last one
     answer: str = ""  # path of the final text, below the task's directory
     prompt: str = ""

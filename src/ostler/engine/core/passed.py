@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostler.model.event import PhaseCompleted
+from ostler.model.notice import PhaseCompleted
 from ostler.model.state import State
 
 

@@ -19,7 +19,8 @@ from ostler.errors import Code
 from ostler.files.atomic import flush_disk
 from ostler.model.allowance import allowance_of
 from ostler.model.attempt import Attempt
-from ostler.model.event import CallEnded, IterationStarted, Notice, PhaseFailed, PhaseStarted, Verdict
+from ostler.model.event import CallEnded, Verdict
+from ostler.model.notice import IterationStarted, Notice, PhaseFailed, PhaseStarted
 from ostler.prompt.report import Reading, Word, read_report
 from ostler.worker.order import Order, Report
 from ostler.worker.session import Session, held_by, session_for

@@ -16,7 +16,8 @@ from ostler.errors import Code, OstlerError
 from ostler.files.atomic import write_atomic
 from ostler.files.failpoint import reach
 from ostler.git.diff import diff_stat
-from ostler.model.event import GateDecided, GateWaiting, Notice, PhaseFailed, PhaseRetried
+from ostler.model.event import GateDecided, GateWaiting
+from ostler.model.notice import Notice, PhaseFailed, PhaseRetried
 from ostler.prompt.retry import retry_context, retry_file_name
 
 

@@ -11,8 +11,9 @@ from ostler.git.identity import read_identity
 from ostler.git.proposal import Proposal, write_body, write_title
 from ostler.git.refs import find_base
 from ostler.git.repository import Worktree
+from ostler.git.secrets import hide_secrets
 from ostler.model.event import Published, Rebased
-from ostler.model.state import State
+from ostler.model.state import GateState, PhaseState, State
 from ostler.prompt.completion import without_marks
 
 
@@ -54,17 +55,22 @@ def _target(state: State, worktree: Worktree, tools: Tools) -> str:
 
 def _proposal(case: Case, tools: Tools) -> Proposal:
     wanted, state = tools.settings.pull_request, case.state
-    checks = tuple(
-        f"{one.id}: {one.gate.verdict} {one.gate.reason}".strip() for one in state.phases if one.gate
-    )
+    checks = tuple(_check(one, one.gate, state) for one in state.phases if one.gate)
     return Proposal(
         title=write_title(case.task.title, tools.settings.git.commit_prefix or "[ostler]"),
-        body=write_body(state.task, case.task.title, _summary(case, tools), checks),
+        body=hide_secrets(write_body(state.task, case.task.title, _summary(case, tools), checks)),
         draft=wanted.draft,
         labels=wanted.labels,
         reviewers=wanted.reviewers,
         auto_merge=wanted.auto_merge,
     )
+
+
+def _check(phase: PhaseState, gate: GateState, state: State) -> str:
+    """What a gate said; with the commit, where it ran something on another one than is published."""
+    elsewhere = gate.reason and gate.sha and gate.sha != state.commit
+    on = f" (on {gate.sha:.10})" if elsewhere else ""
+    return f"{phase.id}: {gate.verdict} {gate.reason}".strip() + on
 
 
 def _summary(case: Case, tools: Tools) -> str:

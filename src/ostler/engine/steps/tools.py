@@ -16,8 +16,9 @@ from ostler.executors.protocol import Executor
 from ostler.files.layout import Layout
 from ostler.git.repository import Repository
 from ostler.model.choice import Choice, ModelPool
-from ostler.model.event import Event, Notice
+from ostler.model.event import Event
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.store.journal import Journal
