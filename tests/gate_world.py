@@ -165,6 +165,7 @@ class GateWorld:
             make_executor=lambda choice, lock: self.executor,
             pool_for=lambda task: ModelPool((Choice(f"mock-{task.role}", "mock"),)),
             stable=lambda: stable,
+            completed=lambda task, state: (),
             run="ours",
         )
 

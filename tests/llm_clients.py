@@ -60,12 +60,21 @@ def _chat(completion: Json) -> Json:
     }
 
 
+def _calls_told(parts: list[Json]) -> list[Json]:
+    """Each part belongs to the call of its index; only the first has a name."""
+    calls: dict[int, Json] = {}
+    for part in parts:
+        known = calls.setdefault(part["index"], {"name": part["function"].get("name"), "arguments": ""})
+        known["arguments"] += part["function"]["arguments"]
+    return [{"function": call} for call in calls.values()]
+
+
 def _chat_told(events: list[Json]) -> Json:
     choices = [event["choices"][0] for event in events if event["choices"]]
     deltas = [choice["delta"] for choice in choices]
     message = {
         "content": "".join(delta.get("content", "") for delta in deltas),
-        "tool_calls": [one for delta in deltas for one in delta.get("tool_calls", [])],
+        "tool_calls": _calls_told([part for delta in deltas for part in delta.get("tool_calls", [])]),
     }
     choice = {"message": message, "finish_reason": choices[-1]["finish_reason"]}
     return _chat({"choices": [choice], "usage": events[-1]["usage"]})

@@ -75,13 +75,13 @@ class PublishWorld(World):
 
 
 @contextmanager
-def open_github(world: PublishWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    """A GitHub whose branches are the world's remote, and a gh that is led to it.
+def open_github(bare: Path | None, papers: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
+    """A GitHub whose branches are in that directory, and a gh that is led to it.
 
     That is the gh which the development extra installed beside the interpreter, else the machine's own.
     """
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    with FakeGitHub("acme/app", world.bare) as made:
-        for name, value in made.environment(world.root / "gh").items():
+    with FakeGitHub("acme/app", bare) as made:
+        for name, value in made.environment(papers).items():
             monkeypatch.setenv(name, value)
         yield made

@@ -49,4 +49,15 @@ def local_time(at: float, now: float) -> str:
     return moment.strftime("%H:%M" if moment.date() == today.date() else "%Y-%m-%d %H:%M")
 
 
+def read_time(text: str) -> float:
+    """A time of today, or a date with or without one, local where no zone is given; ValueError for others."""
+    today = datetime.now().date().isoformat()
+    for said in (text.strip(), f"{today}T{text.strip()}"):
+        try:
+            return datetime.fromisoformat(said).timestamp()
+        except (ValueError, OverflowError):
+            continue
+    raise ValueError(text)
+
+
 Now = Callable[[], float]

@@ -202,3 +202,16 @@ def test_ctrl_c_while_a_gate_runs(world: StoryWorld) -> None:
     shown = world.show(task)
     assert (shown["status"], len(shown["attempts"])) == ("completed", 2)
     assert [name for _, name in world.commits(task)] == ["implement - completed", "test - completed"]
+
+
+def test_a_phase_that_breaks_what_a_gate_passed_is_not_the_end(world: StoryWorld) -> None:
+    """The last phase spoils the work: the gate is asked about its commit, too, and nothing is called done."""
+    spoils = {"told": "This phase: docs", "files": {"calc.py": WORSE}}
+    world.behave(edits={}, files={"calc.py": RIGHT}, when=[spoils, {"told": "This phase: test", "files": {}}])
+    (world.root / "ostler.toml").write_text(f'[gates.commands]\ntest = "{COMMAND}"\n')
+    task = world.new("Mend the sum", "--phases", "implement,test,docs")
+    world.ostler("run", task, code=4)
+    shown = world.show(task)
+    assert (shown["status"], shown["phases"][1]["gate"]["verdict"]) == ("blocked", "fail")
+    asked = [one["sha"] for one in world.events(task) if one["type"] == "gate_decided"]
+    assert asked[1] == world.commits(task)[2][0]  # the commit of docs

@@ -73,7 +73,7 @@ class Story:
         writer = GroupWriter(self.project.layout.database)
         ledger = SqliteLedger(self.project.layout.database)
         tools = self._tools(writer, ledger, f"run-{number}")
-        held = try_lock(lock_path(self.task, tools))
+        held = try_lock(lock_path(self.project.state(self.task), tools))
         assert held is not None
         carrier = Carrier(self.task, held, tools)
         self.stop = carrier.stop
@@ -100,6 +100,7 @@ class Story:
             make_executor=lambda choice, lock: executor,
             pool_for=lambda task: ModelPool((Choice(run, "mock", account=run),)),  # no earlier limit holds
             stable=lambda: stable,
+            completed=lambda task, state: (),
             run=run,
         )
 

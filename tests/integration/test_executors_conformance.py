@@ -27,7 +27,7 @@ mode, session, prompt = sys.argv[1], pathlib.Path(sys.argv[2]), sys.stdin.read()
 if mode == "hang": time.sleep(600)
 told = session.read_text() if session.exists() else ""
 session.write_text(told + prompt)
-print("osprey" if "osprey" in told else "OK")
+print("osprey" if "osprey" in told + prompt else "OK")
 """
 
 

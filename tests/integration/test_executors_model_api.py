@@ -28,7 +28,7 @@ def remember(request: Request) -> Answer:
     """Says the word that it was told in an earlier turn; this API sends every turn again."""
     if shaped := fit(request, sure=True):
         return shaped
-    told = any("osprey" in text for text in request.history[:-1])
+    told = any("osprey" in text for text in (str(request.body.get("system")), *request.history[:-1]))
     return say("It was osprey." if told else "OK")
 
 

@@ -59,7 +59,7 @@ def trapped(tmp_path: Path) -> Trapped:
 
 @pytest.fixture
 def github(trapped: Trapped, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    with open_github(trapped[0], monkeypatch) as made:
+    with open_github(trapped[0].bare, trapped[0].root / "gh", monkeypatch) as made:
         yield made
 
 

@@ -29,7 +29,7 @@ def world(tmp_path: Path) -> PublishWorld:
 
 @pytest.fixture
 def github(world: PublishWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    with open_github(world, monkeypatch) as made:
+    with open_github(world.bare, world.root / "gh", monkeypatch) as made:
         yield made
 
 

@@ -20,7 +20,9 @@ def remember(request: Request) -> Answer:
     if shaped := fit(request, sure=True):
         return shaped
     asked = "Which word" in " ".join(request.history[-3:])
-    return say("osprey" if asked and request.holds("Remember the word osprey") else "OK")
+    heard = (*request.history, str(request.body["system"]))
+    told = any("Remember the word osprey" in text for text in heard)
+    return say("osprey" if asked and told else "OK")
 
 
 def make(llm: FakeLlm, command: str = "") -> Make:

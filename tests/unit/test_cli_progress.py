@@ -16,6 +16,7 @@ from ostler.model.notice import (
     IterationStarted,
     ModelWoke,
     SessionNoted,
+    SourceNotTold,
     UsageReported,
     WorkAdjusted,
 )
@@ -31,6 +32,7 @@ Happened = (
     | AgentWarned
     | ModelWoke
     | SessionNoted
+    | SourceNotTold
     | Rebased
     | WorkAdjusted
     | TaskCompleted
@@ -50,6 +52,7 @@ def tell(progress: PlainProgress, event: Happened, at: float) -> None:
         (AgentWarned("claude works without the project's CLAUDE.md"), "without the project's CLAUDE.md"),
         (AgentQuiet(1, 300), "agent quiet        for 300 s"),
         (SessionNoted("s-1", resumed=False), "session replaced"),
+        (SourceNotTold("github:acme/app#1", "GitHub is away"), "github:acme/app#1 GitHub is away"),
         (Rebased("a" * 40, "b" * 40), "work rebased       onto bbbbbbbbbb"),
     ],
 )

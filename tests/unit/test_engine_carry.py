@@ -58,9 +58,10 @@ def carry(tmp_path: Path, story: Story) -> tuple[State, Project, MockExecutor]:
             make_executor=lambda choice, lock: executor,
             pool_for=lambda task: ModelPool((Choice("mock", "mock"),)),
             stable=lambda: make_stable(project, SqliteLedger(project.layout.database), SystemClock(), None),
+            completed=lambda task, state: (),
             run="ours",
         )
-        held = try_lock(lock_path(task, tools))
+        held = try_lock(lock_path(project.state(task), tools))
         assert held is not None
         carrier = Carrier(task, held, tools)
         told = asyncio.create_task(story(project, task, carrier, working))
@@ -69,7 +70,7 @@ def carry(tmp_path: Path, story: Story) -> tuple[State, Project, MockExecutor]:
         finally:
             await told
             await writer.close()
-            assert not is_locked(lock_path(task, tools))
+            assert not is_locked(lock_path(project.state(task), tools))
 
     return asyncio.run(scene()), project, executor
 

@@ -176,7 +176,8 @@ class Life(RuleBasedStateMachine):
                 code = Code.TIMEOUT if verdict in ("failed", "deferred") else None
                 return CallEnded(step.phase, step.iteration, verdict, code, resumes_at=9.0)
             case Checkpoint():
-                made = CheckpointMade(step.phase, f"made-{self.state.seq}")
+                tree = f"tree-{self.state.seq % 3}"  # of three, so that some phases change nothing
+                made = CheckpointMade(step.phase, f"made-{self.state.seq}", tree)
                 return StepFailed(Code.GIT_CORRUPT, "x") if fails else made
             case Finish():
                 return finish(step, self.state)

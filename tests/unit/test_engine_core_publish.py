@@ -55,6 +55,53 @@ def after(*events: Event, test: Gate = COMMAND, merge: Gate = OPEN, reapprove: b
     return fold([Record(ID, number, float(number), event) for number, event in enumerate(story, 1)])
 
 
+def through(*trees: str, plan: tuple[str, ...] = ("implement", "test", "docs")) -> list[Event]:
+    """Each phase is completed, and leaves the files of this name; the test's gate passes."""
+    told: list[Event] = []
+    for number, (phase, tree) in enumerate(zip(plan, trees, strict=True)):
+        told += [CallEnded(phase, 1, "complete"), CheckpointMade(phase, f"c{number}", tree)]
+        told += [GateDecided("test", "command", "pass", "", f"c{number}")] if phase == "test" else []
+    return told
+
+
+def documented(*events: Event) -> State:
+    plan = plan_for("small", ("implement", "test", "docs"))
+    phases = [replace(one, gate=COMMAND) if one.id == "test" else one for one in plan.phases]
+    story = (
+        TaskCreated(Task("Greet", id=ID), replace(plan, phases=tuple(phases)), 1, "s"),
+        CLAIMED,
+        STARTED,
+        *events,
+    )
+    return fold([Record(ID, number, float(number), event) for number, event in enumerate(story, 1)])
+
+
+def test_files_that_changed_after_a_gate_are_shown_to_it_again() -> None:
+    """The last phase left other files than the test saw: it is asked about the last commit."""
+    state = documented(*through("t1", "t1", "t2"))
+    wanted = decide(state)
+    assert isinstance(wanted, CheckGate) and (wanted.phase, wanted.sha) == ("test", "c2")
+    passed = then(state, GateDecided("test", "command", "pass", "", "c2"))
+    done = decide(passed)
+    assert isinstance(done, Finish) and done.ending.status is TaskStatus.COMPLETED
+
+
+def test_the_same_files_in_another_commit_are_not_judged_twice() -> None:
+    """A phase that changes nothing leaves the verdict standing; so does a commit of an older version."""
+    for trees in (("t1", "t2", "t2"), ("", "", ""), ("t1", "", "t2")):
+        done = decide(documented(*through(*trees)))
+        assert isinstance(done, Finish) and done.ending.status is TaskStatus.COMPLETED, trees
+
+
+def test_work_that_a_later_phase_broke_goes_back() -> None:
+    """The gate says no to the last commit: the work is done again from implement on, docs too."""
+    state = documented(*through("t1", "t1", "t2"))
+    back = then(state, GateDecided("test", "command", "fail", "broken", "c2"))
+    wanted = decide(back)
+    assert isinstance(wanted, CallAgent) and wanted.phase == "implement"
+    assert [one.status for one in back.phases] == ["pending", "pending", "pending"]
+
+
 def then(state: State, *events: Event) -> State:
     for event in events:
         state = evolve(state, Record(ID, state.seq + 1, 1.0, event))

@@ -47,9 +47,10 @@ def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
             make_executor=lambda choice, lock: MockExecutor(spawn_function=work),
             pool_for=lambda task: ModelPool((Choice("mock", "mock"),)),
             stable=lambda: make_stable(project, SqliteLedger(project.layout.database), SystemClock(), None),
+            completed=lambda task, state: (),
             run="ours",
         )
-        other = try_lock(lock_path(held, tools))
+        other = try_lock(lock_path(project.state(held), tools))
         assert other is not None
         run = asyncio.create_task(LocalDriver(tools, jobs=1).run(Wanted()))
         while not run.done() and project.show(ours).status != "completed":

@@ -52,6 +52,14 @@ def test_duplicate_is_refused() -> None:
     assert "mine" in registry.list()
 
 
+def test_a_built_in_type_can_be_replaced_on_purpose() -> None:
+    """In this registry only."""
+    registry = ExecutorRegistry()
+    registry.register("claude", make_mock, replaces=True)
+    assert registry.get("claude-code") is make_mock
+    assert ExecutorRegistry().get("claude") is not make_mock
+
+
 def test_dotted_path_is_imported_on_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Registering a path costs nothing; the module is loaded when the name is asked for."""
     (tmp_path / "lazy_executor.py").write_text("def make(name, settings, runner): return name\n")

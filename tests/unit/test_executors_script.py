@@ -38,13 +38,13 @@ def test_steps_are_complete() -> None:
         ("- edit: {content: x}", "s.yaml:1: edit: Object missing required field `path`"),
         ("- edit: {path: a}", "s.yaml:1: edit: give exactly one of content, append, replace"),
         ("- edit: {path: a, content: x, append: y}", "s.yaml:1: edit: give exactly one of"),
-        ("- edit: {path: a, path: b, content: x}", "s.yaml:1: edit: a key is given twice"),
+        ("- edit: {path: a, path: b, content: x}", "s.yaml:1: 'path' is given twice"),
         ("- fail: {code: NO_SUCH_CODE}", "s.yaml:1: fail: Invalid enum value 'NO_SUCH_CODE'"),
         ("- say: a\n- say: [", "s.yaml:3: "),
         ("- say: &x a\n- say: *x", "s.yaml:2: aliases and tags are not allowed"),
         ("- say: !!python/object:os.system a", "s.yaml:1: aliases and tags are not allowed"),
         ("\t- say: a", "s.yaml:1: "),
-        ("- say: " + "x" * (1 << 20), "s.yaml:1: the script is larger than 1 MiB"),
+        ("- say: " + "x" * (1 << 20), "s.yaml:1: the text is larger than 1 MiB"),
     ],
 )
 def test_mistake_is_one_sentence_with_its_line(text: str, message: str) -> None:

@@ -13,6 +13,7 @@ from ostler.errors import Code
 from ostler.llm.client import ClaudeRequest
 from ostler.llm.failure import ModelError
 from ostler.llm.patience import cancellable_sleep, patience
+from ostler.testing.virtual_clock import VirtualClock
 
 Heard = Callable[[], None]
 T = TypeVar("T")
@@ -162,3 +163,45 @@ def test_sleep_ends_at_once_when_aborted() -> None:
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     run(sleeps())
+
+
+def test_sleep_leaves_nobody_waiting() -> None:
+    """D.5.5 of the seeds: however often it slept, nothing listens to the event or lives on."""
+
+    async def many() -> tuple[set[asyncio.Task[Any]], int]:
+        stop, clock = asyncio.Event(), VirtualClock()
+        for _ in range(100):
+            await cancellable_sleep(3600.0, stop, clock)
+        return asyncio.all_tasks() - {asyncio.current_task()}, len(stop._waiters)  # pyright: ignore
+
+    assert asyncio.run(many()) == (set(), 0)
+
+
+def test_sleep_goes_by_the_clock_that_it_is_given() -> None:
+    """Retries take no wall time in tests; an event that is set before leaves the clock alone."""
+
+    async def by_clock() -> list[float]:
+        clock, stop = VirtualClock(), asyncio.Event()
+        await cancellable_sleep(5.0, None, clock)
+        await cancellable_sleep(7.0, stop, clock)
+        stop.set()
+        with pytest.raises(ModelError):
+            await cancellable_sleep(9.0, stop, clock)
+        return clock.slept
+
+    assert asyncio.run(by_clock()) == [5.0, 7.0]
+
+
+def test_a_cancelled_sleep_is_cancelled() -> None:
+    """Stopping the task is no abort, and leaves nothing behind either."""
+
+    async def cancel() -> None:
+        stop = asyncio.Event()
+        sleeping = asyncio.create_task(cancellable_sleep(3600.0, stop))
+        await asyncio.sleep(0)
+        sleeping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sleeping
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(cancel())

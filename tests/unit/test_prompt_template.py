@@ -14,6 +14,7 @@ from ostler.prompt.template import (
     BUILT_IN,
     GENERAL,
     PHASES,
+    WRITE,
     Template,
     built_in,
     check_template,
@@ -140,7 +141,7 @@ def test_a_file_from_another_editor_is_read(tmp_path: Path) -> None:
 
 def test_every_built_in_template_stands_in_the_package() -> None:
     """The list and the folder agree, and each uses only what is known."""
-    assert {path.stem for path in BUILT_IN.glob("*.md")} == PHASES | {GENERAL}
+    assert {path.stem for path in BUILT_IN.glob("*.md")} == PHASES | {GENERAL, WRITE}
     for phase in (*PHASES, GENERAL):
         check_template(built_in(phase))
         assert variables_of(built_in(phase)) >= {"TASK_TITLE", "TASK_DESCRIPTION", "WORKTREE_PATH"}

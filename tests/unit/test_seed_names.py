@@ -6,6 +6,7 @@ from importlib import import_module
 
 import pytest
 from test_seed_names_agents import TABLE as AGENTS
+from test_seed_names_documents import TABLE as DOCUMENTS
 from test_seed_names_llm import TABLE as LLM
 from test_seed_names_worker import TABLE as WORKER
 
@@ -17,7 +18,7 @@ PUBLIC = {"CliExecutor", "Executor", "ExecutorRegistry", "ModelSelector", "Worke
 @pytest.mark.parametrize("name", ostler.__all__)
 def test_public_name_is_loaded_on_first_use(name: str) -> None:
     """`from ostler import ...` gives the same object as its home does."""
-    homes = {name: home for name, home, _ in (*AGENTS, *WORKER, *LLM)}
+    homes = {name: home for name, home, _ in (*AGENTS, *WORKER, *LLM, *DOCUMENTS)}
     found = getattr(ostler, name)
     if name in homes:
         assert found is getattr(import_module(f"ostler.{homes[name]}"), name)

@@ -16,7 +16,7 @@ from journal_values import TASK, make_attempt, make_record, make_row
 from ostler.errors import Code
 from ostler.model.limit import Window
 from ostler.store import codec
-from ostler.store.schema import APPLICATION_ID, MIGRATIONS
+from ostler.store.schema import APPLICATION_ID, MIGRATIONS, newest_version
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 
@@ -118,7 +118,7 @@ def test_sums_of_a_day_read_the_index_alone(first: Path) -> None:
 
 @pytest.mark.parametrize("step", ["before the commit", "after it"])
 def test_kill_while_migrating(first: Path, step: str) -> None:
-    """kill -9 leaves version 1 or version 2, whole, and the next start goes on from there (B18)."""
+    """kill -9 leaves version 1 or the newest, whole, and the next start goes on from there (B18)."""
     code = "import sys, pathlib; from ostler.store.sqlite_ledger import SqliteLedger as L"
     code += "; ledger = L(pathlib.Path(sys.argv[1])); ledger.spend_repeat(1.0, 5)"
     point = "store.migrate:kill" if step == "before the commit" else "ledger.write:kill"
@@ -128,8 +128,8 @@ def test_kill_while_migrating(first: Path, step: str) -> None:
     assert done.returncode == -signal.SIGKILL
     db = apsw.Connection(str(first))
     found = db.pragma("user_version")
-    assert found == (1 if step == "before the commit" else 2)
-    assert db.table_exists(None, "limit_window") is (found == 2)
+    assert found == (1 if step == "before the commit" else newest_version())
+    assert db.table_exists(None, "limit_window") is (found > 1)
     assert len(db.execute("PRAGMA table_info(attempt)").fetchall()) == (4 if found == 1 else 6)
     db.close()
     with SqliteJournal(first) as journal:

@@ -62,6 +62,21 @@ def test_what_follows_a_failure(
     assert decide(failure, attempt, (), PLAIN) == expected
 
 
+def test_an_executor_can_say_that_a_repeat_would_not_help() -> None:
+    """Whatever the code: a caller may want no repeats of a kind that could be repeated."""
+    final = CallResult(code=Code.OVERLOADED, final=True)
+    assert decide(final, 0, (), PLAIN) == SwitchModel()
+    assert decide(CallResult(code=Code.RATE_LIMITED, final=True), 0, (), PLAIN) == SwitchModel()
+
+
+@pytest.mark.parametrize(("attempt", "wait"), [(0, 2), (1, 2), (2, 4), (3, 8)])
+def test_a_limit_of_unknown_length_is_waited_for_longer_each_time(attempt: int, wait: int) -> None:
+    """At least rate_limit_wait_seconds; a provider that says how long is taken at its word."""
+    rules = Rules(RetrySettings(jitter=0.0, max_retries=9, rate_limit_wait_seconds=2.0), "k", NOW)
+    assert decide(fails(Code.RATE_LIMITED), attempt, (), rules) == Wait(NOW + wait)
+    assert decide(fails(Code.RATE_LIMITED, 0.5), attempt, (), rules) == Wait(NOW + 0.5)
+
+
 def test_zero_retries_means_each_model_once() -> None:
     """retry.max_retries = 0 goes to the next model after the first failure, also after a short limit."""
     once = Rules(RetrySettings(max_retries=0), "k", NOW)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from ostler.cli.new import read_text
+from ostler.cli.given import read_text
 from ostler.cli.out import emit, hint, json_option, open_project, say
 from ostler.cli.text import printable, table
 from ostler.errors import UsageError

@@ -2,45 +2,50 @@
 
 from __future__ import annotations
 
-import sys
-from datetime import datetime
 from math import isfinite
-from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
+from ostler.cli.given import read_given
 from ostler.cli.out import emit, hint, json_option, open_project
+from ostler.clock import read_time
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
-from ostler.model.task import PRIORITIES, WEIGHTS, Priority, Task, Weight
+from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Weight
 from ostler.project.agents import known_executor
 from ostler.prompt.role import find_agent
 from ostler.views.task import as_json as task_json
 
-_LARGEST_FILE = 10 * 1024 * 1024
+_NOT_SAID = (None, "", ())
 
 
 @click.command("new")
 @click.argument("title", required=False)
 @click.option("-d", "--description", metavar="TEXT", help="What should be done, in full.")
-@click.option("-f", "--file", metavar="FILE.md", help="The description from a file; - is stdin.")
+@click.option("-f", "--file", metavar="FILE.md", help="The task from a Markdown file; - is stdin.")
 @click.option(
     "--weight",
     metavar="SIZE",
     type=click.Choice(WEIGHTS),
-    default="small",
-    show_default=True,
+    show_default="small",
     help=f"How large it is: {', '.join(WEIGHTS)}.",
 )
 @click.option(
     "--priority",
     metavar="P",
     type=click.Choice(PRIORITIES),
-    default="P2",
-    show_default=True,
+    show_default="P2",
     help="P0 to P3; P0 goes first.",
 )
-@click.option("--role", metavar="NAME", default="implementer", help="What kind of worker; ostler agent list.")
+@click.option("--role", metavar="NAME", default="", help="What kind of worker; ostler agent list.")
+@click.option("--skill", metavar="NAME", default="", help="Write a document with this skill.")
+@click.option(
+    "--input", "inputs", metavar="PATH", multiple=True, help="A file that the document is made from."
+)
+@click.option("--output", metavar="PATH", default="", help="Where the document goes; else as the skill says.")
+@click.option("--review", metavar="WHO", default="", help="Who looks at it: human, ai, or a skill.")
+@click.option("--tier", metavar="NAME", default="", help="opus, sonnet, haiku, or another of [tiers].")
 @click.option("--executor", metavar="NAME", default="", help="The agent; without it, as the settings say.")
 @click.option("--model", metavar="NAME", default="", help="The model; without it, as the settings say.")
 @click.option(
@@ -59,9 +64,14 @@ def command(
     title: str | None,
     description: str | None,
     file: str | None,
-    weight: Weight,
-    priority: Priority,
+    weight: Weight | None,
+    priority: Priority | None,
     role: str,
+    skill: str,
+    inputs: tuple[str, ...],
+    output: str,
+    review: str,
+    tier: str,
     executor: str,
     model: str,
     after: tuple[str, ...],
@@ -73,27 +83,35 @@ def command(
 ) -> None:
     """Write a task down and print its id.
 
-    TITLE may be left out with -f: the file's first heading is the title then.
+    TITLE may be left out with -f: the file's front matter or first heading has it then.
+    Options win over what the file says.
     """
-    heading, body = read_body(title, description, file)
-    task = Task(
-        heading,
-        body,
-        phases=tuple(name.strip() for name in phases.split(",") if name.strip()),
-        feature=feature,
-        weight=weight,
-        priority=priority,
-        role=role,
-        executor=executor,
-        model=model,
-        after=tuple(TaskId(one) for one in after),
-        not_before=read_time(not_before) if not_before is not None else None,
-        budget_usd=checked_budget(budget_usd),
-    )
+    said = {
+        "phases": tuple(name.strip() for name in phases.split(",") if name.strip()),
+        "feature": feature,
+        "weight": weight,
+        "priority": priority,
+        "role": role,
+        "skill": skill,
+        "inputs": tuple(Input(path) for path in inputs),
+        "output": Output(output) if output else None,
+        "review": review,
+        "tier": tier,
+        "executor": executor,
+        "model": model,
+        "after": tuple(TaskId(one) for one in after),
+        "not_before": read_moment(not_before) if not_before is not None else None,
+        "budget_usd": budget_usd,
+    }
+    given = read_given(title, description, file)
+    task = replace(given, **{name: value for name, value in said.items() if value not in _NOT_SAID})
+    checked_budget(task.budget_usd)
+    if task.is_document and not task.sender:
+        task = replace(task, sender="person")
     with open_project(create=True) as project:
-        find_agent(role, project.layout.root)
-        if executor:
-            known_executor(project.settings, executor)
+        find_agent(task.role, project.layout.root)
+        if task.executor:
+            known_executor(project.settings, task.executor)
         added = project.add(task)
         if as_json:
             emit(task_json(project.show(added.id)))
@@ -102,59 +120,15 @@ def command(
             hint(f"Next: ostler run {' '.join((*added.after, added.id))}")
 
 
-def read_time(text: str) -> float:
-    """A time of today, or a date with or without one; local where no zone is given."""
-    today = datetime.now().date().isoformat()
-    for said in (text.strip(), f"{today}T{text.strip()}"):
-        try:
-            return datetime.fromisoformat(said).timestamp()
-        except (ValueError, OverflowError):
-            continue
-    raise UsageError(f"--not-before {text!r} is no time", "write 18:30, 2030-01-31 or 2030-01-31T18:30Z")
+def read_moment(text: str) -> float:
+    try:
+        return read_time(text)
+    except ValueError:
+        usage = "write 18:30, 2030-01-31 or 2030-01-31T18:30Z"
+        raise UsageError(f"--not-before {text!r} is no time", usage) from None
 
 
 def checked_budget(usd: float | None) -> float | None:
     if usd is not None and not (usd > 0 and isfinite(usd)):
         raise UsageError(f"--budget-usd {usd:g}: a budget is more than 0", "leave it out for no limit")
     return usd
-
-
-def read_body(title: str | None, description: str | None, file: str | None) -> tuple[str, str]:
-    """Title and body of a task from what the command line gave."""
-    if description is not None and file is not None:
-        raise UsageError("give the description with -d or with -f, not both")
-    body = read_text(file) if file is not None else description or ""
-    if title:
-        return title, body
-    if file is None:
-        raise UsageError("a task needs a title", 'ostler new "Fix the login redirect"')
-    first, _, rest = body.lstrip("\ufeff \r\n").partition("\n")
-    heading = first.lstrip("#").strip()
-    if not heading:
-        raise UsageError(
-            f"{file} has no first line to take the title from", "give a title: ostler new TITLE -f FILE"
-        )
-    return heading, rest.strip()
-
-
-def read_text(file: str) -> str:
-    """A text file, or stdin; one sentence when it cannot be used."""
-    try:
-        data = sys.stdin.buffer.read(_LARGEST_FILE + 1) if file == "-" else _read(Path(file))
-    except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}") from None
-    if len(data) > _LARGEST_FILE:
-        raise UsageError(
-            f"{file} is larger than {_LARGEST_FILE // 2**20} MiB", "put the material into the project"
-        )
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
-
-
-def _read(path: Path) -> bytes:
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is not a regular file")
-    with path.open("rb") as opened:
-        return opened.read(_LARGEST_FILE + 1)

@@ -63,6 +63,8 @@ def _step(view: TaskView) -> str:
         return f"{_FIRST[view.code]}; then   ostler retry {{id}}"
     if view.code and view.status == "blocked" and view.code in _BLOCKED:
         return _BLOCKED[view.code]
+    if view.status == "needs_review" and view.output_path:
+        return f"read {view.output_path}; then   ostler approve {{id}}   or   ostler reject {{id}} -m TEXT"
     if view.status == "deferred" and view.resumes_at:
         return f"ostler run {{id}}   from {local_time_of(view.resumes_at)} on"
     if view.status == "pending" and view.waits_for:

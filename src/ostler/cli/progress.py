@@ -57,6 +57,8 @@ _TOLD = {
     "phase_retried",
     "work_rebased",
     "published",
+    "source_told",
+    "source_not_told",
     "decision_recorded",
     "task_reopened",
     *ENDINGS,

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from ostler.cli.detach import BEGUN_OPTION, heralded, refuse_company, run_detached
 from ostler.cli.dry_run import print_plans
+from ostler.cli.given import read_given
 from ostler.cli.jobs import JOBS
-from ostler.cli.new import read_body
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, hint, json_option, open_project, say
 from ostler.cli.progress import Progress, showing
-from ostler.cli.signals import Signals
-from ostler.cli.status import why
+from ostler.cli.signals import Running, Signals
+from ostler.cli.status import waiting, why
 from ostler.cli.step import Stepper, make_stepper
 from ostler.cli.streams import outlive_readers
 from ostler.cli.text import STATUS_COLOURS, one_line, paint, wants_colour
@@ -35,6 +35,7 @@ from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_ready, due_tasks, ready_tasks, require_turn
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
+from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
 _TITLE_COLUMNS = 72
@@ -141,8 +142,8 @@ def command(
 def _task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
     """The task that -p or -f describes."""
     if prompt is None:
-        title, body = read_body(None, None, file)
-        return Task(title, body, weight=weight or "small")
+        task = read_given(None, None, file)
+        return replace(task, weight=weight or task.weight)
     title = " ".join(prompt.split())
     short = title if len(title) <= _TITLE_COLUMNS else title[: _TITLE_COLUMNS - 1].rstrip() + "…"
     return Task(short, prompt, weight=weight or "trivial")
@@ -177,6 +178,7 @@ async def run_tasks(
     patient: bool = False,
     fail_fast: bool = False,
     begun: int | None = None,
+    jobs: int | None = None,
 ) -> int:
     """Run these tasks, or all for none, with progress; the exit code that stands for how they ended."""
     become_subreaper()
@@ -184,16 +186,16 @@ async def run_tasks(
     ostler = Ostler(project, os.environ, stepper)
     signals = Signals(ostler, stepper)
     try:
-        work = asyncio.create_task(ostler.run_all(wanted or None, wait=patient, fail_fast=fail_fast))
-        waiting = _waiting(project, wanted) if patient else {}
-        screen = showing(as_json, waiting, draws=stepper is None)
+        work = asyncio.create_task(ostler.run_all(wanted or None, jobs, wait=patient, fail_fast=fail_fast))
+        held = _waiting(project, wanted) if patient else {}
+        screen = showing(as_json, held, draws=stepper is None)
         screen = screen if begun is None else heralded(screen, begun)
         with at_work(project.layout):
-            outcomes = await _with_progress(ostler, work, screen, stepper)
+            outcomes = await with_progress(ostler, work, screen, stepper)
     finally:
         await ostler.close()
     if conclude or as_json:
-        _conclude(project, outcomes, as_json)
+        conclude_run(project, outcomes, as_json)
     return signals.exit if signals.exit and _interrupted(outcomes) else exit_of_all(outcomes)
 
 
@@ -201,12 +203,13 @@ def _interrupted(outcomes: list[Outcome]) -> bool:
     return not outcomes or any(outcome.exit == 130 for outcome in outcomes)
 
 
-async def _with_progress(
-    ostler: Ostler,
+async def with_progress(
+    ostler: Running,
     work: asyncio.Task[list[Outcome]],
     screen: AbstractContextManager[Progress],
     stepper: Stepper | None,
 ) -> list[Outcome]:
+    """Show what happens until the work has ended, and stop it when that cannot go on."""
     after = ostler.project.journal.position()
     try:
         with screen as progress:
@@ -238,7 +241,8 @@ def _show_feed(project: Project, after: int, progress: Progress) -> int:
     return after
 
 
-def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
+def conclude_run(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
+    """How each task ended, and the next step."""
     views = [project.show(outcome.task_id) for outcome in outcomes]
     if as_json:
         for view in views:
@@ -249,7 +253,7 @@ def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
     colour = wants_colour(sys.stdout)
     room = max((len(view.id) for view in views), default=0)
     for view in views:
-        told = why(view) if view.code or view.message else view.pr_url or view.branch or "in place"
+        told = why(view) if view.code or view.message else waiting(view) or _result(view)
         status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
         say(f"{status}  {view.id:<{room}}  {one_line(told)}")
     for view in sorted(views, key=lambda view: view.status == TaskStatus.COMPLETED)[:1]:
@@ -257,3 +261,8 @@ def _conclude(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
         shown = "   ".join(f"ostler {verb} {view.id}" for verb in verbs)
         step = "" if view.status == TaskStatus.COMPLETED else next_step(view)
         hint(f"\nNext: {step}" if step else f"\n{shown}")
+
+
+def _result(view: TaskView) -> str:
+    """Where what came of a task is to be found."""
+    return view.pr_url or view.output_path or view.branch or "in place"

@@ -28,6 +28,7 @@ _MEMBERS = {
     "seconds": "for {} s",
     "verdict": "{}",
     "status": "{}",
+    "source": "{}",
     "code": "{}",
     "message": "{}",
     "reason": "{}",

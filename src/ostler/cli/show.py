@@ -50,6 +50,7 @@ def card(view: TaskView, budget_usd: float | None = None) -> str:
         "branch": view.branch or "",
         "commit": view.commit or "",
         "worktree": view.worktree or "",
+        "document": view.output_path or "",
         "published": view.pr_url or "",
         "tokens": used(view.usage),
         "cost": cost(view.attempts, budget_usd),

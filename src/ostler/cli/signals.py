@@ -6,17 +6,29 @@ import asyncio
 import os
 import signal
 import sys
+from typing import Protocol
 
 from ostler.cli.out import hint
 from ostler.cli.progress import give_cursor_back
 from ostler.cli.step import Stepper
-from ostler.project.ostler import Ostler
+from ostler.project.project import Project
+
+
+class Running(Protocol):
+    """What is at work while a screen shows it."""
+
+    @property
+    def project(self) -> Project: ...
+
+    async def flush(self) -> None: ...
+
+    def stop(self) -> None: ...
 
 
 class Signals:
     """The first Ctrl-C, TERM or HUP stops in good order; the second one stops at once."""
 
-    def __init__(self, ostler: Ostler, stepper: Stepper | None = None) -> None:
+    def __init__(self, ostler: Running, stepper: Stepper | None = None) -> None:
         self.exit = 0
         self._ostler = ostler
         self._stepper = stepper

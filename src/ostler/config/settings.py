@@ -23,6 +23,7 @@ AS_WRITTEN = "as written"  # marks names that an environment variable of ours se
 VariableName = Annotated[str, Meta(pattern="^[^=]+$"), AS_WRITTEN]
 Word = Annotated[str, Meta(min_length=1)]
 ModelName = Annotated[Word, AS_WRITTEN]
+FolderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
 
 
 class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,6 +48,7 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     permissions: Permissions = "accept-edits"
     provider: Provider = "anthropic"  # model_api: whose API is called
     max_tokens: AtLeastOne = 8192  # model_api: the longest answer
+    tools: bool = False  # model_api: it may list, read and search files of the project, and change none
 
 
 class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,6 +164,27 @@ class WorkspaceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     timeout_seconds: PositiveSeconds = 600.0
 
 
+class SkillsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[skills]"""
+
+    paths: tuple[Word, ...] = ()  # where skills are besides .agents/skills and .claude/skills
+    squads: dict[FolderName, tuple[str, ...]] = {}  # squad -> its skills, over what they say themselves
+    foundation: tuple[str, ...] = ()  # skills whose output is a context file
+    locked: bool = False  # true: no task runs with a skill that .agents/skills.lock does not know as it is
+    max_skill_bytes: AtLeastOne = 262_144
+    max_reference_bytes: AtLeastOne = 262_144  # a larger one is left out, with a warning
+    max_references: NotNegative = 100
+
+
+class DocumentsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[documents]: where the documents of skills are, below the project"""
+
+    context: Word = "context"
+    outputs: Word = "outputs"
+    executor: Word = "model_api"  # who writes where neither the task nor a flag says
+    max_context_tokens: NotNegative = 150_000  # over it references are left out, the last first; 0: no limit
+
+
 class PullRequestSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[pull_request]"""
 
@@ -212,6 +235,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     phases: PhaseSettings = PhaseSettings()
     gates: GateSettings = GateSettings()
     workspace: WorkspaceSettings = WorkspaceSettings()
+    skills: SkillsSettings = SkillsSettings()
+    documents: DocumentsSettings = DocumentsSettings()
     git: GitSettings = GitSettings()
     pull_request: PullRequestSettings = PullRequestSettings()
     sandbox: SandboxSettings = SandboxSettings()

@@ -86,7 +86,7 @@ class Carrier:
         first = self._tools.journal.read(self._task)[:1]
         if row is None or not first or not isinstance(first[0].event, TaskCreated):
             raise StateError(Code.STATE_CORRUPT, f"task {self._task} has no beginning in the journal")
-        return first[0].event.task, state_of(row)
+        return self._tools.amend(first[0].event.task), state_of(row)
 
     async def _perform(self, task: Task, state: State, step: Step) -> State:
         basis = state.seq

@@ -24,24 +24,26 @@ def unmet(row: TaskRow, standing: Standing) -> tuple[TaskId, ...]:
     return tuple(task for task in row.after if standing.get(task) not in DONE)
 
 
-def settle(row: TaskRow, standing: Standing) -> TaskBlocked | TaskReopened | None:
-    """What has to be written of a task because of another one: that it cannot begin, or can after all."""
-    if not row.after:
+def settle(row: TaskRow, standing: Standing, stopped: str = "") -> TaskBlocked | TaskReopened | None:
+    """What has to be written of a task because of others: that it cannot begin, or can after all.
+
+    `stopped` says why the pipeline that it is a part of does not go on.
+    """
+    if not row.after and not row.pipeline:
         return None
-    lost = _first_lost(row, standing)
-    if lost is not None and row.status in EXECUTABLE and not state_of(row).cancel:
-        message = f"it comes after {lost}, which is {standing.get(lost, _GONE)}"
-        return TaskBlocked(Code.DEPENDENCY_FAILED, message)
-    if lost is None and row.status == TaskStatus.BLOCKED and state_of(row).code is Code.DEPENDENCY_FAILED:
+    reason = stopped or _lost(row, standing)
+    if reason and row.status in EXECUTABLE and not state_of(row).cancel:
+        return TaskBlocked(Code.DEPENDENCY_FAILED, reason)
+    if not reason and row.status == TaskStatus.BLOCKED and state_of(row).code is Code.DEPENDENCY_FAILED:
         return TaskReopened(by="dependency")
     return None
 
 
-def _first_lost(row: TaskRow, standing: Standing) -> TaskId | None:
-    for task in row.after:
-        if standing.get(task, _GONE) in _LOST:
-            return task
-    return None
+def _lost(row: TaskRow, standing: Standing) -> str:
+    lost = [task for task in row.after if standing.get(task, _GONE) in _LOST]
+    if not lost or (row.after_any and len(lost) < len(row.after)):
+        return ""
+    return f"it comes after {lost[0]}, which is {standing.get(lost[0], _GONE)}"
 
 
 def find_cycle(starts: Iterable[TaskId], after: Mapping[TaskId, tuple[TaskId, ...]]) -> list[TaskId]:

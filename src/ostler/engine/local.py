@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
 
 import msgspec
 
 from ostler.engine.carry import Carrier, Fenced
 from ostler.engine.core.evolve import evolve
 from ostler.engine.dependencies import Standing, settle
+from ostler.engine.pipeline import stop_reason
+from ostler.engine.post import post
 from ostler.engine.projection import project
 from ostler.engine.schedule import choose, held_back, takeable
 from ostler.engine.steps.tools import Tools, lock_path
 from ostler.files.lock import Held, try_lock
 from ostler.model.attempt import TaskRow
-from ostler.model.event import Event, Record
+from ostler.model.event import DecisionRecorded, Event, Record
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
 from ostler.model.rows import row_of, state_of
@@ -44,15 +49,25 @@ class Wanted(msgspec.Struct, frozen=True):
 class LocalDriver:
     """Carries tasks side by side until none is left to take, or until it is told to stop."""
 
-    def __init__(self, tools: Tools, jobs: int, *, patient: bool = False, fail_fast: bool = False) -> None:
+    def __init__(
+        self,
+        tools: Tools,
+        jobs: int,
+        *,
+        patient: bool = False,
+        fail_fast: bool = False,
+        leave_busy: bool = False,
+    ) -> None:
         self._tools = tools
-        self._jobs = jobs if tools.repository is not None else 1
+        self._jobs = jobs
         self._patient = patient  # deferred tasks are waited for and taken again
         self._fail_fast = fail_fast  # nothing is taken any more once a task has failed
+        self._leave_busy = leave_busy  # what another run holds is not waited for
         self._carriers: dict[TaskId, Carrier] = {}
         self._running: dict[asyncio.Task[State], TaskId] = {}
         self._done: dict[TaskId, State] = {}
         self._queue: deque[TaskId] = deque()
+        self._limits: dict[TaskId, tuple[str, int]] = {}  # of tasks that are parts of pipelines
         self._busy: list[TaskId] = []  # of those last queued: what another run holds
         self._read_at = 0.0
         self._rest = 0.0  # how long an empty queue is not looked at again
@@ -65,6 +80,11 @@ class LocalDriver:
         self._stopping = True
         for carrier in self._carriers.values():
             carrier.stop()
+
+    def look(self) -> None:
+        """Have the carriers read the journal; what this process wrote itself no watcher sees."""
+        for carrier in self._carriers.values():
+            carrier.look()
 
     async def run(self, wanted: Wanted) -> list[Outcome]:
         """The outcome of every task that this run carried, and of the wanted ones that others carried."""
@@ -81,7 +101,7 @@ class LocalDriver:
             takes = not self._stopping and not self._had_enough
             if takes:
                 await self._take(wanted)
-            if self._running or (self._busy and takes):
+            if self._running or (self._busy and takes and not self._leave_busy):
                 await self._wait_for_one()
             elif not takes or not self._someone_is_due(wanted):
                 return
@@ -101,13 +121,20 @@ class LocalDriver:
         await self._read_board(wanted, now)
         while self._queue and len(self._running) < self._jobs and not self._stopping:
             task = self._queue.popleft()
-            held = try_lock(lock_path(task, self._tools), patient=False)
+            if not self._has_room(task):
+                continue  # it is queued again when one of its pipeline has ended
+            held = try_lock(self._lock_of(task), patient=False)
             if held is None:
                 self._busy.append(task)
             elif self._still_takeable(task, now):
                 self._start(task, held)
             else:
                 held.release()
+
+    def _lock_of(self, task: TaskId) -> Path:
+        row = self._tools.journal.row(task)
+        assert row is not None
+        return lock_path(state_of(row), self._tools)
 
     async def _read_board(self, wanted: Wanted, now: float) -> None:
         """Queue what can be taken; looked at again when the queue is empty, and soon after others wrote."""
@@ -118,6 +145,7 @@ class LocalDriver:
         rows = self._tools.journal.open_rows()
         standing = self._standing(rows)
         board = await self._settled([row for row in rows if wanted.covers(row)], standing)
+        self._limits = {row.id: (row.pipeline, row.at_once) for row in board if row.pipeline}
         taken = {row.id for row in board if row.id in self._carriers or self._is_done(row, now)}
         self._queue, self._busy = deque(choose(board, taken, len(board), now, standing)), []
         self._rest = min(_DUE_SECONDS, _REST_RATIO * (self._tools.clock.monotonic() - began))
@@ -135,12 +163,41 @@ class LocalDriver:
 
     async def _settled(self, board: list[TaskRow], standing: Standing) -> list[TaskRow]:
         """The board after it is written which tasks cannot begin because of another, and which can again."""
-        news = [(row, event) for row in board if (event := settle(row, standing)) is not None]
+        stopped = self._stopped_pipelines(board)
+        news = [
+            (row, event)
+            for row in board
+            if (event := settle(row, standing, stopped.get(row.pipeline, ""))) is not None
+        ]
+        self._abort(board, stopped)
         if not news:
             return board
         written = await asyncio.gather(*(self._write(row, event) for row, event in news))
         newer = {row.id: row for row in written}
         return [newer.get(row.id, row) for row in board]
+
+    def _stopped_pipelines(self, board: list[TaskRow]) -> dict[str, str]:
+        """The runs of pipelines that do not go on, and why."""
+        runs = sorted({row.pipeline for row in board if row.pipeline})
+        if not runs:
+            return {}
+        members = groupby(sorted(self._tools.journal.pipeline_rows(runs), key=_run_of), key=_run_of)
+        reasons = {run: stop_reason(rows) for run, rows in members}
+        return {run: reason for run, reason in reasons.items() if reason}
+
+    def _abort(self, board: list[TaskRow], stopped: Mapping[str, str]) -> None:
+        """What this run carries of a pipeline that stopped is cancelled."""
+        for row in board:
+            if row.pipeline in stopped and row.id in self._carriers and not state_of(row).cancel:
+                decision = DecisionRecorded("cancel", stopped[row.pipeline])
+                post(self._tools.journal, row.id, decision, self._tools.clock.now())
+                self._carriers[row.id].look()  # no watcher sees what its own connection wrote
+
+    def _has_room(self, task: TaskId) -> bool:
+        """Whether the pipeline that it is a part of may have one more task at work."""
+        pipeline, at_once = self._limits.get(task, ("", 0))
+        at_work = sum(self._limits.get(other, ("", 0))[0] == pipeline for other in self._carriers)
+        return not pipeline or at_work < at_once
 
     async def _write(self, row: TaskRow, event: Event) -> TaskRow:
         """One more record of a task that nobody carries; whoever was faster knows better."""
@@ -192,6 +249,8 @@ class LocalDriver:
         self._one_ended = True
         failed = self._done[task].status in (TaskStatus.FAILED, TaskStatus.QUARANTINED)
         self._had_enough |= self._fail_fast and failed
+        if failed and self._done[task].pipeline is not None:
+            self._queue.clear()  # the others may have to stop: that is decided when the board is read
 
     async def _settle(self) -> None:
         """After an error in one task: bring the others to rest before the error goes on."""
@@ -208,8 +267,11 @@ class LocalDriver:
             await self._tools.clock.sleep(POLL_SECONDS)
             seen, version = version, self._tools.journal.version()
             if version != seen:
-                for carrier in self._carriers.values():
-                    carrier.look()
+                self.look()
+
+
+def _run_of(row: TaskRow) -> str:
+    return row.pipeline
 
 
 def _outcome(state: State) -> Outcome:

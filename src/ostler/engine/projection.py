@@ -5,9 +5,11 @@ from __future__ import annotations
 from ostler.clock import rfc3339
 from ostler.files.atomic import remove_leftovers, write_projection
 from ostler.files.layout import Layout
+from ostler.files.scalar import yaml_line
 from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.task import Task
+from ostler.prompt.task_text import write_task
 
 
 def project(state: State, layout: Layout) -> None:
@@ -16,7 +18,8 @@ def project(state: State, layout: Layout) -> None:
 
 
 def project_task(task: Task, layout: Layout) -> None:
-    write_projection(layout.task(task.id) / "task.md", f"# {task.title}\n\n{task.body.strip()}\n".encode())
+    """Write task.md, from which `ostler new -f` would make the same task."""
+    write_projection(layout.task(task.id) / "task.md", write_task(task).encode())
 
 
 def tidy(task: TaskId, layout: Layout) -> None:
@@ -34,11 +37,8 @@ def differs(before: State, after: State) -> bool:
 
 def state_yaml(state: State) -> str:
     """The state in the words of the file; what an agent gets a copy of."""
-    import json  # noqa: PLC0415  (reading a status writes none)
-
     facts = _facts(state) | {"updated_at": rfc3339(state.updated_at)}
-    # JSON scalars are YAML scalars, so nothing in a title can be read as anything else.
-    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in facts.items())
+    return "".join(f"{key}: {yaml_line(value)}\n" for key, value in facts.items())
 
 
 def _facts(state: State) -> dict[str, object]:

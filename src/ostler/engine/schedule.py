@@ -26,7 +26,10 @@ def takeable(row: TaskRow, now: float) -> bool:
 
 def held_back(row: TaskRow, standing: Standing) -> bool:
     """Whether it may not be begun yet: another task comes first."""
-    return bool(row.after) and row.status in EXECUTABLE and not DONE.issuperset(map(standing.get, row.after))
+    enough = TERMINAL if row.after_any else DONE
+    return (
+        bool(row.after) and row.status in EXECUTABLE and not enough.issuperset(map(standing.get, row.after))
+    )
 
 
 def _began_in_the_future(row: TaskRow, now: float) -> bool:

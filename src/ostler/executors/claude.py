@@ -53,7 +53,13 @@ class ClaudeExecutor(ProgramExecutor):
     """Runs Claude Code."""
 
     dialect = Dialect(
-        known.CLAUDE, CAPABILITIES, arguments, ClaudeListener, SWITCHES, at_times=claude_rules.FLAGS
+        known=known.CLAUDE,
+        capabilities=CAPABILITIES,
+        arguments=arguments,
+        listen=ClaudeListener,
+        switches=SWITCHES,
+        at_times=claude_rules.FLAGS,
+        system_flag="--append-system-prompt-file",  # not in its help, so that no drift of it can be seen
     )
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:

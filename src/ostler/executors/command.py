@@ -14,6 +14,7 @@ from ostler.executors.discover import find_program, require_program
 from ostler.executors.ending import Ending, command_for, ending_of, result_of
 from ostler.executors.error_text import error_line, is_error_answer
 from ostler.executors.failure import code_of_failure, retry_after
+from ostler.executors.opening import opening
 from ostler.executors.paper import paper_for
 from ostler.executors.protocol import Capabilities
 from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextSaid
@@ -46,7 +47,7 @@ class CommandExecutor:
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Run the program once."""
-        return await self._run(call, on_event)
+        return await self._run(opening(call), on_event)
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Run the program again with the same session id."""

@@ -16,6 +16,7 @@ from ostler.errors import Code, OstlerError
 from ostler.executors.ending import command_for, result_of
 from ostler.executors.health import probe
 from ostler.executors.known import KnownProgram
+from ostler.executors.opening import opening
 from ostler.executors.paper import paper_for
 from ostler.executors.protocol import Capabilities, supports_resumption
 from ostler.executors.verdict import Listener, Manner
@@ -75,6 +76,7 @@ class Dialect(Struct, frozen=True):
     permits: dict[Permissions, dict[str, str]] = {}  # variables that carry the permissions; the settings' win
     defaults: Defaults | None = None
     at_times: tuple[str, ...] = ()  # flags that only some calls have
+    system_flag: str = ""  # names a file whose text is added to the system prompt; empty: it has none
     mend: Mend | None = None  # what it repairs is worth a second start
 
 
@@ -103,6 +105,7 @@ class ProgramExecutor:
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Start a session; one that exists already, as after a crash, is resumed instead."""
+        call = self._opening(call)
         result = await self._try(self._unnamed(call), on_event, resume=False)
         if result.code is not Code.SESSION_IN_USE:
             return result
@@ -122,7 +125,8 @@ class ProgramExecutor:
             session_cost_usd=0.0,
             session_usage=Usage(),
         )
-        return _after(result, await self._try(fresh, self._telling_of_loss(call, on_event), resume=False))
+        begun = await self._try(self._opening(fresh), self._telling_of_loss(call, on_event), resume=False)
+        return _after(result, begun)
 
     async def _try(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
         """One run; for a program that does not understand us, its version is part of the reason."""
@@ -152,8 +156,8 @@ class ProgramExecutor:
         assert self.dialect.listen
         heard = self.dialect.listen(call, on_event)
         try:
-            with self._defaults(call) as quiet:
-                command = self._command(quiet, stdin_of(call.prompt), resume=resume)
+            with self._defaults(call) as quiet, self._system(call) as system:
+                command = self._command(quiet, stdin_of(call.prompt), system, resume=resume)
                 exit = await self._runner.run(command, heard.take)
         except OstlerError as error:
             return result_of(error), ""
@@ -170,8 +174,30 @@ class ProgramExecutor:
         with paper_for(call.transcript, "settings.json", defaults.content) as path:
             yield replace(call, env={**call.env, defaults.variable: path})
 
-    def _command(self, call: AgentCall, stdin: bytes = b"", *, resume: bool) -> Command:
-        argv = (self._program(), *self.arguments(call, resume=resume))
+    def _opening(self, call: AgentCall) -> AgentCall:
+        """The call as a session begins."""
+        return call if self._system_flag() else opening(call)
+
+    @contextmanager
+    def _system(self, call: AgentCall) -> Generator[tuple[str, ...], None, None]:
+        """The arguments that name a file with the system text; none where it stands in the prompt."""
+        flag = self._system_flag()
+        if not flag or not call.system.strip():
+            yield ()
+            return
+        with paper_for(call.transcript, "system.md", call.system.encode("utf-8", "replace")) as path:
+            yield (flag, path)
+
+    def _system_flag(self) -> str:
+        """Empty when there is none, or when the executor's own args have a text of that kind."""
+        flag = self.dialect.system_flag
+        given = {word.partition("=")[0] for word in self._settings.args}
+        return "" if given & {flag, flag.removesuffix("-file")} else flag
+
+    def _command(
+        self, call: AgentCall, stdin: bytes = b"", first: tuple[str, ...] = (), *, resume: bool
+    ) -> Command:
+        argv = (self._program(), *first, *self.arguments(call, resume=resume))
         return command_for(call, argv, self._environment(call), stdin)
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:

@@ -52,9 +52,9 @@ class ExecutorRegistry:
     def __init__(self) -> None:
         self._factories: dict[str, ExecutorFactory | str] = dict(BUILT_IN)
 
-    def register(self, name: str, factory: ExecutorFactory | str) -> None:
+    def register(self, name: str, factory: ExecutorFactory | str, *, replaces: bool = False) -> None:
         """Add a type: a factory, or the dotted path `module:attribute` of one."""
-        if name in self._factories:
+        if name in self._factories and not replaces:
             raise UsageError(f"executor {name} is already registered", "choose another name")
         self._factories[name] = factory
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-import yaml
 from msgspec import Struct
 
 from ostler.errors import Code, OstlerError
+from ostler.files.yaml import YamlInvalid, read_yaml
 
 _BLOCK = re.compile(r"^```ostler-script[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-_LARGEST = 1 << 20
 
 
 class Edit(Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,45 +69,21 @@ def script_of_prompt(prompt: str) -> list[dict[str, object]] | None:
 def parse(text: str, where: str, above: int = 0) -> list[dict[str, object]]:
     """Check every step; raises ScriptInvalid at the first mistake."""
     try:
-        root = _compose(text)
-    except yaml.YAMLError as error:
-        mark: Any = getattr(error, "problem_mark", None)
-        raise ScriptInvalid(where, above + (mark.line + 1 if mark else 1), _problem(error)) from error
-    if not isinstance(root, yaml.SequenceNode):
+        script = read_yaml(text, where, above)
+    except YamlInvalid as error:
+        raise ScriptInvalid(where, error.line, error.what) from error
+    if not isinstance(script.value, list):
         raise ScriptInvalid(where, above + 1, "expected a list of steps, such as `- say: hello`")
-    return [_step(node, where, above) for node in cast(list[yaml.Node], root.value)]
+    steps = cast(list[object], script.value)
+    return [_step(value, where, script.lines[index,]) for index, value in enumerate(steps)]
 
 
-def _compose(text: str) -> yaml.Node | None:
-    if len(text) > _LARGEST:
-        raise yaml.YAMLError("the script is larger than 1 MiB")
-    reader: Any = yaml  # its stubs leave scan and compose untyped
-    for token in reader.scan(text, Loader=yaml.SafeLoader):
-        if isinstance(token, yaml.AliasToken | yaml.TagToken):
-            mark = cast(Any, token).start_mark
-            raise yaml.MarkedYAMLError(problem="aliases and tags are not allowed", problem_mark=mark)
-    return reader.compose(text, Loader=yaml.SafeLoader)
-
-
-def _step(node: yaml.Node, where: str, above: int) -> dict[str, object]:
-    line = above + node.start_mark.line + 1
-    value: object = cast(Any, yaml.SafeLoader("")).construct_object(node, deep=True)
-    step = cast(dict[object, object], value) if isinstance(value, dict) else {}
-    verb = next(iter(step), None)
+def _step(value: object, where: str, line: int) -> dict[str, object]:
+    step = cast(dict[str, object], value) if isinstance(value, dict) else {}
+    verb = next(iter(step), "")
     if len(step) != 1 or verb not in VERBS:
         raise ScriptInvalid(where, line, f"expected one of {', '.join(VERBS)}, got {value!r:.80}")
-    if _repeats(node):
-        raise ScriptInvalid(where, line, f"{verb}: a key is given twice")
-    return {str(verb): _checked(str(verb), step[verb], where, line)}
-
-
-def _repeats(node: yaml.Node) -> bool:
-    """Whether a mapping, or one inside it, has a key twice; YAML would silently keep the last."""
-    if not isinstance(node, yaml.MappingNode):
-        return False
-    pairs = cast(list[tuple[yaml.Node, yaml.Node]], node.value)
-    keys = [str(key.value) for key, _ in pairs]
-    return len(set(keys)) < len(keys) or any(_repeats(value) for _, value in pairs)
+    return {verb: _checked(verb, step[verb], where, line)}
 
 
 def _checked(verb: str, value: object, where: str, line: int) -> object:
@@ -119,7 +94,3 @@ def _checked(verb: str, value: object, where: str, line: int) -> object:
     if isinstance(checked, Edit) and [checked.content, checked.append, checked.replace].count(None) != 2:
         raise ScriptInvalid(where, line, "edit: give exactly one of content, append, replace")
     return msgspec.to_builtins(checked)
-
-
-def _problem(error: yaml.YAMLError) -> str:
-    return str(getattr(error, "problem", None) or error)

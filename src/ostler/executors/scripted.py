@@ -17,6 +17,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors import scripted_agent
 from ostler.executors.ending import Ending, command_for, ending_of, result_of
+from ostler.executors.opening import opening
 from ostler.executors.protocol import Capabilities
 from ostler.executors.script import ScriptInvalid, script_of_file, script_of_prompt
 from ostler.executors.session_file import session_file
@@ -54,7 +55,7 @@ class ScriptedExecutor:
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Play from the first step; a session that exists already goes on where it was."""
-        return await self._run(call, _Script(on_event, expected=False))
+        return await self._run(opening(call), _Script(on_event, expected=False))
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Go on with the next step; a session that was never begun is begun."""

@@ -14,6 +14,7 @@ from ostler.files.disk import disk_error
 from ostler.files.failpoint import reach
 
 _PRIVATE_FILE = 0o600
+_SHARED_FILE = 0o666
 _PRIVATE_DIR = 0o700
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,10 +32,15 @@ def write_projection(path: Path, data: bytes) -> None:
     _write(path, data, _PRIVATE_FILE, _replace, durable=False)
 
 
-def create_once(path: Path, data: bytes) -> bool:
-    """Write a new file durably; False when there is one already, which is left as it is."""
+def write_in(directory: int, name: str, data: bytes, mode: int | None) -> None:
+    """The same as write_atomic in a directory that is open; without a mode, as the umask says."""
+    _write_in(directory, name, data, mode, _replace, durable=True)
+
+
+def create_once(path: Path, data: bytes, *, durable: bool = True) -> bool:
+    """Write a new file, whole from its first moment; False when there is one already, which is left."""
     try:
-        _write(path, data, _PRIVATE_FILE, _link, durable=True)
+        _write(path, data, _PRIVATE_FILE, _link, durable=durable)
     except FileExistsError:
         return False
     return True
@@ -81,26 +87,42 @@ def flush_disk(place: Path) -> None:
             raise OSError(get_errno(), os.strerror(get_errno()))
 
 
-def _write(path: Path, data: bytes, mode: int, place: _Place, *, durable: bool) -> None:
-    tmp = f".{os.getpid()}-{os.urandom(8).hex()}.tmp"
-    with _explained(path), _opened_dir(path.parent) as directory:
-        try:
-            _fill(directory, tmp, data, mode, durable=durable)
-            reach("file.rename")
-            place(directory, tmp, path.name)
-            reach("file.renamed")
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(tmp, dir_fd=directory)
+def flush_dir(directory: int) -> None:
+    """Have the names in an open directory kept."""
+    try:
+        flush(directory)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot flush a directory
             raise
-        if durable:
-            _flush_dir(directory)
 
 
-def _fill(directory: int, name: str, data: bytes, mode: int, *, durable: bool) -> None:
-    fd = os.open(name, _CREATE, _PRIVATE_FILE, dir_fd=directory)
+def _write(path: Path, data: bytes, mode: int, place: _Place, *, durable: bool) -> None:
+    with _explained(path), _opened_dir(path.parent) as directory:
+        _write_in(directory, path.name, data, mode, place, durable=durable)
+
+
+def _write_in(
+    directory: int, name: str, data: bytes, mode: int | None, place: _Place, *, durable: bool
+) -> None:
+    tmp = f".{os.getpid()}-{os.urandom(8).hex()}.tmp"
+    try:
+        _fill(directory, tmp, data, mode, durable=durable)
+        reach("file.rename")
+        place(directory, tmp, name)
+        reach("file.renamed")
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(tmp, dir_fd=directory)
+        raise
+    if durable:
+        flush_dir(directory)
+
+
+def _fill(directory: int, name: str, data: bytes, mode: int | None, *, durable: bool) -> None:
+    fd = os.open(name, _CREATE, _SHARED_FILE if mode is None else _PRIVATE_FILE, dir_fd=directory)
     with os.fdopen(fd, "wb") as file:
-        os.fchmod(fd, mode)
+        if mode is not None:
+            os.fchmod(fd, mode)
         reach("file.write")
         file.write(data)
         file.flush()
@@ -123,20 +145,12 @@ def _make_dir(place: Path) -> None:
         place.mkdir(_PRIVATE_DIR)
         _set_mode(place, _PRIVATE_DIR)
     with _opened_dir(place.parent) as parent:
-        _flush_dir(parent)
+        flush_dir(parent)
 
 
 def _set_mode(place: Path, mode: int) -> None:
     with _opened_dir(place, os.O_NOFOLLOW) as directory:
         os.fchmod(directory, mode)
-
-
-def _flush_dir(directory: int) -> None:
-    try:
-        flush(directory)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot flush a directory
-            raise
 
 
 def _writer_is_gone(name: str) -> bool:

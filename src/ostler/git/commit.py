@@ -31,6 +31,7 @@ class Checkpoint(Struct, frozen=True):
     """The commit that stands for a step."""
 
     commit: str
+    tree: str
     adopted: bool = False  # it was there already: made before a crash
     warnings: tuple[str, ...] = ()
 
@@ -50,25 +51,25 @@ def checkpoint(
         made = find_commit(worktree.repository, worktree.base, heads.tip, STEP, trailers[STEP])
         if made is not None:
             _settle(worktree, heads)
-            return Checkpoint(made, adopted=True)
-        commit, nested = _write(worktree, heads, write_message(subject, trailers), who, exclude)
+            return Checkpoint(made, tree_of(worktree, made), adopted=True)
+        commit, tree, nested = _write(worktree, heads, write_message(subject, trailers), who, exclude)
         # A kill before this line leaves everything staged and no commit; after it, a commit to adopt.
         move_branch(worktree, heads, commit, who, keep=(held,))
         _settle(worktree, heads)
-        return Checkpoint(commit, warnings=tuple(_warn_of(path) for path in nested))
+        return Checkpoint(commit, tree, warnings=tuple(_warn_of(path) for path in nested))
 
 
 def _write(
     worktree: Worktree, heads: Heads, message: bytes, who: Identity, exclude: tuple[str, ...]
-) -> tuple[str, tuple[str, ...]]:
-    """A commit of everything that no branch has yet, and the nested repositories that it leaves out."""
+) -> tuple[str, str, tuple[str, ...]]:
+    """A commit of all that no branch has yet, its tree, and the nested repositories that it leaves out."""
     with private_index(worktree) as index:
         snapshot = take_snapshot(worktree, index, exclude)
         parents = parents_of_next(worktree, heads)
         tree = _forward(worktree, heads, parents, snapshot, index)
         commit = _write_commit(worktree, tree, parents, message, who)
         _use_index(worktree, index)
-    return commit, snapshot.nested
+    return commit, tree, snapshot.nested
 
 
 def _forward(

@@ -10,12 +10,27 @@ from typing import Any
 import anthropic
 import httpx2
 import msgspec
-from anthropic.types import MessageParam, OutputConfigParam
+from anthropic.types import (
+    MessageParam,
+    OutputConfigParam,
+    TextBlockParam,
+    ToolParam,
+    ToolResultBlockParam,
+    ToolUseBlockParam,
+)
 
 from ostler.clock import Now
 from ostler.errors import Code
 from ostler.llm.anthropic_stream import MessagesAnswer
-from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, Message
+from ostler.llm.client import (
+    ClaudeClientConfig,
+    ClaudeRequest,
+    ClaudeResponse,
+    Message,
+    Tool,
+    ToolResult,
+    ToolUse,
+)
 from ostler.llm.exchange import exchange, require_key
 from ostler.llm.failure import ModelError, failure_of, hide, one_line, read_rejection
 from ostler.llm.http import TIMEOUT, chunks_of, host_of, open_http, unreached
@@ -53,6 +68,7 @@ class AnthropicClaudeClient:
             system=request.system_prompt or anthropic.omit,
             messages=[_turn(message) for message in request.messages],
             output_config=_shape(request.schema) if request.schema else anthropic.omit,
+            tools=[_tool(tool) for tool in request.tools] or anthropic.omit,
             stream=True,
         )
 
@@ -88,7 +104,23 @@ def _shape(schema: str) -> OutputConfigParam:
     return {"format": {"type": "json_schema", "schema": msgspec.json.decode(schema)}}
 
 
+def _tool(tool: Tool) -> ToolParam:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
 def _turn(message: Message) -> MessageParam:
+    said: list[TextBlockParam] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     if message.role == "user":
-        return {"role": "user", "content": message.text}
-    return {"role": "assistant", "content": message.text}
+        results = [*map(_result, message.results), *said]
+        return {"role": "user", "content": results if message.results else message.text}
+    uses = [*said, *map(_use, message.uses)]
+    return {"role": "assistant", "content": uses if message.uses else message.text}
+
+
+def _use(use: ToolUse) -> ToolUseBlockParam:
+    return {"type": "tool_use", "id": use.id, "name": use.name, "input": use.input}
+
+
+def _result(result: ToolResult) -> ToolResultBlockParam:
+    given: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": result.id, "content": result.text}
+    return {**given, "is_error": True} if result.is_error else given

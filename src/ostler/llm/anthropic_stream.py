@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct
 
-from ostler.llm.client import StopReason
+from ostler.llm.client import StopReason, ToolUse
 from ostler.llm.exchange import read_part
 from ostler.llm.failure import failure_of, read_rejection
+from ostler.llm.tool_parts import ToolParts
 from ostler.model.usage import Usage
 
 _EMPTY = Raw(b"{}")
@@ -43,6 +44,9 @@ class _Block(Struct, frozen=True):
 
     type: str = ""
     text: str = ""
+    id: str = ""
+    name: str = ""
+    partial_json: str = ""
 
 
 class _End(Struct, frozen=True):
@@ -50,11 +54,12 @@ class _End(Struct, frozen=True):
 
 
 class MessagesAnswer:
-    """Hears the events of one answer; text blocks are joined by a blank line, other blocks are left out."""
+    """Hears the events of one answer; text blocks are joined by a blank line, tools are listed."""
 
     def __init__(self, host: str) -> None:
         self._host = host
         self._blocks: dict[int, list[str]] = {}
+        self._tools = ToolParts()
         self._reason = ""
         self.usage = Usage()
         self.model = ""
@@ -64,6 +69,10 @@ class MessagesAnswer:
     def text(self) -> str:
         blocks = ("".join(parts) for parts in self._blocks.values())
         return "\n\n".join(block for block in blocks if block)
+
+    @property
+    def uses(self) -> tuple[ToolUse, ...]:
+        return self._tools.uses
 
     @property
     def refused(self) -> bool:
@@ -76,9 +85,9 @@ class MessagesAnswer:
             case "message_start":
                 self._begin(read_part(_Message, event.message))
             case "content_block_start":
-                self._add(event.index, read_part(_Block, event.content_block), "text")
+                self._add(event.index, read_part(_Block, event.content_block))
             case "content_block_delta":
-                self._add(event.index, read_part(_Block, event.delta), "text_delta")
+                self._add(event.index, read_part(_Block, event.delta))
             case "message_delta":
                 self._reason = read_part(_End, event.delta).stop_reason or self._reason
                 self._count(read_part(_Usage, event.usage))
@@ -94,9 +103,16 @@ class MessagesAnswer:
         self.model = message.model
         self._count(message.usage)
 
-    def _add(self, index: int, block: _Block, kind: str) -> None:
-        if block.type == kind:
-            self._blocks.setdefault(index, []).append(block.text)
+    def _add(self, index: int, block: _Block) -> None:
+        match block.type:
+            case "text" | "text_delta":
+                self._blocks.setdefault(index, []).append(block.text)
+            case "tool_use":
+                self._tools.begin(index, block.id, block.name)
+            case "input_json_delta":
+                self._tools.add(index, block.partial_json)
+            case _:
+                pass  # a kind that is left out
 
     def _count(self, used: _Usage) -> None:
         """Each count replaces the one before: they are running totals."""

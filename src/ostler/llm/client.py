@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Literal, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from ostler.model.usage import Usage
@@ -21,11 +22,45 @@ DEFAULT_MODEL_MAP = {
 }
 
 
-class Message(Struct, frozen=True):
+class Tool(Struct, frozen=True):
+    """Something that the model may ask us to do."""
+
+    name: str
+    description: str
+    parameters: dict[str, object]  # as a JSON schema
+
+
+class ToolUse(Struct, frozen=True):
+    """The model asks for it; `arguments` is the JSON that it wrote, which may be none."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+    @property
+    def input(self) -> dict[str, object]:
+        """The arguments as the APIs want them sent back; what is no object is an empty one."""
+        try:
+            return msgspec.json.decode(self.arguments, type=dict[str, object])
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            return {}
+
+
+class ToolResult(Struct, frozen=True):
+    """What came of it."""
+
+    id: str
+    text: str
+    is_error: bool = False
+
+
+class Message(Struct, frozen=True, omit_defaults=True):
     """One turn of a conversation."""
 
     role: Literal["user", "assistant"]
     text: str
+    uses: tuple[ToolUse, ...] = ()  # assistant: tools that it asks for
+    results: tuple[ToolResult, ...] = ()  # user: what they gave, before the text
 
 
 class ClaudeClientConfig(Struct, frozen=True):
@@ -53,11 +88,13 @@ class ClaudeRequest(Struct, frozen=True):
     idle_timeout_seconds: float = 600.0  # between two parts of it
     on_line: OnLine | None = None
     schema: str = ""  # of the answer, as JSON; empty: free text
+    tools: tuple[Tool, ...] = ()  # what the model may use
+    rounds: tuple[Message, ...] = ()  # after the question: the tools that it asked for, and what they gave
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The whole conversation, this question included."""
-        return (*self.history, Message("user", self.user_message))
+        return (*self.history, Message("user", self.user_message), *self.rounds)
 
 
 class ClaudeResponse(Struct, frozen=True):
@@ -70,6 +107,7 @@ class ClaudeResponse(Struct, frozen=True):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     model: str = ""  # as the provider reported it
+    uses: tuple[ToolUse, ...] = ()  # tools that the model waits for; the content is then not the last word
 
     @property
     def usage(self) -> Usage:

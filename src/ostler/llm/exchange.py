@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ostler.errors import Code
-from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, StopReason
+from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, StopReason, ToolUse
 from ostler.llm.failure import ModelError, hide
 from ostler.llm.patience import patience
 from ostler.model.usage import Usage
@@ -34,6 +34,11 @@ class Answer(Protocol):
         """What has been said so far."""
         ...
 
+    @property
+    def uses(self) -> tuple[ToolUse, ...]:
+        """The tools that were asked for so far."""
+        ...
+
     def take(self, data: bytes) -> bool:
         """Read one event; True when it is part of the answer, not just a sign of life."""
         ...
@@ -49,7 +54,7 @@ async def exchange(request: ClaudeRequest, body: Body, answer: Answer, secret: s
                     request.on_line(data)
                 if answer.take(data):
                     heard()
-        return _judge(answer)
+        return _judge(answer, answer.uses if request.tools else ())
     except ModelError as error:
         error.partial, error.usage = answer.text, answer.usage
         raise
@@ -88,12 +93,13 @@ def require_key(config: ClaudeClientConfig, name: str) -> str:
     return key
 
 
-def _judge(answer: Answer) -> ClaudeResponse:
+def _judge(answer: Answer, uses: tuple[ToolUse, ...]) -> ClaudeResponse:
     if answer.stop is None:
         raise ModelError(Code.STREAM_BROKEN, "the answer ended before it was complete")
     if answer.refused:
         raise ModelError(Code.REFUSED, "the model declined to answer")
-    if not answer.text.strip():
+    uses = uses if answer.stop != "max_tokens" else ()  # the last of them may be half of one
+    if not answer.text.strip() and not uses:
         raise ModelError(Code.RESPONSE_EMPTY, "the model answered nothing")
     used = answer.usage
     return ClaudeResponse(
@@ -104,4 +110,5 @@ def _judge(answer: Answer) -> ClaudeResponse:
         cache_read_tokens=used.cache_read_tokens,
         cache_write_tokens=used.cache_write_tokens,
         model=answer.model,
+        uses=uses,
     )

@@ -10,12 +10,21 @@ import httpx2
 import msgspec
 
 from ostler.clock import Now
-from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse
+from ostler.llm.client import (
+    ClaudeClientConfig,
+    ClaudeRequest,
+    ClaudeResponse,
+    Message,
+    Tool,
+    ToolResult,
+    ToolUse,
+)
 from ostler.llm.exchange import exchange, require_key
 from ostler.llm.failure import ModelError, failure_of, hide, read_rejection
 from ostler.llm.http import chunks_of, host_of, open_http, unreached
 from ostler.llm.openai_stream import ChatAnswer
 
+Json = dict[str, object]
 BASE_URL = "https://api.openai.com/v1"
 
 
@@ -54,13 +63,14 @@ class OpenAIChatClient:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise unreached(error, self._host) from None
 
-    def _body(self, request: ClaudeRequest) -> dict[str, object]:
+    def _body(self, request: ClaudeRequest) -> Json:
         system = [{"role": "system", "content": request.system_prompt}] if request.system_prompt else []
         # OpenAI's newer models refuse the old name of this limit, other servers do not know the new one.
         limit = "max_completion_tokens" if self._url == BASE_URL else "max_tokens"
         return {
             "model": request.model,
-            "messages": [*system, *({"role": m.role, "content": m.text} for m in request.messages)],
+            "messages": [*system, *(turn for message in request.messages for turn in _turns(message))],
+            **({"tools": [_tool(tool) for tool in request.tools]} if request.tools else {}),
             limit: request.max_tokens or self._config.default_max_tokens,
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -76,3 +86,28 @@ class OpenAIChatClient:
 def _shape(schema: str) -> dict[str, object]:
     asked = {"name": "answer", "strict": True, "schema": msgspec.json.decode(schema)}
     return {"response_format": {"type": "json_schema", "json_schema": asked}}
+
+
+def _tool(tool: Tool) -> Json:
+    described = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": described}
+
+
+def _turns(message: Message) -> list[Json]:
+    """Here each result of a tool is a turn of its own."""
+    if message.uses:
+        calls = [_use(use) for use in message.uses]
+        return [{"role": "assistant", "content": message.text or None, "tool_calls": calls}]
+    said: list[Json] = [{"role": message.role, "content": message.text}]
+    return [*map(_result, message.results), *(said if message.text or not message.results else ())]
+
+
+def _use(use: ToolUse) -> Json:
+    written = msgspec.json.encode(use.input).decode()
+    return {"id": use.id, "type": "function", "function": {"name": use.name, "arguments": written}}
+
+
+def _result(result: ToolResult) -> Json:
+    """There is no other sign for a failure than the words."""
+    text = f"Error: {result.text}" if result.is_error else result.text
+    return {"role": "tool", "tool_call_id": result.id, "content": text}

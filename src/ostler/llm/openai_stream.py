@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct
 
-from ostler.llm.client import StopReason
+from ostler.llm.client import StopReason, ToolUse
 from ostler.llm.exchange import read_part
 from ostler.llm.failure import failure_of, read_rejection
+from ostler.llm.tool_parts import ToolParts
 from ostler.model.usage import Usage
 
 _DONE = b"[DONE]"
 _NOTHING = Raw(b"null")
 
 
+class _Function(Struct, frozen=True):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _ToolCall(Struct, frozen=True):
+    """A use of a tool at its beginning, or what is added to it."""
+
+    index: int | None = None  # some servers leave it out, and send each use whole
+    id: str | None = None
+    function: _Function | None = None
+
+
 class _Delta(Struct, frozen=True):
     content: str | None = None
+    tool_calls: list[_ToolCall] | None = None
 
 
 class _Choice(Struct, frozen=True):
@@ -46,6 +61,7 @@ class ChatAnswer:
     def __init__(self, host: str) -> None:
         self._host = host
         self._parts: list[str] = []
+        self._tools = ToolParts()
         self.usage = Usage()
         self.model = ""
         self.refused = False
@@ -54,6 +70,10 @@ class ChatAnswer:
     @property
     def text(self) -> str:
         return "".join(self._parts)
+
+    @property
+    def uses(self) -> tuple[ToolUse, ...]:
+        return self._tools.uses
 
     def take(self, data: bytes) -> bool:
         """Read one chunk; every one is part of the answer."""
@@ -70,11 +90,19 @@ class ChatAnswer:
         return True
 
     def _hear(self, choice: _Choice) -> None:
-        if choice.index == 0 and choice.delta is not None and choice.delta.content:
-            self._parts.append(choice.delta.content)
+        if choice.index == 0 and choice.delta is not None:
+            self._parts.append(choice.delta.content or "")
+            for call in choice.delta.tool_calls or ():
+                self._add(call)
         if choice.finish_reason is not None:
             self.refused = choice.finish_reason == "content_filter"
             self.stop = "max_tokens" if choice.finish_reason == "length" else "end_turn"
+
+    def _add(self, call: _ToolCall) -> None:
+        index = len(self._tools) if call.index is None else call.index
+        function = call.function or _Function()
+        self._tools.begin(index, call.id or "", function.name or "")
+        self._tools.add(index, function.arguments or "")
 
 
 def _count(used: _Usage) -> Usage:

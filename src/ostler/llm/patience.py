@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from ostler.clock import Clock, SystemClock
 from ostler.errors import Code
 from ostler.llm.client import ClaudeRequest
 from ostler.llm.failure import ModelError
+
+_CLOCK = SystemClock()
 
 
 @asynccontextmanager
@@ -36,16 +39,26 @@ async def patience(request: ClaudeRequest) -> AsyncGenerator[Callable[[], None]]
         raise _too_late(request, loop.time() >= end) from None
 
 
-async def cancellable_sleep(seconds: float, abort: asyncio.Event | None = None) -> None:
-    """Wait; raises ModelError with ABORTED the moment that the event is set."""
-    if abort is None:
-        return await asyncio.sleep(seconds)
-    if not abort.is_set():
-        try:
-            await asyncio.wait_for(abort.wait(), seconds)
-        except TimeoutError:
-            return None
-    raise aborted()
+async def cancellable_sleep(seconds: float, stop: asyncio.Event | None = None, clock: Clock = _CLOCK) -> None:
+    """Wait; raises ModelError with ABORTED the moment that the event is set, or at once when it is."""
+    if stop is None:
+        return await clock.sleep(seconds)
+    if not stop.is_set():
+        await _first_of(clock.sleep(seconds), stop.wait())
+    if stop.is_set():
+        raise aborted()
+    return None
+
+
+async def _first_of(*waits: Awaitable[object]) -> None:
+    """Return when one of them is over; the others are then gone."""
+    waiting = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in waiting:
+            one.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def aborted() -> ModelError:

@@ -70,3 +70,6 @@ class TaskRow(Struct, frozen=True):
     open: bool = True  # something is left to do, if only the release of its workspace
     after: tuple[TaskId, ...] = ()  # tasks that must be completed before it is begun
     not_before: float | None = None
+    after_any: bool = False  # those need only have ended, however
+    pipeline: str = ""  # the run of a pipeline that it is a part of
+    at_once: int = 0  # of that run's tasks, at most

@@ -22,6 +22,8 @@ class AgentCall(Struct, frozen=True):
     session_id: str = ""  # ours to propose on spawn, the agent's to continue on resume
     fresh_prompt: str = ""  # on resume: what to send instead when the session turns out not to exist
     schema: str = ""  # of the final text, as JSON; empty: free text. Who cannot enforce one passes over it
+    key: str = ""  # of the question: the same when it is asked again because nobody heard the answer
+    system: str = ""  # who the agent is: said once, as a session begins, or beside every prompt of it
     model: str = ""  # empty: the agent's own default
     cwd: str = "."
     env: dict[str, str] = {}  # the child's whole environment, before the executor adds its own switches
@@ -118,6 +120,7 @@ class CallResult(Struct, frozen=True):
     retry_after_seconds: float | None = None
     peak_memory_mb: int | None = None  # of the agent and all that it started; None: unknown
     warnings: tuple[str, ...] = ()
+    final: bool = False  # the executor's word that the same again would not help, whatever the code
 
     @property
     def ok(self) -> bool:

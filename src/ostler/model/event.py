@@ -69,6 +69,8 @@ class CallEnded(Paying, frozen=True, tag="call_ended"):
 class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
     phase: str
     commit: str | None = None  # null: nothing to commit to
+    tree: str = ""  # the beginning of the tree's name: the same for the same files
+    output: str | None = None  # the document that was written, below the project's directory
 
 
 class GateWaiting(Body, frozen=True, tag="gate_waiting"):

@@ -8,8 +8,18 @@ from typing import NewType
 
 TaskId = NewType("TaskId", str)
 
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
 _LONGEST_SLUG = 24  # an id may have 40 characters; this is what a line of a list has room for
 TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+
+
+def is_task_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def tail_of(data: bytes) -> str:
+    """Four characters drawn from four bytes."""
+    return "".join(TAIL_ALPHABET[byte % len(TAIL_ALPHABET)] for byte in data[:4])
 
 
 def task_id(title: str, tail: str) -> TaskId:

@@ -116,6 +116,19 @@ class BudgetWarned(Body, frozen=True, tag="budget_warned"):
     message: str
 
 
+class SourceTold(Body, frozen=True, tag="source_told"):
+    """Where the task came from says now that it is done: a box is ticked, an issue has a comment."""
+
+    source: str
+
+
+class SourceNotTold(Body, frozen=True, tag="source_not_told"):
+    """It could not be told; the next import from there tries again."""
+
+    source: str
+    message: str
+
+
 class WaitStarted(Body, frozen=True, tag="wait_started"):
     until: float
     reason: str = ""
@@ -143,6 +156,8 @@ Notice = (
     | ModelWoke
     | WorkAdjusted
     | BudgetWarned
+    | SourceTold
+    | SourceNotTold
     | WaitStarted
     | WaitEnded
 )

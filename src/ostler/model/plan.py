@@ -48,6 +48,8 @@ class Gate(Struct, frozen=True, omit_defaults=True):
     type: GateType = "auto"
     criteria: tuple[str, ...] = ()
     command: str = ""
+    skill: str = ""  # ai: what the reviewer knows; empty: the reviewer's role
+    then_person: bool = False  # when nothing is left to try, a person decides instead of an end
 
     @property
     def passes_by_itself(self) -> bool:
@@ -78,6 +80,7 @@ class Plan(Struct, frozen=True, omit_defaults=True):
     publish: Publishing = "none"
     max_phase_retries: int = 2
     reapprove: bool = False  # a person is asked again about work that was merely rebased
+    document: bool = False  # the result is a text, written into the project; there is no worktree
 
     def index(self, phase: str) -> int | None:
         """Where a phase stands; None when there is none of that name."""

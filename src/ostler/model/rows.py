@@ -25,6 +25,9 @@ def row_of(state: State) -> TaskRow:
         open=state.stage is not Stage.CLOSED,
         after=state.after,
         not_before=state.not_before,
+        after_any=state.after_any,
+        pipeline=state.pipeline.run if state.pipeline else "",
+        at_once=state.pipeline.at_once if state.pipeline else 0,
     )
 
 

@@ -12,7 +12,7 @@ from ostler.model.ids import TaskId
 from ostler.model.plan import Phase, Plan
 from ostler.model.remote import Remote
 from ostler.model.status import TaskStatus
-from ostler.model.task import Priority, Weight
+from ostler.model.task import Part, Priority, Weight
 from ostler.model.usage import Usage
 
 PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
@@ -50,6 +50,7 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     sha: str | None = None
     person: bool = False  # a person said it
+    tree: str = ""  # the files that it was asked about; empty: not known
 
 
 class PhaseState(Struct, frozen=True, omit_defaults=True):
@@ -86,13 +87,16 @@ class State(Struct, frozen=True, omit_defaults=True):
     base: str | None = None
     target: str | None = None  # the branch that the work is for
     commit: str | None = None
+    tree: str = ""  # of that commit; empty: not known
     answer: str = ""  # path of the last final text
+    output: str | None = None  # where the document is, once it is written
     code: Code | None = None
     message: str = ""
     warnings: tuple[str, ...] = ()
     resumes_at: float | None = None
     failures: int = 0
     cancel: bool = False  # a person wants it cancelled
+    cancelled_for: str = ""  # why, where it was no person
     pause: bool = False  # a person wants it to rest
     word: int = 0  # seq of the record with what a person or a gate says to the next call; 0: nothing
     checks: int = 0  # one more each time that a gate has been asked
@@ -111,6 +115,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     cost_usd: float | None = None
     after: tuple[TaskId, ...] = ()  # tasks that must be completed before a run takes it
     not_before: float | None = None
+    after_any: bool = False  # what it comes after need only have ended, however
+    pipeline: Part | None = None
 
     @property
     def current(self) -> Phase:

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ostler.clock import SystemClock
+from ostler.clock import Clock, SystemClock
 from ostler.engine.carry import Carrier
 from ostler.engine.local import LocalDriver, Wanted
-from ostler.engine.steps.tools import Tools, lock_path
+from ostler.engine.steps.tools import Tools, as_written, lock_path
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import try_lock
 from ostler.model.choice import Choice
 from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
 from ostler.model.outcome import Outcome
+from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.process.forker import shared_forker
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.project.agents import require_sandbox
+from ostler.project.documents import following
 from ostler.project.pool import pool_for
 from ostler.project.project import Project
 from ostler.project.stable import make_stable
+from ostler.project.write_back import tell_source
+from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.worker.debugger import Debugger, EventDebugger, Stopping, as_debugger
@@ -39,18 +44,27 @@ class Ostler:
     """Adds tasks and runs them; use as `async with Ostler.open(".") as ostler`."""
 
     def __init__(
-        self, project: Project, environ: Mapping[str, str], debugger: Debugger | EventDebugger | None = None
+        self,
+        project: Project,
+        environ: Mapping[str, str],
+        debugger: Debugger | EventDebugger | None = None,
+        *,
+        executors: ExecutorRegistry | None = None,
+        amend: Callable[[Task], Task] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.project = project
         self._environ = environ
         self._debugger = None if debugger is None else Stopping(as_debugger(debugger), self.stop)
         self._writer = GroupWriter(project.layout.database)
         self._spawner = create_spawner(prefer_pty=False)
-        self._registry = ExecutorRegistry()
+        self._registry = executors or ExecutorRegistry()
+        self._amend = amend or as_written
+        self._clock = clock or SystemClock()
         self._ledger = SqliteLedger(project.layout.database)
         self._stable: Stable | None = None
         self._driver: LocalDriver | None = None
-        self._name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"
+        self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # by which it claims
 
     @classmethod
     def open(cls, path: str | Path = ".") -> Self:
@@ -86,10 +100,12 @@ class Ostler:
         *,
         wait: bool = False,
         fail_fast: bool = False,
+        leave_busy: bool = False,
     ) -> list[Outcome]:
         """Run these tasks, or all that can be taken, side by side.
 
-        `wait` for those that a limit holds; `fail_fast` begins none after one has failed.
+        `wait` for those that a limit holds; `fail_fast` begins none after one has failed; `leave_busy` to
+        another run what it holds, instead of waiting for that.
         """
         shared_forker().prepare_keeper()  # it comes up while git makes the first worktree
         asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # and psutil is loaded
@@ -97,7 +113,7 @@ class Ostler:
             self._shared()  # one that cannot be loaded is told before any task is begun
         tools = self._tools()
         at_once = jobs or self.project.settings.run.jobs
-        self._driver = LocalDriver(tools, at_once, patient=wait, fail_fast=fail_fast)
+        self._driver = LocalDriver(tools, at_once, patient=wait, fail_fast=fail_fast, leave_busy=leave_busy)
         outcomes = await self._driver.run(Wanted(tuple(tasks or ())))
         return outcomes + self._standing(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
 
@@ -106,10 +122,16 @@ class Ostler:
         if self._driver is not None:
             self._driver.stop()
 
+    def cancel(self, task: TaskId, reason: str = "") -> None:
+        """End a task that this run may have in hand; raises UsageError for one that has ended."""
+        self.project.cancel(task, reason)
+        if self._driver is not None:
+            self._driver.look()
+
     async def settle(self, task: TaskId) -> None:
         """Carry out what was decided about a task that no run has in hand; starts no agent."""
         tools = self._tools()
-        held = try_lock(lock_path(task, tools))
+        held = try_lock(lock_path(self.project.state(task), tools))
         try:
             if held is not None and self.project.state(task).cancel:
                 await Carrier(task, held, tools).carry()
@@ -131,17 +153,27 @@ class Ostler:
             repository=self.project.repository(),
             journal=self.project.journal,
             writer=self._writer,
-            clock=SystemClock(),
+            clock=self._clock,
             environ=self._environ,
             make_executor=self._executor,
             pool_for=partial(pool_for, loaded=self.project.loaded),
             stable=self._shared,
-            run=self._name,
+            completed=self._completed,
+            run=self.name,
+            amend=self._amend,
         )
+
+    def _completed(self, task: Task, state: State) -> tuple[Notice, ...]:
+        """In a thread, so with a journal of its own; all of it has no second effect when done again."""
+        if task.next:
+            load, journal = lambda: self.project.loaded, SqliteJournal(self.project.layout.database)
+            with Project(self.project.layout, load, journal) as project:
+                project.add(following(task, state))
+        return tell_source(task, state, self.project.layout)
 
     def _shared(self) -> Stable:
         if self._stable is None:
-            self._stable = make_stable(self.project, self._ledger, SystemClock(), self._debugger)
+            self._stable = make_stable(self.project, self._ledger, self._clock, self._debugger)
         return self._stable
 
     def _executor(self, choice: Choice, lock: int) -> Executor:

@@ -12,7 +12,8 @@ from ostler.config.settings import PhaseOptions, Settings
 from ostler.errors import UsageError
 from ostler.model.plan import OPEN, PHASES, Gate, GateType, Phase, Plan, plan_for
 from ostler.model.task import Task
-from ostler.prompt.template import load_template
+from ostler.project.documents import plan_document
+from ostler.prompt.template import WRITE, load_template
 
 MERGE = "merge"
 
@@ -30,6 +31,8 @@ _ROLES = {"research": "researcher", "spec": "architect", "design": "architect", 
 def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
     """The plan that a new task keeps for good; raises UsageError for a phase that cannot be."""
     settings = loaded.settings
+    if task.is_document:
+        return plan_document(task, _gate(WRITE, task, settings), root, settings)
     names = task.phases or settings.phases.plans.get(task.weight) or PHASES[task.weight]
     plain = plan_for(task.weight, _in_order(names, settings))
     for phase in plain.phases:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from ostler.config.literal import quote
 from ostler.config.load import Loaded
 from ostler.config.nearest import nearest
@@ -20,14 +22,23 @@ from ostler.worker.choices import choices_of, of_tier
 def pool_for(task: Task, loaded: Loaded) -> ModelPool:
     """The [[models]] that the task, the flags and its role allow, or the one model that they name."""
     settings = loaded.settings
-    model = task.model or _flag("run.model", settings.run.model, loaded)
+    if task.is_document and not (task.executor or _flag("run.executor", settings.run.executor, loaded)):
+        task = replace(task, executor=settings.documents.executor)
+    found = _allowed(task, loaded) or [_alone(task, loaded)]
+    if task.timeout_seconds is not None:
+        found = [replace(one, timeout_seconds=task.timeout_seconds) for one in found]
+    return ModelPool(tuple(found))
+
+
+def _allowed(task: Task, loaded: Loaded) -> list[Choice]:
+    """Those of the [[models]] that may be used."""
+    settings = loaded.settings
+    model = task.model or task.tier or _flag("run.model", settings.run.model, loaded)
     executor = task.executor or _flag("run.executor", settings.run.executor, loaded)
     if not model:
         executor = executor or settings.agents.get(task.role, "")
     found = [row for row in choices_of(settings) if not executor or _same(row.executor, executor)]
-    if model:
-        found = _named(model, found, settings.tiers)
-    return ModelPool(tuple(found) or (_alone(task, loaded),))
+    return _named(model, found, settings.tiers) if model else found
 
 
 def check_models(loaded: Loaded) -> None:
@@ -58,7 +69,8 @@ def _named(model: str, rows: list[Choice], tiers: Mapping[str, str]) -> list[Cho
 def _alone(task: Task, loaded: Loaded) -> Choice:
     settings = loaded.settings
     executor = executor_for(task, loaded)
-    model = of_tier(task.model or settings.run.model, settings.tiers)
+    usual = "" if task.is_document else settings.run.model
+    model = of_tier(task.model or task.tier or usual, settings.tiers)
     return Choice(model or executor, executor, model)
 
 

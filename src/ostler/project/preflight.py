@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ostler.clock import SystemClock, rfc3339
 from ostler.engine.dependencies import unmet
@@ -22,7 +22,8 @@ from ostler.project.project import Project
 
 def check_ready(project: Project, tasks: Iterable[Task]) -> None:
     """Raise when no worktree could be made here, or when no agent of one of these tasks can be used."""
-    check_place(project)
+    tasks = list(tasks)
+    check_place(project, tasks)
     for task in tasks:
         needed = executors_of(project, task)
         refused = refusals(project, needed)
@@ -53,8 +54,9 @@ def ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
 
     Raises when that is all of them, so that a machine without its agent fails no task.
     """
-    check_place(project)
-    due = [(task, executors_of(project, task)) for task in due_tasks(project, [])]
+    tasks = due_tasks(project, [])
+    check_place(project, tasks)
+    due = [(task, executors_of(project, task)) for task in tasks]
     refused = refusals(project, (name for _, names in due for name in names))
     ready = [task.id for task, names in due if not refused.keys() >= set(names)]
     disabled = [_all_disabled(project, task) for task, names in due if not names]
@@ -78,11 +80,15 @@ def refusals(project: Project, executors: Iterable[str]) -> dict[str, OstlerErro
     return found
 
 
-def check_place(project: Project) -> None:
-    """Raise when no worktree could be made here, or a model names an agent that nobody knows."""
+def check_place(project: Project, tasks: Sequence[Task]) -> None:
+    """Raise when these could not work here, or a model names an agent that nobody knows.
+
+    Documents need no worktree, so that they can be written where there is no commit yet.
+    """
     check_models(project.loaded)
     settings, layout = project.settings, project.layout
-    repository = project.repository()
+    documents = tasks and all(task.is_document for task in tasks)
+    repository = None if documents else project.repository()
     for place in (layout.state, layout.state / "locks", layout.state / "tasks"):
         require_writable(place)
     if repository is not None:

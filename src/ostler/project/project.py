@@ -24,7 +24,7 @@ from ostler.git.repository import Repository
 from ostler.model.allowance import allowance_of
 from ostler.model.attempt import TaskRow
 from ostler.model.event import Event, FeedLine, TaskCreated
-from ostler.model.ids import TAIL_ALPHABET, TaskId, task_id
+from ostler.model.ids import TaskId, tail_of, task_id
 from ostler.model.notice import AgentReported
 from ostler.model.rows import state_of
 from ostler.model.state import State
@@ -96,17 +96,21 @@ class Project:
             raise UsageError(
                 f"the title has {len(title)} characters; {_LONGEST_TITLE} are the most", "use -d or -f"
             )
-        from ostler.project.planning import plan_task  # noqa: PLC0415  (reading a status makes no plan)
+        from ostler.project.documents import with_output  # noqa: PLC0415  (reading a status makes no plan)
+        from ostler.project.planning import plan_task  # noqa: PLC0415
 
         plan = plan_task(task, self.loaded, self.layout.root)
         task = replace(task, after=self._find_dependencies(task.after))
         while True:
-            tail = "".join(TAIL_ALPHABET[byte % len(TAIL_ALPHABET)] for byte in os.urandom(4))
-            named = replace(task, id=task_id(title, tail), title=title)
+            named = replace(task, id=task.id or task_id(title, tail_of(os.urandom(4))), title=title)
+            if named.is_document:
+                named = with_output(named, self.layout.root, self.settings)
             created = TaskCreated(named, plan, RULES, os.urandom(16).hex())
+            make_private_dir(self.layout.task(named.id))  # before: a run may take the task at once
             if create(self.journal, created, self._clock.now()) is not None:
                 break
-        make_private_dir(self.layout.task(named.id))
+            if task.id:
+                return self.task(task.id)  # its id says that it is the same one
         project_task(named, self.layout)
         return named
 
@@ -145,9 +149,9 @@ class Project:
     def feed(self, after: int, task: TaskId | None) -> list[FeedLine]:
         return self.journal.feed(after, task)
 
-    def cancel(self, task: TaskId) -> TaskView:
-        """Write down that a task should end; whoever carries it stops it."""
-        return self._steer(task, steering.cancel)
+    def cancel(self, task: TaskId, reason: str = "") -> TaskView:
+        """Write down that a task should end, and why; whoever carries it stops it."""
+        return self._steer(task, lambda state: steering.cancel(state, reason))
 
     def allowance(self, task: TaskId) -> float | None:
         """What a task may cost in all; None: as the settings say."""

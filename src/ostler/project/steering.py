@@ -12,10 +12,10 @@ _PAUSABLE = EXECUTABLE | {_S.IN_PROGRESS, _S.DEFERRED}
 _RESUMABLE = frozenset({_S.PAUSED, _S.BLOCKED, _S.DEFERRED})
 
 
-def cancel(state: State) -> Event:
+def cancel(state: State, reason: str = "") -> Event:
     if state.status in TERMINAL and state.status is not _S.CANCELLED:
         raise _refusal(state, "there is nothing to cancel")
-    return DecisionRecorded("cancel")
+    return DecisionRecorded("cancel", reason)
 
 
 def retry(state: State, budget_usd: float | None = None) -> Event:

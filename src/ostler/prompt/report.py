@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -13,7 +13,6 @@ Said = Literal["complete", "blocked", "paused", "needs_review"]
 STATUSES: tuple[Said, ...] = get_args(Said)
 
 _LARGEST = 1 << 16  # characters; Ostler writes a few hundred
-_DEEPEST = 20
 _WORDS: dict[TaskStatus, Said] = {
     TaskStatus.COMPLETED: "complete",
     TaskStatus.BLOCKED: "blocked",
@@ -84,33 +83,18 @@ def _status(word: str) -> TaskStatus | None:
 
 def _top_fields(text: str) -> dict[str, str]:
     """The plain values at the top of a YAML document, as written; nothing in it is constructed."""
-    import yaml  # noqa: PLC0415  (few agents touch their state file)
+    from ostler.files.yaml import YamlInvalid, compose_yaml  # noqa: PLC0415  (few agents touch their state)
 
-    try:
-        root = _compose(text, yaml)
-    except yaml.YAMLError as error:
-        raise _Unreadable(" ".join(str(getattr(error, "problem", None) or error).split())) from None
-    if not isinstance(root, yaml.MappingNode):
-        raise _Unreadable("it is not a list of `key: value` lines")
-    fields: dict[str, str] = {}
-    for key, value in cast(list[tuple[yaml.Node, yaml.Node]], root.value):
-        if str(key.value) in fields:
-            raise _Unreadable(f"{key.value!r:.80} is given twice")
-        plain = isinstance(value, yaml.ScalarNode) and not value.tag.endswith(":null")
-        fields[str(key.value)] = str(value.value) if plain else ""
-    return fields
-
-
-def _compose(text: str, yaml: Any) -> object:
-    """The document's nodes; what could make a small text large, or deep, is refused first."""
     if len(text) > _LARGEST:
         raise _Unreadable("it is larger than 64 KiB")
-    depth = 0
-    for token in yaml.scan(text, Loader=yaml.SafeLoader):
-        if isinstance(token, yaml.AliasToken | yaml.TagToken):
-            raise _Unreadable("aliases and tags are not allowed")
-        name = type(token).__name__
-        depth += name.endswith("StartToken") - name.endswith("EndToken")
-        if depth > _DEEPEST:
-            raise _Unreadable("it is nested too deeply")
-    return yaml.compose(text, Loader=yaml.SafeLoader)
+    try:
+        root: Any = compose_yaml(text, "state.yaml")
+    except YamlInvalid as error:
+        raise _Unreadable(error.what) from None
+    if getattr(root, "id", "") != "mapping":
+        raise _Unreadable("it is not a list of `key: value` lines")
+    return {key.value: _as_written(value) for key, value in root.value}
+
+
+def _as_written(node: Any) -> str:
+    return node.value if node.id == "scalar" and not node.tag.endswith(":null") else ""

@@ -17,6 +17,7 @@ BUILT_IN = Path(__file__).parent / "phases"
 OVERRIDES = Path(".agents", "prompts")
 PHASES = frozenset({"research", "spec", "design", "implement", "test", "validate", "review", "docs"})
 GENERAL = "general"
+WRITE = "write"  # the one phase of a document without a skill
 
 _MOST_MISTAKES = 20
 _PHASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -51,7 +52,7 @@ def load_template(phase: str, inline: str, root: Path) -> Template:
 
 def built_in(phase: str) -> Template:
     """Our template for a phase, or the general one."""
-    path = BUILT_IN / f"{phase if phase in PHASES else GENERAL}.md"
+    path = BUILT_IN / f"{phase if phase in (*PHASES, WRITE) else GENERAL}.md"
     return Template(_read(path), f"ostler/{BUILT_IN.name}/{path.name}")
 
 

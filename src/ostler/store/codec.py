@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ostler.errors import Code, StateError
 from ostler.model.attempt import Attempt
 from ostler.model.event import Event
-from ostler.model.ids import TaskId
 from ostler.model.notice import AttemptEnded, AttemptStarted, Notice
 
 
@@ -52,7 +51,7 @@ def decode_event(kind: str, body: bytes) -> Event | Raw:
         raise _unreadable(kind, error) from error
 
 
-def encode_ids(tasks: Iterable[TaskId]) -> str:
+def encode_ids(tasks: Iterable[str]) -> str:
     """A list of ids for json_each."""
     return _encode(list(tasks)).decode()
 

@@ -64,6 +64,10 @@ class Journal(EventPublisher, Protocol):
         """Those with something left to do, the oldest first."""
         ...
 
+    def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:
+        """The tasks of these runs of pipelines, ended ones too, the oldest first."""
+        ...
+
     def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
         """The status of each of these tasks; one that is not there is left out."""
         ...

@@ -88,6 +88,10 @@ class MemoryJournal:
     def open_rows(self) -> list[TaskRow]:
         return [row for row in self.rows() if row.open]
 
+    def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:
+        wanted = set(runs)
+        return [row for row in self.rows() if row.pipeline and row.pipeline in wanted]
+
     def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
         return {task: self._rows[task].status for task in tasks if task in self._rows}
 

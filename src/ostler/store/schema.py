@@ -92,7 +92,14 @@ ALTER TABLE task ADD COLUMN waits_for TEXT NOT NULL DEFAULT '';
 ALTER TABLE task ADD COLUMN not_before REAL;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIMITS)
+_PIPELINES = """
+ALTER TABLE task ADD COLUMN after_any INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE task ADD COLUMN pipeline TEXT NOT NULL DEFAULT '';
+ALTER TABLE task ADD COLUMN at_once INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX tasks_of_pipelines ON task (pipeline) WHERE pipeline <> '';
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIMITS, _PIPELINES)
 """Entry n leads from version n to n + 1. Released entries are never edited."""
 
 _WAL_FORMAT = slice(18, 20)  # read and write version of the file format; 2 is write-ahead logging

@@ -26,12 +26,13 @@ _INSERT_RECORD = """
 _INSERT_NOTICE = "INSERT INTO feed (task, at, type, step, basis, body) VALUES (?, ?, ?, '', 0, ?)"
 _UPSERT_TASK = """
     INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open,
-        waits_for, not_before)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        waits_for, not_before, after_any, pipeline, at_once)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, status = excluded.status, title = excluded.title,
         priority = excluded.priority, created_at = excluded.created_at, updated_at = excluded.updated_at,
         state = excluded.state, resumes_at = excluded.resumes_at, open = excluded.open,
-        waits_for = excluded.waits_for, not_before = excluded.not_before"""
+        waits_for = excluded.waits_for, not_before = excluded.not_before, after_any = excluded.after_any,
+        pipeline = excluded.pipeline, at_once = excluded.at_once"""
 _INSERT_ATTEMPT = "INSERT INTO attempt (task, number, status, body) VALUES (?, ?, ?, ?)"
 _SELECT_ATTEMPT = "SELECT body FROM attempt WHERE task = ? AND number = ?"
 _UPDATE_ATTEMPT = """
@@ -42,11 +43,13 @@ _SELECT_ATTEMPTS = "SELECT body FROM attempt WHERE task = ? ORDER BY number"
 _SELECT_RECORDS = "SELECT seq, at, type, body, step, basis FROM feed WHERE task = ? AND seq > ? ORDER BY seq"
 _TASK = """
     SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open, waits_for,
-        not_before
+        not_before, after_any, pipeline, at_once
     FROM task"""
 _SELECT_TASK = f"{_TASK} WHERE id = ?"
 _SELECT_TASKS = f"{_TASK} ORDER BY created_at, id"
 _SELECT_OPEN_TASKS = f"{_TASK} WHERE open ORDER BY created_at, id"
+_OF_RUNS = "pipeline <> '' AND pipeline IN (SELECT value FROM json_each(?))"
+_SELECT_PIPELINES = f"{_TASK} WHERE {_OF_RUNS} ORDER BY created_at, id"
 _SELECT_STATUSES = "SELECT id, status FROM task WHERE id IN (SELECT value FROM json_each(?))"
 _FIND_TASKS = "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id"
 _SELECT_FEED = "SELECT position, at, task, body FROM feed WHERE position > ? ORDER BY position LIMIT ?"
@@ -153,6 +156,9 @@ class SqliteJournal:
     def open_rows(self) -> list[TaskRow]:
         return [_row(found) for found in self._db.ask(_SELECT_OPEN_TASKS)]
 
+    def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:
+        return [_row(found) for found in self._db.ask(_SELECT_PIPELINES, codec.encode_ids(runs))]
+
     def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
         asked = codec.encode_ids(tasks)
         return {TaskId(task): status for task, status in self._db.ask(_SELECT_STATUSES, asked)}
@@ -206,10 +212,18 @@ class SqliteJournal:
 
 
 def _values(row: TaskRow) -> tuple[Any, ...]:
-    *plain, after, not_before = astuple(row)
-    return *plain, " ".join(after), not_before
+    *plain, after, not_before, after_any, pipeline, at_once = astuple(row)
+    return *plain, " ".join(after), not_before, after_any, pipeline, at_once
 
 
 def _row(found: tuple[Any, ...]) -> TaskRow:
-    *plain, is_open, after, not_before = found
-    return TaskRow(*plain, open=bool(is_open), after=tuple(after.split()), not_before=not_before)
+    *plain, is_open, after, not_before, after_any, pipeline, at_once = found
+    return TaskRow(
+        *plain,
+        open=bool(is_open),
+        after=tuple(after.split()),
+        not_before=not_before,
+        after_any=bool(after_any),
+        pipeline=pipeline,
+        at_once=at_once,
+    )

@@ -60,6 +60,18 @@ async def does_the_work(bench: Bench) -> None:
     demand(read_transcript(call), "the transcript is empty")
 
 
+async def heeds_the_system_text(bench: Bench) -> None:
+    """What the agent is told about itself reaches it as its session begins, and is not forgotten."""
+    subject = bench.subject
+    first = await bench.spawn(bench.call(subject.recall, system=subject.remember))
+    demand_success(first)
+    demand(subject.word in first.text, f"the system text did not reach it: {first.text!r:.200}")
+    if bench.claims.resumes:
+        call = bench.call(subject.recall, before=first, system=subject.remember)
+        second = await bench.resume(call)
+        demand(subject.word in second.text, f"the system text is forgotten: {second.text!r:.200}")
+
+
 async def never_replaces_a_session_silently(bench: Bench) -> None:
     if not (bench.claims.resumes and bench.subject.keeps_sessions):
         return
@@ -131,6 +143,7 @@ CHECKS: dict[str, Check] = {
     for check in (
         names_itself,
         does_the_work,
+        heeds_the_system_text,
         *dict.fromkeys(CLAIMS.values()),
         *MORE_CHECKS,
         never_replaces_a_session_silently,

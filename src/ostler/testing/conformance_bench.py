@@ -60,6 +60,7 @@ class Bench:
         session: str = "",
         before: CallResult | None = None,
         schema: str = "",
+        system: str = "",
         timeout_seconds: float = 60.0,
     ) -> AgentCall:
         """A call in this workspace; `before` is the result that it continues."""
@@ -69,6 +70,7 @@ class Bench:
             agent="implementer",
             prompt=prompt,
             session_id=session,
+            system=system,
             model=self.subject.model,
             cwd=str(self._places[0]),
             env={**inherited, **self.subject.env, "OSTLER_ATTEMPT": self.marker},

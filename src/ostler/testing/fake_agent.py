@@ -99,6 +99,7 @@ class FakeAgent:
         self.session_id, self.resumed = wire.session_of(self)
         self.model = self.option("--model") or wire.MODEL
         self.prompt = ""
+        self.system = _read(self.option("--append-system-prompt-file"))
         self.history: list[str] = []
         self.total_cost = 0.0
 
@@ -205,8 +206,9 @@ class FakeAgent:
         time.sleep(self["delay_seconds"])
 
     def answer(self) -> str:
-        """The final text; asked for a word that it was told earlier, it knows it."""
-        told = [prompt.partition("Remember the word ")[2].split(".")[0] for prompt in self.history]
+        """The final text; asked for a word that it was told, it knows it."""
+        heard = (*self.history, self.system, self.prompt)
+        told = [text.partition("Remember the word ")[2].split(".")[0] for text in heard]
         if "Which word" in self.prompt:
             return f"The word was {next(filter(None, reversed(told)), 'never told')}."
         return self["text"]
@@ -289,6 +291,10 @@ def _spelled_out(more: dict[str, Any] | str) -> dict[str, Any]:
     if more.startswith("{"):
         return json.loads(more)
     return {"fault": "" if more == "ok" else more} if more else {}
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text("utf-8") if path else ""
 
 
 def _cwd() -> str:

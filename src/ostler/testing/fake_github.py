@@ -4,14 +4,15 @@
         ...  # start gh with github.environment(room) and -R github.localhost/acme/app
     assert [pull.head for pull in github.pulls] == ["ostler/fix-login-ab12"]
 
-It answers the GraphQL of `gh pr list`, `create`, `view` and `merge` for one repository. `github.fail` sets
+It answers the GraphQL of `gh pr list`, `create`, `view` and `merge`, and of `gh issue list`, `view` and
+`comment`, for one repository; `github.hub.report` opens an issue. `github.fail` sets
 one of FAULTS for an operation, and `github.hub.checks = WAITING` lets merges wait for checks.
 """
 
 from __future__ import annotations
 
 from ostler.testing.github.faults import FAULTS, Fault
-from ostler.testing.github.hub import READY, WAITING, Hub, Pull
+from ostler.testing.github.hub import READY, WAITING, Hub, Issue, Pull
 from ostler.testing.github.server import HOST, Asked, FakeGitHub
 
-__all__ = ["FAULTS", "HOST", "READY", "WAITING", "Asked", "FakeGitHub", "Fault", "Hub", "Pull"]
+__all__ = ["FAULTS", "HOST", "READY", "WAITING", "Asked", "FakeGitHub", "Fault", "Hub", "Issue", "Pull"]

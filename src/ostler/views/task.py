@@ -31,6 +31,7 @@ class PhaseView(Struct, frozen=True):
     iterations: int
     commit: str | None
     gate: GateView
+    retries: int = 0  # times that its gate sent the work back
 
 
 class AttemptView(Struct, frozen=True):
@@ -80,6 +81,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     after: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()  # those of `after` that are not completed
     not_before: str | None = None
+    pipeline: str | None = None  # the run that it is a part of
+    step: str | None = None  # its name there
     phases: tuple[PhaseView, ...]
     attempts: tuple[AttemptView, ...] = ()
 
@@ -105,6 +108,7 @@ def view_task(
         branch=state.branch,
         commit=state.commit,
         worktree=state.worktree,
+        output_path=state.output,
         pr_url=state.pr_url,
         session_id=state.session_id or None,
         code=Code.INTERRUPTED if abandoned else state.code,
@@ -118,6 +122,8 @@ def view_task(
         after=state.after,
         waits_for=() if state.status in TERMINAL else unmet,
         not_before=_time(state.not_before),
+        pipeline=state.pipeline.run if state.pipeline else None,
+        step=state.pipeline.step if state.pipeline else None,
         phases=tuple(_phase(state, index) for index in range(len(state.phases))),
         attempts=tuple(_attempt(attempt, alive and attempt is attempts[-1]) for attempt in attempts),
     )
@@ -147,7 +153,7 @@ def _phase(state: State, index: int) -> PhaseView:
     kind = "human" if asked else state.plan.phases[index].gate.type
     said = phase.gate or GateState("pending")
     gate = GateView(kind, said.verdict, said.reason, said.sha)
-    return PhaseView(phase.id, phase.status, phase.iterations, phase.commit, gate)
+    return PhaseView(phase.id, phase.status, phase.iterations, phase.commit, gate, phase.retries)
 
 
 def _attempt(attempt: Attempt, alive: bool) -> AttemptView:

@@ -90,7 +90,9 @@ class Attempts:
         attempt = await self._begin(start)
         order, can = start.order, start.executor.capabilities
         structured = order.form_for(can) is not None
-        with Papers(order.papers, order.phase, attempt.number, start.prompt, structured) as papers:
+        with Papers(
+            order.papers, order.phase, attempt.number, start.prompt, order.system, structured
+        ) as papers:
             call = self._call(start, attempt, str(papers.transcript))
             attempt = replace(attempt, billing=self._billing(start, call.env))
             result = await self._start(start, call, attempt, papers)
@@ -136,11 +138,13 @@ class Attempts:
             base,
             agent=order.role,
             prompt=start.prompt,
+            system=order.system,
+            key=order.key,
             session_id=session.id,
             fresh_prompt=start.fresh_prompt,
             schema=form.schema if form else "",
             model=start.choice.model,
-            cwd=order.cwd,
+            cwd=order.cwd if start.executor.capabilities.starts_program else order.library or order.cwd,
             transcript=transcript,
             timeout_seconds=stretched(start.choice.timeout_seconds or base.timeout_seconds, start.stretch),
             idle_timeout_seconds=idle,

@@ -51,6 +51,8 @@ class Order(Struct, frozen=True):
     preferred: str = ""  # the model that the session is with; it goes first
     feature: str = ""  # a slot pool of this name is preferred
     priority: Priority = "P2"
+    library: str = ""  # where an executor that changes nothing may look instead of cwd
+    system: str = ""  # who the agent is told to be, where that is apart from the prompt
     state_file: str = ""  # the agent's copy of its state
     budget_usd: float | None = None  # of the task; none: as the settings say
 

@@ -61,12 +61,15 @@ def decide(
         return GiveUp()
     if code is Code.QUOTA_EXCEEDED:
         return SwitchPool()
-    if not CODES[code].retryable or attempt >= retry.max_retries or is_crash_loop((*history, failure)):
+    again = CODES[code].retryable and not failure.final and attempt < retry.max_retries
+    if not again or is_crash_loop((*history, failure)):
         return SwitchModel(off=code in _SWITCHES_OFF)
+    delay = calculate_backoff_delay(attempt, retry.base_delay_seconds, retry.max_delay_seconds)
     if code is Code.RATE_LIMITED:
         wait = limit_seconds(failure, retry)
+        if failure.retry_after_seconds is None:
+            wait = max(wait, delay)  # where nobody says how long, each time twice as long
         return Wait(rules.now + wait) if wait <= retry.max_delay_seconds else SwitchModel()
-    delay = calculate_backoff_delay(attempt, retry.base_delay_seconds, retry.max_delay_seconds)
     return Wait(rules.now + spread(delay, retry.jitter, f"{rules.key}#{attempt}"))
 
 

@@ -33,7 +33,13 @@ class Papers:
     """Files of one attempt below the task's directory; open while the attempt runs."""
 
     def __init__(
-        self, task_dir: Path, phase: str, number: int, prompt: str, structured: bool = False
+        self,
+        task_dir: Path,
+        phase: str,
+        number: int,
+        prompt: str,
+        system: str = "",
+        structured: bool = False,
     ) -> None:
         name = f"{phase}-{number:03d}"
         self._words: Callable[[str], str] = words_of if structured else str
@@ -42,6 +48,8 @@ class Papers:
         self._task_dir = task_dir
         self._prompt = task_dir / PROMPTS / f"{name}.md"
         self.replace_prompt(prompt)
+        if system:
+            write_projection(task_dir / PROMPTS / f"{name}.system.md", system.encode("utf-8", "replace"))
         self.transcript = task_dir / "transcripts" / f"{name}.jsonl"
         self.answer = f"transcripts/{name}.answer.md"
         self._answer = task_dir / self.answer

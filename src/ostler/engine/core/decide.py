@@ -21,7 +21,6 @@ from ostler.errors import Code
 from ostler.model.state import Ending, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 
-_CANCELLED = Ending(TaskStatus.CANCELLED, Code.ABORTED, "cancelled by a person")
 _PAUSED = Ending(TaskStatus.PAUSED, None, "paused by a person")
 _COMPLETED = Ending(TaskStatus.COMPLETED)
 
@@ -30,7 +29,8 @@ def decide(state: State) -> Step | None:
     """The step wanted now; None when the task rests or has ended."""
     if state.status not in TERMINAL:
         if state.cancel:
-            return _finish(state, _CANCELLED)
+            reason = state.cancelled_for or "cancelled by a person"
+            return _finish(state, Ending(TaskStatus.CANCELLED, Code.ABORTED, reason))
         if state.status is not TaskStatus.IN_PROGRESS:
             return None
         if state.ending is not None:

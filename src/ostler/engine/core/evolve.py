@@ -77,6 +77,8 @@ def begin(record: Record) -> State:
         session_seed=created.session_seed,
         after=task.after,
         not_before=task.not_before,
+        after_any=task.after_any,
+        pipeline=task.pipeline,
     )
 
 
@@ -241,7 +243,8 @@ def _will_end(state: State, event: CallEnded, status: TaskStatus, code: Code | N
 
 
 def _checkpointed(state: State, event: CheckpointMade) -> State:
-    committed = replace(state, commit=event.commit or state.commit)
+    committed = replace(state, commit=event.commit or state.commit, output=event.output or state.output)
+    committed = replace(committed, tree=event.tree)
     if state.stage is Stage.TURNED:
         return replace(in_phase(committed, "running", 0, event.commit), stage=Stage.READY)
     status = state.phases[state.phase].status

@@ -65,6 +65,7 @@ def advance(state: State) -> State:
 
 
 def _after_phases(state: State) -> State:
+    state = state if state.again else replace(state, again=_outdated(state))
     if state.again:
         index = state.plan.index(state.again[0])
         return replace(state, stage=Stage.CHECKING, phase=state.phase if index is None else index)
@@ -74,6 +75,22 @@ def _after_phases(state: State) -> State:
     return replace(state, stage=Stage.PUBLISHING if publishes else Stage.DONE)
 
 
+def _outdated(state: State) -> tuple[str, ...]:
+    """The phases whose gate passed other files than those that the last phase left."""
+    pairs = zip(state.plan.phases, state.phases, strict=True)
+    return tuple(
+        phase.id
+        for phase, now in pairs
+        if now.status == "completed" and phase.gate.type in ("command", "ai") and _saw_others(now.gate, state)
+    )
+
+
+def _saw_others(said: GateState | None, state: State) -> bool:
+    if said is None or said.person or said.verdict != "pass":
+        return False
+    return bool(said.tree and state.tree and said.tree != state.tree)
+
+
 def _merge_passed(state: State) -> bool:
     return state.merge is not None and state.merge.verdict in ("pass", "skipped")
 
@@ -81,7 +98,7 @@ def _merge_passed(state: State) -> bool:
 def decided(state: State, event: GateDecided) -> State:
     """What a gate's verdict makes of the task."""
     checked = replace(state, checks=state.checks + 1)
-    gate = GateState(event.verdict, event.reason, event.sha, event.gate == "human")
+    gate = GateState(event.verdict, event.reason, event.sha, event.gate == "human", state.tree)
     match event.verdict:
         case "pass" | "skipped":
             return _passed(checked, gate)
@@ -115,10 +132,13 @@ def _rejected(state: State, event: GateDecided) -> State:
     signatures = (*state.signatures, event.signature)[-_STUCK_AFTER:]
     state = replace(state, signatures=signatures)
     word = state.seq + 1
+    stuck = event.signature and signatures == (event.signature,) * _STUCK_AFTER
+    if (stuck or not may_retry(state)) and state.current.gate.then_person and not state.asks_review:
+        return replace(state, asks_review=True)  # the stage stays: the gate is a person's from here on
     if not may_retry(state):
         ending = Ending(TaskStatus.BLOCKED, Code.GATE_REJECTED, event.reason)
         return replace(state, ending=ending, word=word)
-    if event.signature and signatures == (event.signature,) * _STUCK_AFTER:
+    if stuck:
         message = f"{event.phase} failed in the same way {_STUCK_AFTER} times: {event.reason}"
         return replace(state, ending=Ending(TaskStatus.BLOCKED, Code.STUCK, message), word=word)
     return send_back(state, word)

@@ -29,7 +29,7 @@ def published(state: State, event: Published) -> State:
 
 def rebased(state: State, event: Rebased) -> State:
     """Back to the gates that judge commits, then on to publishing, under another key."""
-    moved = replace(state, commit=event.commit, base=event.base, call=state.call + 1)
+    moved = replace(state, commit=event.commit, tree="", base=event.base, call=state.call + 1)
     moved = replace(moved, rebases=state.rebases + 1, again=_to_ask(state, event.clean))
     if not _merge_stands(state, event.clean):
         moved = replace(moved, merge=None)

@@ -22,7 +22,9 @@ def heard(state: State, event: DecisionRecorded) -> State:
     """The state after a person's word."""
     match event.verb:
         case "cancel":
-            return state if state.status in TERMINAL else replace(state, cancel=True)
+            return (
+                state if state.status in TERMINAL else replace(state, cancel=True, cancelled_for=event.text)
+            )
         case "pause":
             return _paused(state)
         case "resume":
@@ -114,7 +116,7 @@ def rewound(state: State, to: str, says_more: bool) -> State:
     back = reset_from(replace(state, phases=(*state.phases[:index], *fresh)), index, index)
     commits = [one.commit for one in state.phases[:index] if one.commit]
     commit = commits[-1] if commits else None
-    back = replace(back, stage=Stage.NEW, commit=commit, reset_to=commit or state.base, merge=None)
+    back = replace(back, stage=Stage.NEW, commit=commit, tree="", reset_to=commit or state.base, merge=None)
     back = replace(back, ending=None, cancel=False, pause=False, code=None, message="", resumes_at=None)
     back = replace(back, warnings=(), signatures=(), retry_of="", asks_review=False, pr_url=None)
     back = replace(back, word=state.seq + 1 if says_more else 0, again=(), rebases=0, onto=None)

@@ -42,6 +42,8 @@ class Briefing(Struct, frozen=True):
     template: Template
     past: Past
     structured: bool = False  # for an agent that is held to ANSWER_SCHEMA
+    system: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def form(self) -> Form | None:
@@ -79,7 +81,7 @@ def brief(step: CallAgent, case: Case, tools: Tools, attempts: list[Attempt]) ->
     """Gather what the agent should know."""
     state, root = case.state, tools.layout.root
     target = tools.settings.git.target or state.target
-    word, retry = _since(case, tools)
+    word, retry = told_since(case, tools)
     past = Past(
         iteration=step.iteration,
         last_answer=_read(tools.layout.task(state.task), state.answer),
@@ -103,7 +105,7 @@ def role_of(case: Case) -> str:
     return case.state.current.role or case.task.role
 
 
-def _since(case: Case, tools: Tools) -> tuple[str, Retry | None]:
+def told_since(case: Case, tools: Tools) -> tuple[str, Retry | None]:
     """What a person says, and why the work came back; the state only knows where that is written."""
     state = case.state
     if not state.word:

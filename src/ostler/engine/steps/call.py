@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_state import hand_out, state_file, take_back
-from ostler.engine.steps.briefing import brief, role_of
+from ostler.engine.steps.briefing import Briefing, brief, role_of
+from ostler.engine.steps.document import Writing, brief_writer
 from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
 from ostler.engine.steps.tools import Answer, Case, Tools
 from ostler.engine.steps.worker import worker_for
-from ostler.engine.steps.workspace import has_changed
+from ostler.engine.steps.workspace import has_changed, working_directory
 from ostler.errors import Code
 from ostler.files.atomic import flush_disk
 from ostler.model.allowance import allowance_of
@@ -28,7 +29,10 @@ from ostler.worker.session import Session, held_by, session_for
 
 async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
     """One call; when it is cancelled the agent is stopped and the answer says interrupted."""
-    order = _order(step, case, tools)
+    attempts = tools.journal.attempts(step.task)
+    document = case.state.plan.document
+    briefing = brief_writer(case, tools) if document else brief(step, case, tools, attempts)
+    order = _order(step, case, tools, briefing, attempts)
     after = tools.journal.position()
     handed = hand_out(Path(order.state_file), case)
     _announce(step, tools)  # last, so that one commit takes it and the attempt's beginning
@@ -38,7 +42,8 @@ async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
         return Answer(_interrupted(step, case, order, tools))
     if report.result.ok:
         said = _own_word(order, report, after, tools) or take_back(Path(order.state_file), handed)
-        return Answer(await _succeeded(step, case, tools, report, said))
+        ended = await _succeeded(step, case, tools, report, said)
+        return Answer(replace(ended, warnings=(*ended.warnings, *briefing.warnings)))
     return _failed(step, report, tools)
 
 
@@ -49,9 +54,10 @@ def _announce(step: CallAgent, tools: Tools) -> None:
     tools.writer.notify(step.task, tools.clock.now(), notices)
 
 
-def _order(step: CallAgent, case: Case, tools: Tools) -> Order:
-    task, attempts = case.task, tools.journal.attempts(step.task)
-    briefing = brief(step, case, tools, attempts)
+def _order(
+    step: CallAgent, case: Case, tools: Tools, briefing: Briefing | Writing, attempts: list[Attempt]
+) -> Order:
+    task = case.task
 
     def session(executor: str, resumes: bool, attempts: list[Attempt]) -> Session:
         return session_for(case.state, attempts, executor, resumes)
@@ -63,7 +69,7 @@ def _order(step: CallAgent, case: Case, tools: Tools) -> Order:
         iteration=step.iteration,
         role=role_of(case),
         pool=tools.pool_for(replace(task, role=role_of(case))),
-        cwd=briefing.place.directory,
+        cwd=str(working_directory(case.state, tools)),
         papers=tools.layout.task(step.task),
         attempts=attempts,
         session_for=session,
@@ -75,6 +81,8 @@ def _order(step: CallAgent, case: Case, tools: Tools) -> Order:
         priority=task.priority,
         budget_usd=allowance_of(tools.journal.read(step.task)),
         state_file=str(state_file(case, tools)),
+        system=briefing.system,
+        library=str(tools.layout.root) if case.state.plan.document else "",
     )
 
 
@@ -99,6 +107,7 @@ async def _succeeded(step: CallAgent, case: Case, tools: Tools, report: Report, 
         speaks=report.speaks,
         structured=report.structured,
         word=said.word,
+        document=case.state.plan.document,
     )
     if hinges_on_changes(witness):
         witness = replace(witness, changed=await asyncio.to_thread(has_changed, case.state, tools))

@@ -31,6 +31,7 @@ class Witness(Struct, frozen=True):
     speaks: bool  # the executor's final text is an answer
     changed: bool = False  # the workspace is not as it was when the task began
     structured: bool = False  # it was held to ANSWER_SCHEMA
+    document: bool = False  # the text itself is the result
     word: Word | None = None  # said by `ostler report` or in its state file
 
 
@@ -52,6 +53,8 @@ def judge(witness: Witness) -> Finding:
     if witness.word is not None:
         code = Code.AGENT_BLOCKED if witness.word.said == "blocked" else None
         return Finding(_SAID[witness.word.said], code, witness.word.reason[:_LONGEST_REASON])
+    if witness.document:
+        return Finding("complete")
     mark = check_phase_completion(witness.text, witness.phase, witness.prompt, structured=witness.structured)
     if mark is not None and mark.kind == "blocked":
         return Finding("blocked", Code.AGENT_BLOCKED, mark.reason[:_LONGEST_REASON])

@@ -95,6 +95,8 @@ def _answer(step: CheckGate, found: Finding, case: Case, tools: Tools) -> Answer
         return Answer(
             event, (PhaseFailed(step.phase, after.ending.code or Code.UNKNOWN, after.ending.message),)
         )
+    if after.asks_review:
+        return Answer(event)  # it is for a person to decide now
     return Answer(event, (_send_back(step, found, case, tools),))
 
 
@@ -111,9 +113,16 @@ def _send_back(step: CheckGate, found: Finding, case: Case, tools: Tools) -> Not
 
 def _ask_person(step: CheckGate, case: Case, tools: Tools) -> GateWaiting:
     criteria = f"; look for {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
-    who = "the agent asks you to look at" if case.state.asks_review else "waits for you to look at"
-    reason = f"{who} {step.phase}{_size(step, case, tools)}{criteria}"
+    what = case.state.output or f"{step.phase}{_size(step, case, tools)}"
+    reason = f"{_why(case)} {what}{criteria}"
     return GateWaiting(step.phase, step.sha, reason)
+
+
+def _why(case: Case) -> str:
+    said = case.state.phases[case.state.phase].gate
+    if case.state.asks_review and said is not None and said.verdict == "fail":
+        return f"the reviewer still says no ({said.reason}); it is for you to decide on"
+    return "the agent asks you to look at" if case.state.asks_review else "waits for you to look at"
 
 
 def _size(step: CheckGate, case: Case, tools: Tools) -> str:

@@ -31,6 +31,7 @@ from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.disk import machine_error
 from ostler.git.merge import MergeConflict
 from ostler.model.event import StepFailed
+from ostler.model.notice import Notice
 from ostler.model.status import TaskStatus
 
 
@@ -77,8 +78,16 @@ async def _dispatch(step: Step, case: Case, tools: Tools) -> Answer:
         case Finish():
             if step.ending.status is TaskStatus.FAILED:
                 await to_its_end(keep_work, case.state, tools)
-            return Answer(finish(step, case.state))
+            notices = await _follow_up(case, tools) if step.ending.status is TaskStatus.COMPLETED else ()
+            return Answer(finish(step, case.state), notices)
         case ReleaseWorkspace():
             return Answer(await to_its_end(release, case.state, tools))
         case _:
             assert_never(step)
+
+
+async def _follow_up(case: Case, tools: Tools) -> tuple[Notice, ...]:
+    """What a completed task sets going; a run that dies before the end is recorded does it again."""
+    if not case.task.next and not case.task.source:
+        return ()
+    return await to_its_end(tools.completed, case.task, case.state)

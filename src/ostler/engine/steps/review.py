@@ -29,6 +29,7 @@ from ostler.model.allowance import allowance_of
 from ostler.model.attempt import Attempt
 from ostler.model.event import TaskDeferred, TaskPaused
 from ostler.prompt.role import find_agent, load_prompt
+from ostler.prompt.skill import load_skill_content
 from ostler.worker.order import Form, Order, Report
 from ostler.worker.session import Session
 
@@ -94,8 +95,8 @@ def _describe_change(step: CheckGate, case: Case, tools: Tools) -> str:
 
 
 def _order(step: CheckGate, question: Question, place: Path, again: bool, case: Case, tools: Tools) -> Order:
-    task, root = case.task, tools.layout.root
-    prompt = ask(question, load_prompt(find_agent(_ROLE, root), root))
+    task = case.task
+    prompt = ask(question, _reviewer(step.gate.skill, tools))
     key = f"gate:{step.key}"
 
     def prompt_for(knows_task: bool, how: str) -> str:
@@ -123,6 +124,15 @@ def _order(step: CheckGate, question: Question, place: Path, again: bool, case: 
         priority=task.priority,
         budget_usd=allowance_of(tools.journal.read(step.task)),
     )
+
+
+def _reviewer(skill: str, tools: Tools) -> str:
+    """What the reviewer is told to be: the role, or a skill with its references."""
+    root = tools.layout.root
+    if not skill:
+        return load_prompt(find_agent(_ROLE, root), root)
+    content = load_skill_content(skill, root, tools.settings.skills)
+    return "\n\n".join((content.body, *(one.content for one in content.references)))
 
 
 def _session(seed: str, key: str, executor: str, resumes: bool, attempts: list[Attempt]) -> Session:

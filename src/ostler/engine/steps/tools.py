@@ -17,7 +17,6 @@ from ostler.files.layout import Layout
 from ostler.git.repository import Repository
 from ostler.model.choice import Choice, ModelPool
 from ostler.model.event import Event
-from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
 from ostler.model.state import State
 from ostler.model.task import Task
@@ -47,6 +46,11 @@ class MakeExecutor(Protocol):
     def __call__(self, choice: Choice, lock: int) -> Executor: ...
 
 
+def as_written(task: Task) -> Task:
+    """The task, with nothing added to what was said of it."""
+    return task
+
+
 class Tools(Struct, frozen=True):
     settings: Settings
     layout: Layout
@@ -58,12 +62,15 @@ class Tools(Struct, frozen=True):
     make_executor: MakeExecutor
     pool_for: Callable[[Task], ModelPool]  # the models that a task may use
     stable: Callable[[], Stable]  # made when the first call needs it
+    completed: Callable[[Task, State], tuple[Notice, ...]]  # before that is recorded: what follows from it
     run: str  # this run's name
+    amend: Callable[[Task], Task] = as_written  # what this run wants of a task besides what was said of it
 
 
-def lock_path(task: TaskId, tools: Tools) -> Path:
+def lock_path(state: State, tools: Tools) -> Path:
     """The lock that whoever carries the task holds."""
-    return tools.layout.lock(task) if tools.repository is not None else tools.layout.in_place_lock
+    alone = tools.repository is not None or state.plan.document
+    return tools.layout.lock(state.task) if alone else tools.layout.in_place_lock
 
 
 class Case(Struct, frozen=True):

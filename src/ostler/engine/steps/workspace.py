@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ostler.engine.steps.checkout import remove_checkout
 from ostler.engine.steps.tools import Tools
-from ostler.files.atomic import write_projection
+from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.fingerprint import fingerprint
 from ostler.git import worktree as worktrees
 from ostler.git.diff import changed
@@ -27,6 +27,9 @@ _BEFORE = "before.fingerprint"
 def prepare(state: State, tools: Tools) -> TaskStarted:
     """Make the workspace, or make sure that it is as it was left."""
     repository = tools.repository
+    if state.plan.document:
+        make_private_dir(working_directory(state, tools))
+        return TaskStarted()
     if repository is None:
         _remember_before(state, tools)
         return TaskStarted()
@@ -71,6 +74,9 @@ def worktree_of(state: State, tools: Tools) -> Worktree | None:
 
 
 def working_directory(state: State, tools: Tools) -> Path:
+    """Where the agent works; a writer at an empty desk, as nobody but us changes the project."""
+    if state.plan.document:
+        return tools.layout.task(state.task) / "desk"
     worktree = worktree_of(state, tools)
     return tools.layout.root if worktree is None else worktree.cwd
 

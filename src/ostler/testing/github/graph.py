@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ostler.testing.github.connection import connection
 from ostler.testing.github.hub import READY, Hub, Pull
+from ostler.testing.github.issues import add_comment, search_issues, view_issue
 
 Args = dict[str, Any]
 Functions = dict[str, Callable[[Args], Any]]
@@ -18,6 +20,7 @@ def query_root(hub: Hub) -> dict[str, Any]:
         "__type": lambda _: {"fields": [{"name": name} for name in _FEATURES]},
         "user": lambda args: _person(args["login"]) if args["login"] in hub.people else None,
         "repository": lambda args: _repository(hub) if _is_this(hub, args) else None,
+        "search": lambda args: search_issues(hub, args["query"]),
     }
     return {"viewer": _person("una"), **functions}
 
@@ -31,6 +34,7 @@ def mutation_root(hub: Hub) -> dict[str, Any]:
         "requestReviewsByLogin": lambda args: _reviewed(hub, args["input"]),
         "mergePullRequest": lambda args: _answer(hub, hub.merge(_number(args["input"]))),
         "enablePullRequestAutoMerge": lambda args: _answer(hub, hub.merge_later(_number(args["input"]))),
+        "addComment": lambda args: add_comment(hub, args["input"]),
     }
     return {**functions}
 
@@ -44,9 +48,10 @@ def _repository(hub: Hub) -> dict[str, Any]:
     functions: Functions = {
         "pullRequests": lambda args: _listed(hub, args),
         "pullRequest": lambda args: _view(hub, hub.get(args["number"])),
-        "labels": lambda _: _connection([_label(label) for label in hub.labels]),
+        "issueOrPullRequest": lambda args: _issue_or_pull(hub, args["number"]),
+        "labels": lambda _: connection([_label(label) for label in hub.labels]),
         "label": lambda args: _label(args["name"]) if args["name"] in hub.labels else None,
-        "assignableUsers": lambda _: _connection([_person(login) for login in hub.people]),
+        "assignableUsers": lambda _: connection([_person(login) for login in hub.people]),
     }
     return {
         "id": "R_1",
@@ -70,7 +75,7 @@ def _listed(hub: Hub, args: Args) -> dict[str, Any]:
     states = args.get("states") or args.get("state") or ["OPEN"]
     head = args.get("headRefName") or args.get("headBranch")
     found = [pull for pull in reversed(hub.pulls) if pull.state in states and pull.head == head]
-    return _connection([_view(hub, pull) for pull in found])
+    return connection([_view(hub, pull) for pull in found])
 
 
 def _view(hub: Hub, pull: Pull | None) -> dict[str, Any] | None:
@@ -98,8 +103,12 @@ def _view(hub: Hub, pull: Pull | None) -> dict[str, Any] | None:
         "autoMergeRequest": {"mergeMethod": "SQUASH"} if pull.auto_merge else None,
         "isInMergeQueue": False,
         "isMergeQueueEnabled": False,
-        "labels": _connection([_label(label) for label in pull.labels]),
+        "labels": connection([_label(label) for label in pull.labels]),
     }
+
+
+def _issue_or_pull(hub: Hub, number: int) -> dict[str, Any] | None:
+    return view_issue(hub, number) or _view(hub, hub.get(number))
 
 
 def _created(hub: Hub, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -131,8 +140,3 @@ def _label(name: str) -> dict[str, Any]:
 
 def _person(login: str) -> dict[str, Any]:
     return {"__typename": "User", "id": f"U_{login}", "login": login, "name": login.title()}
-
-
-def _connection(nodes: list[Any]) -> dict[str, Any]:
-    page = {"hasNextPage": False, "endCursor": None}
-    return {"nodes": nodes, "totalCount": len(nodes), "pageInfo": page}

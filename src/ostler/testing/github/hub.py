@@ -30,6 +30,18 @@ class Pull(Struct, frozen=True):
     fork: str = ""  # the owner of the fork that the head is in; empty: the repository itself
 
 
+class Issue(Struct, frozen=True):
+    """An issue, as a test looks at it."""
+
+    number: int
+    title: str
+    body: str
+    url: str
+    labels: tuple[str, ...] = ()
+    state: str = "OPEN"
+    comments: tuple[str, ...] = ()
+
+
 class Refused(Exception):
     """A sentence of GitHub's about why it does not do something."""
 
@@ -46,6 +58,7 @@ class Hub:
         self.forks: dict[str, Path] = {}  # owner -> the directory that its branches are pushed to
         self._bare = bare
         self._pulls: dict[int, Pull] = {}
+        self._issues: dict[int, Issue] = {}
         self._lock = threading.RLock()
 
     @property
@@ -53,6 +66,29 @@ class Hub:
         """Every pull request, oldest first."""
         with self._lock:
             return tuple(self._seen(pull) for pull in self._pulls.values())
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Every issue, oldest first."""
+        with self._lock:
+            return tuple(self._issues.values())
+
+    def report(self, title: str, body: str = "", *labels: str) -> Issue:
+        """Somebody opens an issue; pull requests and issues share one row of numbers."""
+        with self._lock:
+            number = self._next_number()
+            url = f"{self.url}/issues/{number}"
+            self._issues[number] = Issue(number, title, body, url, labels)
+            return self._issues[number]
+
+    def revise(self, number: int, **fields: Any) -> Issue:
+        with self._lock:
+            self._issues[number] = structs.replace(self._issues[number], **fields)
+            return self._issues[number]
+
+    def comment(self, number: int, text: str) -> Issue:
+        with self._lock:
+            return self.revise(number, comments=(*self._issues[number].comments, text))
 
     def open(self, head: str, base: str, title: str, body: str = "", *, draft: bool = False) -> Pull:
         """A head in a fork is OWNER:BRANCH."""
@@ -63,7 +99,7 @@ class Hub:
             if any(pull.state == "OPEN" for pull in self._pulls.values() if _is_head(pull, branch, fork)):
                 owner = fork or self.name.partition("/")[0]
                 raise Refused(f"A pull request already exists for {owner}:{branch}.")
-            number = len(self._pulls) + 1
+            number = self._next_number()
             url = f"{self.url}/pull/{number}"
             self._pulls[number] = Pull(number, title, body, branch, base, url, draft, fork=fork)
             return self._seen(self._pulls[number])
@@ -95,6 +131,9 @@ class Hub:
             return "" if fork else "0" * 40
         loose = bare / "refs" / "heads" / branch
         return loose.read_text().strip() if loose.is_file() else _packed(bare, branch)
+
+    def _next_number(self) -> int:
+        return len(self._pulls) + len(self._issues) + 1
 
     def _seen(self, pull: Pull) -> Pull:
         if pull.state != "OPEN":

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ostler.testing.github.faults import FAULTS, Fault
 from ostler.testing.github.graph import mutation_root, query_root
-from ostler.testing.github.hub import Hub, Pull, Refused
+from ostler.testing.github.hub import Hub, Issue, Pull, Refused
 from ostler.testing.github.query import read_query
 from ostler.testing.llm.connection import Connection
 from ostler.testing.loopback import Loopback
@@ -58,6 +58,11 @@ class FakeGitHub(Loopback):
         return self.hub.pulls
 
     @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Every issue, oldest first."""
+        return self.hub.issues
+
+    @property
     def asked(self) -> tuple[Asked, ...]:
         """Every request, in order."""
         with self._lock:
@@ -87,6 +92,11 @@ class FakeGitHub(Loopback):
         found = FAULTS[fault] if isinstance(fault, str) else fault
         with self._lock:
             self._faults.setdefault(operation, deque()).extend([found] * times)
+
+    def clear(self) -> None:
+        """Let everything go right again."""
+        with self._lock:
+            self._faults.clear()
 
     def take_fault(self, operation: str) -> Fault | None:
         with self._lock:

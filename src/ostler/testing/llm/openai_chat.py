@@ -6,9 +6,9 @@ import json
 
 from ostler.testing.llm.dialect import Dialect, Json, estimate, frame, pieces
 from ostler.testing.llm.request import Request
-from ostler.testing.llm.turns import Answer, Failure, Stop
+from ostler.testing.llm.turns import Answer, Failure
 
-_FINISH: dict[Stop, str] = {
+_FINISH: dict[str, str] = {
     "end_turn": "stop",
     "max_tokens": "length",
     "refusal": "content_filter",
@@ -24,7 +24,7 @@ def whole(answer: Answer, request: Request) -> Json:
         message["tool_calls"] = _tool_calls(answer, request)
     if answer.stop == "refusal":
         message["refusal"] = answer.say
-    choice = {"index": 0, "message": message, "finish_reason": _FINISH[answer.reason], "logprobs": None}
+    choice = {"index": 0, "message": message, "finish_reason": _finish(answer), "logprobs": None}
     return {**_head("chat.completion", request), "choices": [choice], "usage": _usage(answer)}
 
 
@@ -32,11 +32,11 @@ def frames(answer: Answer, request: Request) -> list[bytes]:
     deltas: list[Json] = [{"role": "assistant", "content": ""}, *answer.blocks]
     deltas += [{"content": part} for part in pieces(answer.say)]
     for index, call in enumerate(_tool_calls(answer, request)):
-        deltas.append({"tool_calls": [{**call, "index": index}]})
+        deltas += [{"tool_calls": [{**part, "index": index}]} for part in _call_parts(call)]
     chunks = [_chunk(request, delta, None) for delta in deltas]
     last: Json = {**_head("chat.completion.chunk", request), "choices": [], "usage": _usage(answer)}
     return [
-        *(frame(chunk) for chunk in (*chunks, _chunk(request, {}, _FINISH[answer.reason]), last)),
+        *(frame(chunk) for chunk in (*chunks, _chunk(request, {}, _finish(answer)), last)),
         frame("[DONE]"),
     ]
 
@@ -59,6 +59,10 @@ def _count(request: Request) -> Json:
     return {"total_tokens": estimate(request)}
 
 
+def _finish(answer: Answer) -> str:
+    return _FINISH.get(answer.reason, answer.reason)
+
+
 def _head(kind: str, request: Request) -> Json:
     return {"id": f"chatcmpl-{request.id}", "object": kind, "created": 1_700_000_000, "model": request.model}
 
@@ -77,6 +81,13 @@ def _tool_calls(answer: Answer, request: Request) -> list[Json]:
         }
         for index, tool in enumerate(answer.tools)
     ]
+
+
+def _call_parts(call: Json) -> list[Json]:
+    """Its name first, then the arguments as they are written."""
+    begun = {**call, "function": {**call["function"], "arguments": ""}}
+    written = pieces(call["function"]["arguments"])
+    return [begun, *({"function": {"arguments": part}} for part in written)]
 
 
 def _usage(answer: Answer) -> Json:

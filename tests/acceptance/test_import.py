@@ -1,0 +1,173 @@
+"""Tasks from elsewhere: files, a checklist and issues, each taken once, and told when it is done."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostler.testing.fake_github import FakeGitHub
+from world import World
+
+ADDRESS = "http://github.localhost/acme/app.git"
+TODO = "# Todo\r\n\r\n- [ ] Write one\r\n  In full.\r\n- [ ] Write two\r\n"
+
+
+@pytest.fixture
+def github(world: World) -> Iterator[FakeGitHub]:
+    """A GitHub that `origin` leads to, as far as gh can tell."""
+    with FakeGitHub("acme/app") as made:
+        world.git("remote", "add", "origin", ADDRESS)
+        world.environ |= made.environment(world.root.parent / "gh")
+        world.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{world.environ['PATH']}"
+        yield made
+
+
+def imported(world: World, *args: str) -> list[str]:
+    """The ids of what is new, after an import."""
+    return [task["id"] for task in world.json("import", *args)["tasks"] if task["added"]]
+
+
+def told(world: World, task: str) -> list[str]:
+    return [event["type"] for event in world.events(task) if event["type"].startswith("source")]
+
+
+def test_files_a_directory_and_stdin(world: World) -> None:
+    """Each a task; importing again adds nothing and says so."""
+    (world.root / "notes").mkdir()
+    (world.root / "notes" / "a.md").write_text("# Fix the login\n\nIt loops.\n")
+    (world.root / "notes" / "b.md").write_text("---\ntitle: Tidy up\npriority: P1\n---\n\nAll.\n")
+    done = world.ostler("import", "notes", "-", stdin="# From a pipe\n")
+    assert done.stdout.startswith("added ") and "file:notes/a.md" in done.stdout
+    assert "Next: ostler run --all" in done.stderr
+    assert {(task["title"], task["priority"]) for task in world.json("status")["tasks"]} == {
+        ("Fix the login", "P2"),
+        ("Tidy up", "P1"),
+        ("From a pipe", "P2"),
+    }
+    again = world.ostler("import", "notes/a.md", "notes", "-", stdin="# From a pipe\n")
+    assert again.stdout == "" and "Nothing new: 3 are here already." in again.stderr
+
+
+def test_one_mistake_and_nothing_is_added(world: World) -> None:
+    """Every mistake of every file with its line, exit 2."""
+    for name, text in (
+        ("a", "# Fine\n"),
+        ("b", "---\ntitle: B\nweight: huge\n---\n"),
+        ("c", "---\nrole: x\n---\n# C\n"),
+    ):
+        (world.root / f"{name}.md").write_text(text)
+    done = world.ostler("import", "a.md", "b.md", "c.md", code=2)
+    assert "b.md:3: weight" in done.stderr and "c.md: unknown role: x" in done.stderr
+    assert world.json("status")["tasks"] == []
+
+
+@pytest.mark.parametrize(
+    "args", [(), ("--repo", "acme/app", "a.md"), ("--github", " "), ("none.md",), ("--checklist", "x")]
+)
+def test_what_cannot_be_imported(world: World, args: tuple[str, ...]) -> None:
+    """One sentence and exit 2, or 1 for a file that is not there to be ticked."""
+    done = world.ostler("import", *args, code=None)
+    assert done.returncode in (1, 2) and done.stderr.startswith("ostler: ")
+
+
+def test_a_box_is_ticked_when_its_task_is_completed(world: World) -> None:
+    """Only that character; the other box waits for its own task."""
+    todo = world.root / "TODO.md"
+    todo.write_bytes(TODO.encode())
+    one, two = imported(world, "--checklist", "TODO.md")
+    assert world.json("show", one)["title"] == "Write one"
+    world.ostler("run", one)
+    assert todo.read_bytes() == TODO.replace("[ ] Write one", "[x] Write one").encode()
+    assert told(world, one) == ["source_told"]
+    assert imported(world, "--checklist", "TODO.md") == []
+    todo.write_text("- [x] Write two\n")
+    world.ostler("run", two)
+    assert todo.read_text() == "- [x] Write two\n" and told(world, two) == []
+
+
+def test_a_failed_task_ticks_nothing(world: World) -> None:
+    """Nor does one that was cancelled."""
+    todo = world.root / "TODO.md"
+    todo.write_text("- [ ] Write one\n")
+    world.behave(fault="a18_exit", status=1)
+    (task,) = imported(world, "--checklist", "TODO.md")
+    world.ostler("run", task, code=1, OSTLER_RETRY__MAX_RETRIES="0")
+    world.ostler("cancel", task, code=None)
+    assert todo.read_text() == "- [ ] Write one\n"
+
+
+def test_a_box_that_cannot_be_ticked_is_ticked_by_the_next_import(world: World) -> None:
+    """The task is completed all the same, and says what stood in the way."""
+    todo = world.root / "TODO.md"
+    todo.write_text("- [ ] Write one\n- [ ] Later\n")
+    (task, _) = imported(world, "--checklist", "TODO.md")
+    moved = todo.rename(world.root / "real.md")
+    todo.symlink_to(moved)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_not_told"]
+    todo.unlink()
+    moved.rename(todo)
+    assert imported(world, "--checklist", "TODO.md") == []
+    assert todo.read_text().startswith("- [x] Write one\n")
+    assert told(world, task) == ["source_not_told", "source_told"]
+
+
+def test_issues_by_label_are_told_once(world: World, github: FakeGitHub) -> None:
+    """The repository is the remote's; the comment says what came of it, and a second end adds none."""
+    github.hub.report("Fix the login", "It loops.\r\n", "ready", "bug")
+    github.hub.report("Not yet", "", "bug")
+    (task,) = imported(world, "--github", "ready")
+    shown: dict[str, Any] = world.show(task)
+    assert shown["title"] == "Fix the login"
+    world.ostler("run", task)
+    (comment,) = github.issues[0].comments
+    assert f"<!-- ostler {task} -->" in comment and f"ostler/{task}" in comment
+    world.ostler("rewind", task, "--to", "implement")
+    world.ostler("run", task)
+    assert len(github.issues[0].comments) == 1 and github.issues[1].comments == ()
+    assert imported(world, "--github", "ready", "--repo", "github.localhost/Acme/App") == []
+
+
+@pytest.mark.parametrize("fault", ["server_error", "rate_limited", "lost_answer", "hang_up"])
+def test_a_comment_that_failed_is_written_by_the_next_import(
+    world: World, github: FakeGitHub, fault: str
+) -> None:
+    """Once in all, also when it was written and only the answer got lost."""
+    github.hub.report("Fix the login", "", "ready")
+    (task,) = imported(world, "--github", "ready")
+    github.fail("CommentCreate", fault, times=9)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_not_told"]
+    github.clear()
+    github.hub.revise(1, state="CLOSED")
+    assert imported(world, "--github", "ready") == []
+    assert len(github.issues[0].comments) == 1
+    imported(world, "--github", "ready")
+    assert len(github.issues[0].comments) == 1
+
+
+def test_an_answer_that_cannot_be_read_fails_no_task(world: World, github: FakeGitHub) -> None:
+    """A gh that is something else: one sentence at the import, a notice at the end of a task."""
+    github.hub.report("Fix the login", "", "ready")
+    (task,) = imported(world, "--github", "ready")
+    odd = world.root.parent / "odd"
+    odd.mkdir()
+    (odd / "gh").write_text("#!/bin/sh\necho hello\n")
+    (odd / "gh").chmod(0o755)
+    path = f"{odd}{os.pathsep}{world.environ['PATH']}"
+    done = world.ostler("import", "--github", "ready", code=1, PATH=path)
+    assert "gh gave an answer that cannot be read" in done.stderr
+    world.ostler("run", task, PATH=path)
+    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_not_told"]
+
+
+def test_without_a_remote_the_repository_must_be_named(world: World) -> None:
+    """And what gh says is one sentence."""
+    done = world.ostler("import", "--github", "ready", code=2)
+    assert "--repo OWNER/NAME" in done.stderr
+    world.ostler("import", "--github", "ready", "--repo", "nonsense", code=2)

@@ -1,0 +1,226 @@
+"""Pipelines: steps that become tasks, wired by their documents, with reviews in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from document_world import DocumentWorld, answer, writing
+from ostler.testing.fake_llm import FakeLlm, Request, Silence, Turn, fail
+
+LAUNCH = """
+name: launch
+goal: Sell hay
+steps:
+  - research
+  - parallel:
+      - {id: post, skill: copy}
+      - {id: mail, skill: copy}
+      - {id: poster, skill: copy}
+      - {id: spot, skill: copy}
+  - review: editor
+  - id: check
+    skill: research
+    goal: Check the copy
+  - summary
+"""
+LOOSE = """
+on_failure: continue
+steps:
+  - parallel:
+      - {id: one, skill: copy, goal: One}
+      - {id: two, skill: copy, goal: Two}
+  - summary
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[DocumentWorld]:
+    made = DocumentWorld(tmp_path)
+    yield made
+    made.close()
+
+
+def steps(world: DocumentWorld) -> dict[str, dict]:
+    """Each step of the only run, by its name."""
+    run = world.json("pipeline", "status")["pipelines"][0]["run"]
+    return {step["id"]: step for step in world.json("pipeline", "status", run)["steps"]}
+
+
+def breaks(words: str, rejects: int = 0):
+    """A model that fails for good where the question has these words."""
+
+    def turn(request: Request) -> Turn:
+        return fail(400, "no") if request.holds(words) else answer(request, rejects)
+
+    return turn
+
+
+def test_five_steps_with_a_review_that_sends_back_twice(world: DocumentWorld) -> None:
+    """Each document is made from those of the step before; four are written and reviewed side by side."""
+    world.pipeline("launch", LAUNCH)
+    with writing(world, rejects=2) as llm:
+        done = world.ostler("pipeline", "run", "launch")
+    assert "check-" in done.stdout
+    found = steps(world)
+    assert {step["status"] for step in found.values()} == {"completed"}
+    assert [found[name]["revisions"] for name in ("research", "post", "spot", "summary")] == [0, 2, 2, 0]
+    texts = {name: (world.root / step["output_path"]).read_text() for name, step in found.items()}
+    assert texts["poster"] == "# Sell hay\n\nBy copy, from 1 inputs, draft 3.\n"
+    assert texts["check"] == "# Check the copy\n\nBy research, from 4 inputs, draft 1.\n"
+    assert texts["summary"] == "# Sell hay\n\nBy summary, from 1 inputs, draft 1.\n"
+    assert len(llm.requests) == 3 + 4 * 3 * 2
+
+
+def test_a_person_in_the_middle_is_waited_for(world: DocumentWorld) -> None:
+    """The run ends with 4; a week later it goes on with the documents that were there."""
+    world.pipeline("launch", LAUNCH.replace("review: editor", "review: human"))
+    with writing(world) as llm:
+        world.ostler("pipeline", "run", "launch", code=4)
+        waiting = [step["task"] for step in steps(world).values() if step["status"] == "needs_review"]
+        assert len(waiting) == 4
+        for task in waiting:
+            world.ostler("approve", task)
+        before = len(llm.requests)
+        world.ostler("pipeline", "resume", "launch")
+        assert len(llm.requests) == before + 2
+    assert {step["status"] for step in steps(world).values()} == {"completed"}
+    assert "from 4 inputs" in (world.root / steps(world)["check"]["output_path"]).read_text()
+
+
+def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> None:
+    """Fail-fast: what comes after is blocked and says why; `resume` opens what failed, and no more."""
+    world.pipeline("launch", LAUNCH)
+    with FakeLlm(breaks("Check the copy")) as llm:
+        world.asks(llm)
+        world.ostler("pipeline", "run", "launch", code=1)
+    found = steps(world)
+    assert (found["check"]["status"], found["summary"]["status"]) == ("failed", "blocked")
+    assert "its pipeline stopped" in found["summary"]["message"]
+    with writing(world) as llm:
+        world.ostler("pipeline", "resume", "launch")
+        assert len(llm.requests) == 2
+    assert {step["status"] for step in steps(world).values()} == {"completed"}
+
+
+def test_a_failure_stops_those_that_are_at_work(world: DocumentWorld) -> None:
+    """A sibling in the middle of its call is cancelled, and `resume` writes it after all."""
+    world.pipeline("launch", LAUNCH.replace("{id: mail, skill: copy}", "{id: mail, skill: copy, goal: Mail}"))
+
+    def turn(request: Request) -> Turn:
+        if request.holds("**Goal:** Mail"):
+            return fail(400, "no")
+        if request.holds("Output of research"):
+            return Silence(60)
+        return answer(request, 0)
+
+    with FakeLlm(turn) as llm:
+        world.asks(llm)
+        world.ostler("pipeline", "run", "launch", code=1)
+    found = steps(world)
+    assert found["mail"]["status"] == "failed"
+    assert {found[name]["status"] for name in ("post", "poster")} <= {"cancelled", "blocked"}
+    assert found["summary"]["status"] == "blocked"
+    with writing(world):
+        world.ostler("pipeline", "resume", "launch")
+    assert {step["status"] for step in steps(world).values()} == {"completed"}
+
+
+def test_others_go_on_where_the_file_says_so(world: DocumentWorld) -> None:
+    """on_failure: continue: the summary is made from the document that there is."""
+    world.pipeline("loose", LOOSE)
+    with FakeLlm(breaks("**Goal:** Two")) as llm:
+        world.asks(llm)
+        world.ostler("pipeline", "run", "loose", code=1)
+    found = steps(world)
+    assert [found[name]["status"] for name in ("one", "two", "summary")] == [
+        "completed",
+        "failed",
+        "completed",
+    ]
+    assert "from 1 inputs" in (world.root / found["summary"]["output_path"]).read_text()
+
+
+def test_three_failures_in_a_row_stop_a_run_that_goes_on(world: DocumentWorld) -> None:
+    """The cascade ends: the fourth and fifth are not asked."""
+    world.pipeline(
+        "many", "on_failure: continue\nconcurrency: 1\nsteps:\n  - parallel: [copy, copy, copy, copy, copy]\n"
+    )
+    with FakeLlm(breaks("Goal")) as llm:
+        world.asks(llm)
+        world.ostler("pipeline", "run", "many", code=1)
+        assert len(llm.requests) == 3 * 3  # each is tried three times
+    statuses = [step["status"] for step in steps(world).values()]
+    assert (statuses.count("failed"), statuses.count("blocked")) == (3, 2)
+
+
+def test_no_more_at_once_than_the_file_says(world: DocumentWorld) -> None:
+    """concurrency: 2 holds whatever -j the run has, and both places are used."""
+    world.pipeline("many", "concurrency: 2\nsteps:\n  - parallel: [copy, copy, copy, copy, copy, copy]\n")
+    with writing(world):
+        world.ostler("pipeline", "run", "many", "--later")
+        world.ostler("run", "--all", "-j", "6")
+    at_work = running = 0
+    for event in world.events():
+        running += {"task_claimed": 1, "task_completed": -1}.get(event["type"], 0)
+        at_work = max(at_work, running)
+    assert at_work == 2
+    assert {step["status"] for step in steps(world).values()} == {"completed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("steps:\n  - reserch\n", 2, "research"),
+        ("steps:\n  - {skill: research, after: [b]}\n", 2, "no step b"),
+        (
+            "steps:\n  - {id: a, skill: copy, after: [b]}\n  - {id: b, skill: copy, after: [a]}\n",
+            2,
+            "a -> b -> a",
+        ),
+        ("steps:\n  - review: human\n", 2, "nothing before it"),
+        ("steps:\n  - skil: copy\n", 2, "did you mean skill"),
+        ("steps: []\n", 1, "needs steps"),
+        ("concurrency: 0\nsteps: [copy]\n", 1, "1 or more"),
+        ("steps: [copy]\non_failure: maybe\n", 2, "stop or continue"),
+        ("steps:\n  - {id: a, skill: copy}\n  - {id: a, skill: copy}\n", 3, "used twice"),
+        ("steps:\n  - parallel: []\n", 2, "needs members"),
+        ("steps:\n\t- copy\n", 2, ""),
+        ("a: &x 1\nsteps: [copy]\n", 1, ""),
+    ],
+)
+def test_a_mistake_is_told_with_file_and_line(world: DocumentWorld, text: str, line: int, words: str) -> None:
+    """Exit 2, one sentence, and nothing written down."""
+    world.pipeline("bad", text)
+    done = world.ostler("pipeline", "run", "bad", code=2)
+    assert f"bad.yaml:{line}: " in done.stderr and words in done.stderr, done.stderr
+    assert world.json("status")["tasks"] == []
+
+
+def test_a_dry_run_draws_it_and_writes_nothing(world: DocumentWorld) -> None:
+    """The graph, with the parallel group as branches."""
+    world.pipeline("launch", LAUNCH)
+    done = world.ostler("pipeline", "run", "launch", "--dry-run")
+    assert "├─ mail" in done.stdout and "└─ spot" in done.stdout and "reviewed by editor" in done.stdout
+    plan = world.json("pipeline", "run", "launch", "--dry-run")
+    assert [task["pipeline"]["step"] for task in plan["tasks"]][:2] == ["research", "post"]
+    assert world.json("status")["tasks"] == []
+
+
+def test_the_seeds_spelling_is_read(world: DocumentWorld) -> None:
+    """type: sequential, parallel and review, with skills and reviewer."""
+    text = json.dumps(
+        {
+            "steps": [
+                {"type": "sequential", "skill": "research"},
+                {"type": "parallel", "skills": ["copy", "summary"]},
+                {"type": "review", "reviewer": "director"},
+            ]
+        }
+    )
+    world.pipeline("seed", text)
+    plan = world.json("pipeline", "run", "seed", "--dry-run")
+    assert [task.get("review", "") for task in plan["tasks"]] == ["", "human", "human"]

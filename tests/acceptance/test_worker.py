@@ -1,0 +1,122 @@
+"""The worker: runs what is due, begins what has a schedule, and ends in good order."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from document_world import DocumentWorld, writing
+from world import INTERRUPT, STOP, World, end, wait_until
+
+EVERY_MINUTE = '---\ntitle: Tidy up\nschedule: "* * * * *"\n---\n\nAll of it.\n'
+
+
+def put(world: World, name: str, text: str) -> None:
+    path = world.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def titles(world: World, status: str) -> list[str]:
+    return [task["title"] for task in world.json("status")["tasks"] if task["status"] == status]
+
+
+def test_once_runs_what_is_due_and_ends(world: World) -> None:
+    """Tasks that were written down, and what this minute has; a second round has nothing to do in it."""
+    put(world, ".agents/tasks/tidy.md", EVERY_MINUTE)
+    world.new("Add a greeting")
+    began = time.time() // 60
+    world.ostler("worker", "--once")
+    assert sorted(titles(world, "completed")) == ["Add a greeting", "Tidy up"]
+    world.ostler("worker", "--once")
+    minutes = time.time() // 60 - began + 1
+    assert 1 <= titles(world, "completed").count("Tidy up") <= min(2, minutes)
+
+
+def test_once_as_json(world: World) -> None:
+    """Events line by line, then each task, as `run --json` has it."""
+    task = world.new("Add a greeting")
+    lines = [json.loads(line) for line in world.ostler("worker", "--once", "--json").stdout.splitlines()]
+    assert {line["schema"] for line in lines} == {"ostler.event/1", "ostler.task/1"}
+    assert (lines[-1]["id"], lines[-1]["status"]) == (task, "completed")
+
+
+@pytest.mark.parametrize(("signal", "code"), [(INTERRUPT, 130), (STOP, 143)])
+def test_it_goes_on_until_it_is_told_to_stop(world: World, signal: int, code: int) -> None:
+    """What is written down while it has nothing to do is done; then a signal ends it."""
+    child = world.start("worker")
+    for title in ("First", "Second"):
+        world.new(title)
+        wait_until(lambda title=title: title in titles(world, "completed"), 60, f"{title} is not done")
+    assert end(child, signal) == code
+    world.check_store()
+
+
+def test_a_missing_agent_is_told_once_and_others_go_on(world: World) -> None:
+    """What cannot be begun waits; the worker lives, and does what it can."""
+    world.environ["OSTLER_CODEX_PATH"] = str(world.root / "nothing-here")
+    waits = world.new("For codex", "--executor", "codex")
+    child = world.start("worker")
+    done = world.new("For claude")
+    wait_until(lambda: world.show(done)["status"] == "completed", 90, "it is not done")
+    assert end(child, INTERRUPT) == 130
+    assert world.show(waits)["status"] == "pending"
+    said = (world.root.parent / "err.txt").read_text().splitlines()
+    assert len(said) == len(set(said)) <= 3
+
+
+def test_stopped_at_work_it_keeps_all(world: World) -> None:
+    """The agent is ended, and the next run goes on."""
+    world.behave(fault="hang")
+    task = world.new("Hang")
+    child = world.start("worker")
+    wait_until(world.started, 60, "no agent was started")
+    assert end(child, INTERRUPT) == 130
+    assert world.show(task)["status"] == "pending"
+
+
+def test_two_workers_begin_each_time_once(world: World) -> None:
+    """And one of them killed with -9 in between changes nothing."""
+    put(world, ".agents/tasks/tidy.md", EVERY_MINUTE)
+    first = world.start("worker", OSTLER_FAILPOINT="schedule.begun:kill")
+    second = world.start("worker")
+    assert first.wait(60) == -9
+    wait_until(lambda: titles(world, "completed"), 60, "nothing was done")
+    assert end(second, INTERRUPT) == 130
+    tasks = [task["id"] for task in world.json("status")["tasks"]]
+    assert all(re.fullmatch(r"tidy-up-20\d{10}", task) for task in tasks), "a minute came twice"
+
+
+def test_a_pipeline_on_schedule(tmp_path: Path) -> None:
+    """All its steps run, under the name of its time."""
+    world = DocumentWorld(tmp_path)
+    world.pipeline("weekly", 'schedule: "* * * * *"\ngoal: Sell hay\nsteps: [research, copy]\n')
+    with writing(world):
+        world.ostler("worker", "--once")
+    runs = world.json("pipeline", "status")["pipelines"]
+    assert runs[0]["run"].startswith("weekly-20") and runs[0]["status"] == "completed"
+    world.close()
+
+
+def test_the_schedules_at_a_glance(world: World) -> None:
+    """Each with its next time, local and short; --json has it in UTC."""
+    world.ostler("init")
+    assert "Nothing has a schedule." in world.ostler("worker", "--list").stdout
+    put(world, ".agents/tasks/tidy.md", EVERY_MINUTE.replace("* * * * *", "0 6 * * 1"))
+    shown = world.ostler("worker", "--list").stdout
+    assert "0 6 * * 1" in shown and ".agents/tasks/tidy.md:3" in shown and " 06:00" in shown
+    (line,) = world.json("worker", "--list")["schedules"]
+    assert (line["name"], line["kind"]) == ("tidy", "task") and line["next"].endswith(":00.000Z")
+
+
+def test_a_bad_line_is_told_before_anything_runs(world: World) -> None:
+    """With file and line, exit 2."""
+    put(world, ".agents/tasks/tidy.md", EVERY_MINUTE.replace("* * * * *", "0 25 * * *"))
+    world.new("Add a greeting")
+    done = world.ostler("worker", "--once", code=2)
+    assert ".agents/tasks/tidy.md:3: schedule: '0 25 * * *': bad hour" in done.stderr
+    assert world.started() == []

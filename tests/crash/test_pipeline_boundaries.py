@@ -1,0 +1,66 @@
+"""kill -9 at every boundary of a pipeline with a parallel group and a review that sends back twice."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from document_world import DocumentWorld, writing
+from oracle import ENDS
+
+# How often each place is reached at the least; group commit may join neighbours.
+PLACES = {"journal.append": 12, "journal.appended": 12, "document.write": 13, "document.written": 13}
+STRIDE = 4 if os.environ.get("OSTLER_FULL") else 12  # a lane takes every so manieth boundary
+LANES = range(STRIDE) if os.environ.get("OSTLER_FULL") else range(1)
+PIPELINE = """
+steps:
+  - research
+  - parallel:
+      - {id: post, skill: copy}
+      - {id: mail, skill: copy}
+      - {id: poster, skill: copy}
+      - {id: spot, skill: copy}
+  - review: editor
+  - {id: check, skill: research, goal: Check the copy}
+  - summary
+"""
+DRAFTS = {"research": 1, "post": 3, "mail": 3, "poster": 3, "spot": 3, "check": 1, "summary": 1}
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_kill_anywhere_leaves_the_same_documents(tmp_path: Path, place: str, lane: int) -> None:
+    """The run dies there, the next one ends it: every document is what an undisturbed run writes."""
+    number = lane + 1
+    while _dies(tmp_path / f"{number}", f"{place}:kill:{number}"):
+        number += STRIDE
+    assert number > PLACES[place], f"{place} was reached {number - 1} times at most"
+
+
+def _dies(directory: Path, failpoint: str) -> bool:
+    world = DocumentWorld(directory)
+    world.pipeline("launch", PIPELINE)
+    with writing(world, rejects=2):
+        world.ostler("pipeline", "run", "launch", "--later")
+        code = world.ostler("run", "--all", code=None, OSTLER_FAILPOINT=failpoint).returncode
+        assert code in (0, -9), failpoint
+        world.ostler("run", "--all")
+    _check(world, failpoint)
+    world.close()
+    return code == -9
+
+
+def _check(world: DocumentWorld, failpoint: str) -> None:
+    world.check_store()
+    tasks = world.json("status")["tasks"]
+    assert {task["status"] for task in tasks} == {"completed"}, failpoint
+    assert len(tasks) == len(DRAFTS)
+    for task in tasks:
+        text = (world.root / task["output_path"]).read_text()
+        assert text.endswith(f"draft {DRAFTS[task['step']]}.\n"), (failpoint, task["step"], text)
+        ended = [event["type"] for event in world.events(task["id"]) if event["type"] in ENDS]
+        assert ended == ["task_completed"], failpoint
+    assert not list((world.root / "outputs").rglob(".*.tmp")), failpoint

@@ -1,0 +1,172 @@
+"""Rounds of tools before an answer: how many, how long, what they cost, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from ostler.errors import CODES, Code
+from ostler.executors.tool_loop import MOST_ROUNDS, Talk, converse
+from ostler.llm.client import ClaudeRequest, ClaudeResponse, Message, Tool, ToolResult, ToolUse
+from ostler.llm.failure import ModelError
+from ostler.model.call import AgentEvent, TextSaid, ToolUsed, UsageSeen
+from ostler.model.usage import Usage
+from ostler.testing.mocks import MockClaudeClient
+
+LOOK = ToolUse("u-1", "look", '{"path":"a.md"}')
+REQUEST = ClaudeRequest("s", "Write.", "m", tools=(Tool("look", "Looks.", {"type": "object"}),))
+
+
+def looking(*uses: ToolUse, text: str = "") -> ClaudeResponse:
+    return ClaudeResponse(text, 10, 5, "end_turn", 1, 2, uses=uses or (LOOK,))
+
+
+ANSWER = ClaudeResponse("Done.", 10, 5, "end_turn", 1, 2)
+
+
+class Model(MockClaudeClient):
+    """Gives these in turn, the last one for ever; an exception is raised."""
+
+    def __init__(self, *turns: ClaudeResponse | Exception) -> None:
+        super().__init__(self.next)
+        self.turns = [*turns]
+
+    def next(self, request: ClaudeRequest) -> ClaudeResponse:
+        turn = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
+        if isinstance(turn, Exception):
+            raise turn
+        return turn
+
+
+async def found(uses: Sequence[ToolUse]) -> list[ToolResult]:
+    return [ToolResult(use.id, f"found {use.arguments}") for use in uses]
+
+
+def run(model: Model, request: ClaudeRequest = REQUEST, events: list[AgentEvent] | None = None) -> Talk:
+    told: list[AgentEvent] = [] if events is None else events
+    return asyncio.run(converse(model, request, found, told.append))
+
+
+def test_a_plain_answer_is_one_round() -> None:
+    """Nothing more is asked, and the request goes out as it came."""
+    model = Model(ANSWER)
+    assert run(model) == Talk(ANSWER, Usage(10, 5, 1, 2))
+    assert model.calls == [REQUEST]
+
+
+def test_what_was_found_is_in_the_next_request() -> None:
+    """The model's own words and wishes first, then the results; the last answer is the answer."""
+    uses = (LOOK, ToolUse("u-2", "look"))
+    events: list[AgentEvent] = []
+    model = Model(looking(*uses, text="Let me see."), ANSWER)
+    talk = run(model, events=events)
+    assert talk.response.content == "Done."
+    results = (ToolResult("u-1", 'found {"path":"a.md"}'), ToolResult("u-2", "found {}"))
+    asked = Message("assistant", "Let me see.", uses=uses)
+    assert model.calls[1].rounds == (asked, Message("user", "", results=results))
+    assert model.calls[1].messages[0] == Message("user", "Write.")
+    one = UsageSeen(Usage(10, 5, 1, 2))
+    used = [ToolUsed("look", "a.md"), ToolUsed("look")]
+    assert events == [TextSaid("Let me see."), one, *used, TextSaid("Done."), one]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, MOST_ROUNDS])
+def test_usage_is_that_of_all_rounds(rounds: int) -> None:
+    """And what was told on the way adds up to it."""
+    events: list[AgentEvent] = []
+    talk = run(Model(*[looking()] * rounds, ANSWER), events=events)
+    told = [event.usage for event in events if isinstance(event, UsageSeen)]
+    assert talk.usage == sum(told, Usage()) == Usage(*(part * (rounds + 1) for part in (10, 5, 1, 2)))
+
+
+def test_the_last_round_is_announced() -> None:
+    """A model that knows that it must answer now mostly does."""
+    model = Model(*[looking()] * MOST_ROUNDS, ANSWER)
+    run(model)
+    words = [call.rounds[-1].text for call in model.calls[1:]]
+    assert words[:-1] == [""] * (MOST_ROUNDS - 1)
+    assert "answer now" in words[-1]
+
+
+def test_a_model_that_never_answers_is_stopped() -> None:
+    """Ten rounds and one more question; the failure is final, and everything is counted."""
+    model = Model(looking())
+    with pytest.raises(ModelError, match="used tools 10 times") as caught:
+        run(model)
+    assert (caught.value.code, CODES[Code.OUTPUT_LIMIT].retryable) == (Code.OUTPUT_LIMIT, False)
+    assert len(model.calls) == MOST_ROUNDS + 1
+    assert caught.value.usage == Usage(110, 55, 11, 22)
+
+
+def test_a_failure_midway_counts_what_came_before() -> None:
+    """D.5.8 of the seeds: billed is billed; half an answer is told."""
+    broken = ModelError(Code.OVERLOADED, "busy", 7.0)
+    broken.partial, broken.usage = "half", Usage(3, 1)
+    events: list[AgentEvent] = []
+    with pytest.raises(ModelError) as caught:
+        run(Model(looking(), broken), events=events)
+    assert (caught.value.code, caught.value.retry_after_seconds) == (Code.OVERLOADED, 7.0)
+    assert caught.value.usage == Usage(13, 6, 1, 2)
+    assert events[-2:] == [TextSaid("half"), UsageSeen(Usage(3, 1))]
+
+
+def test_the_transcript_has_what_the_tools_gave() -> None:
+    """Beside the provider's own lines, so that a person can see what the model saw."""
+    lines: list[bytes] = []
+    run(Model(looking(), ANSWER), msgspec.structs.replace(REQUEST, on_line=lines.append))
+    (line,) = lines
+    told = msgspec.json.decode(line)
+    assert (told["type"], told["result"]["text"]) == ("tool_result", 'found {"path":"a.md"}')
+
+
+def test_all_rounds_share_the_time_of_one() -> None:
+    """The second request has what the first and the tools have left of it."""
+
+    async def slow(uses: Sequence[ToolUse]) -> list[ToolResult]:
+        await asyncio.sleep(0.05)
+        return await found(uses)
+
+    model = Model(looking(), ANSWER)
+    asyncio.run(converse(model, REQUEST, slow, lambda _: None))
+    first, second = (call.timeout_seconds for call in model.calls)
+    assert first == REQUEST.timeout_seconds
+    assert 0 < second < first - 0.04
+
+
+async def for_ever(uses: Sequence[ToolUse]) -> list[ToolResult]:
+    await asyncio.sleep(3600)
+    return []
+
+
+def test_tools_cannot_outlast_the_time() -> None:
+    """TIMEOUT, as for an answer that does not come."""
+    with pytest.raises(ModelError) as caught:
+        request = msgspec.structs.replace(REQUEST, timeout_seconds=0.2)
+        asyncio.run(converse(Model(looking()), request, for_ever, lambda _: None))
+    assert (caught.value.code, caught.value.usage) == (Code.TIMEOUT, Usage(10, 5, 1, 2))
+
+
+@pytest.mark.parametrize("how", ["abort", "cancel"])
+def test_it_stops_at_once_while_tools_work(how: str) -> None:
+    """The caller's abort is ABORTED, cancellation is raised as it is; no further question is asked."""
+
+    async def stop_midway() -> Code | str:
+        stop, begun = asyncio.Event(), asyncio.Event()
+
+        async def wait(uses: Sequence[ToolUse]) -> list[ToolResult]:
+            begun.set()
+            return await for_ever(uses)
+
+        model = Model(looking())
+        request = msgspec.structs.replace(REQUEST, abort=stop)
+        talk = asyncio.create_task(converse(model, request, wait, lambda _: None))
+        await begun.wait()
+        stop.set() if how == "abort" else talk.cancel()
+        (ended,) = await asyncio.wait_for(asyncio.gather(talk, return_exceptions=True), 60)
+        assert len(model.calls) == 1
+        return ended.code if isinstance(ended, ModelError) else type(ended).__name__
+
+    assert asyncio.run(stop_midway()) == {"abort": Code.ABORTED, "cancel": "CancelledError"}[how]

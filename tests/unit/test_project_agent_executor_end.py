@@ -1,0 +1,296 @@
+"""The seed's AgentExecutor: aborts, conflicts, and that it never raises (seed 003, sections 4.4, 11)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from executor_world import LONG, RESEARCH, ExecutorWorld, Setting, failed_with
+from ostler.errors import Code, OstlerError
+from ostler.files.layout import Layout
+from ostler.files.lock import is_locked, try_lock
+from ostler.llm.client import ClaudeRequest, ClaudeResponse
+from ostler.llm.failure import ModelError
+from ostler.model.event import TaskClaimed, TaskReleased
+from ostler.model.status import TaskStatus
+from ostler.model.task import Task
+from ostler.project.execution import ExecutionError, ExecutionErrorCode, ExecutionResult
+
+E = ExecutionErrorCode
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> ExecutorWorld:
+    return ExecutorWorld(tmp_path)
+
+
+# Abort/cancellation edge cases
+
+
+def test_signal_already_aborted_before_execution(world: ExecutorWorld) -> None:
+    """ABORTED; no call, no status change, no task and no project where there was none."""
+    signal = asyncio.Event()
+    signal.set()
+    assert failed_with(world.execute(signal=signal), E.ABORTED)
+    assert not (world.root / ".ostler").exists()
+    task = world.add()
+    records = world.records(task.id)
+    assert failed_with(world.execute(task, signal=signal), E.ABORTED)
+    assert (world.records(task.id), world.client.calls) == (records, [])
+
+
+def test_signal_aborted_during_api_call(world: ExecutorWorld) -> None:
+    """ABORTED at once, the client is cancelled, and the task is."""
+    signal = asyncio.Event()
+    began = time.monotonic()
+    result = world.execute(client=Setting(signal), signal=signal)
+    assert failed_with(result, E.ABORTED) and time.monotonic() - began < LONG / 2
+    state = world.state(result.task_id)
+    assert (state.status, state.code, state.message) == (
+        TaskStatus.CANCELLED,
+        Code.ABORTED,
+        "aborted by its caller",
+    )
+
+
+def test_signal_aborted_between_retries(world: ExecutorWorld) -> None:
+    """No further retries, and the wait of a minute is not waited."""
+    signal = asyncio.Event()
+
+    def fail(request: ClaudeRequest) -> ClaudeResponse:
+        asyncio.get_running_loop().call_later(0.05, signal.set)
+        raise ModelError(Code.OVERLOADED, "busy")
+
+    world.client.generator = fail
+    began = time.monotonic()
+    result = world.execute(signal=signal, config={"retry_delay_ms": 60_000})
+    assert failed_with(result, E.ABORTED) and time.monotonic() - began < LONG / 2
+    assert len(world.client.calls) == 1
+    assert world.state(result.task_id).status is TaskStatus.CANCELLED
+
+
+def test_an_abort_at_any_moment_leaves_a_whole_task(world: ExecutorWorld) -> None:
+    """Whichever comes first: not begun, given back, cancelled or completed, and never anything in between."""
+    tasks = [world.add() for _ in range(16)]
+
+    async def scene() -> list[ExecutionResult]:
+        executor, loop = world.executor(), asyncio.get_running_loop()
+        signals = [asyncio.Event() for _ in tasks]
+        for number, signal in enumerate(signals):
+            loop.call_later(number * 0.02, signal.set)
+        return await asyncio.gather(*map(executor.execute, tasks, signals))
+
+    whole = {TaskStatus.PENDING, TaskStatus.CANCELLED, TaskStatus.COMPLETED}
+    for result in asyncio.run(scene()):
+        state = world.state(result.task_id)
+        assert state.status in whole
+        assert (result.status == "completed") == (state.status is TaskStatus.COMPLETED)
+        assert result.status == "completed" or failed_with(result, E.ABORTED)
+
+
+def test_cancelling_at_any_moment_loses_nothing(world: ExecutorWorld) -> None:
+    """Each task can be executed again, or is completed; its document is written."""
+    tasks = [world.add() for _ in range(12)]
+
+    async def scene() -> None:
+        executor, loop = world.executor(), asyncio.get_running_loop()
+        works = [asyncio.create_task(executor.execute(task)) for task in tasks]
+        for number, work in enumerate(works):
+            loop.call_later(number * 0.02, work.cancel)
+        await asyncio.wait(works)
+        for task in tasks:
+            if world.state(task.id).status is not TaskStatus.COMPLETED:
+                assert (await executor.execute(task)).status == "completed"
+
+    asyncio.run(asyncio.wait_for(scene(), LONG))
+    assert all((world.root / f"outputs/strategy/research/{task.id}.md").is_file() for task in tasks)
+
+
+def test_no_signal_provided(world: ExecutorWorld) -> None:
+    """It is optional."""
+    assert world.execute(signal=None).status == "completed"
+
+
+def test_cancelling_the_coroutine_is_raised_and_leaves_the_task_to_be_executed_again(
+    world: ExecutorWorld,
+) -> None:
+    """The one thing besides Ctrl-C that is no result; nothing is lost by it."""
+    task = world.add()
+    asked = asyncio.Event()
+
+    async def scene() -> None:
+        work = asyncio.create_task(world.executor(Setting(asked)).execute(task))
+        await asyncio.wait_for(asked.wait(), LONG)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    asyncio.run(scene())
+    assert world.state(task.id).status is TaskStatus.PENDING
+    assert world.execute(task).status == "completed"
+
+
+# Never raises
+
+
+class Odd:
+    """A client that does as it is told to."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act = act
+
+    async def complete(self, request: ClaudeRequest) -> Any:
+        return self._act()
+
+
+def throw(error: BaseException) -> Any:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [
+        (lambda: None, E.UNKNOWN),
+        (lambda: throw(ExecutionError("busy", E.API_OVERLOADED)), E.API_OVERLOADED),
+        (lambda: throw(ExecutionError("late", E.API_TIMEOUT)), E.API_TIMEOUT),
+        (lambda: throw(ExecutionError("stop", E.ABORTED)), E.ABORTED),
+        (lambda: throw(ConnectionResetError("gone")), E.API_TIMEOUT),
+        (lambda: throw(TimeoutError()), E.API_TIMEOUT),
+        (lambda: throw(OstlerError(Code.REFUSED, "no")), E.API_ERROR),
+        (lambda: throw(ExceptionGroup("two", [ValueError("a")])), E.UNKNOWN),
+        (lambda: throw(asyncio.CancelledError()), E.UNKNOWN),
+    ],
+)
+def test_whatever_a_client_does_is_a_result(
+    world: ExecutorWorld, act: Callable[[], object], code: ExecutionErrorCode
+) -> None:
+    """Also clients that raise the seed's own ExecutionError; the executor puts the task's id into it."""
+    result = world.execute(client=Odd(act), config={"max_retries": 1})
+    assert failed_with(result, code)
+    assert world.state(result.task_id).status is TaskStatus.FAILED
+
+
+@pytest.mark.parametrize("place", ["project.agent_executor._run", "engine.steps.call.brief_writer"])
+def test_a_bug_is_a_result(world: ExecutorWorld, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """UNKNOWN, with the message, the task and the exception itself; nothing holds the task afterwards."""
+
+    def break_down(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    task = world.add()
+    monkeypatch.setattr(f"ostler.{place}", break_down)
+    result = world.execute(task)
+    assert failed_with(result, E.UNKNOWN) and result.task_id == task.id and "a bug" in str(result.error)
+    assert result.error is not None and isinstance(result.error.cause, ZeroDivisionError)
+    assert not is_locked(Layout(world.root).lock(task.id))
+
+
+def test_settings_with_mistakes_are_a_result(world: ExecutorWorld) -> None:
+    """Each mistake is named; nothing is made."""
+    world.file("ostler.toml", "[run]\njobs = 0\n")
+    result = world.execute()
+    assert result.error is not None and "jobs" in result.error.message
+    assert not (world.root / ".ostler").exists()
+
+
+def test_a_task_that_asks_for_no_document(world: ExecutorWorld) -> None:
+    """Code is for an agent with hands; `ostler run` has one."""
+    result = world.execute(Task("Fix the login"))
+    assert failed_with(result, E.TASK_NOT_EXECUTABLE) and "neither a skill nor an output" in str(result.error)
+
+
+def test_a_task_that_waits_for_another(world: ExecutorWorld) -> None:
+    """It cannot be begun now, and stays as it is."""
+    first = world.add()
+    task = world.add(replace(RESEARCH, after=(first.id,)))
+    assert failed_with(world.execute(task), E.TASK_NOT_EXECUTABLE)
+    assert world.state(task.id).status is TaskStatus.PENDING and world.client.calls == []
+    world.execute(first)
+    assert world.execute(task).status == "completed"
+
+
+def test_a_task_of_an_interrupted_run_goes_on(world: ExecutorWorld) -> None:
+    """Released by another run: pending again."""
+    task = world.add()
+    world.tell(task.id, TaskClaimed("another"), TaskReleased("stopped"))
+    assert world.execute(task).status == "completed"
+
+
+# Concurrent execution safety (section 11)
+
+
+def test_same_task_executed_many_times_at_once(world: ExecutorWorld) -> None:
+    """One claims it in the journal; the others have a conflict at once, and the model is asked one time."""
+    task = world.add()
+    world.client.set_delay(0.2)
+
+    async def scene() -> list[ExecutionResult]:
+        executors = [world.executor() for _ in range(3)]
+        return await asyncio.gather(*(one.execute(task) for one in executors * 2))
+
+    results = asyncio.run(scene())
+    assert sorted(one.status for one in results) == ["completed"] + ["failed"] * 5
+    assert all(one.error is None or one.error.code is E.TASK_NOT_EXECUTABLE for one in results)
+    assert sum(one.tokens_used.total for one in results) == 300
+    assert len(world.client.calls) == 1
+
+
+def test_a_task_that_another_run_holds_is_left_to_it(world: ExecutorWorld) -> None:
+    """At once, without waiting for its end; before that run has even written its claim."""
+    task = world.add()
+    held = try_lock(Layout(world.root).lock(task.id))
+    assert held is not None
+    with held:
+        result = world.execute(task)
+    assert failed_with(result, E.TASK_NOT_EXECUTABLE) and "another run has" in str(result.error)
+    assert world.client.calls == []
+    assert world.execute(task).status == "completed"
+
+
+def test_a_conflict_does_not_cancel_the_other_execution(world: ExecutorWorld) -> None:
+    """Whoever lost the claim and is aborted leaves the winner alone."""
+    task = world.add()
+    world.client.set_delay(0.2)
+
+    async def scene() -> list[ExecutionResult]:
+        signals = [asyncio.Event(), asyncio.Event()]
+        executor = world.executor()
+        works = [asyncio.create_task(executor.execute(task, signal)) for signal in signals]
+        done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
+        signals[works.index(next(iter(done)))].set()
+        return await asyncio.gather(*works)
+
+    assert sorted(one.status for one in asyncio.run(scene())) == ["completed", "failed"]
+
+
+def test_different_tasks_execute_concurrently(world: ExecutorWorld) -> None:
+    """One executor, twelve tasks: twelve documents, all asked for at the same time."""
+    together, most = 0, 0
+
+    class Slow:
+        async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
+            nonlocal together, most
+            together += 1
+            most = max(most, together)
+            await asyncio.wait_for(gate.wait(), LONG)
+            return ClaudeResponse("Text.", 1, 1, "end_turn")
+
+    gate = asyncio.Event()
+
+    async def scene() -> list[ExecutionResult]:
+        executor = world.executor(Slow())
+        works = [asyncio.create_task(executor.execute(RESEARCH)) for _ in range(12)]
+        while together < 12:
+            await asyncio.sleep(0.01)
+        gate.set()
+        return await asyncio.gather(*works)
+
+    results = asyncio.run(asyncio.wait_for(scene(), LONG))
+    assert {one.status for one in results} == {"completed"} and most == 12
+    assert len({one.output_path for one in results}) == 12

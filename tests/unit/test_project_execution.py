@@ -1,0 +1,118 @@
+"""The seed's values: thirteen codes, the error, the result, and the factory of the defaults."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.config.load import load_settings
+from ostler.errors import Code, OstlerError, Warn, read_code
+from ostler.llm.client import DEFAULT_MODEL_MAP
+from ostler.model.task import Task
+from ostler.project.execution import (
+    ExecutionError,
+    ExecutionErrorCode,
+    TokensUsed,
+    WorkspaceError,
+    failed,
+    seed_code,
+)
+from ostler.project.executor_config import (
+    AgentConfig,
+    ExecutorConfig,
+    amend,
+    create_default_config,
+    settings_of,
+)
+
+E = ExecutionErrorCode
+OTHERS = {  # how no execution of a document can end, but for a bug of ours
+    *(Code.AGENT_NOT_FOUND, Code.AGENT_INCOMPATIBLE, Code.SPAWN_FAILED, Code.AGENT_FAILED, Code.AGENT_KILLED),
+    *(Code.AGENT_OOM, Code.CRASH_LOOP, Code.NEEDS_INPUT, Code.SESSION_NOT_FOUND, Code.SESSION_IN_USE),
+    *(Code.RESUME_UNSUPPORTED, Code.AGENT_BLOCKED, Code.STUCK, Code.ITERATION_LIMIT, Code.GATE_REJECTED),
+    *(Code.GATE_UNRUNNABLE, Code.GIT_NO_COMMITS, Code.GIT_LOCKED, Code.GIT_CORRUPT, Code.BRANCH_EXISTS),
+    *(Code.WORKTREE_LOST, Code.MERGE_CONFLICT, Code.PUSH_REJECTED, Code.PUBLISH_FAILED, Code.LFS_UNAVAILABLE),
+    *(Code.DISK_LIMIT, Code.SANDBOX_UNAVAILABLE, Code.UNKNOWN),
+}
+
+
+def test_there_are_the_seeds_thirteen_codes() -> None:
+    """And each of them is reached by some code of ours."""
+    assert len(E) == 13
+    assert {seed_code(code) for code in (*Code, *Warn)} == set(E)
+
+
+def test_every_code_of_ours_has_its_place() -> None:
+    """A new one has to be put into the table, or among those that cannot happen here."""
+    assert {code for code in Code if seed_code(code) is E.UNKNOWN} == OTHERS
+
+
+@pytest.mark.parametrize("code", [code for code in E if code is not E.RESPONSE_TRUNCATED])
+def test_a_seeds_code_becomes_itself_again(code: ExecutionErrorCode) -> None:
+    """A client may raise the seed's own error; what comes out at the other end is the same word."""
+    assert seed_code(read_code(code)) is code
+
+
+def test_execution_error_carries_what_the_seed_says() -> None:
+    """Message, code, task and cause; the code may be given as a word."""
+    cause = ValueError("why")
+    error = ExecutionError("No.", E.API_ERROR, "t-1", cause)
+    assert (str(error), error.code, error.task_id, error.cause) == ("No.", "API_ERROR", "t-1", cause)
+    assert ExecutionError("No.", "ABORTED").code is E.ABORTED  # pyright: ignore
+
+
+def test_an_error_becomes_a_failed_result() -> None:
+    """Ours with its code, any other as UNKNOWN with its name."""
+    ours = failed("t-1", "copy", WorkspaceError(Code.PATH_ESCAPE, "it leaves"))
+    assert ours.error is not None and (ours.error.code, ours.error.message) == (
+        E.WORKSPACE_WRITE_FAILED,
+        "it leaves",
+    )
+    assert isinstance(ours.error.cause, OstlerError)
+    other = failed("t-1", "copy", KeyError("x"))
+    assert other.error is not None and (other.error.code, str(other.error)) == (E.UNKNOWN, "KeyError: 'x'")
+
+
+def test_total_is_the_sum() -> None:
+    """Of input and output."""
+    assert TokensUsed(3, 4).total == 7
+
+
+def test_create_default_config_has_the_seeds_defaults() -> None:
+    """C137; each may be named otherwise, and the map of one config is its own."""
+    config = create_default_config()
+    assert config == ExecutorConfig(
+        project_root=".",
+        model_map=DEFAULT_MODEL_MAP,
+        default_model_tier="sonnet",
+        default_timeout_ms=120_000,
+        default_max_tokens=4096,
+        max_retries=2,
+        retry_delay_ms=1000,
+        retryable_errors=(E.API_ERROR, E.API_RATE_LIMITED, E.API_OVERLOADED, E.API_TIMEOUT),
+    )
+    assert create_default_config(max_retries=5, default_model_tier="opus").max_retries == 5
+    assert config.model_map is not DEFAULT_MODEL_MAP
+    with pytest.raises(TypeError):
+        create_default_config(max_retry=5)
+
+
+def test_the_config_becomes_settings() -> None:
+    """By the keys that a person would write."""
+    flags = settings_of(create_default_config(max_retries=7, retry_delay_ms=250))
+    settings = load_settings(None, {}, flags).settings
+    retry = settings.retry
+    assert (retry.max_retries, retry.base_delay_seconds, retry.jitter) == (7, 0.25, 0.0)
+    assert settings.models == () and not settings.git.worktree
+
+
+def test_what_is_wanted_stands_above_the_task_and_that_above_the_config() -> None:
+    """Zero is a number, too."""
+    config = create_default_config()
+    plain = amend(Task("x"), config, AgentConfig())
+    own = amend(Task("x", tier="haiku", timeout_seconds=5.0, max_retries=0), config, AgentConfig())
+    wanted = amend(Task("x", model="m", max_retries=1), config, AgentConfig("opus", 10, 0))
+    assert [(one.model, one.timeout_seconds, one.max_retries) for one in (plain, own, wanted)] == [
+        (DEFAULT_MODEL_MAP["sonnet"], 120.0, 2),
+        (DEFAULT_MODEL_MAP["haiku"], 5.0, 0),
+        (DEFAULT_MODEL_MAP["opus"], 0.01, 0),
+    ]
