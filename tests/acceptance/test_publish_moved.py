@@ -236,13 +236,24 @@ def test_a_secret_in_the_agents_words_stays_here(tmp_path: Path, github: FakeGit
 
 
 def test_a_pull_request_says_which_commit_was_checked(tmp_path: Path, github: FakeGitHub) -> None:
-    """A phase after the test may have changed more: its pass is not one of the last commit."""
-    world = make(tmp_path, github, when=[{"told": "This phase: docs", "files": {"notes.md": "more\n"}}])
+    """A phase after the test that changes nothing leaves its verdict, which is of an earlier commit."""
+    world = make(tmp_path, github)
     task = world.new("Add", "--phases", "implement,test,docs")
     world.ostler("run", task)
     (pull,) = github.pulls
     ((_, _, seen),) = verdicts(world, task)
     assert seen != pull.commit and f"succeeded (on {seen[:10]})" in pull.body
+    world.close()
+
+
+def test_what_is_published_was_judged_after_the_last_change(tmp_path: Path, github: FakeGitHub) -> None:
+    """A phase after the test changed more: the test is run again, on the very commit that leaves."""
+    world = make(tmp_path, github, when=[{"told": "This phase: docs", "files": {"notes.md": "more\n"}}])
+    task = world.new("Add", "--phases", "implement,test,docs")
+    world.ostler("run", task)
+    (pull,) = github.pulls
+    first, last = verdicts(world, task)
+    assert (first[:2], last) == (("test", "pass"), ("test", "pass", pull.commit)) and "(on " not in pull.body
     world.close()
 
 
