@@ -48,7 +48,8 @@ def test_a_limit_in_the_middle_of_many_pipelines(tmp_path: Path) -> None:
         world.asks(llm)
         for number in range(COUNT):
             world.ostler("pipeline", "run", "four", "--later", "--goal", f"Goal {number}")
-        world.ostler("run", "--all", "--wait", "-j", str(AT_ONCE), OSTLER_RETRY__MAX_RETRIES="5")
+        run = world.start("run", "--all", "--wait", "-j", str(AT_ONCE), OSTLER_RETRY__MAX_RETRIES="5")
+        assert run.wait(1000) == 0
     tasks = world.json("status")["tasks"]
     assert len(tasks) == 4 * COUNT
     assert Counter(task["status"] for task in tasks) == {"completed": 4 * COUNT}
