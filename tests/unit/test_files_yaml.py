@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.errors import Code
-from ostler.files.yaml import YamlInvalid, load_yaml, read_yaml
+from ostler.files.yaml import YamlInvalid, read_yaml
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from ostler.files.yaml import YamlInvalid, load_yaml, read_yaml
 )
 def test_values_are_plain(text: str, value: object) -> None:
     """Text, numbers, true, false and null; what YAML 1.1 would make a date or a boolean stays text."""
-    assert load_yaml(text, "f") == value
+    assert read_yaml(text, "f").value == value
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_values_are_plain(text: str, value: object) -> None:
 def test_a_mistake_is_one_sentence_with_its_line(text: str, message: str) -> None:
     """Nothing that could surprise is let in."""
     with pytest.raises(YamlInvalid) as caught:
-        load_yaml(text, "f")
+        read_yaml(text, "f")
     assert (caught.value.code, caught.value.message) == (Code.CONFIG_INVALID, message)
 
 

@@ -64,13 +64,8 @@ class Document(Struct, frozen=True):
         return self.lines[path]
 
 
-def load_yaml(text: str, where: str, above: int = 0) -> Any:
-    """The plain value of the text; raises YamlInvalid. `above` lines of the file come before it."""
-    return read_yaml(text, where, above).value
-
-
 def read_yaml(text: str, where: str, above: int = 0) -> Document:
-    """The same with the line of each part, for who checks what the value means."""
+    """The plain value, with the line of each part; raises YamlInvalid. `above` lines come before the text."""
     root = compose_yaml(text, where, above)
     lines: dict[Path, int] = {(): above + 1}
     value = None if root is None else _build(root, (), above, lines)
