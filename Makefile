@@ -4,10 +4,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DEBIAN := strace tmux faketime
+DEBIAN := strace tmux faketime chromium
 JOBS ?= 3
 
-.PHONY: demo check lint test test-full bench pictures packages claude clean
+.PHONY: demo check lint test test-full bench pictures reference docs packages claude clean
 
 demo: $(VENV)/installed
 	@$(BIN)/ostler demo
@@ -34,6 +34,13 @@ bench: $(VENV)/installed-dev
 
 pictures: $(VENV)/installed-dev
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/diagram.py
+
+reference: $(VENV)/installed-dev
+	$(BIN)/python docs/reference.py
+
+docs: reference
+	$(BIN)/zensical build --strict -f mkdocs.yml
 
 # Debian packages that some tests use; installed where that is possible.
 packages: $(VENV)/installed-dev

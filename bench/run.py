@@ -24,6 +24,7 @@ SCRIPTS = (
     "p9_recovery",
     "p10_start",
     "p11_worktree",
+    "p12_feed",
     "p13_tasks",
     "p14_output",
     "whole_task",

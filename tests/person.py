@@ -30,6 +30,7 @@ class Person:
         )
         self._inside: int | None = inside  # held until the program has it: the terminal would end before
         self.seen = ""
+        self.raw = ""  # the same with what steers the terminal
         self._read = 0
 
     def __enter__(self) -> Self:
@@ -78,7 +79,9 @@ class Person:
         except OSError:  # Linux: the program has let go of the terminal
             return False
         self._let_go()
-        self.seen += _ESCAPES.sub("", chunk.decode("utf-8", "replace")).replace("\r\n", "\n")
+        text = chunk.decode("utf-8", "replace")
+        self.raw += text
+        self.seen += _ESCAPES.sub("", text).replace("\r\n", "\n")
         return bool(chunk)
 
     def _let_go(self) -> None:

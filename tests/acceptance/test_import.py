@@ -67,7 +67,15 @@ def test_one_mistake_and_nothing_is_added(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [(), ("--repo", "acme/app", "a.md"), ("--github", " "), ("none.md",), ("--checklist", "x")]
+    "args",
+    [
+        (),
+        ("--repo", "acme/app", "a.md"),
+        ("--issue", "7", "a.md"),
+        ("--github", " "),
+        ("none.md",),
+        ("--checklist", "x"),
+    ],
 )
 def test_what_cannot_be_imported(world: World, args: tuple[str, ...]) -> None:
     """One sentence and exit 2, or 1 for a file that is not there to be ticked."""

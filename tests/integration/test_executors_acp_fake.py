@@ -28,6 +28,7 @@ from ostler.model.call import (
     SessionStarted,
     TextSaid,
     ToolDenied,
+    ToolReturned,
     ToolUsed,
 )
 from ostler.model.usage import Usage
@@ -77,7 +78,9 @@ def test_turn_becomes_events_and_a_result(tmp_path: Path) -> None:
     assert (result.model, result.usage, result.cost_usd) == ("fake-1", Usage(10, 5), 0.00014)
     assert bench.heard(SessionStarted) == [SessionStarted(result.session_id, "fake-1", "1.0.0")]
     path = str(bench.workspace / "fake-agent.txt")
-    assert bench.heard(ToolUsed) == [ToolUsed("edit", path)]
+    (used,) = bench.heard(ToolUsed)
+    assert isinstance(used, ToolUsed) and (used.tool, used.detail) == ("edit", path)
+    assert [event.id for event in bench.heard(ToolReturned) if isinstance(event, ToolReturned)] == [used.id]
     assert bench.heard(TextSaid) == [TextSaid(COMPLETE)]
     assert bench.heard(LineUnread) == []
     assert (bench.workspace / "fake-agent.txt").read_text() == "call 1\n"

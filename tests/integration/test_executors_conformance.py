@@ -15,7 +15,7 @@ from ostler.executors.command import CommandExecutor
 from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.executors.scripted import ScriptedExecutor
-from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, ToolReturned, ToolUsed
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.conformance import CHECKS, Make, NotConforming, Subject, check_conformance, run_check
 from ostler.testing.fake_agent import fake_agent
@@ -135,6 +135,27 @@ def test_suite_finds_what_is_wrong(tmp_path: Path) -> None:
     blind = {"names_itself", "counts_cost_once", "counts_usage_once"}
     blind |= {"takes_a_prompt_of_any_length", "asks_for_its_own_variables_alone", "stays_in_its_sandbox"}
     assert found == set(CHECKS) - blind
+
+
+@pytest.mark.parametrize(
+    ("events", "complaint"),
+    [
+        ([ToolUsed("Edit", "a", "u1"), ToolUsed("Edit", "b")], "what u1 returned"),
+        ([ToolReturned("u2")], "'u2' returned and was not used"),
+    ],
+)
+def test_tools_that_never_return_are_found(events: list[AgentEvent], complaint: str, tmp_path: Path) -> None:
+    """An executor that numbers the uses of tools tells what came of them."""
+
+    async def work(call: AgentCall, on_event: OnEvent) -> CallResult:
+        Path(call.transcript).write_text("{}")
+        for event in events:
+            on_event(event)
+        return CallResult(None, text="OK", exit_code=0)
+
+    subject = Subject(make=lambda: MockExecutor(spawn_function=work))
+    with pytest.raises(NotConforming, match=complaint):
+        asyncio.run(run_check("does_the_work", subject, tmp_path))
 
 
 def test_check_raises_for_one_complaint(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -14,7 +15,7 @@ from ostler.config.settings import ExecutorSettings, Provider
 from ostler.errors import Code
 from ostler.executors.model_api import ModelApiExecutor
 from ostler.executors.tool_loop import MOST_ROUNDS
-from ostler.model.call import AgentCall, AgentEvent, CallResult, ToolUsed, UsageSeen
+from ostler.model.call import AgentCall, AgentEvent, CallResult, ToolReturned, ToolUsed, UsageSeen
 from ostler.model.usage import Usage
 from ostler.testing.fake_llm import Answer, FakeLlm, Request, Silence, ToolCall, call, fail, say
 from ostler.testing.mocks import MockCommandRunner
@@ -69,7 +70,10 @@ def test_the_model_looks_before_it_answers(provider: Provider, asked: AgentCall)
     assert first.tools == ["list_files", "read_file", "search_text"]
     assert results_in(second) == [("The osprey dives.\n", False)]
     assert second.holds("Let me see.")
-    assert ToolUsed("read_file", "notes.md") in events
+    (used,) = [event for event in events if isinstance(event, ToolUsed)]
+    assert (used.tool, used.detail) == ("read_file", "notes.md")
+    assert msgspec.json.decode(used.input)["path"] == "notes.md"
+    assert ToolReturned(used.id, "The osprey dives.\n") in events
     assert [event for event in events if isinstance(event, UsageSeen)] == [UsageSeen(Usage(10, 5))] * 2
     assert b"The osprey dives" in Path(asked.transcript).read_bytes()
 

@@ -7,14 +7,24 @@ import os
 import signal
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
 from ostler.executors.scripted import ScriptedExecutor
-from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced, TextSaid, ToolUsed
+from ostler.model.call import (
+    AgentCall,
+    AgentEvent,
+    CallResult,
+    SessionReplaced,
+    TextSaid,
+    ToolReturned,
+    ToolUsed,
+)
 from ostler.process.runner import DefaultCommandRunner
+from ostler.views.edits import edits_of
 
 
 class Stage:
@@ -58,10 +68,39 @@ def test_script_is_played(tmp_path: Path) -> None:
     assert (stage.place / "b.txt").read_text() == "three two!"
     assert result.usage.total > 0
     assert result.cost_usd is None
-    assert [event for event in stage.events if isinstance(event, ToolUsed)][3:] == [
-        ToolUsed("run", "cp src/a.txt b.txt"),
-        ToolUsed("look", "around"),
+    used = [event for event in stage.events if isinstance(event, ToolUsed)]
+    assert [(use.tool, use.detail) for use in used[3:]] == [("run", "cp src/a.txt b.txt"), ("look", "around")]
+    returned = [event for event in stage.events if isinstance(event, ToolReturned)]
+    assert returned == [ToolReturned(use.id) for use in used[:4]]
+
+
+def test_what_an_edit_changes_is_told(tmp_path: Path) -> None:
+    """Whoever looks on can draw each change: what went and what came."""
+    stage = Stage(
+        tmp_path,
+        "- edit: {path: a.txt, content: 'one two'}\n"
+        "- edit: {path: a.txt, replace: one, by: three}\n"
+        "- edit: {path: a.txt, append: '!'}\n"
+        "- edit: {path: a.txt, content: new}\n",
+    )
+    stage.play()
+    used = [event for event in stage.events if isinstance(event, ToolUsed)]
+    edits = [edits_of(msgspec.json.decode(use.input)) for use in used]
+    assert [(edit["old"], edit["new"]) for (edit,) in edits] == [
+        ("", "one two"),
+        ("one", "three"),
+        ("", "!"),
+        ("three two!", "new"),
     ]
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_what_a_command_printed_is_told(status: int, tmp_path: Path) -> None:
+    """And whether it failed."""
+    stage = Stage(tmp_path, f"- run: echo hello; exit {status}\n")
+    stage.play()
+    (used,) = [event for event in stage.events if isinstance(event, ToolUsed)]
+    assert ToolReturned(used.id, "hello\n", failed=status != 0) in stage.events
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code
-from ostler.model.call import CallResult, SessionReplaced, ToolDenied, ToolUsed
+from ostler.model.call import CallResult, SessionReplaced, ToolDenied, ToolReturned, ToolUsed
 from ostler.testing.fake_llm import FakeLlm, Request, Silence, Turn, call, say
 from real_claude import Seat
 from world import wait_until
@@ -28,7 +28,9 @@ def test_a_tool_edits_a_file(tmp_path: Path) -> None:
         result = seat.spawn("Greet the world.")
     assert (result.code, result.text, result.warnings) == (None, "Done.", ()), result.message
     assert (seat.workspace / "hello.txt").read_text() == "hello\n"
-    assert seat.heard(ToolUsed) == [ToolUsed("Write", "hello.txt")]
+    (used,), (returned,) = seat.heard(ToolUsed), seat.heard(ToolReturned)
+    assert isinstance(used, ToolUsed) and (used.tool, used.detail) == ("Write", "hello.txt")
+    assert isinstance(returned, ToolReturned) and (returned.id, returned.failed) == (used.id, False)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (20, 10)
     assert result.cost_usd and result.cost_usd > 0
 

@@ -59,7 +59,7 @@ def test_an_interrupted_task_is_simply_run() -> None:
     [
         ("needs_review", None, ("diff", "approve", "reject")),
         ("paused", None, ("resume",)),
-        ("paused", Code.ITERATION_LIMIT, ("resume",)),
+        ("paused", Code.ITERATION_LIMIT, ("log", "resume")),
         ("blocked", Code.AGENT_BLOCKED, ("log", "resume")),
         ("blocked", Code.STUCK, ("log", "resume")),
         ("blocked", Code.GATE_REJECTED, ("log", "resume", "approve")),
@@ -83,3 +83,9 @@ def test_a_task_that_comes_after_others_names_them() -> None:
     lost = msgspec.structs.replace(waiting, status=TaskStatus.BLOCKED, code=Code.DEPENDENCY_FAILED)
     assert next_step(lost).startswith("ostler retry first-ab12")
     assert next_step(lost).endswith("ostler resume mend-the-gate-ab12")
+
+
+def test_a_task_whose_agent_was_refused_something_says_so() -> None:
+    """Another round of iterations would meet the same refusal."""
+    refused = msgspec.structs.replace(view("paused", Code.ITERATION_LIMIT), warnings=("PERMISSION_DENIED",))
+    assert "what was refused; allow it" in next_step(refused)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ostler.cli.text import fit, money, pad, printable, span, table, tokens, width
+from ostler.cli.text import fit, hanging, money, pad, printable, span, table, tokens, width
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,26 @@ def test_a_pipe_gets_every_character(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is cut where there is no terminal to be too narrow."""
     monkeypatch.delenv("COLUMNS", raising=False)
     assert "c" * 500 in table(("id", "title"), [("a", "c" * 500)])
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines"),
+    [
+        (40, ["  why       a reason that is longer than", "            the line"]),
+        (80, ["  why       a reason that is longer than the line"]),
+        (10, ["  why       a reason that is longer than the line"]),
+    ],
+)
+def test_long_text_goes_on_below_where_it_began(columns: int, lines: list[str]) -> None:
+    """At the end of a word, and only where that is of use."""
+    text = "  why       a reason that is longer than the line"
+    assert hanging(text, 12, columns).split("\n") == lines
+
+
+def test_a_table_fits_a_narrow_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widest column gives up what the last one needs."""
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = [("evil-31mred-0-pwn-title-e86d", "completed", "日本語の題名 and more")]
+    lines = table(("id", "status", "title"), rows).split("\n")
+    assert all(width(line) <= 40 for line in lines), lines
+    assert lines[1].startswith("evil-31mred-0-pwn-…  completed  日本")

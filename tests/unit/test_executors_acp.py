@@ -18,7 +18,16 @@ from ostler.errors import Code
 from ostler.executors.acp_agents import AGENTS
 from ostler.executors.acp_tool import PERMISSION_REQUEST, Tool, may, merge
 from ostler.executors.registry import ExecutorRegistry
-from ostler.model.call import AgentCall, AgentEvent, CallResult, Permissions, TextSaid, ToolDenied, ToolUsed
+from ostler.model.call import (
+    AgentCall,
+    AgentEvent,
+    CallResult,
+    Permissions,
+    TextSaid,
+    ToolDenied,
+    ToolReturned,
+    ToolUsed,
+)
 from ostler.model.command import Command, Exit, Sink
 from ostler.testing.mocks import MockCommandRunner
 
@@ -49,19 +58,26 @@ class Expected(NamedTuple):
     text: str
     total: int
     cost: float | None
-    tools: tuple[ToolUsed, ...]
+    tools: tuple[tuple[str, str], ...]
     model: str
+    returned: tuple[str, ...] = ()
 
 
-RAN = (ToolUsed("execute", SHELL),)
+RAN = (("execute", SHELL),)
+SILENT = ("",)
+NO_OUTPUT, EXITED = "(Bash completed with no output)", "<shellId: 0 completed with exit code 0>"
 EXPECTED = {
-    "claude": Expected("claude-acp", "ACP-DONE", 30, 0.00056, RAN, "claude-opus-5-5"),
-    "claude-zed-old": Expected("claude-acp", "ACP-DONE", 0, None, RAN, ""),
-    "codex": Expected("codex-acp", "ACP-DONE", 30, None, RAN, "gpt-5"),
+    "claude": Expected(
+        "claude-acp", "ACP-DONE", 30, 0.00056, RAN, "claude-opus-5-5", ("(Bash completed with no output)",)
+    ),
+    "claude-zed-old": Expected("claude-acp", "ACP-DONE", 0, None, RAN, "", SILENT),
+    "codex": Expected("codex-acp", "ACP-DONE", 30, None, RAN, "gpt-5", SILENT),
     "codex-zed": Expected("codex-acp", "ACP-DONE", 0, None, (), "gpt-5"),
-    "copilot": Expected("copilot-acp", "ACP-DONE", 45, None, RAN, ""),
-    "gemini": Expected("gemini-acp", "ACP-DONE", 30, None, RAN, "gemini-2.5-pro"),
-    "opencode": Expected("opencode-acp", "ACP-DONE", 15, None, RAN, "fake/fake-model"),
+    "copilot": Expected(
+        "copilot-acp", "ACP-DONE", 45, None, RAN, "", ("<shellId: 0 completed with exit code 0>",)
+    ),
+    "gemini": Expected("gemini-acp", "ACP-DONE", 30, None, RAN, "gemini-2.5-pro", SILENT),
+    "opencode": Expected("opencode-acp", "ACP-DONE", 15, None, RAN, "fake/fake-model", ("(no output)",)),
 }
 
 
@@ -108,7 +124,11 @@ def test_recorded_agents_are_understood(sample: str, tmp_path: Path) -> None:
     )
     assert result.text.endswith(wanted.text)
     assert result.cost_usd == (None if wanted.cost is None else pytest.approx(wanted.cost))
-    assert tuple(event for event in events if isinstance(event, ToolUsed)) == wanted.tools
+    used = [event for event in events if isinstance(event, ToolUsed)]
+    assert tuple((event.tool, event.detail) for event in used) == wanted.tools
+    returned = [event for event in events if isinstance(event, ToolReturned)]
+    assert [event.id for event in returned] == [event.id for event in used]
+    assert tuple(event.text.strip() for event in returned) == wanted.returned
     assert result.session_id == json.loads(runner.said[-1])["params"]["sessionId"]
 
 

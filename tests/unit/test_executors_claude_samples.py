@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import Raw
 
 from ostler.errors import Code
 from ostler.executors.claude_stream import ClaudeStream
@@ -18,6 +19,7 @@ from ostler.model.call import (
     SessionStarted,
     TextSaid,
     ToolDenied,
+    ToolReturned,
     ToolUsed,
 )
 from ostler.model.command import Exit
@@ -108,9 +110,12 @@ def test_tool_run_is_told_in_order() -> None:
     """The caller hears the session, what was said and the tool with its command."""
     result, events = play("stream_tool_yolo")
     assert events[0] == SessionStarted("5663f41a-ba2a-4efc-a718-f4b655dfb472", "claude-opus-5-5", "2.1.325")
-    assert events[1:4] == [
+    command = "echo hi > file.txt && cat file.txt"
+    given = Raw(b'{"command":"%b","description":"write file"}' % command.encode())
+    assert events[1:5] == [
         TextSaid("I will write it."),
-        ToolUsed("Bash", "echo hi > file.txt && cat file.txt"),
+        ToolUsed("Bash", command, "toolu_886de45d521845c49fbf", given),
+        ToolReturned("toolu_886de45d521845c49fbf", "hi"),
         TextSaid("Done."),
     ]
     assert result.usage == Usage(20, 10)

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from ostler.executors.claude_stream import ClaudeStream
-from ostler.model.call import AgentEvent, LineUnread, SessionStarted, TextSaid, ToolUsed
+from ostler.model.call import AgentEvent, LineUnread, SessionStarted, TextSaid, ToolReturned, ToolUsed
 from ostler.model.usage import Usage
 
 
@@ -25,6 +26,11 @@ def hear(*lines: bytes) -> tuple[ClaudeStream, list[AgentEvent]]:
 
 def said(text: bytes) -> bytes:
     return b'{"type":"assistant","message":{"content":[{"type":"text","text":"' + text + b'"}]}}'
+
+
+def returned(content: bytes) -> bytes:
+    block = b'{"type":"tool_result","tool_use_id":"u1","content":' + content + b"}"
+    return b'{"type":"user","message":{"role":"user","content":[' + block + b"]}}"
 
 
 @pytest.mark.parametrize(
@@ -46,25 +52,41 @@ def said(text: bytes) -> bytes:
         ),
         (
             b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"T","input":{"command":5}}]}}',
-            ToolUsed("T", ""),
+            ToolUsed("T", "", "", Raw(b'{"command":5}')),
         ),
         (
             b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write","input":{"content":"'
             + b"x" * 5000
             + b'","file_path":"a.py"}}]}}',
-            ToolUsed("Write", "a.py"),
+            ToolUsed("Write", "a.py", "", Raw(b'{"content":"' + b"x" * 5000 + b'","file_path":"a.py"}')),
         ),
         (
             b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"StructuredOutput","input":'
             b'{"status": "complete"}}]}}',
             TextSaid('{"status": "complete"}'),
         ),
+        (
+            b'{"type":"assistant","message":{"content":[{"type":"tool_use","id":"u1","name":"T"}]}}',
+            ToolUsed("T", "", "u1"),
+        ),
+        (returned(b'"hi"'), ToolReturned("u1", "hi")),
+        (returned(b'"no",  "is_error": true'), ToolReturned("u1", "no", failed=True)),
+        (returned(b'[{"type":"text","text":"a"},{"type":"image"}]'), ToolReturned("u1", "a\n[image]")),
+        (returned(b'"lone \\ud800 half"'), ToolReturned("u1", "lone ? half")),
+        (returned(b"null"), ToolReturned("u1")),
         (b'{"type":"system","subtype":"init","session_id":"s","tools":null}', SessionStarted("s")),
     ],
 )
 def test_line_is_read(line: bytes, event: AgentEvent) -> None:
     """What json or a second look can read is heard (A12)."""
     assert hear(line)[1] == [event]
+
+
+def test_what_the_answering_tool_returns_is_nobodys_business() -> None:
+    """The tool by which claude answers to a schema is no tool of the work."""
+    block = b'{"type":"tool_use","id":"u1","name":"StructuredOutput","input":{}}'
+    answer = b'{"type":"assistant","message":{"content":[' + block + b"]}}"
+    assert hear(answer, returned(b'"Structured output provided"'))[1] == [TextSaid("{}")]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from ostler.config.settings import ExecutorSettings
@@ -20,6 +21,7 @@ from ostler.model.call import (
     SessionStarted,
     TextSaid,
     ToolDenied,
+    ToolReturned,
     ToolUsed,
     UsageSeen,
 )
@@ -122,6 +124,39 @@ def test_session_is_told_once(sample: str, tmp_path: Path) -> None:
     started = [event.session_id for event in events if isinstance(event, SessionStarted)]
     assert len(started) == 1
     assert result.session_id == started[0] or sample.startswith("copilot/")  # named ours, recorded elsewhere
+
+
+RETURNED = {
+    "codex/exec_tool_bypass": "hi",
+    "gemini/stream_tool_yolo": "",
+    "opencode/run_tool": "(no output)",
+    "qwen/stream_tool_yolo_0.15.10": "Command: echo hi > file.txt",
+    "qwen/stream_tool_yolo_0.24.4": "Command: echo hi > file.txt",
+    "copilot/tool_allow_all": "<shellId: 0 completed with exit code 0>",
+}
+
+
+@pytest.mark.parametrize("sample", RETURNED)
+def test_tool_is_told_with_its_input_and_what_it_returned(sample: str, tmp_path: Path) -> None:
+    """What the tool was asked is an object that names the command; what came of it names the use."""
+    _, events = play(sample, Exit(0, 1.0), tmp_path)
+    (used,) = [event for event in events if isinstance(event, ToolUsed)]
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert "echo hi > file.txt" in msgspec.json.decode(used.input)["command"]
+    assert used.id and (returned.id, returned.failed) == (used.id, False)
+    assert returned.text.strip().partition("\n")[0] == RETURNED[sample]
+
+
+@pytest.mark.parametrize("sample", EXPECTED)
+def test_nothing_returns_that_was_not_used(sample: str, tmp_path: Path) -> None:
+    """Every result belongs to a use that was told before it, and comes once."""
+    _, events = play(sample, Exit(EXPECTED[sample].status, 1.0), tmp_path)
+    used: list[str] = []
+    for event in events:
+        if isinstance(event, ToolUsed):
+            used.append(event.id)
+        elif isinstance(event, ToolReturned):
+            used.remove(event.id)
 
 
 def test_all_samples_are_expected() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from ostler.executors import codex, copilot, cursor, gemini, opencode
 from ostler.executors.hearing import Hearing
 from ostler.executors.verdict import Listener, Manner
-from ostler.model.call import AgentCall, AgentEvent, LineUnread, SessionStarted
+from ostler.model.call import AgentCall, AgentEvent, LineUnread, SessionStarted, ToolUsed
 from ostler.model.command import Exit
 
 MANNERS = {module.MANNER.program: module.MANNER for module in (codex, copilot, cursor, gemini, opencode)}
@@ -25,6 +26,7 @@ TYPES = (
 MEMBERS = (
     *("thread_id", "item", "usage", "error", "message", "session_id", "model", "role", "content", "delta"),
     *("tool_name", "parameters", "status", "stats", "part", "sessionID", "data", "exitCode", "tool_call"),
+    *("output", "aggregated_output", "exit_code", "changes", "arguments", "success", "callID", "tool", "id"),
     *("subtype", "result", "is_error", "state", "tokens", "input", "reason", "cost", "args", "statusCode"),
 )
 VALUES = st.recursive(
@@ -42,12 +44,15 @@ LINES = st.builds(
 @pytest.mark.parametrize("manner", MANNERS.values(), ids=MANNERS)
 @given(lines=st.lists(LINES, max_size=6), status=st.integers(-64, 255))
 def test_no_line_breaks_a_decoder(manner: Manner, lines: list[dict[str, Any]], status: int) -> None:
-    """Whatever a new version prints, the run is judged; nothing is raised."""
-    heard = Listener(manner, AgentCall("i", "p", "s-1"), lambda _: None)
+    """Whatever a new version prints, the run is judged; nothing is raised, and every input is an object."""
+    events: list[AgentEvent] = []
+    heard = Listener(manner, AgentCall("i", "p", "s-1"), events.append)
     for line in lines:
         heard.take(json.dumps(line).encode())
     result = heard.judge(Exit(status, 1.0))
     assert result.code is None or result.message
+    for used in (event for event in events if isinstance(event, ToolUsed)):
+        assert isinstance(msgspec.json.decode(used.input), dict) and b"\n" not in bytes(used.input)
 
 
 @pytest.mark.parametrize("manner", MANNERS.values(), ids=MANNERS)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
+from msgspec import Raw
 
 from ostler.errors import CODES, Code
 from ostler.executors.tool_loop import MOST_ROUNDS, Talk, converse
 from ostler.llm.client import ClaudeRequest, ClaudeResponse, Message, Tool, ToolResult, ToolUse
 from ostler.llm.failure import ModelError
-from ostler.model.call import AgentEvent, TextSaid, ToolUsed, UsageSeen
+from ostler.model.call import AgentEvent, TextSaid, ToolReturned, ToolUsed, UsageSeen
 from ostler.model.usage import Usage
 from ostler.testing.mocks import MockClaudeClient
 
@@ -69,8 +70,16 @@ def test_what_was_found_is_in_the_next_request() -> None:
     assert model.calls[1].rounds == (asked, Message("user", "", results=results))
     assert model.calls[1].messages[0] == Message("user", "Write.")
     one = UsageSeen(Usage(10, 5, 1, 2))
-    used = [ToolUsed("look", "a.md"), ToolUsed("look")]
-    assert events == [TextSaid("Let me see."), one, *used, TextSaid("Done."), one]
+    used = [ToolUsed("look", "a.md", "u-1", Raw(b'{"path":"a.md"}')), ToolUsed("look", "", "u-2")]
+    returned = [ToolReturned(result.id, result.text) for result in results]
+    assert events == [TextSaid("Let me see."), one, *used, *returned, TextSaid("Done."), one]
+
+
+def test_what_a_model_wrote_is_told_even_where_it_is_no_json() -> None:
+    """The record of a use is an object whatever the model made of it."""
+    events: list[AgentEvent] = []
+    run(Model(looking(ToolUse("u-1", "look", '{"path":\n')), ANSWER), events=events)
+    assert ToolUsed("look", "", "u-1", Raw(b'{"text":"{\\"path\\":\\n"}')) in events
 
 
 @pytest.mark.parametrize("rounds", [1, 2, MOST_ROUNDS])

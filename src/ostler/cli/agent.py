@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec.structs import asdict
 
 from ostler.cli.given import read_text
 from ostler.cli.out import emit, hint, json_option, open_project, say
@@ -138,7 +139,7 @@ def _tell(event: AgentEvent) -> None:
 
 
 def _tell_json(event: AgentEvent) -> None:
-    emit({"schema": "ostler.agent_event/1", **msgspec.to_builtins(event)})
+    emit({"schema": "ostler.agent_event/1", "type": event.__struct_config__.tag, **asdict(event)})
 
 
 def _conclude(spoken: Conversation, result: CallResult, as_json: bool) -> None:

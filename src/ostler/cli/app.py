@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from ostler import __version__
 from ostler.config.nearest import nearest
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # name: (module below ostler.cli, what it does in a few words), in the order of a first hour
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -17,11 +22,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_tasks", "write tasks down from files, a checklist or issues"),
     "run": ("run", "let agents work on tasks"),
     "worker": ("worker", "keep running what is due, and what has a schedule"),
+    "serve": ("serve", "the same with a dashboard in your browser"),
     "status": ("status", "all tasks at a glance"),
+    "watch": ("watch", "the same, live, with keys to look closer and to decide"),
     "show": ("show", "one task in full"),
     "log": ("log", "what the agent said and did"),
     "events": ("events", "everything that happened, as it was recorded"),
     "diff": ("diff", "what a task changed"),
+    "export": ("export", "the whole record of a task: NDJSON, a trajectory, a page that replays"),
     "cost": ("cost", "what was spent, by task, day, model, executor or phase"),
     "pause": ("pause", "let a task rest where it stands"),
     "resume": ("resume", "let a resting task go on, with a word for its agent"),
@@ -32,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "approve": ("approve", "say yes where a task waits for you"),
     "reject": ("reject", "say no there; the work goes back with your reason"),
     "report": ("report", "an agent's own word about its task"),
+    "mcp": ("mcp", "an MCP server: tasks as tools of Claude Code and others"),
     "pipeline": ("pipeline", "documents made from one another: run, status, resume"),
     "agent": ("agent", "roles; an agent directly, without a task"),
     "skills": ("skills", "the skills that tasks can ask for: list, show, check"),
@@ -41,7 +50,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cleanup": ("cleanup", "take away what ended tasks left"),
     "doctor": ("doctor", "check this machine and project"),
     "config": ("config", "settings, and where each value comes from"),
+    "completion": ("completion", "the script for bash, zsh or fish that completes commands and ids"),
 }
+
+COMPLETING = "_OSTLER_COMPLETE"  # a shell asks what may follow
 
 EPILOG = "\n".join(
     (
@@ -63,8 +75,12 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"ostler.cli.{COMMANDS[cmd_name][0]}")
-        return module.command
+        command: click.Command = import_module(f"ostler.cli.{COMMANDS[cmd_name][0]}").command
+        if COMPLETING in os.environ:
+            from ostler.cli.completion import teach  # noqa: PLC0415  (a shell asks, not a person)
+
+            return teach(command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -75,6 +91,13 @@ class Commands(click.Group):
             hint = f"; did you mean ostler {near}?" if near else ""
             raise click.UsageError(f"no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # noqa: PLC0415
+
+        found = [(name, about) for name, (_, about) in COMMANDS.items() if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=about) for name, about in found), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -14,7 +14,7 @@ from ostler.cli.text import fit, one_line, paint, terminal_width, wants_colour
 from ostler.project.doctor import Check, examine
 
 _AGENT = "agent "
-_WORDS = {"not_found": "missing", "drift": "DRIFT", "timeout": "silent"}
+_WORDS = {"not_found": "missing", "drift": "DRIFT", "timeout": "silent", "logged_out": "log in"}
 _COLOURS = {"ok": "green", "missing": "dim"}
 
 

@@ -8,9 +8,12 @@ import click
 
 from ostler.cli.out import emit, json_option, open_project
 from ostler.cli.sentence import sentence
+from ostler.cli.text import hanging
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
+
+_INDENT = 8  # below the time
 
 
 @click.command("events")
@@ -38,6 +41,6 @@ def _print_after(project: Project, after: int, task: TaskId | None, as_json: boo
             if as_json:
                 emit(shown)
             else:
-                click.echo(f"{line.position:>6}  {sentence(shown)}")
+                click.echo(hanging(f"{line.position:>6}  {sentence(shown)}", _INDENT))
         after = lines[-1].position
     return after

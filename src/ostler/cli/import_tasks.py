@@ -31,6 +31,7 @@ from ostler.sources.origin import BoxOrigin, IssueOrigin
 @click.option(
     "--github", "label", metavar="LABEL", help="Each open issue with that label; told when it is completed."
 )
+@click.option("--issue", type=int, metavar="N", help="Of these only the one with this number.")
 @click.option(
     "--repo", "repository", metavar="OWNER/NAME", help="Of this repository; else that of the remote."
 )
@@ -40,6 +41,7 @@ def command(
     recursive: bool,
     checklist: str | None,
     label: str | None,
+    issue: int | None,
     repository: str | None,
     as_json: bool,
 ) -> None:
@@ -51,13 +53,13 @@ def command(
     """
     if not paths and checklist is None and label is None:
         raise UsageError("say what to import", "ostler import PATH...   --checklist FILE   --github LABEL")
-    if repository and label is None:
-        raise UsageError("--repo goes with --github LABEL")
+    if (repository or issue is not None) and label is None:
+        raise UsageError("--repo and --issue go with --github LABEL")
     with open_project(create=True) as project:
         root = project.layout.root
         found, mistakes = read_files(find_files(paths, recursive=recursive), root, read_text)
         found += read_checklist(Path(checklist), root) if checklist is not None else []
-        found += _issues(project, label, repository) if label is not None else []
+        found += _issues(project, label, repository, issue) if label is not None else []
         imported = import_tasks(project, found, mistakes)
         told = tell_again(project, BoxOrigin) if checklist is not None else []
         told += tell_again(project, IssueOrigin) if label is not None else []
@@ -67,11 +69,12 @@ def command(
         _print(found, imported, told)
 
 
-def _issues(project: Project, label: str, repository: str | None) -> list[Found]:
+def _issues(project: Project, label: str, repository: str | None, number: int | None) -> list[Found]:
     if not label.strip():
         raise UsageError("--github needs a label", "ostler import --github ready")
-    name = repository or remote_repository(project.layout.root, project.settings.git.target)
-    return list_issues(plain_repository(name), label)
+    name = plain_repository(repository or remote_repository(project.layout.root, project.settings.git.target))
+    wanted = str(IssueOrigin(name, number)) if number is not None else ""
+    return [one for one in list_issues(name, label) if wanted in ("", one.task.source)]
 
 
 def _emit(imported: Sequence[Imported], told: Sequence[Notice]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ostler.cli.text import local_time_of
-from ostler.errors import Code
+from ostler.errors import Code, Warn
+from ostler.executors.known import PROGRAMS
+from ostler.model.cure import CURES
 from ostler.views.task import TaskView
 
 _DIFF = "ostler diff {id}"
@@ -21,30 +23,14 @@ _BY_STATUS = {
     "deferred": "ostler run {id}   once it is due",
 }
 
-# What has to be put right first, where the code alone says it.
-_FIRST = {
-    Code.AGENT_NOT_FOUND: "ostler doctor shows which agents work here",
-    Code.AGENT_INCOMPATIBLE: "ostler doctor shows the agent's version; update it or Ostler",
-    Code.TIMEOUT: "raise run.timeout_seconds or make the task smaller",
-    Code.IDLE_TIMEOUT: "raise run.idle_timeout_seconds if the agent needs long silences",
-    Code.BILLING: "put the account at your provider in order",
-    Code.AUTH_FAILED: "log in to the agent, or correct its key",
-    Code.MODEL_NOT_FOUND: "correct the model's name",
-    Code.NETWORK: "check the connection",
-    Code.OVERLOADED: "wait a while",
-    Code.PROMPT_TOO_LARGE: "shorten the task",
-    Code.CONFIG_INVALID: "correct it",
-    Code.CRASH_LOOP: "start the agent by hand to see why it dies",
-    Code.MODELS_EXHAUSTED: "ostler models shows how each one stands",
-    Code.SLOT_TIMEOUT: "raise the pool's size in [pools], or run fewer tasks at once",
-    Code.SPAWN_FAILED: "close other programs, or run fewer tasks at once",
-    Code.BUDGET_EXCEEDED: "raise [budget] in ostler.toml, or give more with --budget-usd",
-}
+_REFUSED = "ostler log {id}   shows what was refused; allow it, then   ostler resume {id}"
 _RETRIED = ("failed", "quarantined", "paused")
+_LOGINS = {known.name: known.login for known in PROGRAMS}
 
 # What a task that is blocked needs, where the code says it.
 _BLOCKED = {
-    Code.GATE_REJECTED: "ostler log {id}   and then   ostler resume {id} -m TEXT   or   ostler approve {id}",
+    Code.GATE_REJECTED: "ostler log {id}   and .ostler/tasks/{id}/gates   say why; then   "
+    "ostler resume {id} -m TEXT   or   ostler approve {id}",
     Code.GATE_UNRUNNABLE: "make it run; then   ostler retry {id}   or   ostler approve {id}",
     Code.DEPENDENCY_FAILED: "ostler retry {first}   or, without it,   ostler resume {id}",
     Code.MERGE_CONFLICT: "ostler resume {id} -m TEXT   or, once it is solved on its branch, without -m",
@@ -59,10 +45,14 @@ def next_step(view: TaskView) -> str:
 
 
 def _step(view: TaskView) -> str:
-    if view.code and view.status in _RETRIED and view.code in _FIRST:
-        return f"{_FIRST[view.code]}; then   ostler retry {{id}}"
+    if view.code is Code.AUTH_FAILED and view.status in _RETRIED and (login := _login(view)):
+        return f"{login}   or a key; then   ostler retry {{id}}"
+    if view.code and view.status in _RETRIED and _comes_first(CURES[view.code]):
+        return f"{CURES[view.code]}; then   ostler retry {{id}}"
     if view.code and view.status == "blocked" and view.code in _BLOCKED:
         return _BLOCKED[view.code]
+    if view.code is Code.ITERATION_LIMIT and view.status == "paused":
+        return _REFUSED if Warn.PERMISSION_DENIED in view.warnings else _BY_STATUS["blocked"]
     if view.status == "needs_review" and view.output_path:
         return f"read {view.output_path}; then   ostler approve {{id}}   or   ostler reject {{id}} -m TEXT"
     if view.status == "deferred" and view.resumes_at:
@@ -70,3 +60,13 @@ def _step(view: TaskView) -> str:
     if view.status == "pending" and view.waits_for:
         return "ostler run --all"
     return _BY_STATUS.get(view.status, "")
+
+
+def _comes_first(cure: str) -> bool:
+    """Whether it is to be done before the task is tried again; others are a command for the task itself."""
+    return " ID" not in cure and not cure.startswith("nothing")
+
+
+def _login(view: TaskView) -> str:
+    """What to type to log in to the agent that was refused last; empty: not known."""
+    return _LOGINS.get(view.attempts[-1].executor, "") if view.attempts else ""

@@ -9,12 +9,14 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from ostler.cli.board import ENDINGS, Board, Lane
+from ostler.cli.doing import doing, last_said, left, made_share
 from ostler.cli.out import emit
 from ostler.cli.sentence import sentence
-from ostler.cli.text import fit, money, one_line, span, terminal_width, tokens
+from ostler.cli.text import fit, hanging, money, span, terminal_width, tokens, width
 from ostler.clock import local_time, rfc3339
+from ostler.files.layout import Layout
 from ostler.views.feed import Line
+from ostler.views.lanes import ENDINGS, Lane, Lanes
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -46,6 +48,7 @@ _TOLD = {
     "attempt_started",
     "tool_used",
     "wait_started",
+    "still_busy",
     "agent_quiet",
     "agent_warned",
     "budget_warned",
@@ -66,13 +69,14 @@ _TOLD = {
 
 
 _SILENCE_SECONDS = 60.0
+_INDENT = 10  # below the task
 
 
 class PlainProgress:
     """One line per thing that happened, for logs and pipes; after a silent minute, one per running task."""
 
     def __init__(self) -> None:
-        self._board = Board()
+        self._board = Lanes()
         self._told_at = time.time()
 
     def take(self, line: Line, at: float) -> None:
@@ -88,13 +92,14 @@ class PlainProgress:
 
     def _tell(self, line: Line, at: float) -> None:
         self._told_at = at
-        sys.stdout.write(sentence(line) + "\n")
+        sys.stdout.write(hanging(sentence(line), _INDENT) + "\n")
         sys.stdout.flush()
 
 
 def _still_working(lane: Lane, now: float) -> Line:
     task, where, since, used, _ = _facts(lane, now)
-    detail = ", ".join(part for part in (where, f"for {since}", used) if part)
+    chore = doing(lane, now) if lane.began is not None else ""
+    detail = ", ".join(part for part in (where, f"for {since}", used, chore) if part)
     return {"type": "still_working", "time": rfc3339(now), "task_id": task, "detail": detail}
 
 
@@ -106,9 +111,10 @@ def _went_wrong(line: Line) -> bool:
 class LiveProgress:
     """One line per running task, drawn again as it changes."""
 
-    def __init__(self, waiting: Mapping[str, float]) -> None:
-        self._board = Board()
+    def __init__(self, waiting: Mapping[str, float], layout: Layout) -> None:
+        self._board = Lanes()
         self._board.waiting.update(waiting)
+        self._layout = layout
 
     def take(self, line: Line, at: float) -> None:
         self._board.take(line, at)
@@ -125,8 +131,9 @@ class LiveProgress:
         for lane, facts in zip(lanes, _aligned([_facts(lane, now) for lane in lanes]), strict=True):
             lines.append(_spinner(now) + " ", style="cyan")
             lines.append(facts)
-            left = terminal_width() - len(facts) - 3
-            lines.append(fit(one_line(lane.doing), max(8, left)) + "\n", style="dim")
+            room = max(8, terminal_width() - width(facts) - 3)
+            said, share = last_said(lane, self._layout), made_share(lane, self._layout)
+            lines.append(fit(doing(lane, now, said, share), room) + "\n", style="dim")
         lines.append(_countdown(self._board.waiting, now), style="yellow")
         return lines
 
@@ -136,14 +143,8 @@ def _countdown(waiting: Mapping[str, float], now: float) -> str:
     if not waiting:
         return ""
     first = min(waiting.values())
-    left = max(0, round(first - now))
-    clock = (
-        f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
-        if left >= 3600
-        else f"{left // 60}:{left % 60:02d}"
-    )
     who = "1 task waits" if len(waiting) == 1 else f"{len(waiting)} tasks wait"
-    return f"{who} for a limit to end; on again at {local_time(first, now)}, in {clock}\n"
+    return f"{who} for a limit to end; on again at {local_time(first, now)}, {left(first, now)}\n"
 
 
 def _facts(lane: Lane, now: float) -> tuple[str, ...]:
@@ -166,14 +167,16 @@ def _spinner(now: float) -> str:
 
 
 @contextmanager
-def showing(as_json: bool, waiting: Mapping[str, float], draws: bool = True) -> Generator[Progress]:
-    """The progress that fits whoever is looking; without `draws`, lines that stay where they are.
+def showing(
+    as_json: bool, waiting: Mapping[str, float], layout: Layout, drawn: bool = True
+) -> Generator[Progress]:
+    """The progress that fits whoever is looking; without `drawn`, lines that stay where they are.
 
     `waiting` are tasks that a limit holds already, and until when.
     """
     if as_json:
         yield JsonProgress()
-    elif not (draws and _draws()):
+    elif not (drawn and draws()):
         sys.stdout.write(_countdown(waiting, time.time()))
         sys.stdout.flush()
         yield PlainProgress()
@@ -181,16 +184,17 @@ def showing(as_json: bool, waiting: Mapping[str, float], draws: bool = True) -> 
         from rich.console import Console  # noqa: PLC0415
         from rich.live import Live  # noqa: PLC0415
 
-        progress = LiveProgress(waiting)
+        progress = LiveProgress(waiting, layout)
         with Live(progress, console=Console(), refresh_per_second=10, transient=True):
             yield progress
 
 
 def give_cursor_back() -> None:
     """For an end that leaves no time to take the drawing down."""
-    if _draws():
+    if draws():
         os.write(1, b"\x1b[?25h")  # sys.stdout is the drawing's own meanwhile
 
 
-def _draws() -> bool:
+def draws() -> bool:
+    """Whether there is a terminal that can be drawn on."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -11,18 +11,16 @@ from contextlib import AbstractContextManager
 import click
 from msgspec.structs import replace
 
+from ostler.cli.conclusion import conclude_run
 from ostler.cli.detach import BEGUN_OPTION, heralded, refuse_company, run_detached
 from ostler.cli.dry_run import print_plans
 from ostler.cli.given import read_given
 from ostler.cli.jobs import JOBS
-from ostler.cli.next_step import next_step
-from ostler.cli.out import emit, hint, json_option, open_project, say
+from ostler.cli.out import hint, json_option, open_project, say
 from ostler.cli.progress import Progress, showing
 from ostler.cli.signals import Running, Signals
-from ostler.cli.status import waiting, why
 from ostler.cli.step import Stepper, make_stepper
 from ostler.cli.streams import outlive_readers
-from ostler.cli.text import STATUS_COLOURS, one_line, paint, wants_colour
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId, task_id
 from ostler.model.outcome import Outcome, exit_of_all
@@ -31,12 +29,11 @@ from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.detached import keep_word
 from ostler.process.strays import become_subreaper
 from ostler.project.at_work import at_work
+from ostler.project.changed import changed_since, with_files
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_ready, due_tasks, ready_tasks, require_turn
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
-from ostler.views.task import TaskView
-from ostler.views.task import as_json as task_json
 
 _TITLE_COLUMNS = 72
 
@@ -51,6 +48,13 @@ _TITLE_COLUMNS = 72
 )
 @click.option("-p", "--prompt", metavar="TEXT", help="Write a task down and run it at once.")
 @click.option("-f", "--file", metavar="FILE.md", help="The same, from a file; - is stdin.")
+@click.option(
+    "--changed",
+    metavar="[BRANCH]",
+    is_flag=False,
+    flag_value="",
+    help="With -p or -f: about the files changed since a branch; nothing is run when none is.",
+)
 @click.option(
     "--weight",
     metavar="SIZE",
@@ -88,6 +92,7 @@ def command(
     everything: bool,
     prompt: str | None,
     file: str | None,
+    changed: str | None,
     weight: Weight | None,
     jobs: int | None,
     executor: str | None,
@@ -107,6 +112,8 @@ def command(
     """
     if sum((bool(tasks), everything, prompt is not None, file is not None)) != 1:
         raise UsageError("say what to run", "ostler run ID,  ostler run --all  or  ostler run -p TEXT")
+    if changed is not None and prompt is None and file is None:
+        raise UsageError("--changed is about a new task", 'ostler run --changed -p "Review this change"')
     if begun is not None:
         keep_word(begun)
     if detach:
@@ -122,6 +129,11 @@ def command(
     with open_project({key: value for key, value in flags.items() if value}, create=fresh) as project:
         if fresh:
             task = _task(prompt, file, weight)
+            if changed is not None:
+                since, files = changed_since(project, changed)
+                if not files:
+                    return _nothing_changed(since, as_json)
+                task = with_files(task, since, files)
             check_ready(project, [task])
             if dry_run:
                 return print_plans(project, [replace(task, id=task_id(task.title, "xxxx"))], as_json)
@@ -147,6 +159,12 @@ def _task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
     title = " ".join(prompt.split())
     short = title if len(title) <= _TITLE_COLUMNS else title[: _TITLE_COLUMNS - 1].rstrip() + "…"
     return Task(short, prompt, weight=weight or "trivial")
+
+
+def _nothing_changed(since: str, as_json: bool) -> int:
+    if not as_json:
+        say(f"No file has changed since {since}: nothing to run.")
+    return 0
 
 
 def _ready(project: Project) -> list[TaskId]:
@@ -183,12 +201,12 @@ async def run_tasks(
     """Run these tasks, or all for none, with progress; the exit code that stands for how they ended."""
     become_subreaper()
     outlive_readers()
-    ostler = Ostler(project, os.environ, stepper)
+    ostler = Ostler(project, os.environ, stepper, tell=hint)
     signals = Signals(ostler, stepper)
     try:
         work = asyncio.create_task(ostler.run_all(wanted or None, jobs, wait=patient, fail_fast=fail_fast))
         held = _waiting(project, wanted) if patient else {}
-        screen = showing(as_json, held, draws=stepper is None)
+        screen = showing(as_json, held, project.layout, drawn=stepper is None)
         screen = screen if begun is None else heralded(screen, begun)
         with at_work(project.layout):
             outcomes = await with_progress(ostler, work, screen, stepper)
@@ -239,30 +257,3 @@ def _show_feed(project: Project, after: int, progress: Progress) -> int:
             progress.take(feed_json(line), line.at)
         after = lines[-1].position
     return after
-
-
-def conclude_run(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
-    """How each task ended, and the next step."""
-    views = [project.show(outcome.task_id) for outcome in outcomes]
-    if as_json:
-        for view in views:
-            emit(task_json(view))
-        return
-    if not views:
-        say("Nothing to run.  ostler status shows all tasks.")
-    colour = wants_colour(sys.stdout)
-    room = max((len(view.id) for view in views), default=0)
-    for view in views:
-        told = why(view) if view.code or view.message else waiting(view) or _result(view)
-        status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
-        say(f"{status}  {view.id:<{room}}  {one_line(told)}")
-    for view in sorted(views, key=lambda view: view.status == TaskStatus.COMPLETED)[:1]:
-        verbs = ("show", "diff", "log") if view.branch else ("show", "log")
-        shown = "   ".join(f"ostler {verb} {view.id}" for verb in verbs)
-        step = "" if view.status == TaskStatus.COMPLETED else next_step(view)
-        hint(f"\nNext: {step}" if step else f"\n{shown}")
-
-
-def _result(view: TaskView) -> str:
-    """Where what came of a task is to be found."""
-    return view.pr_url or view.output_path or view.branch or "in place"

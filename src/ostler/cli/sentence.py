@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ostler.cli.text import money, one_line
+from ostler.cli.text import fit, money, one_line, screen_width
 from ostler.clock import local_time
 from ostler.views.feed import Line
 
 _ID_COLUMNS = 29  # the longest id that we make
 _KIND_COLUMNS = 17
+_FEW_ID_COLUMNS = 20  # in a narrow window
+_ROOMY = 100
 _MEMBERS = {
     "number": "#{}",
     "how": "{}",
@@ -44,7 +46,8 @@ def sentence(line: Line) -> str:
     when = datetime.fromisoformat(line["time"]).astimezone().strftime("%H:%M:%S")
     what = str(line["type"]).replace("_", " ")
     said = one_line(_details(line))
-    return f"{when}  {line['task_id']:<{_ID_COLUMNS}}  {what:<{_KIND_COLUMNS}}  {said}".rstrip()
+    task, room = line["task_id"], _ID_COLUMNS if screen_width() >= _ROOMY else _FEW_ID_COLUMNS
+    return f"{when}  {fit(task, room):<{room}}  {what:<{_KIND_COLUMNS}}  {said}".rstrip()
 
 
 def _details(line: Line) -> str:

@@ -9,12 +9,24 @@ import click
 from ostler.cli.cost_words import sentences
 from ostler.cli.next_step import next_step
 from ostler.cli.out import emit, json_option, open_project, say
-from ostler.cli.text import STATUS_COLOURS, money, one_line, paint, printable, reason, table, wants_colour
+from ostler.cli.text import (
+    STATUS_COLOURS,
+    hanging,
+    money,
+    one_line,
+    paint,
+    printable,
+    reason,
+    table,
+    wants_colour,
+)
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.views.cost import CostLine, Paid, add
 from ostler.views.task import AttemptView, GateView, PhaseView, TaskView
 from ostler.views.task import as_json as task_json
+
+_INDENT = 12  # where the values of a card begin
 
 
 @click.command("show")
@@ -60,7 +72,7 @@ def card(view: TaskView, budget_usd: float | None = None) -> str:
     }
     lines = [f"{view.id}  {printable(view.title)}", ""]
     lines += [
-        f"  {name:<9} {value if name == 'status' else _indented(printable(value))}"
+        f"  {name:<9} {value}" if name == "status" else _indented(f"  {name:<9} {printable(value)}")
         for name, value in facts.items()
         if value
     ]
@@ -89,7 +101,7 @@ def cost(attempts: tuple[AttemptView, ...], budget_usd: float | None) -> str:
 
 def _indented(value: str) -> str:
     """So that a second line of what an agent said cannot be taken for a field of ours."""
-    return value.replace("\n", "\n" + " " * 12)
+    return "\n".join(hanging(line, _INDENT) for line in value.replace("\n", "\n" + " " * _INDENT).split("\n"))
 
 
 def phases_table(phases: tuple[PhaseView, ...]) -> str:
@@ -129,4 +141,4 @@ def attempts_table(attempts: tuple[AttemptView, ...]) -> str:
         for a in attempts
     ]
     colours = [{"succeeded": "green", "failed": "red"}.get(a.status, "") for a in attempts]
-    return table(("attempt", "ended", "phase", "agent", "took", ""), rows, colours)
+    return table(("attempt", "ended", "phase", "agent", "took", ""), rows, colours, spare=("agent", "took"))

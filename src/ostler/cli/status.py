@@ -20,7 +20,7 @@ from ostler.cli.text import (
 )
 from ostler.clock import local_time
 from ostler.model.status import EXECUTABLE
-from ostler.project.at_work import runs_at_work
+from ostler.project.at_work import Run, runs_at_work
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
@@ -35,8 +35,7 @@ def command(as_json: bool) -> None:
     with open_project() as project:
         views, runs = project.tasks(), runs_at_work(project.layout)
     if as_json:
-        tasks = [task_json(view, attempts=False) for view in views]
-        emit({"schema": "ostler.status/1", "tasks": tasks, "runs": runs})
+        emit(status_json(views, runs))
     elif not views:
         say('No tasks yet.  Next: ostler new "What should be done"')
     else:
@@ -44,6 +43,11 @@ def command(as_json: bool) -> None:
         say(summary(views))
         for run in runs:
             say(f"A run is at work: process {run.pid}, since {local_time_of(run.since)}.")
+
+
+def status_json(views: list[TaskView], runs: list[Run]) -> dict[str, object]:
+    tasks = [task_json(view, attempts=False) for view in views]
+    return {"schema": "ostler.status/1", "tasks": tasks, "runs": runs}
 
 
 def print_table(views: list[TaskView]) -> None:

@@ -19,6 +19,7 @@ _UNSAFE = re.compile(
 )
 _COLOURS = {"green": "32", "red": "31", "yellow": "33", "blue": "36", "dim": "2", "bold": "1"}
 _NO_END = 10_000
+_NARROWEST = 8
 _LAST_COLUMN = 30  # what the last column of a table should have, at the cost of spare ones
 STATUS_COLOURS = {
     "completed": "green",
@@ -79,6 +80,15 @@ def fit(text: str, columns: int) -> str:
     return text
 
 
+def hanging(text: str, indent: int, room: int | None = None) -> str:
+    """The text in lines that fit the screen, all but the first one indented; no word is broken."""
+    room, lines = screen_width() if room is None else room, list[str]()
+    while width(text) > room and (cut := text.rfind(" ", indent, len(fit(text, room + 1)))) > indent:
+        lines.append(text[:cut].rstrip())
+        text = " " * indent + text[cut:].lstrip()
+    return "\n".join([*lines, text])
+
+
 def pad(text: str, columns: int) -> str:
     return text + " " * max(0, columns - width(text))
 
@@ -92,6 +102,11 @@ def terminal_width() -> int:
         return os.get_terminal_size(1).columns or _NO_END
     except OSError:
         return _NO_END
+
+
+def screen_width() -> int:
+    """The same where someone looks; a log has no end, whatever the shell that wrote it had."""
+    return terminal_width() if sys.stdout.isatty() else _NO_END
 
 
 def table(
@@ -110,12 +125,22 @@ def table(
     for name in spare:
         if _room_for_last(shown, widths) < min(widths[shown[-1]], _LAST_COLUMN):
             shown = [i for i in shown if header[i] != name]
-    widths[shown[-1]] = max(8, min(widths[shown[-1]], _room_for_last(shown, widths)))
+    _narrow(shown, widths)
+    widths[shown[-1]] = max(_NARROWEST, min(widths[shown[-1]], _room_for_last(shown, widths)))
     colour = wants_colour(sys.stdout)
     lines = [paint(_line(header, shown, widths), "dim", colour)]
     for number, row in enumerate(rows):
         lines.append(_line(row, shown, widths, colours[number] if colours and colour else ""))
     return "\n".join(lines)
+
+
+def _narrow(shown: Sequence[int], widths: list[int]) -> None:
+    """Take from the widest column what the last one needs at least."""
+    while len(shown) > 1 and _room_for_last(shown, widths) < min(widths[shown[-1]], _NARROWEST):
+        widest = max(shown[:-1], key=widths.__getitem__)
+        if widths[widest] <= _NARROWEST:
+            return
+        widths[widest] -= 1
 
 
 def _room_for_last(shown: Sequence[int], widths: Sequence[int]) -> int:

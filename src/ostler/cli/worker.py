@@ -8,10 +8,11 @@ import time
 
 import click
 
+from ostler.cli.conclusion import conclude_run
 from ostler.cli.jobs import JOBS
 from ostler.cli.out import emit, hint, json_option, open_project, say
 from ostler.cli.progress import showing
-from ostler.cli.run import conclude_run, with_progress
+from ostler.cli.run import with_progress
 from ostler.cli.signals import Signals
 from ostler.cli.streams import outlive_readers
 from ostler.cli.text import local_time, table
@@ -50,14 +51,14 @@ def command(once: bool, listed: bool, jobs: int | None, as_json: bool) -> int:
 async def _work(project: Project, once: bool, as_json: bool) -> int:
     become_subreaper()
     outlive_readers()
-    ostler = Ostler(project, os.environ)
+    ostler = Ostler(project, os.environ, tell=hint)
     try:
         worker = Worker(ostler, hint)
         signals = Signals(worker)
         if not once and not as_json:
             hint(_greeting(worker.timetable))
         work = asyncio.create_task(worker.run_once() if once else worker.run())
-        outcomes = await with_progress(worker, work, showing(as_json, {}, draws=True), None)
+        outcomes = await with_progress(worker, work, showing(as_json, {}, project.layout), None)
     finally:
         await ostler.close()
     if once:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
-from ostler.config.settings import AS_WRITTEN, UNIQUE
+from ostler.config.settings import ALTERNATIVE, AS_WRITTEN, UNIQUE
 from ostler.config.source import Path
 
 
@@ -18,6 +18,7 @@ class Field(Struct, frozen=True):
     kind: Any
     required: bool
     unique: bool  # among the tables of a list
+    alternative: bool  # its table must have one of these, and only one
 
 
 class Table(Struct, frozen=True):
@@ -90,7 +91,8 @@ def _is_struct(kind: Any) -> bool:
 
 def _field(field: FieldInfo) -> Field:
     required = field.default is NODEFAULT and field.default_factory is NODEFAULT
-    return Field(field.type, required, _is_marked(field.type, UNIQUE))
+    unique, alternative = _is_marked(field.type, UNIQUE), _is_marked(field.type, ALTERNATIVE)
+    return Field(field.type, required, unique, alternative)
 
 
 def _is_marked(kind: Any, mark: str) -> bool:

@@ -14,12 +14,12 @@ _HEAD = """\
 """
 
 _TAIL = """
-# Further sections:
+# Further sections; [[notify]] and [telemetry] tell others what happens:
 #   [phases] [gates] [workspace]         what a task goes through, what must be true, what it needs
 #   [pull_request] [skills] [documents]  with git.on_complete = "pr"; tasks that end in a document
 #   [[models]] [selection] [tiers]       several models, and which of them is asked first
 #   [retry] [pools.NAME] [host]          how often, how many at once, what must be free
-#   [budget] [prices."MODEL"]            money
+#   [budget] [prices."MODEL"] [server]   money; where ostler serve listens
 #   [agents] [plugins] [sandbox]         who plays a role, what is added, what an agent may reach"""
 
 

@@ -32,6 +32,7 @@ def missing(kind: Any, values: Any, sources: dict[str, Source], path: Path = ())
                     yield from missing(field.kind, values[name], sources, (*path, name))
                 elif field.required:
                     yield Mistake(sources.get(dotted(path), DEFAULT), dotted((*path, name)), "must be set")
+            yield from _undecided(known, values, sources.get(dotted(path), DEFAULT), path)
         case Map(entry=entry):
             for name, value in values.items():
                 yield from missing(entry, value, sources, (*path, name))
@@ -40,6 +41,13 @@ def missing(kind: Any, values: Any, sources: dict[str, Source], path: Path = ())
                 yield from missing(row, value, sources, (*path, index))
         case Leaf():
             return
+
+
+def _undecided(known: dict[str, Field], values: Any, source: Source, path: Path) -> Iterator[Mistake]:
+    """A mistake when a table that must have one of some keys has none of them, or several."""
+    names = [name for name, field in known.items() if field.alternative]
+    if names and sum(name in values for name in names) != 1:
+        yield Mistake(source, dotted(path), f"set either {' or '.join(names)}")
 
 
 class _Walker:

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 from msgspec.structs import asdict, replace
 
-from ostler.executors.tool_input import summary_of
+from ostler.executors.tool_input import NOTHING, given, summary_of
 from ostler.executors.wire import read
 from ostler.model.call import Permissions
 
@@ -17,9 +17,34 @@ _EDITS = frozenset({"read", "edit", "delete", "move", "search", "think"})
 
 
 class _Place(Struct, frozen=True):
-    """A location, or a diff among the contents."""
-
     path: str = ""
+
+
+class _Text(Struct, frozen=True):
+    text: str = ""
+
+
+class _Content(Struct, frozen=True, rename="camel"):
+    """What a tool shows of its work: a text, or a diff of one file."""
+
+    type: str = ""
+    content: _Text = _Text()
+    path: str = ""
+    old_text: str | None = None
+    new_text: str = ""
+
+    @property
+    def edit(self) -> dict[str, str]:
+        return {"path": self.path, "oldText": self.old_text or "", "newText": self.new_text}
+
+
+class _Output(Struct, frozen=True):
+    """The members of a raw output that people read, the best one first."""
+
+    output: str | None = None
+    content: str | None = None
+    stdout: str | None = None
+    error: str | None = None
 
 
 class _Input(Struct, frozen=True):
@@ -36,7 +61,8 @@ class Tool(Struct, frozen=True, rename="camel"):
     status: str | None = None
     raw_input: Raw = Raw()
     locations: tuple[_Place, ...] | None = None
-    content: tuple[_Place, ...] | None = None
+    content: tuple[_Content, ...] | None = None
+    raw_output: Raw = Raw()
 
     @property
     def name(self) -> str:
@@ -46,6 +72,24 @@ class Tool(Struct, frozen=True, rename="camel"):
     def summary(self) -> str:
         """What it was asked to do, once the agent has said it."""
         return summary_of(self.raw_input)
+
+    @property
+    def over(self) -> bool:
+        return self.status in ("completed", "failed")
+
+    @property
+    def given(self) -> Raw:
+        """What it was asked; of an agent that only shows what it changes, that."""
+        edits = [part.edit for part in self.content or () if part.type == "diff"]
+        if bytes(self.raw_input) not in (b"", b"null", b"{}"):
+            return self.raw_input
+        return given(**edits[0]) if len(edits) == 1 else given(edits=edits) if edits else NOTHING
+
+    @property
+    def outcome(self) -> str:
+        """What came of it, in words."""
+        texts = [part.content.text for part in self.content or () if part.content.text]
+        return "\n".join(texts) or _words(self.raw_output)
 
     @property
     def detail(self) -> str:
@@ -83,7 +127,17 @@ class PermissionRequest(Struct, frozen=True, rename="camel"):
 
 PERMISSION_REQUEST = Decoder(PermissionRequest)
 _INPUT = Decoder(_Input)
+_OUTPUT = Decoder(_Output)
+_STRING = Decoder(str)
 _NULL = Raw(b"null")
+
+
+def _words(output: Raw) -> str:
+    if bytes(output).startswith(b'"'):
+        return _STRING.decode(output)
+    told = read(_OUTPUT, output) or _Output()
+    members: list[str | None] = [getattr(told, name) for name in _Output.__struct_fields__]
+    return next(filter(None, members), "")
 
 
 def merge(known: Tool, news: Tool) -> Tool:

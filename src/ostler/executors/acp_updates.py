@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
+from msgspec.structs import replace
 
 from ostler.executors.acp_tool import Tool, merge
 from ostler.executors.hearing import Hearing
@@ -50,6 +51,7 @@ class Updates:
         self._message_id: str | None = None
         self._tools: dict[str, Tool] = {}
         self._told: set[str] = set()
+        self._over: set[str] = set()
         self.replayed = False
         self.session_cost_usd = 0.0  # as last told; 0: the agent knows no price
 
@@ -82,15 +84,19 @@ class Updates:
         self._heard.end_message()
         tool = merge(self._tools.get(news.tool_call_id, news), news)
         self._tools[news.tool_call_id] = tool
-        if tool.summary or tool.status in ("completed", "failed"):
+        if tool.summary or tool.over:
             self.tell(tool)
+        if tool.over and tool.tool_call_id not in self._over:
+            self._over.add(tool.tool_call_id)
+            shown = replace(news, raw_output=tool.raw_output)
+            self._heard.receive(tool.tool_call_id, shown.outcome, failed=tool.status == "failed")
         return tool
 
     def tell(self, tool: Tool) -> None:
         """Say that this tool is used, if that was not said before."""
         if tool.tool_call_id not in self._told:
             self._told.add(tool.tool_call_id)
-            self._heard.use(tool.name, tool.detail, tool.tool_call_id)
+            self._heard.use(tool.name, tool.detail, tool.tool_call_id, tool.given)
 
     def close(self) -> None:
         """Tell what was held back."""

@@ -15,6 +15,7 @@ from ostler.model.call import (
     SessionStarted,
     TextSaid,
     ToolDenied,
+    ToolReturned,
     ToolUsed,
     UsageSeen,
 )
@@ -33,6 +34,7 @@ class ClaudeStream:
         self._counted = Usage()  # by the results so far: each one counts since the one before
         self._usages: dict[str, Usage] = {}  # by the messages since then
         self._denials: set[str] = set()
+        self._answers: set[str] = set()  # uses of the answering tool: nobody is told what it returns
         self.session_id = ""
         self.model = ""
         self.version = ""
@@ -49,6 +51,8 @@ class ClaudeStream:
             self._count_unread(line)
         elif head.type == "assistant":
             self._hear_assistant(head)
+        elif head.type == "user":
+            self._hear_returns(head)
         elif head.type == "result":
             return self._hear_result(line)
         elif head.type == "system":
@@ -89,9 +93,17 @@ class ClaudeStream:
             if block.type == "text":
                 self._on_event(TextSaid(block.text))
             elif block.type == "tool_use" and block.name == _ANSWERING:
+                self._answers.add(block.id)
                 self._on_event(TextSaid(bytes(block.input).decode("utf-8", "replace")))
             elif block.type == "tool_use":
-                self._on_event(ToolUsed(block.name, summary_of(block.input)))
+                given = block.input.copy()  # so that whoever keeps it does not keep the line
+                self._on_event(ToolUsed(block.name, summary_of(given), block.id, given))
+
+    def _hear_returns(self, head: wire.Line) -> None:
+        said = read(wire.RETURNS, head.message) or wire.Returns()
+        for block in said.blocks:
+            if block.type == "tool_result" and block.tool_use_id not in self._answers:
+                self._on_event(ToolReturned(block.tool_use_id, block.text, block.is_error is True))
 
     def _hear_system(self, subtype: str, line: bytes) -> None:
         body = read(wire.SYSTEM, line) or wire.System()

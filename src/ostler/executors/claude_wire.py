@@ -36,14 +36,46 @@ class Tokens(Struct, frozen=True):
 class Block(Struct, frozen=True):
     type: str = ""
     text: str = ""
+    id: str = ""
     name: str = ""
-    input: Raw = Raw()
+    input: Raw = Raw(b"{}")
 
 
 class Message(Struct, frozen=True):
     id: str = ""
     content: list[Block] | str = []
     usage: Tokens | None = None
+
+
+class Piece(Struct, frozen=True):
+    """A part of what a tool returned; an image has no text."""
+
+    type: str = ""
+    text: str = ""
+
+
+class Returned(Struct, frozen=True):
+    type: str = ""
+    tool_use_id: str = ""
+    content: str | list[Piece] | None = None
+    is_error: bool | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(piece.text or f"[{piece.type}]" for piece in self.content or ())
+
+
+class Returns(Struct, frozen=True):
+    """The message in the user's name by which claude tells the model what its tools returned."""
+
+    content: list[Returned] | str = []
+
+    @property
+    def blocks(self) -> list[Returned]:
+        """Its results; a plain text is the user's own."""
+        return [] if isinstance(self.content, str) else self.content
 
 
 class System(Struct, frozen=True):
@@ -95,5 +127,6 @@ class Result(Struct, frozen=True):
 
 LINE = Decoder(Line)
 MESSAGE = Decoder(Message)
+RETURNS = Decoder(Returns)
 SYSTEM = Decoder(System)
 RESULT = Decoder(Result)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from ostler.errors import Code
 from ostler.executors.failure import code_of_failure
 from ostler.executors.hearing import Hearing
+from ostler.executors.tool_input import given
 from ostler.executors.wire import read
 from ostler.model.usage import Usage
 
@@ -18,6 +19,19 @@ _RECONNECTING = re.compile(r"Reconnecting\W+\d+/\d+ *\(?(.*?)\)?$", re.DOTALL)
 
 class _Change(Struct, frozen=True):
     path: str = ""
+    kind: str = ""
+
+
+class _Piece(Struct, frozen=True):
+    text: str = ""
+
+
+class _Result(Struct, frozen=True):
+    content: list[_Piece] = []
+
+
+class _Trouble(Struct, frozen=True):
+    message: str = ""
 
 
 class _Item(Struct, frozen=True):
@@ -31,6 +45,21 @@ class _Item(Struct, frozen=True):
     tool: str = ""
     query: str = ""
     changes: list[_Change] = []
+    arguments: Raw = Raw(b"null")
+    aggregated_output: str = ""
+    exit_code: int | None = None
+    result: _Result | None = None
+    error: _Trouble | None = None
+
+    @property
+    def outcome(self) -> str:
+        """What came of a tool, in words."""
+        pieces = [piece.text for piece in self.result.content] if self.result else []
+        return self.aggregated_output or "\n".join(pieces) or (self.error.message if self.error else "")
+
+    @property
+    def failed(self) -> bool:
+        return self.status == "failed" or bool(self.exit_code)
 
 
 class _Tokens(Struct, frozen=True):
@@ -99,13 +128,21 @@ def _hear_tool(item: _Item, heard: Hearing, *, done: bool) -> None:
     tool, detail = _TOOLS[item.type], _detail(item)
     if done and item.status == "declined":
         heard.deny(item.id, detail, tool)
-    elif not done or item.type == "file_change":
-        heard.use(tool, detail)
+        return
+    if not heard.knows(item.id):
+        heard.use(tool, detail, item.id, _given(item))
+    if done:
+        heard.receive(item.id, item.outcome, failed=item.failed)
 
 
 def _detail(item: _Item) -> str:
     changed = ", ".join(change.path for change in item.changes)
     return item.command or changed or item.query or f"{item.server} {item.tool}".strip()
+
+
+def _given(item: _Item) -> Raw:
+    call = {"tool": item.tool, "arguments": item.arguments} if item.tool else {}
+    return given(command=item.command, changes=item.changes, query=item.query, server=item.server, **call)
 
 
 _TOOLS = {

@@ -17,6 +17,10 @@ class _Error(Struct, frozen=True):
     code: str = ""
 
 
+class _Result(Struct, frozen=True):
+    content: str = ""
+
+
 class _Data(Struct, frozen=True):
     """The members of all bodies that we read."""
 
@@ -29,6 +33,8 @@ class _Data(Struct, frozen=True):
     call: str = field(default="", name="toolCallId")
     arguments: Raw = Raw()
     error: _Error | None = None
+    success: bool = True
+    result: _Result = _Result()
 
 
 class _Line(Struct, frozen=True):
@@ -75,9 +81,12 @@ def _hear(kind: str, data: _Data, heard: Hearing) -> None:
         case "assistant.message":
             heard.say(data.content)
         case "tool.execution_start":
-            heard.use(data.tool, summary_of(data.arguments), data.call)
+            heard.use(data.tool, summary_of(data.arguments), data.call, data.arguments)
         case "tool.execution_complete" if data.error is not None and data.error.code == "denied":
             heard.deny(data.call, data.error.message)
+        case "tool.execution_complete":
+            told = data.result.content or (data.error.message if data.error else "")
+            heard.receive(data.call, told, failed=not data.success)
         case "model.call_failure":
             heard.wait(code_of_failure(data.error_message, data.status) or Code.API_ERROR)
         case "session.error":

@@ -24,6 +24,18 @@ class _Outcome(Struct, frozen=True):
 
     rejected: dict[str, object] | None = None
     denied: dict[str, object] | None = field(default=None, name="permissionDenied")
+    success: Raw = Raw()
+    error: Raw = Raw()
+
+
+class _Told(Struct, frozen=True):
+    """The members of an outcome that people read, whichever of them the tool has."""
+
+    content: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    message: str | None = None
+    camel_message: str | None = field(default=None, name="errorMessage")
 
 
 class _Use(Struct, frozen=True):
@@ -46,6 +58,7 @@ class _Line(Struct, frozen=True):
 
 _LINE = Decoder(_Line)
 _USE = Decoder(_Use)
+_TOLD = Decoder(_Told)
 
 
 def decode(line: bytes, heard: Hearing) -> bool:
@@ -74,9 +87,20 @@ def _hear_tool(said: _Line, heard: Hearing) -> None:
         use = read(_USE, raw) or _Use()
         name = use.name or kind.removesuffix("ToolCall")
         if said.subtype == "started":
-            heard.use(name, summary_of(use.args), said.call_id)
+            heard.use(name, summary_of(use.args), said.call_id, use.args)
         elif use.result.rejected is not None or use.result.denied is not None:
             heard.deny(said.call_id, summary_of(use.args), name)
+        else:
+            failed = bool(bytes(use.result.error))
+            outcome = use.result.error if failed else use.result.success
+            heard.receive(said.call_id, _words(outcome), failed=failed)
+
+
+def _words(outcome: Raw) -> str:
+    """What an outcome says, or all of it where it says nothing that we know."""
+    told = read(_TOLD, outcome) or _Told()
+    members: list[str | None] = [getattr(told, name) for name in _Told.__struct_fields__]
+    return "\n".join(filter(None, members)) or bytes(outcome).decode("utf-8", "replace")
 
 
 def _hear_result(said: _Line, heard: Hearing) -> bool:

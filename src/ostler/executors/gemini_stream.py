@@ -40,6 +40,7 @@ class _Line(Struct, frozen=True):
     tool_id: str = ""
     parameters: Raw = Raw()
     status: str = ""
+    output: str = ""
     severity: str = ""
     message: str = ""
     error: _Error | None = None
@@ -61,15 +62,18 @@ def decode(line: bytes, heard: Hearing) -> bool:
         case "message" if said.role == "assistant":
             heard.say_more(said.content) if said.delta else heard.say(said.content)
         case "tool_use":
-            heard.use(said.tool_name, summary_of(said.parameters), said.tool_id)
+            heard.use(said.tool_name, summary_of(said.parameters), said.tool_id, said.parameters)
         case "tool_result" if said.error is not None and said.error.type in _NOT_OFFERED:
             heard.deny(said.tool_id, said.error.message)
+        case "tool_result":
+            told = said.output or (said.error.message if said.error else "")
+            heard.receive(said.tool_id, told, failed=said.status == "error")
         case "error" if said.severity == "error":
             heard.fail(said.message)
         case "result":
             return _hear_result(said, heard)
         case _:
-            pass  # the prompt's echo, good tool results, warnings: in the transcript
+            pass  # the prompt's echo, warnings: in the transcript
     return False
 
 

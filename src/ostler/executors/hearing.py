@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from ostler.errors import Code
+from ostler.executors.tool_input import NOTHING, object_of
 from ostler.executors.wire import one_line
 from ostler.model.call import (
     AgentCall,
@@ -16,6 +17,7 @@ from ostler.model.call import (
     SessionStarted,
     TextSaid,
     ToolDenied,
+    ToolReturned,
     ToolUsed,
     UsageSeen,
 )
@@ -85,12 +87,20 @@ class Hearing:
         if self._pieces:
             self.say("".join(self._pieces))
 
-    def use(self, tool: str, detail: str = "", use: str = "") -> None:
-        """A tool is used; `use` is the agent's own number for that."""
+    def use(self, tool: str, detail: str = "", use: str = "", given: Raw = NOTHING) -> None:
+        """A tool is used; `use` is the agent's own number for that, `given` what the tool is asked."""
         self.end_message()
         self.retry = None
         self._uses[use] = tool
-        self._on_event(ToolUsed(tool, one_line(detail)))
+        self._on_event(ToolUsed(tool, one_line(detail), use, object_of(given)))
+
+    def knows(self, use: str) -> bool:
+        """Whether it was told that this tool is used."""
+        return use in self._uses
+
+    def receive(self, use: str, text: str, *, failed: bool = False) -> None:
+        """A tool has returned."""
+        self._on_event(ToolReturned(use, text, failed))
 
     def deny(self, use: str, detail: str = "", tool: str = "") -> None:
         """A tool was refused; told once for each use."""

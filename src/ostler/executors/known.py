@@ -15,6 +15,8 @@ class KnownProgram(Struct, frozen=True):
     command: str = ""  # what the program is called; empty: the same as its executor
     own_places: tuple[str, ...] = ()  # where its own installer puts it
     proved: str = ""  # the version that our tests drive; empty: never tried here
+    login: str = ""  # what a person types to log in
+    login_check: tuple[str, ...] = ()  # arguments with which it says whether someone is; empty: no way to ask
 
     @property
     def program(self) -> str:
@@ -46,18 +48,31 @@ class KnownProgram(Struct, frozen=True):
         return require_program(found, self.program, f"install it with: {self.install}")
 
 
-def _npm(name: str, package: str, proved: str, *own_places: str) -> KnownProgram:
-    return KnownProgram(name, f"npm install -g {package}", own_places=own_places, proved=proved)
+def _npm(
+    name: str, package: str, proved: str, login: str, place: str = "", check: tuple[str, ...] = ()
+) -> KnownProgram:
+    own = (place,) if place else ()
+    install = f"npm install -g {package}"
+    return KnownProgram(name, install, own_places=own, proved=proved, login=login, login_check=check)
 
 
-CLAUDE = _npm("claude", "@anthropic-ai/claude-code", "2.1.325", "~/.claude/local/claude")
-CODEX = _npm("codex", "@openai/codex", "0.166.0")
-GEMINI = _npm("gemini", "@google/gemini-cli", "0.61.0")
-QWEN = _npm("qwen", "@qwen-code/qwen-code", "0.15.10")
-OPENCODE = _npm("opencode", "opencode-ai", "1.18.33", "~/.opencode/bin/opencode")
-COPILOT = _npm("copilot", "@github/copilot", "1.0.102")
+CLAUDE = _npm(
+    "claude",
+    "@anthropic-ai/claude-code",
+    "2.1.325",
+    "claude auth login",
+    "~/.claude/local/claude",
+    ("auth", "status"),
+)
+CODEX = _npm("codex", "@openai/codex", "0.166.0", "codex login", check=("login", "status"))
+GEMINI = _npm("gemini", "@google/gemini-cli", "0.61.0", "gemini")
+QWEN = _npm("qwen", "@qwen-code/qwen-code", "0.15.10", "qwen auth")
+OPENCODE = _npm("opencode", "opencode-ai", "1.18.33", "opencode auth login", "~/.opencode/bin/opencode")
+COPILOT = _npm("copilot", "@github/copilot", "1.0.102", "copilot login")
 # npm and PyPI packages of this name are other people's: only Cursor's own installer has the program.
-CURSOR = KnownProgram("cursor", "curl https://cursor.com/install -fsS | bash", "cursor-agent")
+CURSOR = KnownProgram(
+    "cursor", "curl https://cursor.com/install -fsS | bash", "cursor-agent", login="cursor-agent login"
+)
 
 PROGRAMS = (CLAUDE, CODEX, GEMINI, QWEN, OPENCODE, COPILOT, CURSOR)
 """In the order in which `ostler init` prefers them."""

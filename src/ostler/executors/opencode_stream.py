@@ -38,6 +38,7 @@ class _Invalid(Struct, frozen=True):
 class _State(Struct, frozen=True):
     status: str = ""
     input: Raw = Raw()
+    output: str = ""
     error: str = ""
 
 
@@ -96,11 +97,14 @@ def decode(line: bytes, heard: Hearing) -> bool:
 def _hear_tool(part: _Part, heard: Hearing) -> None:
     """What is denied is not offered: a model that calls it all the same has used the tool `invalid`."""
     asked = read(_INVALID, part.state.input) if part.tool == "invalid" else None
-    heard.use(asked.tool if asked else part.tool, summary_of(part.state.input), part.call)
+    state, failed = part.state, part.state.status == "error"
+    heard.use(asked.tool if asked else part.tool, summary_of(state.input), part.call, state.input)
     if asked and "unavailable tool" in asked.error:
         heard.deny(part.call, asked.error)
-    if part.state.status == "error" and any(word in part.state.error for word in _REFUSED):
-        heard.deny(part.call, part.state.error)
+    if failed and any(word in state.error for word in _REFUSED):
+        heard.deny(part.call, state.error)
+    else:
+        heard.receive(part.call, state.output or state.error, failed=failed)
 
 
 def _hear_finish(part: _Part, heard: Hearing) -> bool:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
@@ -30,6 +30,7 @@ from ostler.model.call import (
     SessionReplaced,
     SessionStarted,
     TextSaid,
+    ToolReturned,
     ToolUsed,
     UsageSeen,
 )
@@ -92,6 +93,9 @@ class _Line(Struct, frozen=True):
     text: str = ""
     tool: str = ""
     detail: str = ""
+    id: str = ""
+    input: Raw = Raw(b"{}")
+    failed: bool = False
     session_id: str = ""
     resumed: bool = False
     message: str = ""
@@ -120,14 +124,14 @@ class _Script:
             case "text":
                 self._on_event(TextSaid(line.text))
             case "tool":
-                self._on_event(ToolUsed(line.tool, one_line(line.detail)))
+                self._on_event(ToolUsed(line.tool, one_line(line.detail), line.id, line.input.copy()))
             case "failed":
                 self._failure = line
             case "result":
                 self._result = line
                 self._on_event(UsageSeen(_usage(line)))
             case "output":
-                pass  # in the transcript
+                self._on_event(ToolReturned(line.id, line.text, line.failed))
             case _:
                 self._on_event(LineUnread(one_line(raw[:400].decode("utf-8", "replace"))))
         return self._result is not None

@@ -11,8 +11,12 @@ import os
 import sys
 import tempfile
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+_TAIL_BYTES = 16_000  # of what a command prints
+_numbers = count(1)  # of the tools that are used
 
 
 class Failed(Exception):
@@ -87,17 +91,34 @@ def _say(text: str) -> None:
     tell("text", text=text)
 
 
+def tell_tool(tool: str, detail: str, **given: str) -> str:
+    """Say that a tool is used, and what it is asked; what it returns names the number."""
+    number = str(next(_numbers))
+    tell("tool", id=number, tool=tool, detail=detail, input=given)
+    return number
+
+
 def _use(tool: dict[str, str]) -> None:
-    tell("tool", tool=tool["name"], detail=tool["detail"])
+    tell_tool(tool["name"], tool["detail"])
 
 
 def _edit(edit: dict[str, Any]) -> None:
     path = Path(edit["path"])
     if not path.resolve().is_relative_to(Path.cwd().resolve()):
         raise Failed(f"edit: {path} is outside the workspace")
-    tell("tool", tool="edit", detail=str(path))
+    old, new = _difference(path, edit)
+    number = tell_tool("edit", str(path), path=str(path), old_string=old, new_string=new)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_edited(path, edit), "utf-8")
+    tell("output", id=number)
+
+
+def _difference(path: Path, edit: dict[str, Any]) -> tuple[str, str]:
+    """What is taken away and what comes, as far as the step says it."""
+    if edit["content"] is None:
+        return (edit["replace"] or "", edit["append"] or edit["by"] or "")
+    before = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+    return before, edit["content"]
 
 
 def _edited(path: Path, edit: dict[str, Any]) -> str:
@@ -112,15 +133,15 @@ def _edited(path: Path, edit: dict[str, Any]) -> str:
 
 
 def _run(command: str) -> None:
-    tell("tool", tool="run", detail=command)
+    number = tell_tool("run", command, command=command)
     with tempfile.TemporaryFile() as output:
         to_file = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, output.fileno(), 2)]
         actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), *to_file]
         pid = os.posix_spawn("/bin/sh", ["sh", "-c", command], os.environ, file_actions=actions)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         output.seek(0)
-        tail = output.read()[-2000:].decode("utf-8", "replace")
-    tell("output", text=tail)
+        tail = output.read()[-_TAIL_BYTES:].decode("utf-8", "replace")
+    tell("output", id=number, text=tail, failed=status != 0)
     if status:
         raise Failed(f"run: {command!r} ended with status {status}: {tail.strip()[-200:]}")
 

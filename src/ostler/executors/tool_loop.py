@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.errors import Code
-from ostler.executors.tool_input import summary_of
+from ostler.executors.tool_input import object_in, summary_of
 from ostler.llm.client import ClaudeClient, ClaudeRequest, ClaudeResponse, Message, ToolResult, ToolUse
 from ostler.llm.failure import ModelError
 from ostler.llm.patience import patience
-from ostler.model.call import OnEvent, TextSaid, ToolUsed, UsageSeen
+from ostler.model.call import OnEvent, TextSaid, ToolReturned, ToolUsed, UsageSeen
 from ostler.model.usage import Usage
 
 MOST_ROUNDS = 10
@@ -80,9 +80,12 @@ async def _answer(
 ) -> ClaudeRequest:
     """The next request: this one, what the model asked for, and what came of it."""
     for use in response.uses:
-        on_event(ToolUsed(use.name, summary_of(Raw(use.arguments.encode("utf-8", "replace")))))
+        asked = object_in(use.arguments.encode("utf-8", "replace").decode())
+        on_event(ToolUsed(use.name, summary_of(asked), use.id, asked))
     async with patience(request):
         results = tuple(await use_tools(response.uses))
+    for result in results:
+        on_event(ToolReturned(result.id, result.text, result.is_error))
     if request.on_line is not None:
         for result in results:
             request.on_line(msgspec.json.encode({"type": "tool_result", "result": result}))

@@ -45,6 +45,10 @@ class Layout(Struct, frozen=True):
         """Held by the run that carries the task, and by its attempts' keepers until nothing is alive."""
         return self.state / "locks" / task
 
+    def feed_lock(self, reader: str) -> Path:
+        """Held by the process that reads the feed for others outside."""
+        return self.state / "locks" / f"feed.{reader}"
+
     @property
     def in_place_lock(self) -> Path:
         """Held instead where all tasks share one directory, so that they go one at a time."""

@@ -31,6 +31,14 @@ def diff(repository: Repository, base: str, tip: str) -> bytes:
     return run(repository, *_SAFE, "-p", "--end-of-options", base, tip, "--", timeout_seconds=300).stdout
 
 
+def changed_files(repository: Repository, base: str, tip: str) -> tuple[str, ...]:
+    """The paths that differ between two commits; a renamed file by its new name, a deleted one by its old."""
+    answer = run(
+        repository, *_SAFE, "--name-only", "-z", "--end-of-options", base, tip, "--", timeout_seconds=300
+    )
+    return tuple(path.decode("utf-8", "replace") for path in answer.stdout.split(b"\0") if path)
+
+
 def diff_stat(repository: Repository, base: str, tip: str) -> DiffStat:
     """How large the change from one commit or tree to another is."""
     answer = run(

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ostler.git.command import run
-from ostler.git.repository import Worktree
+from ostler.git.repository import Repository, Worktree
 
 
 @contextmanager
@@ -31,6 +31,16 @@ def rebuild(worktree: Worktree, index: Path) -> None:
     """Write the index that the task's branch has."""
     index.unlink(missing_ok=True)
     run(worktree.repository, "read-tree", worktree.ref, env=using(index))
+
+
+def count_files(repository: Repository) -> int:
+    """How many files its index has, from the header alone; 0 where that is not to be read."""
+    try:
+        with (repository.git_dir / "index").open("rb") as file:
+            header = file.read(12)
+    except OSError:
+        return 0
+    return int.from_bytes(header[8:12], "big") if header[:4] == b"DIRC" else 0
 
 
 def using(index: Path) -> dict[str, str]:

@@ -73,3 +73,4 @@ class TaskRow(Struct, frozen=True):
     after_any: bool = False  # those need only have ended, however
     pipeline: str = ""  # the run of a pipeline that it is a part of
     at_once: int = 0  # of that run's tasks, at most
+    cost_usd: float | None = None  # of the calls that ended

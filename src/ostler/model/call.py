@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from ostler.errors import Code
 from ostler.model.command import Vigil
@@ -59,6 +59,14 @@ class TextSaid(Struct, frozen=True, tag="text_said"):
 class ToolUsed(Struct, frozen=True, tag="tool_used"):
     tool: str
     detail: str = ""  # one short line: the command, the path
+    id: str = ""  # the agent's own; what the tool returns names it
+    input: Raw = Raw(b"{}")  # what it was asked, as a JSON object; an edit's old and new text among it
+
+
+class ToolReturned(Struct, frozen=True, tag="tool_returned"):
+    id: str  # of the use; empty where the agent does not number them
+    text: str = ""  # what came of it, as the agent was told
+    failed: bool = False
 
 
 class ToolDenied(Struct, frozen=True, tag="tool_denied"):
@@ -94,6 +102,7 @@ AgentEvent = (
     | SessionReplaced
     | TextSaid
     | ToolUsed
+    | ToolReturned
     | ToolDenied
     | RetrySeen
     | UsageSeen

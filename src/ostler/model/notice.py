@@ -129,8 +129,16 @@ class SourceNotTold(Body, frozen=True, tag="source_not_told"):
     message: str
 
 
+class StillBusy(Body, frozen=True, tag="still_busy"):
+    """Something besides an agent takes its time: a worktree, a setup, a gate."""
+
+    message: str
+    log: str = ""  # what it prints meanwhile, below the task's directory
+    files: int = 0  # about as many files as its worktree will have
+
+
 class WaitStarted(Body, frozen=True, tag="wait_started"):
-    until: float
+    until: float | None  # null: nobody knows
     reason: str = ""
 
 
@@ -158,6 +166,7 @@ Notice = (
     | BudgetWarned
     | SourceTold
     | SourceNotTold
+    | StillBusy
     | WaitStarted
     | WaitEnded
 )

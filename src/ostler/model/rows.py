@@ -28,6 +28,7 @@ def row_of(state: State) -> TaskRow:
         after_any=state.after_any,
         pipeline=state.pipeline.run if state.pipeline else "",
         at_once=state.pipeline.at_once if state.pipeline else 0,
+        cost_usd=state.cost_usd,
     )
 
 

@@ -1,9 +1,12 @@
-"""The sample that `ostler demo` runs on: a small repository with a bug, and three tasks for it."""
+"""The sample that `ostler demo` runs on: a small repository with a bug, and tasks for it."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ostler.errors import Code, GitError
 from ostler.model.task import Task
@@ -72,16 +75,47 @@ A newcomer should see how to run the tests.
 ```
 """
 
+_ADD_SALE = """\
+Prices fall by a tenth in January.
+
+```ostler-script
+- say: A function beside price, and nothing else is touched.
+- sleep: 0.2
+- edit:
+    path: shoes/sale.py
+    content: |
+      \"\"\"Prices in January.\"\"\"
+
+
+      def sale(cents):
+          return cents * 9 // 10
+- run: python3 -c "from shoes.sale import sale; assert sale(1000) == 900"
+- say: sale(1000) gives 900. Please look, as it is about money. <phase_complete>true</phase_complete>
+```
+"""
+
 TASKS = (
     Task("Fix the slug of titles with spaces", _FIX_SLUG, weight="small", priority="P1"),
     Task("Add a price function", _ADD_PRICE, weight="small"),
     Task("Say in the README how to test", _WRITE_README, weight="trivial"),
 )
+_SLEEP = re.compile(r"(?<=- sleep: )[\d.]+")
+_SLOWLY = 15  # times as long, for whoever looks on in a browser
+_GATED = (
+    '\n[phases.plans]\nsmall = ["implement"]\nmedium = ["implement"]\n\n[gates.weights]\nmedium = "human"\n'
+)
 
 
-def make_sample(root: Path) -> None:
+def served_tasks() -> tuple[Task, ...]:
+    """The same tasks at a pace that can be watched, and one that soon waits for a person."""
+    slow = (replace(task, body=_SLEEP.sub(_slower, task.body)) for task in TASKS)
+    return (Task("Sell for less in January", _ADD_SALE, weight="medium", priority="P0"), *slow)
+
+
+def make_sample(root: Path, served: bool = False) -> None:
     """Write the repository and its first commit."""
-    for name, text in _FILES.items():
+    files = {**_FILES, "ostler.toml": _FILES["ostler.toml"].partition("\n[phases")[0] + _GATED}
+    for name, text in (files if served else _FILES).items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
@@ -98,3 +132,7 @@ def _environment() -> dict[str, str]:
     people = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
     quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
     return {"PATH": os.environ.get("PATH", os.defpath), **people, **quiet}
+
+
+def _slower(seconds: re.Match[str]) -> str:
+    return f"{float(seconds[0]) * _SLOWLY:g}"

@@ -15,13 +15,16 @@ from ostler.config.find import find_root
 from ostler.config.load import load_settings
 from ostler.errors import OstlerError
 from ostler.executors.health import State
+from ostler.executors.login import Login
 from ostler.files.disk import require_writable
 from ostler.files.layout import Layout
 from ostler.model.command import Command
+from ostler.notify.inspection import inspect
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.process.tool import run_tool
 from ostler.project.inspection import Inspection, inspect_agents
+from ostler.store.outbox import Letter, Outbox
 from ostler.store.sqlite import SqliteJournal
 
 _FIXED_SQLITE = (3, 51, 3)
@@ -40,8 +43,10 @@ def examine(start: Path, environ: Mapping[str, str]) -> list[Check]:
     """Every check, in the order in which a person would make them."""
     root = find_root(start, environ) or start
     checks = [_python(), _attempt("git", _git), _sqlite(), _attempt("processes", _processes)]
-    checks.append(_attempt("settings", lambda: _settings(root, environ)))
+    settings = _attempt("settings", lambda: _settings(root, environ))
+    checks.append(settings)
     checks.append(_attempt("tasks", lambda: _journal(Layout(root))))
+    checks += _notified(Layout(root), environ) if settings.ok else []
     return checks + [_agent(seen) for seen in inspect_agents(environ)]
 
 
@@ -101,6 +106,25 @@ def _journal(layout: Layout) -> str:
         journal.close()
 
 
+def _notified(layout: Layout, environ: Mapping[str, str]) -> list[Check]:
+    """One check for each entry of [[notify]]."""
+    entries = load_settings(layout.root, environ, {}).settings.notify
+    letters = _letters(layout) if entries else []
+    found = [inspect(entry, environ, letters) for entry in entries]
+    return [
+        Check(f"notify {one.place}", not one.trouble, one.trouble or "set up", one.fix, required=False)
+        for one in found
+    ]
+
+
+def _letters(layout: Layout) -> list[Letter]:
+    try:
+        with Outbox(layout.database) as outbox:
+            return outbox.letters()
+    except OstlerError:
+        return []  # there is none yet, or the check of the tasks tells what is wrong with it
+
+
 def _agent(seen: Inspection) -> Check:
     name, known = f"agent {seen.known.name}", seen.known
     if seen.health.state is not State.HEALTHY:
@@ -112,6 +136,9 @@ def _agent(seen: Inspection) -> Check:
         detail = f"version {seen.health.version} has no {'; no '.join(map(str, seen.gone))} ({seen.path})"
         fix = known.install_proved or f"set executors.{known.name}.args, or upgrade Ostler"
         return Check(name, False, detail, fix, required=False, state="drift")
+    if seen.login is Login.NO:
+        detail = f"{seen.health.version} at {seen.path}: nobody is logged in"
+        return Check(name, False, detail, known.login, required=False, state="logged_out")
     detail = f"{seen.health.version}{_proof(seen)} at {seen.path}"
     return Check(name, True, detail, required=False, state=seen.health.state)
 

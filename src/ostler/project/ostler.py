@@ -28,6 +28,7 @@ from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.project.agents import require_sandbox
 from ostler.project.documents import following
+from ostler.project.outside import Outside, begin_telling
 from ostler.project.pool import pool_for
 from ostler.project.project import Project
 from ostler.project.stable import make_stable
@@ -37,6 +38,7 @@ from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.worker.debugger import Debugger, EventDebugger, Stopping, as_debugger
 from ostler.worker.host import get_available_memory_mb
+from ostler.worker.slots import PoolStats
 from ostler.worker.stable import Stable
 
 
@@ -52,6 +54,7 @@ class Ostler:
         executors: ExecutorRegistry | None = None,
         amend: Callable[[Task], Task] | None = None,
         clock: Clock | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self.project = project
         self._environ = environ
@@ -64,6 +67,8 @@ class Ostler:
         self._ledger = SqliteLedger(project.layout.database)
         self._stable: Stable | None = None
         self._driver: LocalDriver | None = None
+        self._outside: Outside | None = None
+        self._tell = tell or _keep_quiet
         self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # by which it claims
 
     @classmethod
@@ -82,6 +87,8 @@ class Ostler:
     async def close(self) -> None:
         """Write out what is waiting and let go of everything."""
         await self._writer.close()
+        if self._outside is not None:
+            await self._outside.finish()
         self._ledger.close()
         if self._stable is not None:
             await self._stable.plugins.close()
@@ -111,11 +118,17 @@ class Ostler:
         asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # and psutil is loaded
         if self.project.settings.plugins.load:
             self._shared()  # one that cannot be loaded is told before any task is begun
+        self.tell_others()
         tools = self._tools()
         at_once = jobs or self.project.settings.run.jobs
         self._driver = LocalDriver(tools, at_once, patient=wait, fail_fast=fail_fast, leave_busy=leave_busy)
         outcomes = await self._driver.run(Wanted(tuple(tasks or ())))
         return outcomes + self._standing(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
+
+    def tell_others(self) -> None:
+        """Begin to tell whom [[notify]] and [telemetry] name, until it is closed; again does nothing."""
+        if self._outside is None:
+            self._outside = begin_telling(self.project, self._environ, self._clock, self._tell)
 
     def stop(self) -> None:
         """Bring what runs to a resumable rest; `run` then returns."""
@@ -141,6 +154,10 @@ class Ostler:
     async def flush(self) -> None:
         """Wait until everything said so far is in the journal."""
         await self._writer.flush()
+
+    def pools(self) -> dict[str, PoolStats]:
+        """How full each pool is; nothing before the first call."""
+        return self._stable.slots.stats() if self._stable else {}
 
     def _standing(self, others: set[TaskId]) -> list[Outcome]:
         views = [self.project.show(task) for task in sorted(others)]
@@ -180,3 +197,7 @@ class Ostler:
         require_sandbox(self.project.settings, choice.executor)
         runner = DefaultCommandRunner(self._spawner, (lock,))
         return self._registry.make_for(choice, self.project.settings.executors, runner)
+
+
+def _keep_quiet(sentence: str) -> None:
+    """Nobody is there to be told."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -124,8 +124,11 @@ class Project:
         raise UsageError(f"{text} could be {', '.join(found[:5])}", "use more of the id")
 
     def tasks(self) -> list[TaskView]:
-        rows = self.journal.rows()
-        standing = {row.id: row.status for row in rows}
+        return self.views(self.journal.rows())
+
+    def views(self, rows: Sequence[TaskRow]) -> list[TaskView]:
+        """These tasks as lists show them, without their attempts."""
+        standing = self.journal.statuses({task for row in rows for task in row.after})
         return [self._view(row, standing, with_attempts=False) for row in rows]
 
     def show(self, task: TaskId) -> TaskView:

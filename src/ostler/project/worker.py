@@ -51,6 +51,7 @@ class Worker:
 
     async def run(self) -> list[Outcome]:
         """Go on until it is told to stop."""
+        self._ostler.tell_others()
         timekeeper = asyncio.create_task(self._keep_time())
         timekeeper.add_done_callback(lambda _: self.stop())  # an error in it is nobody's to see otherwise
         try:

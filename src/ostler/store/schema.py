@@ -99,7 +99,31 @@ ALTER TABLE task ADD COLUMN at_once INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX tasks_of_pipelines ON task (pipeline) WHERE pipeline <> '';
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIMITS, _PIPELINES)
+_LISTING = """
+ALTER TABLE task ADD COLUMN cost_usd REAL;
+UPDATE task SET cost_usd = json_extract(CAST(state AS TEXT), '$.cost_usd')
+    WHERE json_valid(CAST(state AS TEXT));
+-- Everything that a page of the list is found and ordered by; no state is read for it.
+CREATE INDEX listed_tasks ON task (updated_at, id, status, title, priority, created_at, pipeline, cost_usd);
+"""
+
+_OUTBOX = """
+-- How far each reader of the feed has come.
+CREATE TABLE reader (name TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID;
+
+-- What a reader has found to be told, until it is; without a due time it was given up.
+CREATE TABLE outbox (
+    position INTEGER NOT NULL,
+    target TEXT NOT NULL,
+    body BLOB NOT NULL,
+    due_at REAL,
+    tries INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    PRIMARY KEY (position, target)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIMITS, _PIPELINES, _LISTING, _OUTBOX)
 """Entry n leads from version n to n + 1. Released entries are never edited."""
 
 _WAL_FORMAT = slice(18, 20)  # read and write version of the file format; 2 is write-ahead logging

@@ -17,6 +17,7 @@ from ostler.model.notice import Notice
 from ostler.store import codec
 from ostler.store.database import Database
 from ostler.store.journal import FEED_LIMIT
+from ostler.store.listing import Listing
 
 CHECK_UP_TO = 1 << 20  # bytes
 
@@ -26,13 +27,13 @@ _INSERT_RECORD = """
 _INSERT_NOTICE = "INSERT INTO feed (task, at, type, step, basis, body) VALUES (?, ?, ?, '', 0, ?)"
 _UPSERT_TASK = """
     INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open,
-        waits_for, not_before, after_any, pipeline, at_once)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        waits_for, not_before, after_any, pipeline, at_once, cost_usd)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, status = excluded.status, title = excluded.title,
         priority = excluded.priority, created_at = excluded.created_at, updated_at = excluded.updated_at,
         state = excluded.state, resumes_at = excluded.resumes_at, open = excluded.open,
         waits_for = excluded.waits_for, not_before = excluded.not_before, after_any = excluded.after_any,
-        pipeline = excluded.pipeline, at_once = excluded.at_once"""
+        pipeline = excluded.pipeline, at_once = excluded.at_once, cost_usd = excluded.cost_usd"""
 _INSERT_ATTEMPT = "INSERT INTO attempt (task, number, status, body) VALUES (?, ?, ?, ?)"
 _SELECT_ATTEMPT = "SELECT body FROM attempt WHERE task = ? AND number = ?"
 _UPDATE_ATTEMPT = """
@@ -43,9 +44,11 @@ _SELECT_ATTEMPTS = "SELECT body FROM attempt WHERE task = ? ORDER BY number"
 _SELECT_RECORDS = "SELECT seq, at, type, body, step, basis FROM feed WHERE task = ? AND seq > ? ORDER BY seq"
 _TASK = """
     SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open, waits_for,
-        not_before, after_any, pipeline, at_once
+        not_before, after_any, pipeline, at_once, cost_usd
     FROM task"""
 _SELECT_TASK = f"{_TASK} WHERE id = ?"
+_GIVEN = "(SELECT value FROM json_each(?))"
+_SELECT_NAMED = f"{_TASK} WHERE id IN {_GIVEN}"
 _SELECT_TASKS = f"{_TASK} ORDER BY created_at, id"
 _SELECT_OPEN_TASKS = f"{_TASK} WHERE open ORDER BY created_at, id"
 _OF_RUNS = "pipeline <> '' AND pipeline IN (SELECT value FROM json_each(?))"
@@ -84,6 +87,7 @@ class SqliteJournal:
             failpoints=("journal.append", "journal.appended"),
         )
         self.store_id = str(self._db.ask(_SELECT_STORE_ID)[0][0])
+        self.listing = Listing(self._db)
 
     def __enter__(self) -> SqliteJournal:
         return self
@@ -156,6 +160,11 @@ class SqliteJournal:
     def open_rows(self) -> list[TaskRow]:
         return [_row(found) for found in self._db.ask(_SELECT_OPEN_TASKS)]
 
+    def named_rows(self, tasks: Sequence[TaskId]) -> list[TaskRow]:
+        """These tasks in this order; one that is not there is left out."""
+        found = {row.id: row for row in map(_row, self._db.ask(_SELECT_NAMED, codec.encode_ids(tasks)))}
+        return [found[task] for task in tasks if task in found]
+
     def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:
         return [_row(found) for found in self._db.ask(_SELECT_PIPELINES, codec.encode_ids(runs))]
 
@@ -212,12 +221,12 @@ class SqliteJournal:
 
 
 def _values(row: TaskRow) -> tuple[Any, ...]:
-    *plain, after, not_before, after_any, pipeline, at_once = astuple(row)
-    return *plain, " ".join(after), not_before, after_any, pipeline, at_once
+    *plain, after, not_before, after_any, pipeline, at_once, cost_usd = astuple(row)
+    return *plain, " ".join(after), not_before, after_any, pipeline, at_once, cost_usd
 
 
 def _row(found: tuple[Any, ...]) -> TaskRow:
-    *plain, is_open, after, not_before, after_any, pipeline, at_once = found
+    *plain, is_open, after, not_before, after_any, pipeline, at_once, cost_usd = found
     return TaskRow(
         *plain,
         open=bool(is_open),
@@ -226,4 +235,5 @@ def _row(found: tuple[Any, ...]) -> TaskRow:
         after_any=bool(after_any),
         pipeline=pipeline,
         at_once=at_once,
+        cost_usd=cost_usd,
     )

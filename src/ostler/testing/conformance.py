@@ -12,7 +12,7 @@ import asyncio
 from pathlib import Path
 
 from ostler.errors import AgentUnavailable, Code
-from ostler.model.call import CallResult, SessionReplaced
+from ostler.model.call import AgentEvent, CallResult, SessionReplaced, ToolReturned, ToolUsed
 from ostler.testing.conformance_bench import (
     Bench,
     Check,
@@ -58,6 +58,19 @@ async def does_the_work(bench: Bench) -> None:
     demand(result.exit_code == well, f"success with exit code {result.exit_code}")
     demand(bench.events, "nothing was heard while it worked")
     demand(read_transcript(call), "the transcript is empty")
+    _demand_returns(bench.events)
+
+
+def _demand_returns(events: list[AgentEvent]) -> None:
+    """A use that has a number is told before its result, and has one."""
+    waiting: set[str] = set()
+    for event in events:
+        if isinstance(event, ToolUsed) and event.id:
+            waiting.add(event.id)
+        elif isinstance(event, ToolReturned):
+            demand(event.id in waiting or not event.id, f"{event.id!r:.80} returned and was not used")
+            waiting.discard(event.id)
+    demand(not waiting, f"nothing was heard of what {', '.join(sorted(waiting))[:80]} returned")
 
 
 async def heeds_the_system_text(bench: Bench) -> None:

@@ -17,6 +17,7 @@ from faults.FAULTS). Keys:
     events           how many further assistant lines it prints
     ledger           a file that gets one JSON line per start, edit and end
     sessions         the directory of its sessions; default: CLAUDE_CONFIG_DIR, else beside the launcher
+    logged_in        what it says when it is asked; default true
     version, cost_usd, status, count, bytes, error, says, seconds   what the faults and the result are made of
 
 Standard library only and run with -S -E, so that it starts in about 20 ms.
@@ -58,6 +59,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 PROGRAMS = {"cursor": "cursor-agent"}  # where the program is not called as its wire format
+LOGIN_CHECKS = (["auth", "status"], ["login", "status"])
 
 
 def fake_claude(directory: Path, **behaviour: object) -> Path:
@@ -248,6 +250,10 @@ def main(launcher: str, wire: str, faults: dict[str, Callable[[FakeAgent], int]]
     if "--help" in sys.argv:  # it takes every option, and lists none
         print(f"Usage: {Path(launcher).name} [options]")
         return 0
+    if sys.argv[1:] in LOGIN_CHECKS:
+        logged_in = json.loads(Path(f"{launcher}.json").read_text("utf-8")).get("logged_in", True)
+        print('{"loggedIn": true}' if logged_in else "Not logged in")
+        return 0 if logged_in else 1
     agent = FakeAgent(Path(launcher), spoken, sys.argv[1:])
     agent.record("start", resumed=agent.resumed, fault=agent["fault"], arguments=agent.arguments)
     status = faults[agent["fault"]](agent)

@@ -11,11 +11,16 @@ class Page(Struct, frozen=True):
     name: str  # implement-001
     path: Path
 
+    @property
+    def number(self) -> int:
+        """Of the attempt, counted over the whole task."""
+        return _number(self.path)
+
 
 def pages(task_dir: Path) -> list[Page]:
     """One page per attempt, the oldest first."""
     found = (task_dir / "transcripts").glob("*-[0-9][0-9][0-9]*.md")
-    attempts = [path for path in found if not path.name.endswith(".answer.md")]
+    attempts = [path for path in found if path.stem.rpartition("-")[2].isdigit()]  # not -001.answer.md
     return [Page(path.stem, path) for path in sorted(attempts, key=_number)]
 
 

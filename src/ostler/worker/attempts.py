@@ -90,14 +90,14 @@ class Attempts:
         attempt = await self._begin(start)
         order, can = start.order, start.executor.capabilities
         structured = order.form_for(can) is not None
-        with Papers(
-            order.papers, order.phase, attempt.number, start.prompt, order.system, structured
-        ) as papers:
+        with Papers(order.papers, attempt, start.prompt, self._clock.now, order.system, structured) as papers:
             call = self._call(start, attempt, str(papers.transcript))
             attempt = replace(attempt, billing=self._billing(start, call.env))
             result = await self._start(start, call, attempt, papers)
-            papers.close_with(result)
-        ended = await self._end(start, attempt, result)
+            ended = self._ended(start, attempt, result)
+            papers.close_with(result, ended.cost_usd)
+        reach("attempt.end")
+        await self._diary.end(ended)
         report = Report(
             result=result,
             attempt=ended.number,
@@ -187,9 +187,9 @@ class Attempts:
                 raise
             return CallResult(code=error.code, message=error.message)
 
-    async def _end(self, start: Start, attempt: Attempt, result: CallResult) -> Attempt:
+    def _ended(self, start: Start, attempt: Attempt, result: CallResult) -> Attempt:
         cost, source = settle(result, start.choice.model, attempt.started_at, self._settings.prices)
-        ended = replace(
+        return replace(
             attempt,
             status="succeeded" if result.ok else "failed",
             duration_ms=round(result.duration_seconds * 1000),
@@ -204,9 +204,6 @@ class Attempts:
             session_id=result.session_id or attempt.session_id,
             model=result.model or attempt.model,
         )
-        reach("attempt.end")
-        await self._diary.end(ended)
-        return ended
 
     async def _interrupted(self, start: Start, attempt: Attempt, seconds: float) -> None:
         """What it had used counts; an agent that reports dollars does so for this run, too, at its next."""

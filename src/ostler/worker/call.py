@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from functools import partial
 
 from msgspec.structs import replace
@@ -178,10 +179,10 @@ class CallWorker:
         order, stable = course.order, self._stable
         patience = choice.timeout_seconds or self._settings.run.timeout_seconds
         pool = stable.slots.pool_name(order.feature, order.priority)
-        async with (
-            stable.slots.slot(pool, patience, order.task) as slot,
-            stable.host.admit(choice.executor, patience) as admission,
-        ):
+        async with AsyncExitStack() as held:
+            with self._narrator.queueing(course, pool):
+                slot = await held.enter_async_context(stable.slots.slot(pool, patience, order.task))
+                admission = await held.enter_async_context(stable.host.admit(choice.executor, patience))
             if (stop := self._stopped_by_budget(course)) is not None:
                 return stop
             admitted = stable.standing.admit(choice, order.task)

@@ -12,6 +12,7 @@ from ostler.model.call import (
     SessionStarted,
     TextSaid,
     ToolDenied,
+    ToolReturned,
     ToolUsed,
     UsageSeen,
     Warned,
@@ -33,7 +34,7 @@ def notices_of(event: AgentEvent) -> tuple[Notice, ...]:
             return (SessionNoted(session, resumed),)
         case Warned(message=message):
             return (AgentWarned(message),)
-        case SessionStarted() | TextSaid() | RetrySeen():
+        case SessionStarted() | TextSaid() | ToolReturned() | RetrySeen():
             return ()
         case _:
             assert_never(event)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from msgspec.structs import replace
 
 from ostler.clock import Clock
@@ -23,6 +27,8 @@ from ostler.worker.hooks import (
     hook_of_event,
     hooks_of_result,
 )
+
+_MOMENT_SECONDS = 1.0  # of the person who waits, whatever the clock of the run says
 
 
 class Narrator:
@@ -72,6 +78,23 @@ class Narrator:
     def warned(self, course: Course, warning: Warn) -> None:
         notice = BudgetWarned(warning.which, warning.percent, warning.message)
         self._attempts.note(course.order.task, notice)
+
+    @contextmanager
+    def queueing(self, course: Course, place: str) -> Generator[None]:
+        """Say at both ends of a wait for a place what is waited for, should it last longer than a moment."""
+        task, told = course.order.task, list[WaitStarted]()
+
+        def tell() -> None:
+            told.append(WaitStarted(None, f"a place in pool {place}, and room on the machine"))
+            self._attempts.note(task, told[0])
+
+        alarm = asyncio.get_running_loop().call_later(_MOMENT_SECONDS, tell)
+        try:
+            yield
+        finally:
+            alarm.cancel()
+            if told:
+                self._attempts.note(task, WaitEnded(told[0].reason))
 
     async def wait(self, course: Course, until: float, reason: str) -> None:
         """Wait, and say so at both ends."""

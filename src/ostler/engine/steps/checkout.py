@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Thread
 
+from ostler.engine.steps.busy import busy
 from ostler.engine.steps.furnish import Room, furnish
 from ostler.engine.steps.shell import marker_of
 from ostler.engine.steps.tools import Case, Tools, to_its_end
@@ -40,7 +41,8 @@ async def clean_checkout(sha: str, log: Path, case: Case, tools: Tools) -> Async
     await to_its_end(_clear, case, tools)
     place = _room_outside(tools) / f"ostler-gate-{os.urandom(8).hex()}"
     try:
-        made = await to_its_end(_make, sha, place, tools.repository, case.state.task, tools)
+        with busy("checks the commit out for its gate", case, tools):
+            made = await to_its_end(_make, sha, place, tools.repository, case.state.task, tools)
         directory = directory_of(made)
         await furnish(Room(made, directory, log), case, tools)
         yield directory

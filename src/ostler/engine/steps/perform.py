@@ -18,6 +18,7 @@ from ostler.engine.core.step import (
     Step,
 )
 from ostler.engine.steps.bill import billed
+from ostler.engine.steps.busy import busy
 from ostler.engine.steps.call import call_agent
 from ostler.engine.steps.checkpoint import make_checkpoint
 from ostler.engine.steps.finish import finish
@@ -74,7 +75,8 @@ async def _dispatch(step: Step, case: Case, tools: Tools) -> Answer:
         case CheckGate():
             return await check_gate(step, case, tools)
         case Publish():
-            return await publish(step, case, tools)
+            with busy("publishes", case, tools):
+                return await publish(step, case, tools)
         case Finish():
             if step.ending.status is TaskStatus.FAILED:
                 await to_its_end(keep_work, case.state, tools)

@@ -9,11 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from ostler.config.settings import WorkspaceSettings
+from ostler.engine.steps.busy import busy
 from ostler.engine.steps.furnish import Room, furnish
 from ostler.engine.steps.keep import put_back, take_target_in
 from ostler.engine.steps.tools import Case, Tools, to_its_end
 from ostler.engine.steps.workspace import prepare, worktree_of
 from ostler.files.atomic import flush_disk, write_projection
+from ostler.git.index import count_files
 from ostler.git.repository import Worktree
 from ostler.model.event import TaskStarted
 from ostler.model.state import State
@@ -25,7 +27,9 @@ _LOG = "workspace.log"
 
 async def prepare_workspace(case: Case, tools: Tools) -> TaskStarted:
     """Make the workspace, or make sure that it is as it was left; what [workspace] wants is done once."""
-    started = await to_its_end(_make_or_find, case.state, tools)
+    files = count_files(tools.repository) if tools.repository and case.state.base is None else 0
+    with busy("makes the worktree" if files else "makes the workspace", case, tools, files=files):
+        started = await to_its_end(_make_or_find, case.state, tools)
     state = replace(case.state, worktree=started.worktree, branch=started.branch, base=started.base)
     worktree = worktree_of(state, tools)
     if worktree is not None:

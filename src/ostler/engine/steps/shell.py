@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ostler.engine.steps.busy import busy
 from ostler.engine.steps.tools import Case, Tools
 from ostler.files.atomic import make_private_dir
 from ostler.model.command import Command, Exit, Stopped
@@ -48,7 +49,8 @@ async def run_shell(shell: Shell, case: Case, tools: Tools) -> Exit:
         grace_seconds=tools.settings.run.grace_seconds,
         nice=_nice(case, tools),
     )
-    return await DefaultCommandRunner(held=(case.lock,)).run(command, lambda line: False)
+    with busy(f"runs `{shell.command}`", case, tools, shell.log):
+        return await DefaultCommandRunner(held=(case.lock,)).run(command, lambda line: False)
 
 
 def went_wrong(shell: Shell, ended: Exit) -> str:

@@ -1,0 +1,1 @@
+"""Ostler as a tool of other agents: an MCP server."""

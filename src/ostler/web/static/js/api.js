@@ -1,0 +1,52 @@
+/** The HTTP API: the same verbs as the command line. */
+
+const BASE = "/api/v1";
+
+/** What the server refused, in the words of ostler.error/1. */
+export class ApiError extends Error {
+  constructor(status, { code = "UNKNOWN", message = "the server did not answer", hint = "" } = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** A document; `query` is an object, of which empty values are left out. */
+export function get(path, query = {}, signal = undefined) {
+  return ask("GET", address(path, query), undefined, signal);
+}
+
+/** Says something; the answer is the document that it changed. */
+export function post(path, body = {}, signal = undefined) {
+  return ask("POST", BASE + path, JSON.stringify(body), signal);
+}
+
+/** The address of a document, for a link or a download. */
+export function address(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  const text = new URLSearchParams(given).toString();
+  return BASE + path + (text ? `?${text}` : "");
+}
+
+/** The path of a task's part: every piece is encoded. */
+export function taskPath(id, ...pieces) {
+  return ["/tasks", id, ...pieces].map((piece, at) => (at ? encodeURIComponent(piece) : piece)).join("/");
+}
+
+async function ask(method, url, body, signal) {
+  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+  let answer;
+  try {
+    answer = await fetch(url, { method, headers, body, signal, credentials: "same-origin" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError(0, { code: "NETWORK", message: "the server does not answer", hint: "is ostler serve still running?" });
+  }
+  const document = await answer.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return {};
+  });
+  if (!answer.ok) throw new ApiError(answer.status, document);
+  return document;
+}

@@ -1,0 +1,37 @@
+/** The last few actions of each running task, for the lines that go by on its card. */
+
+import { get } from "../api.js";
+import { doing, groupAfter } from "./happened.js";
+
+const KEPT = 3;
+const BACK = 400;
+const LONG = 300;
+
+/** Remembers them; empty until it has heard something. */
+export class Actions {
+  #of = new Map();
+
+  /** What was done last, the newest at the end; each with the number of its event. */
+  of(id) {
+    return this.#of.get(id) ?? [];
+  }
+
+  /** Takes an event, an older one too. */
+  take(event) {
+    const group = groupAfter(event);
+    if (group && group !== "running") this.#of.delete(event.task_id);
+    const text = doing(event);
+    if (!text) return;
+    const others = this.of(event.task_id).filter(({ seq }) => seq !== event.seq);
+    const tool = event.type === "tool_used" && !event.denied ? event.tool : "";
+    const action = { seq: event.seq, tool, text: text.slice(tool.length, LONG).trim() };
+    this.#of.set(event.task_id, [...others, action].sort((one, other) => one.seq - other.seq).slice(-KEPT));
+  }
+
+  /** Reads what happened shortly before `position`. */
+  async recall(position, signal) {
+    const after = Math.max(0, position - BACK);
+    const { events } = await get("/events", { after, limit: BACK }, signal);
+    for (const event of events) this.take(event);
+  }
+}

@@ -1,0 +1,81 @@
+/** The four columns: what runs, what waits, what is done, and what ended otherwise. */
+
+import { h } from "../dom.js";
+import { tokens } from "../format.js";
+import { CARD_HEIGHT, ENDED_HEIGHT, doneCard, endedCard, waitingCard } from "./card.js";
+import { setText } from "./parts.js";
+import { RUNNING_HEIGHT, runningCard } from "./running_card.js";
+import { VirtualList } from "./virtual.js";
+
+/** The groups that have a column, with their names. */
+export const COLUMNS = { running: "Running", waiting: "Waiting", done: "Done", ended: "Ended" };
+
+const EMPTY = {
+  running: "Nothing runs.",
+  waiting: "Nothing waits.",
+  done: "Nothing is done yet.",
+  ended: "Nothing failed or was cancelled.",
+};
+const KEY = "ostler.column";
+
+/**
+ * `piles` has a Pile for each group; `actions` are those of running tasks; `retry(row)` tries one again.
+ * With `narrowed`, a column that is empty says only that nothing fits.
+ */
+export class Columns {
+  node = h("div", { class: "lanes" });
+  parts = new Map();
+  #narrowed;
+  #tabs = h("div", { class: "lane-tabs", role: "group", "aria-label": "Columns" });
+
+  constructor({ piles, actions, retry, narrowed, signal }) {
+    this.#narrowed = narrowed;
+    const makers = {
+      running: [RUNNING_HEIGHT, (row) => runningCard(row, actions)],
+      waiting: [CARD_HEIGHT, waitingCard],
+      done: [CARD_HEIGHT, doneCard],
+      ended: [ENDED_HEIGHT, (row) => endedCard(row, retry)],
+    };
+    for (const group of Object.keys(COLUMNS)) this.#add(group, piles[group], makers[group], signal);
+    this.node.append(this.#tabs, ...[...this.parts.values()].map((part) => part.node));
+    this.#choose(localStorage.getItem(KEY) ?? "running");
+  }
+
+  /** The lists, from left to right. */
+  get lists() {
+    return [...this.parts.values()].map((part) => part.list);
+  }
+
+  /** Shows what a pile has now. */
+  draw(group, pile) {
+    const { list, count, empty, tab } = this.parts.get(group);
+    list.setRows(pile.rows);
+    setText(count, pile.known ? pile.total.toLocaleString("en") : "");
+    setText(tab.lastElementChild, pile.known ? tokens(pile.total) : "");
+    empty.hidden = !pile.trouble && (!pile.known || pile.rows.length > 0);
+    setText(empty, pile.trouble?.message ?? (this.#narrowed ? "No task fits." : EMPTY[group]));
+  }
+
+  #add(group, pile, [height, make], signal) {
+    const name = COLUMNS[group];
+    const list = new VirtualList({ label: name, height, make, onEnd: () => pile.more(), signal });
+    const count = h("span", { class: "count num" });
+    const empty = h("div", { class: "empty", hidden: true });
+    const head = h("h2", { class: "lane-head row", id: `lane-${group}` }, h("i", { data: { group } }), name, count);
+    const scroll = h("div", { class: "lane-scroll", data: { scrolls: "" } }, list.node, empty);
+    const node = h("section", { class: "lane", data: { group }, "aria-labelledby": `lane-${group}` }, head, scroll);
+    const tab = h("button", { type: "button", on: { click: () => this.#choose(group) } }, name, h("span", { class: "num" }));
+    this.#tabs.append(tab);
+    this.parts.set(group, { node, list, count, empty, tab });
+  }
+
+  /** On a phone one column is shown at a time. */
+  #choose(chosen) {
+    localStorage.setItem(KEY, chosen);
+    for (const [group, { node, tab, list }] of this.parts) {
+      node.classList.toggle("chosen", group === chosen);
+      tab.setAttribute("aria-pressed", group === chosen);
+      list.plan();
+    }
+  }
+}

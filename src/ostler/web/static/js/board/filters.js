@@ -1,0 +1,70 @@
+/** Search, filters and the choice of board or list; the address bar carries them. */
+
+import { h, icon } from "../dom.js";
+import { FILTER, SEARCH } from "../drawings.js";
+import { keepInAddress } from "../router.js";
+import { pipelineChoice, priorityChoice, statusChoice } from "./choices.js";
+import { keptView, viewSwitch } from "./view_switch.js";
+
+const TYPING_MS = 200;
+const SORTS = ["updated", "created", "priority", "cost"];
+
+/** What the address says, and the view that was chosen last. */
+export function readFilters(query) {
+  const said = (name) => query.get(name) ?? "";
+  return {
+    q: said("q"),
+    status: said("status"),
+    priority: said("priority"),
+    pipeline: said("pipeline"),
+    sort: SORTS.includes(said("sort")) ? said("sort") : "updated",
+    view: (said("view") || keptView()) === "list" ? "list" : "board",
+  };
+}
+
+/** Whether they leave some tasks out. */
+export const areNarrow = ({ q, status, priority, pipeline }) => Boolean(q || status || priority || pipeline);
+
+/** The line of controls; `changed()` is called when `filters` has other values. */
+export function filterLine(filters, changed, signal) {
+  const search = searchField(filters.q, (q) => take({ q }));
+  const choices = {
+    status: statusChoice(filters.status),
+    priority: priorityChoice(filters.priority),
+    pipeline: pipelineChoice(filters.pipeline, signal),
+  };
+  for (const [name, select] of Object.entries(choices)) {
+    select.addEventListener("change", () => take({ [name]: select.value }));
+  }
+  const parts = [searchBox(search), more(), ...Object.values(choices), viewSwitch(filters.view, (view) => take({ view }))];
+  return { node: h("div", { class: `filters row${areNarrow(filters) ? " open" : ""}` }, parts), search, take };
+
+  function take(said) {
+    Object.assign(filters, said);
+    const { view, sort, ...rest } = filters;
+    keepInAddress({ ...rest, sort: sort === "updated" ? "" : sort, view: view === "list" ? view : "" });
+    changed();
+  }
+}
+
+function searchField(value, typed) {
+  const props = { type: "search", placeholder: "Search", "aria-label": "Search tasks (/)", autocomplete: "off", spellcheck: "false" };
+  const field = h("input", { ...props, value });
+  let timer = 0;
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => typed(field.value.trim()), TYPING_MS);
+  });
+  return field;
+}
+
+function searchBox(search) {
+  return h("div", { class: "search" }, icon(SEARCH), search, h("kbd", { class: "key", "aria-hidden": "true" }, "/"));
+}
+
+/** On a phone the choices are shown when they are wanted. */
+function more() {
+  const press = ({ currentTarget }) => currentTarget.parentElement.classList.toggle("open");
+  const props = { class: "btn square filters-more", type: "button", title: "Filters", on: { click: press } };
+  return h("button", props, icon(FILTER), h("span", { class: "hidden-text" }, "Filters"));
+}

@@ -1,0 +1,125 @@
+/** The tasks of one query, loaded page by page as far as a person looks. */
+
+import { get } from "../api.js";
+import { countsCame } from "../counts.js";
+
+const PAGE = 100;
+const KEYS = {
+  updated: (row) => [row.updated_at],
+  created: (row) => [row.created_at],
+  priority: (row) => [row.priority, row.created_at],
+  cost: (row) => [row.cost_usd ?? -1],
+};
+
+/** `changed(pile)` is called whenever its rows are others. */
+export class Pile {
+  rows = [];
+  total = 0;
+  position = 0;
+  trouble = null;
+  known = false;
+  #query;
+  #changed;
+  #signal;
+  #next = null;
+  #loading = false;
+  #left = new Map();
+
+  constructor(query, changed, signal) {
+    this.#query = { sort: "updated", ...query, limit: PAGE };
+    this.#changed = changed;
+    this.#signal = signal;
+  }
+
+  get hasMore() {
+    return this.#next !== null;
+  }
+
+  /** Asks for the first page again; what was loaded behind it stays. */
+  async refresh() {
+    const page = await this.#ask({});
+    if (!page) return;
+    const behind = this.known ? this.#behind(page) : [];
+    if (!behind.length) this.#next = page.next;
+    this.rows = [...this.#still(page), ...behind];
+    this.#took(page);
+  }
+
+  /** Asks for the page behind the last one. */
+  async more() {
+    if (this.#loading || this.#next === null) return;
+    this.#loading = true;
+    const page = await this.#ask({ after: this.#next });
+    this.#loading = false;
+    if (!page) return;
+    const had = new Set(this.rows.map((row) => row.id));
+    this.rows = [...this.rows, ...this.#still(page).filter((row) => !had.has(row.id))];
+    this.#next = page.next;
+    this.#took(page);
+  }
+
+  /** Takes a task away that has left, by the event of this number. */
+  leave(id, seq) {
+    this.#left.set(id, seq);
+    const rows = this.rows.filter((row) => row.id !== id);
+    if (rows.length === this.rows.length) return;
+    this.rows = rows;
+    this.total -= 1;
+    this.#changed(this);
+  }
+
+  /** Changes the row of a task without asking; `change(row)` gives the new one. */
+  patch(id, change) {
+    const at = this.rows.findIndex((row) => row.id === id);
+    if (at < 0) return;
+    const row = change(this.rows[at]);
+    if (row === this.rows[at]) return;
+    this.rows = this.rows.with(at, row);
+    this.#changed(this);
+  }
+
+  /** An answer from before a task left does not bring it back. */
+  #still({ tasks, position }) {
+    for (const [id, seq] of this.#left) if (seq <= position) this.#left.delete(id);
+    return tasks.filter((row) => !this.#left.has(row.id));
+  }
+
+  #behind(page) {
+    if (page.next === null || this.rows.length <= PAGE) return [];
+    const fresh = new Set(page.tasks.map((row) => row.id));
+    const last = page.tasks.at(-1);
+    return this.rows.filter((row) => !fresh.has(row.id) && this.#isBehind(last, row));
+  }
+
+  #isBehind(last, row) {
+    const key = KEYS[this.#query.sort];
+    const order = compare(key(last), key(row));
+    return this.#query.sort === "priority" ? order <= 0 : order >= 0;
+  }
+
+  async #ask(more) {
+    try {
+      return await get("/tasks", { ...this.#query, ...more }, this.#signal);
+    } catch (error) {
+      if (error.name === "AbortError") return null;
+      this.trouble = error;
+      this.#changed(this);
+      return null;
+    }
+  }
+
+  #took(page) {
+    this.total = page.total;
+    this.position = page.position;
+    this.trouble = null;
+    this.known = true;
+    countsCame(page.counts);
+    this.#changed(this);
+  }
+}
+
+function compare(left, right) {
+  const at = left.findIndex((value, index) => value !== right[index]);
+  if (at < 0) return 0;
+  return left[at] < right[at] ? -1 : 1;
+}

@@ -1,0 +1,18 @@
+/** What a project without tasks shows. */
+
+import { watchCounts } from "../counts.js";
+import { h } from "../dom.js";
+import { openNewTask } from "../new_task.js";
+
+/** Is there only while there is no task. */
+export function welcome(signal) {
+  const node = h("section", { class: "card stack welcome", hidden: true },
+    h("h2", {}, "Nothing to do yet"),
+    h("p", { class: "muted" }, "Write down what should be done. An agent takes it from here, and this page shows how it goes."),
+    h("div", { class: "row wrap" },
+      h("button", { class: "btn primary", type: "button", on: { click: () => openNewTask() } }, "New task", h("kbd", {}, "n")),
+      h("span", { class: "muted" }, "or in a terminal:"),
+      h("code", {}, 'ostler new "Fix the login redirect"')));
+  watchCounts((counts) => (node.hidden = Object.values(counts).some(Boolean)), signal);
+  return node;
+}

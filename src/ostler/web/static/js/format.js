@@ -1,0 +1,65 @@
+/** Numbers, times and states as people read them. */
+
+const STATUS = {
+  pending: "Pending", assigned: "Assigned", in_progress: "Running", paused: "Paused", needs_review: "Needs review",
+  revision: "Revision", blocked: "Blocked", deferred: "Waits for a limit", completed: "Completed", approved: "Approved",
+  failed: "Failed", quarantined: "Quarantined", cancelled: "Cancelled", abandoned: "Abandoned",
+};
+
+/** A status in plain words. */
+export const statusName = (status) => STATUS[status] ?? status;
+
+/** 950, 12.3k, 4.1M */
+export function tokens(count) {
+  if (!count) return "0";
+  if (count < 1000) return String(count);
+  if (count < 1_000_000) return `${short(count / 1000)}k`;
+  return `${short(count / 1_000_000)}M`;
+}
+
+/** $1.24; an unknown cost is a dash, never 0. */
+export function money(usd) {
+  if (usd === null || usd === undefined) return "–";
+  if (usd !== 0 && usd < 0.005) return `$${usd.toFixed(4)}`;
+  return `$${usd.toFixed(2)}`;
+}
+
+/** Seconds as 8 s, 3:05 min, 2:14 h or 3 d. */
+export function span(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}:${two(whole % 60)} min`;
+  if (whole < 86_400) return `${Math.floor(whole / 3600)}:${two(Math.floor((whole % 3600) / 60))} h`;
+  return `${Math.floor(whole / 86_400)} d`;
+}
+
+/** How long ago a time of the API was: now, 12 s ago, 3 min ago. */
+export function ago(time, now = Date.now()) {
+  const passed = (now - Date.parse(time)) / 1000;
+  if (passed < 1) return "now";
+  if (passed < 60) return `${Math.floor(passed)} s ago`;
+  if (passed < 3600) return `${Math.floor(passed / 60)} min ago`;
+  if (passed < 86_400) return `${Math.floor(passed / 3600)} h ago`;
+  return `${Math.floor(passed / 86_400)} d ago`;
+}
+
+/** A time of day in the person's own zone, with the date where it is not today. Takes RFC 3339 or epoch seconds. */
+export function clock(time, withSeconds = false) {
+  const at = new Date(typeof time === "number" ? time * 1000 : time);
+  const hours = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(withSeconds && { second: "2-digit" }) });
+  if (at.toDateString() === new Date().toDateString()) return hours;
+  return `${at.toLocaleDateString([], { day: "numeric", month: "short" })}, ${hours}`;
+}
+
+/** 1.4 kB, 3.2 MB */
+export function bytes(count) {
+  if (count < 1000) return `${count} B`;
+  if (count < 1_000_000) return `${short(count / 1000)} kB`;
+  return `${short(count / 1_000_000)} MB`;
+}
+
+/** 1 task, 3 tasks */
+export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+const short = (value) => (value < 10 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value)));
+const two = (value) => String(value).padStart(2, "0");

@@ -1,0 +1,42 @@
+/** A graph of steps: curves behind, and a card for each step that one can open. */
+
+import { h, replace, svg } from "../dom.js";
+import { drawToWidth } from "../plots/width.js";
+import { layered } from "./layers.js";
+import { placed } from "./places.js";
+
+const EDGE = 4; // room for the outline of what has the focus
+
+/** A frame and `show(nodes)`: draws nodes {id, after, status}; `card(node)` gives the element that stands for one. */
+export function graph(card) {
+  const frame = h("div", { class: "graph", role: "group", "aria-label": "Steps and what each one needs" });
+  let nodes = [];
+  const redraw = () => frame.clientWidth && draw(frame, placed(layered(nodes), frame.clientWidth - 2 * EDGE), card);
+  drawToWidth(frame, redraw);
+  return {
+    frame,
+    show(given) {
+      nodes = given;
+      redraw();
+    },
+  };
+}
+
+function draw(frame, { boxes, curves, width, height }, card) {
+  const picture = svg("svg", { class: "graph-lines", width, height, "aria-hidden": "true" }, curves.map((one) => edge(one, boxes)));
+  const shown = [...boxes.values()].filter(({ node }) => node).map((box) => stand(card(box.node), box));
+  const sheet = h("div", { class: "graph-sheet", style: { width: `${width}px`, height: `${height}px` } }, picture, shown);
+  replace(frame, sheet);
+}
+
+/** A line has the colour of what it leads to while that is at work, and is strong behind what is done. */
+function edge({ from, to, path }, boxes) {
+  const [source, target] = [boxes.get(from).node, boxes.get(to).node];
+  const state = target.status === "in_progress" ? "at-work" : ["completed", "approved"].includes(source.status) ? "passed" : "ahead";
+  return svg("path", { d: path, data: { state } });
+}
+
+function stand(card, { x, y, width, height }) {
+  for (const [name, value] of Object.entries({ left: x, top: y, width, height })) card.style.setProperty(name, `${value}px`);
+  return card;
+}

@@ -1,0 +1,51 @@
+/** One registry of keyboard shortcuts; the help dialog lists what is bound at the moment. */
+
+const SEQUENCE_MS = 1200;
+const bound = [];
+let begun = "";
+let begunAt = 0;
+
+/**
+ * Binds `combo` ("n", "g b", "Enter", "Escape") until `signal` is aborted. The latest of the same combo wins.
+ * A run that returns false did not want the key: the browser has it.
+ */
+export function bind(combo, says, run, { group = "Everywhere", signal } = {}) {
+  const one = { combo, says, run, group };
+  bound.push(one);
+  signal?.addEventListener("abort", () => bound.splice(bound.indexOf(one), 1), { once: true });
+}
+
+/** What is bound now, by group, each combo once. */
+export function shortcuts() {
+  const groups = new Map();
+  for (const one of latest()) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  return groups;
+}
+
+function latest() {
+  return bound.filter((one) => bound.findLast((other) => other.combo === one.combo) === one);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
+  const combo = prefix(event) + event.key;
+  const one = bound.findLast((other) => other.combo === combo) ?? bound.findLast((other) => other.combo === event.key);
+  begun = "";
+  if (one && one.run(event) !== false) event.preventDefault();
+  else if (begins(event.key)) [begun, begunAt] = [`${event.key} `, event.timeStamp];
+});
+
+function prefix(event) {
+  return event.timeStamp - begunAt < SEQUENCE_MS ? begun : "";
+}
+
+function begins(key) {
+  return bound.some((one) => one.combo.startsWith(`${key} `));
+}
+
+/** In a field every key is text, and in a dialog every key is the dialog's; a button keeps its own keys. */
+function isTyping({ target, key }) {
+  if (document.querySelector("dialog[open]")) return true;
+  if (target.closest?.("input, textarea, select, [contenteditable]")) return key !== "Escape";
+  return (key === "Enter" || key === " ") && Boolean(target.closest?.("button, a, summary"));
+}

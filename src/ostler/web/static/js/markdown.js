@@ -1,0 +1,192 @@
+/** Markdown as nodes: built, never parsed as HTML, and in time that grows with its length only. */
+
+import { h } from "./dom.js";
+import { inline } from "./markdown_inline.js";
+
+const MOST = 200_000;
+const DEEPEST = 6;
+const MOST_COLUMNS = 50;
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
+const RULE = /^ {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$/;
+const QUOTE = /^ {0,3}> ?/;
+const ITEM = /^( *)([-*+]|\d{1,9}[.)])([ \t]+|$)(.*)$/;
+const BOX = /^\[([ xX])\] /;
+const DELIMITER = /^[ \t:|-]+$/;
+
+/** What an agent wrote, as an element. What is very long ends as plain text. */
+export function markdown(text) {
+  const root = h("div", { class: "md" }, blocks(text.slice(0, MOST).split(/\r\n|[\n\r\u2028\u2029]/), 0));
+  if (text.length > MOST) root.append(h("pre", {}, text.slice(MOST)));
+  return root;
+}
+
+function blocks(lines, depth) {
+  const made = [];
+  for (let at = 0; at < lines.length;) {
+    const [node, next] = block(lines, at, depth);
+    if (node) made.push(node);
+    at = next;
+  }
+  return made;
+}
+
+function block(lines, at, depth) {
+  if (!lines[at].trim()) return [null, at + 1];
+  const readers = depth < DEEPEST ? [fence, heading, rule, quote, list, table] : [fence, heading, rule, table];
+  for (const read of readers) {
+    const found = read(lines, at, depth);
+    if (found) return found;
+  }
+  return paragraph(lines, at);
+}
+
+function fence(lines, at) {
+  const open = fenceOf(lines[at]);
+  if (!open) return null;
+  let end = at + 1;
+  while (end < lines.length && !closes(lines[end], open.mark)) end += 1;
+  return [codeBlock(lines.slice(at + 1, end).join("\n"), open.language), end + 1];
+}
+
+function fenceOf(line) {
+  const found = FENCE.exec(line);
+  if (!found || found[2].includes("`")) return null;
+  return { mark: found[1], language: found[2].trim().split(" ", 1)[0].slice(0, 30) };
+}
+
+function closes(line, mark) {
+  const found = FENCE.exec(line);
+  return Boolean(found) && found[1].startsWith(mark) && !found[2].trim();
+}
+
+function codeBlock(text, language) {
+  const label = language && h("figcaption", { class: "md-language" }, language);
+  return h("figure", { class: "md-code" }, label, h("pre", { tabindex: "0" }, h("code", { data: { language } }, text)));
+}
+
+function heading(lines, at) {
+  const found = HEADING.exec(lines[at]);
+  if (!found) return null;
+  const level = Math.min(6, found[1].length + 2);
+  return [h(`h${level}`, { class: "md-heading", data: { level: found[1].length } }, inline(found[2])), at + 1];
+}
+
+function rule(lines, at) {
+  return RULE.test(lines[at]) ? [h("hr"), at + 1] : null;
+}
+
+function quote(lines, at, depth) {
+  if (!QUOTE.test(lines[at])) return null;
+  let end = at;
+  while (end < lines.length && QUOTE.test(lines[end])) end += 1;
+  const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, ""));
+  return [h("blockquote", {}, blocks(inner, depth + 1)), end];
+}
+
+function list(lines, at, depth) {
+  const first = itemOf(lines[at]);
+  if (!first) return null;
+  const items = [];
+  let end = at;
+  while (end < lines.length) {
+    const item = itemOf(lines[end]);
+    if (!item || item.ordered !== first.ordered || item.indent > first.indent + 1) break;
+    const [body, next] = itemBody(lines, end, item);
+    items.push(listItem(body, depth));
+    end = next;
+  }
+  const start = first.ordered && first.number !== 1 ? first.number : null;
+  return [h(first.ordered ? "ol" : "ul", { start }, items), end];
+}
+
+function itemOf(line) {
+  const found = ITEM.exec(line);
+  if (!found || RULE.test(line)) return null;
+  const gap = found[3].length > 4 || !found[4] ? 1 : found[3].length;
+  const ordered = found[2].length > 1;
+  const number = ordered ? Number.parseInt(found[2], 10) : 0;
+  return { indent: found[1].length, inside: found[1].length + found[2].length + gap, ordered, number };
+}
+
+/** The lines of one item without its indent, and where the next thing begins. */
+function itemBody(lines, at, item) {
+  const body = [lines[at].slice(item.inside)];
+  let end = at + 1;
+  for (; end < lines.length; end += 1) {
+    const line = lines[end];
+    if (!line.trim()) {
+      if (!lines[end + 1]?.trim() || indentOf(lines[end + 1]) < item.inside) break;
+    } else if (indentOf(line) < item.inside && (startsBlock(line) || !body.at(-1).trim())) break;
+    body.push(line.slice(Math.min(indentOf(line), item.inside)));
+  }
+  while (end < lines.length && !lines[end].trim() && itemOf(lines[end + 1] ?? "")) end += 1;
+  return [body, end];
+}
+
+function listItem(body, depth) {
+  const box = BOX.exec(body[0]);
+  if (!box) return h("li", {}, tight(blocks(body, depth + 1)));
+  const tick = h("input", { type: "checkbox", disabled: true, checked: box[1] !== " ", "aria-label": "done" });
+  return h("li", { class: "md-task" }, tick, tight(blocks([body[0].slice(4), ...body.slice(1)], depth + 1)));
+}
+
+/** A single paragraph in an item stands without its margins. */
+function tight(made) {
+  if (made[0]?.tagName === "P") made[0].classList.add("md-tight");
+  return made;
+}
+
+function table(lines, at) {
+  const under = lines[at + 1] ?? "";
+  if (!lines[at].includes("|") || !DELIMITER.test(under) || !under.includes("-")) return null;
+  const head = cells(lines[at]);
+  const sides = cells(under).map(sideOf);
+  if (sides.length !== head.length) return null;
+  let end = at + 2;
+  while (end < lines.length && lines[end].includes("|") && lines[end].trim()) end += 1;
+  const rows = lines.slice(at + 2, end).map((line) => cells(line).slice(0, head.length));
+  const row = (tag) => (texts) =>
+    h(
+      "tr",
+      {},
+      texts.map((text, column) => h(tag, { class: sides[column] }, inline(text))),
+    );
+  return [
+    h(
+      "div",
+      { class: "md-table" },
+      h("table", {}, h("thead", {}, row("th")(head)), h("tbody", {}, rows.map(row("td")))),
+    ),
+    end,
+  ];
+}
+
+const sideOf = (text) => (text.endsWith(":") ? (text.startsWith(":") ? "md-middle" : "md-right") : null);
+
+function cells(line) {
+  const inner = line.trim().replace(/^\|/, "");
+  const found = inner.replaceAll("\\|", "\u0000").split("|");
+  if (!found.at(-1).trim()) found.pop();
+  return found.slice(0, MOST_COLUMNS).map((cell) => cell.replaceAll("\u0000", "|").trim());
+}
+
+function paragraph(lines, at) {
+  let end = at + 1;
+  while (end < lines.length && lines[end].trim() && !startsBlock(lines[end])) end += 1;
+  const text = lines
+    .slice(at, end)
+    .map((line) => line.trim())
+    .join("\n");
+  return [h("p", {}, inline(text)), end];
+}
+
+const startsBlock = (line) =>
+  Boolean(fenceOf(line)) || HEADING.test(line) || QUOTE.test(line) || RULE.test(line) || Boolean(itemOf(line));
+
+function indentOf(line) {
+  let count = 0;
+  while (line[count] === " " || line[count] === "\t") count += 1;
+  return count;
+}

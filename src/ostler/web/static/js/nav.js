@@ -1,0 +1,80 @@
+/** The bar: the project, the pages, the connection, light or dark, and a new task. */
+
+import { keepCounting, watchCounts } from "./counts.js";
+import { h, icon, replace } from "./dom.js";
+import { BOARD, COST, HORSESHOE, MACHINE, MODELS, PIPELINES, PLUS } from "./drawings.js";
+import { watchConnection } from "./feed.js";
+import { openNewTask } from "./new_task.js";
+import { openHelp } from "./shortcuts.js";
+import { themeSwitch } from "./theme.js";
+import { needYou } from "./title.js";
+
+const PAGES = [
+  ["board", "/", "Board", BOARD],
+  ["pipelines", "/pipelines", "Pipelines", PIPELINES],
+  ["models", "/models", "Models", MODELS],
+  ["cost", "/cost", "Cost", COST],
+  ["machine", "/machine", "Machine", MACHINE],
+];
+const STATES = { live: "Live", connecting: "Reconnecting", lost: "Connection lost" };
+const links = new Map();
+
+/** Draws the bar; once. */
+export function drawBar({ project, carries }) {
+  replace(
+    document.getElementById("bar"),
+    h("a", { class: "bar-project cut", href: "/", title: project }, icon(HORSESHOE, 18), h("strong", { class: "cut" }, project)),
+    h("nav", { class: "bar-pages", "aria-label": "Pages" }, PAGES.map(pageLink)),
+    h("div", { class: "bar-side row" }, !carries && lookingOn(), connection(), helpButton(), themeSwitch(), newTaskButton()),
+  );
+  watchCounts(badge);
+  keepCounting();
+}
+
+/** Marks the page that is shown; a task is a part of the board. */
+export function markPage(page) {
+  for (const [name, link] of links) {
+    if (name === page || (name === "board" && page === "task")) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function pageLink([name, href, text, drawing]) {
+  const link = h("a", { href }, icon(drawing, 18), h("span", {}, text));
+  links.set(name, link);
+  return link;
+}
+
+function badge({ needs_you: count }) {
+  needYou(count);
+  const board = links.get("board");
+  board.querySelector(".badge")?.remove();
+  if (!count) return;
+  const says = count === 1 ? "1 task needs you" : `${count} tasks need you`;
+  const shown = h("span", { "aria-hidden": "true" }, count > 99 ? "99+" : count);
+  board.append(h("span", { class: "badge num", title: says }, shown, h("span", { class: "hidden-text" }, says)));
+}
+
+function lookingOn() {
+  return h("span", { class: "chip plain bar-looks", title: "This dashboard runs nothing: ostler run, worker or serve does." }, "View only");
+}
+
+function connection() {
+  const node = h("span", { class: "bar-connection", role: "status", "aria-live": "polite" });
+  watchConnection((state) => {
+    node.dataset.state = state;
+    node.title = STATES[state];
+    replace(node, h("span", {}, STATES[state]));
+  });
+  return node;
+}
+
+function helpButton() {
+  const props = { class: "btn quiet square bar-help", type: "button", title: "Keyboard shortcuts (?)", on: { click: openHelp } };
+  return h("button", props, "?", h("span", { class: "hidden-text" }, " keyboard shortcuts"));
+}
+
+function newTaskButton() {
+  const props = { class: "btn primary bar-new", type: "button", title: "New task (n)", on: { click: () => openNewTask() } };
+  return h("button", props, icon(PLUS), h("span", {}, "New task"));
+}

@@ -1,0 +1,156 @@
+/** The board: what needs a person, what runs, what waits, what came out, and what it costs. */
+
+import { Actions } from "../board/actions.js";
+import { COLUMNS, Columns } from "../board/columns.js";
+import { areNarrow, filterLine, readFilters } from "../board/filters.js";
+import { GROUP_NAMES, groupAfter, groupsToAsk, moved } from "../board/happened.js";
+import { TaskTable } from "../board/list.js";
+import { boardKeys } from "../board/moves.js";
+import { NeedsYou } from "../board/needs_you.js";
+import { Pile } from "../board/pile.js";
+import { Queue } from "../board/queue.js";
+import { Totals } from "../board/totals.js";
+import { welcome } from "../board/welcome.js";
+import { h, replace } from "../dom.js";
+import { follow } from "../feed.js";
+import { keepTicking } from "../tick.js";
+import { titled } from "../title.js";
+import { refused } from "../toast.js";
+import { perform } from "../verbs.js";
+
+const SURE_MS = 20_000;
+const SORTS = { waiting: "priority", running: "created" };
+
+/** Draws it and keeps it true until `signal` is aborted. */
+export async function show(root, { query }, signal) {
+  titled("");
+  const board = new Board(root, readFilters(query), signal);
+  await board.begin();
+}
+
+class Board {
+  #actions = new Actions();
+  #filters;
+  #signal;
+  #queue;
+  #totals;
+  #line;
+  #needs = new NeedsYou((verb, row) => this.#answer(verb, row));
+  #below = h("div", { class: "below" });
+  #piles = {};
+  #shown = null;
+  #looking = null;
+
+  constructor(root, filters, signal) {
+    this.#filters = filters;
+    this.#signal = signal;
+    this.#queue = new Queue(signal);
+    this.#totals = new Totals(signal);
+    this.#line = filterLine(filters, () => this.#look(), signal);
+    const empty = welcome(signal);
+    const head = h("div", { class: "board-head" }, this.#totals.node, this.#line.node);
+    const title = h("h1", { class: "hidden-text" }, "Board");
+    replace(root, h("div", { class: "board" }, title, head, empty, this.#needs.node, this.#below));
+    keepTicking(root, signal);
+  }
+
+  /** Loads everything and listens. */
+  async begin() {
+    this.#refreshCost();
+    follow((event) => this.#hear(event), this.#signal);
+    boardKeys({ ...this.#hands(), search: this.#line.search, signal: this.#signal });
+    this.#makeSure();
+    await this.#look();
+    await this.#actions.recall(this.#piles.needs_you.position, this.#signal).catch(refused);
+    for (const list of this.#shown.lists) list.redraw();
+  }
+
+  #hands() {
+    return { sections: () => this.#sections(), answer: (verb, row) => this.#answer(verb, row) };
+  }
+
+  /** A tab that comes back, and one that is open for hours, ask again. */
+  #makeSure() {
+    document.addEventListener("visibilitychange", () => document.hidden || this.#refreshAll(), { signal: this.#signal });
+    const timer = setInterval(() => this.#refreshAll(), SURE_MS);
+    this.#signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  }
+
+  /** Begins anew with what the filters say now; what was shown stays until the answers are there. */
+  async #look() {
+    this.#looking?.abort();
+    this.#looking = new AbortController();
+    const { signal } = this.#looking;
+    this.#signal.addEventListener("abort", () => this.#looking.abort(), { signal });
+    const { view, sort, ...asked } = this.#filters;
+    const groups = view === "list" ? ["needs_you", "all"] : GROUP_NAMES;
+    this.#piles = Object.fromEntries(groups.map((group) => [group, this.#pile(group, asked, sort, signal)]));
+    this.#shown = view === "list" ? this.#table(sort, signal) : this.#columns(signal);
+    if (!this.#below.firstChild) replace(this.#below, this.#shown.node);
+    await Promise.all(Object.values(this.#piles).map((pile) => pile.refresh()));
+    if (signal.aborted) return;
+    const sorted = this.#below.querySelector(".table-head :focus");
+    replace(this.#below, this.#shown.node);
+    if (sorted) this.#shown.node.querySelector("[aria-sort] button")?.focus({ preventScroll: true });
+    for (const list of this.#shown.lists) list.plan();
+  }
+
+  #pile(group, asked, sort, signal) {
+    const order = group === "all" ? sort : (SORTS[group] ?? "updated");
+    const wanted = group === "all" ? asked : { ...asked, group };
+    return new Pile({ ...wanted, sort: order }, (pile) => this.#draw(group, pile), signal);
+  }
+
+  #columns(signal) {
+    const narrowed = areNarrow(this.#filters);
+    const retry = (row) => this.#answer("retry", row);
+    return new Columns({ piles: this.#piles, actions: this.#actions, retry, narrowed, signal });
+  }
+
+  #table(sort, signal) {
+    return new TaskTable(this.#piles.all, sort, (key) => this.#line.take({ sort: key }), signal);
+  }
+
+  #draw(group, pile) {
+    if (group === "needs_you") this.#needs.draw(pile);
+    else if (group === "all") this.#shown?.draw(pile);
+    else if (group in COLUMNS) this.#shown?.draw(group, pile);
+  }
+
+  #refreshAll() {
+    for (const group of Object.keys(this.#piles)) this.#refresh(group);
+    this.#refreshCost();
+  }
+
+  #refreshCost() {
+    this.#queue.add("cost", () => this.#totals.refresh(this.#signal));
+  }
+
+  #refresh(group) {
+    this.#queue.add(group, () => this.#piles[group]?.refresh());
+  }
+
+  #hear(event) {
+    this.#actions.take(event);
+    const group = groupAfter(event);
+    for (const [name, pile] of Object.entries(this.#piles)) {
+      if (group && name !== group && name !== "all") pile.leave(event.task_id, event.seq);
+      else pile.patch(event.task_id, (row) => moved(row, event));
+    }
+    this.#ask(groupsToAsk(event));
+    if (event.type === "attempt_ended") this.#refreshCost();
+  }
+
+  #ask(groups) {
+    if (groups.length && this.#piles.all) this.#refresh("all");
+    for (const group of groups) if (group in this.#piles) this.#refresh(group);
+  }
+
+  async #answer(verb, row) {
+    if (await perform(verb, row)) this.#refreshAll();
+  }
+
+  #sections() {
+    return [this.#needs, ...(this.#shown?.lists ?? [])].filter((section) => section.rows.length);
+  }
+}

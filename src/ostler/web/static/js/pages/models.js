@@ -1,0 +1,90 @@
+/** The models that calls may use, how each one stands, and when limits end. */
+
+import { get } from "../api.js";
+import { h, replace } from "../dom.js";
+import { clock, plural } from "../format.js";
+import { keepFresh } from "../plots/fresh.js";
+import { countdown, keepCounting, moment } from "../plots/times.js";
+import { windows } from "../plots/windows.js";
+
+const STATES = {
+  ready: "Ready", limited: "Limited", resting: "Resting", disabled: "Disabled",
+  not_installed: "Not installed", unusable: "Unusable",
+};
+
+/** Shows the page. */
+export async function show(root, _params, signal) {
+  const words = h("p", { class: "muted" });
+  const body = h("div", { class: "stack wide-gap" });
+  replace(root, h("div", { class: "page stack wide-gap" }, h("div", { class: "row wrap page-head" }, h("h1", {}, "Models"), words), body));
+  keepCounting(body, signal);
+  await keepFresh({
+    load: () => get("/models", {}, signal), draw: (given) => draw(words, body, given), root: body, signal, seconds: 15,
+    concerns: ({ type }) => type.startsWith("wait_") || type.startsWith("model_") || type === "attempt_ended" || type === "task_deferred",
+  });
+}
+
+function draw(words, body, { models, limits }) {
+  replace(words, summary(models));
+  replace(body, quota(models, limits ?? []), table(models));
+}
+
+function summary(models) {
+  const ready = models.filter(({ state }) => state === "ready").length;
+  const away = models.length - ready;
+  if (!models.length) return "No model is set; each agent uses its own default.";
+  return away ? `${ready} of ${plural(models.length, "model")} ready` : `${plural(models.length, "model")}, all ready`;
+}
+
+/** Limits by account and model; where a model rests for another reason, its own line. */
+function quota(models, limits) {
+  const waits = [...limits.map(asWait), ...models.filter(rests).map(asRest)].filter(({ until }) => moment(until) > Date.now());
+  return h("section", { class: "card stack", "aria-label": "Limits of the next 24 hours" },
+    h("h2", {}, "Limits, next 24 hours"),
+    waits.length ? windows(waits) : h("p", { class: "muted" }, "No limit is in force: every model that is ready can be used now."));
+}
+
+function asWait({ provider, account, model, window, until, code, message }) {
+  const name = [provider, account, model].filter(named).join(" · ");
+  return { name: name || "all models", detail: [window, message || code].filter(named).join(", "), until, status: "limited" };
+}
+
+/** A star stands for all. */
+function named(text) {
+  return text && text !== "*";
+}
+
+function rests({ state, until }) {
+  return state === "resting" && until !== null;
+}
+
+function asRest({ name, failures, code, until }) {
+  return { name, detail: `rests after ${plural(failures, "failure")}${code ? `, ${code}` : ""}`, until, status: "resting" };
+}
+
+function table(models) {
+  return h("section", { class: "card", "aria-label": "Models" }, h("ul", { class: "models" }, models.map(entry)));
+}
+
+function entry(model) {
+  const { name, executor, state, until, pool, cost_weight: weight } = model;
+  return h("li", { class: "model" },
+    h("div", { class: "model-name" }, h("strong", { class: "cut" }, name), model.model !== name && h("span", { class: "muted cut mono" }, model.model ?? "its default")),
+    h("span", { class: "chip", data: { status: state } }, STATES[state] ?? state),
+    h("div", { class: "model-why" }, until && whenText(until), h("p", { class: "muted" }, why(model))),
+    h("div", { class: "model-about muted" }, 
+      h("span", {}, executor),
+      h("span", {}, pool),
+      h("span", { title: "cost weight" }, `weight ${weight}`)));
+}
+
+function whenText(until) {
+  return h("p", { class: "num" }, "until ", clock(until), " ", countdown(until));
+}
+
+function why({ state, code, failures, message }) {
+  if (state === "ready") return failures ? `${plural(failures, "failure")} lately` : "";
+  if (state === "disabled") return "switched off in the settings";
+  const what = failures > 1 ? `${failures} × ${code ?? "failure"}` : (code ?? "");
+  return [what, message].filter(Boolean).join(": ");
+}

@@ -1,0 +1,13 @@
+/** Drawings that know how wide they are. */
+
+/** Calls `draw(width)` now and whenever the frame's width changes, until the frame is taken from the page. */
+export function drawToWidth(frame, draw) {
+  let drawn = 0;
+  const watcher = new ResizeObserver(() => {
+    if (!frame.isConnected) return watcher.disconnect();
+    if (!frame.clientWidth || frame.clientWidth === drawn) return undefined;
+    drawn = frame.clientWidth;
+    return draw(drawn);
+  });
+  watcher.observe(frame);
+}

@@ -1,0 +1,14 @@
+/** What the server says of itself and the project, asked once. */
+
+import { get } from "./api.js";
+
+let asked = null;
+
+/** ostler.session/1 */
+export function session() {
+  asked ??= get("/session").catch((error) => {
+    asked = null;
+    throw error;
+  });
+  return asked;
+}

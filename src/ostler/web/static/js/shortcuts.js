@@ -1,0 +1,46 @@
+/** The shortcuts that every page has, and the dialog that lists all of them. */
+
+import { h } from "./dom.js";
+import { bind, shortcuts } from "./keys.js";
+import { openNewTask } from "./new_task.js";
+import { go } from "./router.js";
+
+const PAGES = {
+  b: ["/", "the board"],
+  p: ["/pipelines", "the pipelines"],
+  m: ["/models", "the models"],
+  c: ["/cost", "the cost"],
+  h: ["/machine", "the machine"],
+};
+const SHOWN = { Escape: "Esc", ArrowDown: "↓", ArrowUp: "↑" };
+
+/** Binds them for good. */
+export function goKeys() {
+  for (const [key, [path, name]] of Object.entries(PAGES)) {
+    bind(`g ${key}`, `Go to ${name}`, () => go(path), { group: "Go to" });
+  }
+  bind("n", "New task", () => openNewTask());
+  bind("?", "This list", () => openHelp());
+}
+
+/** The list of what this page has. */
+export function openHelp() {
+  const dialog = h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" }, h("h2", {}, "Keyboard"), groups(), closing());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function groups() {
+  const parts = [...shortcuts()].map(([name, list]) => h("section", {}, h("h3", {}, name), h("dl", {}, list.map(line))));
+  return h("div", { class: "help-groups" }, parts);
+}
+
+function line({ combo, says }) {
+  const keys = combo.split(" ").map((key) => h("kbd", { class: "key" }, SHOWN[key] ?? key));
+  return h("div", {}, h("dt", {}, keys), h("dd", {}, says));
+}
+
+function closing() {
+  return h("form", { method: "dialog" }, h("button", { class: "btn", autofocus: true }, "Close", h("kbd", {}, "Esc")));
+}

@@ -1,0 +1,49 @@
+/** One task in one file: its replay, what was asked, what it changed. Everything is in the page. */
+
+import { h } from "./dom.js";
+import { clock, money, statusName, tokens } from "./format.js";
+import { markdown } from "./markdown.js";
+import { diffView } from "./task/diff.js";
+import { patchLines } from "./task/patch.js";
+import { createReplay } from "./task/replay.js";
+
+const MOST_LINES = 5000;
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const stage = h("div", {});
+document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+document.getElementById("main").append(
+  h(
+    "div",
+    { class: "page stack single" },
+    header(data.task),
+    data.cut && h("p", { class: "muted" }, "The story is longer than this page: only its beginning is here."),
+    stage,
+    section("What was asked", markdown(data.request.body || data.request.title)),
+    data.patch && section("What it changed", changes(data.patch)),
+    h("footer", { class: "faint" }, "Made by ostler export. Nothing on this page is fetched from anywhere."),
+  ),
+);
+createReplay(stage, data).seek(Number.MAX_SAFE_INTEGER); // all of it is there to read; Play begins anew
+
+function header(task) {
+  const total = Object.values(task.usage).reduce((sum, count) => sum + count, 0);
+  const facts = [task.id, clock(task.created_at), task.branch, `${tokens(total)} tokens`, money(task.cost_usd)];
+  return h(
+    "header",
+    { class: "stack" },
+    h("div", { class: "row wrap" }, h("h1", {}, task.title), h("span", { class: "chip", data: { status: task.status } }, statusName(task.status))),
+    h("p", { class: "muted" }, facts.filter(Boolean).join(" · ")),
+    task.message && h("p", {}, task.message),
+  );
+}
+
+function section(title, body) {
+  return h("details", { class: "card" }, h("summary", {}, h("h2", {}, title)), body);
+}
+
+function changes(patch) {
+  const lines = patchLines(patch);
+  const left = lines.length - MOST_LINES;
+  return [diffView(lines.slice(0, MOST_LINES)), left > 0 && h("p", { class: "muted" }, `${left} more lines`)];
+}

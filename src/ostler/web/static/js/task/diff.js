@@ -1,0 +1,39 @@
+/** Coloured lines of a diff, a stretch at a time. */
+
+import { h } from "../dom.js";
+
+const AT_ONCE = 400;
+const SIGNS = { added: "+", removed: "-", same: " ", hunk: "" };
+
+/** Lines of a diff as an element; what is long is shown in parts. `numbered` adds the line numbers. */
+export function diffView(lines, numbered = false) {
+  const body = h("div", {
+    class: "diff mono",
+    data: { numbered: String(numbered) },
+    role: "group",
+    "aria-label": "Changes",
+    tabindex: "0",
+  });
+  const more = h("button", { class: "btn quiet", type: "button", on: { click: () => grow() } });
+  let shown = 0;
+  const grow = () => {
+    const next = lines.slice(shown, shown + AT_ONCE);
+    shown += next.length;
+    body.append(...next.map((line) => diffLine(line, numbered)));
+    more.hidden = shown >= lines.length;
+    more.textContent = `Show more (${(lines.length - shown).toLocaleString("en")} lines left)`;
+  };
+  grow();
+  return h("div", { class: "diff-part" }, body, more);
+}
+
+function diffLine(line, numbered) {
+  const number = (value) => numbered && h("span", { class: "diff-number", "aria-hidden": "true" }, value ?? "");
+  return h(
+    "div",
+    { class: "diff-line", data: { kind: line.kind } },
+    number(line.old),
+    number(line.now),
+    h("span", { class: "diff-text" }, SIGNS[line.kind] + line.text),
+  );
+}

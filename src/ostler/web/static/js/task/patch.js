@@ -1,0 +1,161 @@
+/** Patches as data: the files of a unified diff, and the lines that an edit takes away and adds. */
+
+const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+const LONGEST_COMPARED = 600;
+
+/** The files of a patch: {path, was, kind, binary, added, removed, lines: [{kind, text, old, now}]}. */
+export function parsePatch(text) {
+  const files = [];
+  let file = null;
+  let place = null;
+  for (const line of text.split("\n")) {
+    if (line.startsWith("diff --git ") || (line.startsWith("--- ") && !place && !file?.open)) {
+      file = newFile(line);
+      files.push(file);
+      place = null;
+    }
+    if (file) place = readLine(file, line, place);
+  }
+  return files.map(({ open, ...rest }) => rest);
+}
+
+/** Whether a text is a diff that is worth colouring. */
+export function looksLikePatch(text) {
+  return /^(diff --git |@@ -\d+|--- \S[^\n]*\n\+\+\+ )/m.test(text.slice(0, 4000));
+}
+
+/** The lines of a text that is more or less a diff, each with its kind. */
+export function patchLines(text) {
+  return text.split("\n").map((line) => ({ kind: kindOf(line), text: line }));
+}
+
+/** The lines of an edit: what both have, what goes and what comes. */
+export function editLines(before, after) {
+  const was = linesOf(before);
+  const is = linesOf(after);
+  const [head, tail] = sharedEnds(was, is);
+  const gone = was.slice(head, was.length - tail);
+  const come = is.slice(head, is.length - tail);
+  return [...same(was.slice(0, head)), ...changed(gone, come), ...same(was.slice(was.length - tail))];
+}
+
+/** Lines, of which a line break at the end is no further one. */
+function linesOf(text) {
+  return text ? text.replace(/\n$/, "").split("\n") : [];
+}
+
+function newFile(line) {
+  const path = line.startsWith("diff --git ") ? pathOfHeader(line) : "";
+  return {
+    path,
+    was: path,
+    kind: "changed",
+    binary: false,
+    added: 0,
+    removed: 0,
+    lines: [],
+    open: line.startsWith("diff "),
+  };
+}
+
+function pathOfHeader(line) {
+  const rest = line.slice("diff --git ".length);
+  const middle = rest.lastIndexOf(" b/");
+  return middle < 0 ? plain(rest.split(" ").at(-1)) : rest.slice(middle + 3).replace(/"$/, "");
+}
+
+const plain = (path) =>
+  path
+    .trim()
+    .replace(/^"|"$/g, "")
+    .replace(/^[ab]\//, "");
+
+/** Takes one line in; the place is where the next line stands in the old and the new file, null outside of a hunk. */
+function readLine(file, line, place) {
+  const hunk = HUNK.exec(line);
+  if (hunk) {
+    file.lines.push({ kind: "hunk", text: line });
+    return { old: Number(hunk[1]), now: Number(hunk[2]) };
+  }
+  if (place) return readBody(file, line, place);
+  readHead(file, line);
+  return null;
+}
+
+function readBody(file, line, place) {
+  const kind = { "+": "added", "-": "removed", " ": "same" }[line[0]];
+  if (!kind) return place;
+  const { old, now } = place;
+  file.lines.push({
+    kind,
+    text: line.slice(1),
+    old: kind === "added" ? null : old,
+    now: kind === "removed" ? null : now,
+  });
+  file.added += kind === "added";
+  file.removed += kind === "removed";
+  return { old: old + (kind !== "added"), now: now + (kind !== "removed") };
+}
+
+function readHead(file, line) {
+  if (line.startsWith("new file")) file.kind = "new";
+  else if (line.startsWith("deleted file")) file.kind = "deleted";
+  else if (line.startsWith("rename from ")) Object.assign(file, { kind: "moved", was: line.slice(12) });
+  else if (line.startsWith("Binary files ") || line.startsWith("GIT binary patch")) file.binary = true;
+  else if (line.startsWith("--- ") && !file.path) file.was = plain(line.slice(4).split("\t")[0]);
+  else if (line.startsWith("+++ ") && line !== "+++ /dev/null") file.path = plain(line.slice(4).split("\t")[0]);
+  if (!file.path && line.startsWith("+++ ")) file.path = file.was;
+  if (line.startsWith("--- ")) file.open = true;
+}
+
+function kindOf(line) {
+  if (line.startsWith("@@") || line.startsWith("diff --git ") || line.startsWith("*** ")) return "hunk";
+  if (line.startsWith("+++ ") || line.startsWith("--- ")) return "hunk";
+  return { "+": "added", "-": "removed" }[line[0]] ?? "same";
+}
+
+function sharedEnds(was, is) {
+  const least = Math.min(was.length, is.length);
+  let head = 0;
+  while (head < least && was[head] === is[head]) head += 1;
+  let tail = 0;
+  while (tail < least - head && was.at(-1 - tail) === is.at(-1 - tail)) tail += 1;
+  return [head, tail];
+}
+
+const same = (lines) => lines.map((text) => ({ kind: "same", text }));
+const all = (kind, lines) => lines.map((text) => ({ kind, text }));
+
+function changed(gone, come) {
+  if (gone.length * come.length === 0 || gone.length > LONGEST_COMPARED || come.length > LONGEST_COMPARED) {
+    return [...all("removed", gone), ...all("added", come)];
+  }
+  return walk(gone, come, lengths(gone, come));
+}
+
+/** The longest common part of every pair of ends. */
+function lengths(gone, come) {
+  const table = Array.from({ length: gone.length + 1 }, () => new Uint16Array(come.length + 1));
+  for (let left = gone.length - 1; left >= 0; left -= 1) {
+    for (let right = come.length - 1; right >= 0; right -= 1) {
+      const further = Math.max(table[left + 1][right], table[left][right + 1]);
+      table[left][right] = gone[left] === come[right] ? table[left + 1][right + 1] + 1 : further;
+    }
+  }
+  return table;
+}
+
+function walk(gone, come, table) {
+  const out = [];
+  let left = 0;
+  let right = 0;
+  while (left < gone.length && right < come.length) {
+    if (gone[left] === come[right]) {
+      out.push({ kind: "same", text: gone[left] });
+      left += 1;
+      right += 1;
+    } else if (table[left + 1][right] >= table[left][right + 1]) out.push({ kind: "removed", text: gone[left++] });
+    else out.push({ kind: "added", text: come[right++] });
+  }
+  return [...out, ...all("removed", gone.slice(left)), ...all("added", come.slice(right))];
+}

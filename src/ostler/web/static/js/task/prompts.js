@@ -1,0 +1,61 @@
+/** What each attempt was told, as it was sent. */
+
+import { get, taskPath } from "../api.js";
+import { h, replace } from "../dom.js";
+import { bytes, clock } from "../format.js";
+
+/** The tab: one fold per attempt, the newest open. */
+export function promptsTab(id, signal) {
+  const root = h("div", { class: "stack" });
+  let known = 0;
+  const update = (task) => {
+    const fresh = task.attempts.slice(known);
+    known = task.attempts.length;
+    for (const attempt of fresh) root.prepend(promptCard(id, attempt, signal));
+    if (!known) replace(root, h("p", { class: "empty" }, "No agent has been called yet."));
+    else root.querySelector(".empty")?.remove();
+  };
+  const open = () => {
+    if (root.querySelector("details[open]")) return;
+    const newest = root.querySelector("details");
+    if (newest) newest.open = true;
+  };
+  return { node: root, update, open };
+}
+
+function promptCard(id, attempt, signal) {
+  const body = h("div", { class: "stack" }, h("p", { class: "faint" }, "Loading…"));
+  const title = `#${attempt.number} ${attempt.phase}, iteration ${attempt.iteration}`;
+  const facts = [attempt.executor, attempt.model, clock(attempt.started_at, true)].filter(Boolean).join(" · ");
+  const card = h(
+    "details",
+    { class: "card prompt" },
+    h("summary", {}, h("b", {}, title), " ", h("span", { class: "muted" }, facts)),
+    body,
+  );
+  card.addEventListener("toggle", () => load(id, attempt.number, body, signal), { once: true });
+  return card;
+}
+
+async function load(id, number, body, signal) {
+  try {
+    const { text, system } = await get(taskPath(id, "attempts", number, "prompt"), {}, signal);
+    replace(body, system && part("System", system), part("Prompt", text));
+  } catch (error) {
+    if (error.name !== "AbortError") replace(body, h("p", { class: "muted" }, error.message));
+  }
+}
+
+function part(name, text) {
+  const copy = h("button", { class: "btn quiet", type: "button" }, "Copy");
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    copy.textContent = "Copied";
+  });
+  return h(
+    "section",
+    {},
+    h("div", { class: "row" }, h("h3", { class: "grow" }, `${name} · ${bytes(new Blob([text]).size)}`), copy),
+    h("pre", { class: "paper", tabindex: "0" }, text),
+  );
+}

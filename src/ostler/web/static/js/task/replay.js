@@ -1,0 +1,219 @@
+/** A finished task as it happened, at any speed. Needs no server: everything is given. */
+
+import { h, replace } from "../dom.js";
+import { clock, span } from "../format.js";
+import { busyTimes } from "./lanes.js";
+import { countUntil, ReplayClock, SPEEDS } from "./replay_clock.js";
+import { makeScale, placeOf, timeAt } from "./scale.js";
+import { Calls, StoryList } from "./story_list.js";
+import { TimelineView } from "./timeline.js";
+
+const MOST_SHOWN = 400;
+const FINEST = 10_000;
+
+/**
+ * Puts a player into `root`. `stories` are [{number, entries}]; without a `timelineView` it draws one of its own.
+ * Gives back {play, pause, seek(time), close}.
+ */
+export function createReplay(root, { task, timeline, stories }, { timelineView = null, signal = undefined } = {}) {
+  const replay = new Replay(task, timeline, stories, timelineView);
+  replace(root, replay.node);
+  replay.timelineView.draw();
+  const stop = new AbortController();
+  document.addEventListener("keydown", (event) => replay.key(event), { signal: stop.signal });
+  const close = () => {
+    stop.abort();
+    replay.pause();
+    replay.timelineView.moveCursor(null);
+  };
+  signal?.addEventListener("abort", close, { once: true });
+  replay.seek(replay.clock.start);
+  return { play: () => replay.play(), pause: () => replay.pause(), seek: (time) => replay.seek(time), close };
+}
+
+class Replay {
+  constructor(task, timeline, stories, timelineView) {
+    this.entries = inOrder(
+      stories,
+      new Map(task.attempts.map((one) => [one.number, Date.parse(one.started_at) / 1000])),
+    );
+    this.times = this.entries.map(({ at }) => at);
+    const end = Math.max(timeline.end ?? timeline.now ?? 0, this.times.at(-1) ?? 0);
+    const start = Math.min(timeline.start, this.times[0] ?? timeline.start);
+    this.clock = new ReplayClock(this.times, start, end);
+    this.scale = makeScale([...busyTimes(timeline, end), ...this.times.map((at) => [at, at])], start, end);
+    this.count = 0;
+    this.running = null;
+    this.timelineView = timelineView ?? ownTimeline(timeline, (time) => this.seek(time));
+    this.#build(task, timelineView ? null : this.timelineView.node);
+  }
+
+  play() {
+    if (this.running !== null) return;
+    if (this.clock.isOver) this.seek(this.clock.start);
+    let last = performance.now();
+    const frame = (now) => {
+      this.#show(this.clock.advance(Math.min(0.25, (now - last) / 1000)));
+      last = now;
+      if (this.clock.isOver) this.pause();
+      else this.running = requestAnimationFrame(frame);
+    };
+    this.running = requestAnimationFrame(frame);
+    this.#drawButton();
+  }
+
+  pause() {
+    if (this.running !== null) cancelAnimationFrame(this.running);
+    this.running = null;
+    this.#drawButton();
+  }
+
+  seek(time) {
+    this.#show(this.clock.seek(time));
+  }
+
+  /** Space plays and pauses, wherever one is but in a field or on a button. */
+  key(event) {
+    if (event.key !== " " || event.defaultPrevented || !this.node.isConnected || this.node.closest("[hidden]")) return;
+    if (event.target.closest?.("input, textarea, select, button, a, summary, dialog")) return;
+    event.preventDefault();
+    this.#toggle();
+  }
+
+  #build(task, drawing) {
+    this.button = h("button", { class: "btn primary play", type: "button", on: { click: () => this.#toggle() } });
+    this.scrubber = h("input", {
+      type: "range",
+      class: "scrubber",
+      min: 0,
+      max: FINEST,
+      step: 1,
+      "aria-label": "Time of the replay",
+      on: { input: () => this.seek(timeAt(this.scale, Number(this.scrubber.value) / FINEST)) },
+    });
+    this.when = h("output", { class: "num muted replay-when" });
+    this.list = h("div", {
+      class: "transcript replay-list",
+      tabindex: "0",
+      role: "log",
+      "aria-live": "off",
+      "aria-label": `Replay of ${task.title || task.id}`,
+    });
+    const bar = h(
+      "div",
+      { class: "replay-bar row wrap" },
+      this.button,
+      this.#speeds(),
+      this.#quiet(),
+      this.when,
+      h("div", { class: "replay-scrub" }, this.scrubber),
+    );
+    this.node = h(
+      "div",
+      { class: "replay stack" },
+      drawing,
+      h(
+        "section",
+        { class: "transcript-pane", "aria-label": "Replay" },
+        h("div", { class: "transcript-bar" }, bar),
+        this.list,
+      ),
+    );
+    this.#drawButton();
+  }
+
+  #speeds() {
+    const choose = (speed) => () => {
+      this.clock.speed = speed;
+      for (const one of group.children) one.setAttribute("aria-pressed", String(one.dataset.speed === String(speed)));
+    };
+    const button = (speed) =>
+      h(
+        "button",
+        {
+          class: "btn quiet",
+          type: "button",
+          data: { speed },
+          "aria-pressed": String(speed === this.clock.speed),
+          on: { click: choose(speed) },
+        },
+        `${speed}×`,
+      );
+    const group = h("div", { class: "speeds row", role: "group", "aria-label": "Speed" }, SPEEDS.map(button));
+    return group;
+  }
+
+  #quiet() {
+    const box = h("input", {
+      type: "checkbox",
+      checked: this.clock.skipsQuiet,
+      on: { change: () => (this.clock.skipsQuiet = box.checked) },
+    });
+    return h("label", { class: "row skip-quiet" }, box, "Skip quiet");
+  }
+
+  #toggle() {
+    if (this.running === null) this.play();
+    else this.pause();
+  }
+
+  #drawButton() {
+    const playing = this.running !== null;
+    replace(this.button, playing ? "Pause" : this.clock.isOver ? "Play again" : "Play", h("kbd", {}, "space"));
+    this.button.dataset.playing = String(playing);
+  }
+
+  /** Shows what had happened at a time: the entries until then, the place of the cursor, the clock. */
+  #show(time) {
+    const count = countUntil(this.times, time);
+    if (count < this.count || count - this.count > MOST_SHOWN) this.#begin(Math.max(0, count - MOST_SHOWN));
+    if (count !== this.count) this.#add(count);
+    this.list.dataset.live = String(!this.clock.isOver);
+    this.timelineView.moveCursor(time);
+    this.scrubber.value = String(Math.round(placeOf(this.scale, time) * FINEST));
+    this.when.textContent = `${clock(time, true)} · ${span(time - this.clock.start)} of ${span(this.clock.end - this.clock.start)}`;
+  }
+
+  #begin(first) {
+    this.list.replaceChildren();
+    this.lists = new Map();
+    this.count = first;
+  }
+
+  #add(count) {
+    for (const { number, entry, start } of this.entries.slice(this.count, count))
+      this.#listOf(number, start).add(entry);
+    this.count = count;
+    while (this.list.childElementCount > MOST_SHOWN) this.list.firstElementChild.remove();
+    this.list.scrollTop = this.list.scrollHeight;
+  }
+
+  #listOf(number, start) {
+    this.lists ??= new Map();
+    if (!this.lists.has(number)) this.lists.set(number, new StoryList(this.list, number, start, new Calls()));
+    return this.lists.get(number);
+  }
+}
+
+/** All entries by time; those of one attempt stay in the order in which they were written. */
+function inOrder(stories, starts) {
+  const all = stories.flatMap(({ number, entries }) => monotone(number, entries, starts.get(number) ?? entries[0].at));
+  return all.sort((left, right) => left.at - right.at || left.number - right.number);
+}
+
+function monotone(number, entries, start) {
+  let at = 0;
+  return entries.map((entry) => {
+    at = Math.max(at, entry.at);
+    return { number, entry, at, start };
+  });
+}
+
+function ownTimeline(timeline, seek) {
+  const view = new TimelineView({
+    tool: (_, time) => seek(time),
+    attempt: (number) => seek(timeline.spans.find((one) => one.kind === "attempt" && one.number === number).start),
+  });
+  view.update(timeline);
+  return view;
+}

@@ -1,0 +1,42 @@
+/** The time of a replay: runs at a speed, and jumps over what is quiet. */
+
+const QUIET_SECONDS = 1;
+const LEAD_SECONDS = 0.25;
+
+export const SPEEDS = [1, 2, 5, 20, 100];
+
+/** `times` are those at which something happens, in order. */
+export class ReplayClock {
+  constructor(times, start, end) {
+    Object.assign(this, { times, start, end, time: start, speed: 5, skipsQuiet: true });
+  }
+
+  /** Lets so many seconds of the viewer pass; the time of the replay then. */
+  advance(seconds) {
+    const wanted = this.time + seconds * this.speed;
+    const next = this.times[countUntil(this.times, this.time)] ?? this.end;
+    const quiet = this.skipsQuiet && next - wanted > QUIET_SECONDS * this.speed;
+    return this.seek(quiet ? next - LEAD_SECONDS * this.speed : wanted);
+  }
+
+  seek(time) {
+    this.time = Math.min(this.end, Math.max(this.start, time));
+    return this.time;
+  }
+
+  get isOver() {
+    return this.time >= this.end;
+  }
+}
+
+/** How many of the sorted times are not after this one. */
+export function countUntil(times, time) {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,60 @@
+/** The replay of a task on its page: loads its stories, then plays them. */
+
+import { get, taskPath } from "../api.js";
+import { h, replace } from "../dom.js";
+import { plural } from "../format.js";
+import { createReplay } from "./replay.js";
+
+const MOST_ENTRIES = 20_000;
+const PAGE = 200;
+
+/** The tab; `context()` gives {task, timeline, timelineView}. */
+export function replayTab(id, context, signal) {
+  const root = h("div", {});
+  let made = null;
+  const open = async () => {
+    const { task, timeline, timelineView } = context();
+    if (!task.attempts.length) return replace(root, h("p", { class: "empty" }, "There is nothing to replay yet."));
+    made?.close();
+    const told = h("p", { class: "muted", role: "status" }, "Loading what happened…");
+    replace(root, told);
+    const { stories, missing } = await readStories(
+      id,
+      task.attempts,
+      signal,
+      (count) => (told.textContent = `Loading what happened… ${plural(count, "entry").replace("entrys", "entries")}`),
+    );
+    const stage = h("div", {});
+    replace(root, missing && h("p", { class: "muted" }, missing), stage);
+    made = createReplay(stage, { task, timeline, stories }, { timelineView, signal });
+    return undefined;
+  };
+  return { node: root, open, seek: (time) => made?.seek(time), leave: () => made?.close() };
+}
+
+/** The stories of all attempts, as far as they can be kept in mind. */
+async function readStories(id, attempts, signal, told) {
+  const stories = [];
+  let count = 0;
+  let missing = "";
+  for (const { number } of attempts) {
+    const { entries, left } = await readStory(id, number, MOST_ENTRIES - count, signal);
+    count += entries.length;
+    if (entries.length) stories.push({ number, entries });
+    if (left)
+      missing = `The replay has the first ${MOST_ENTRIES.toLocaleString("en")} entries; the transcript has all of them.`;
+    told(count);
+  }
+  return { stories, missing };
+}
+
+async function readStory(id, number, most, signal) {
+  const entries = [];
+  for (let offset = 0; entries.length < most;) {
+    const page = await get(taskPath(id, "attempts", number, "story"), { offset, limit: PAGE }, signal);
+    entries.push(...page.entries);
+    if (!page.entries.length || page.next >= page.size) return { entries, left: false };
+    offset = page.next;
+  }
+  return { entries, left: true };
+}

@@ -1,0 +1,179 @@
+/** The transcript with its bar: which attempt, where in the file, follow, find, share. */
+
+import { address, get, taskPath } from "../api.js";
+import { h, replace } from "../dom.js";
+import { bytes, span, statusName } from "../format.js";
+import { refused } from "../toast.js";
+import { partOf } from "./page_window.js";
+import { searchField } from "./search.js";
+import { StoryReader } from "./story_reader.js";
+import { Transcript } from "./transcript.js";
+
+const SHORT_BYTES = 200_000;
+
+/** Shows one attempt at a time; `changed(number)` hears which. */
+export class TranscriptPane {
+  constructor(id, signal, changed) {
+    Object.assign(this, { id, signal, changed, shown: null, number: null, attempts: [], size: 0, waits: false });
+    this.choice = h("select", {
+      class: "attempt-choice",
+      "aria-label": "Attempt",
+      on: { change: () => this.choose(Number(this.choice.value)) },
+    });
+    this.facts = h("span", { class: "muted cut attempt-facts" });
+    this.find = searchField(() => this.shown);
+    this.following = h(
+      "button",
+      { class: "btn quiet follow", type: "button", "aria-pressed": "false", on: { click: () => this.toggleFollow() } },
+      "Follow",
+    );
+    this.raw = h("a", { class: "btn quiet raw", download: true }, "Raw");
+    this.scrubber = h("input", {
+      type: "range",
+      class: "scrubber",
+      min: 0,
+      max: 1000,
+      "aria-label": "Place in the transcript",
+      on: { change: () => this.#jump() },
+    });
+    this.place = h("span", { class: "muted num place" });
+    this.latest = h(
+      "button",
+      {
+        class: "btn primary latest",
+        type: "button",
+        hidden: true,
+        on: { click: () => this.shown.openTail(this.live) },
+      },
+      "Jump to latest ↓",
+    );
+    this.room = h("div", { class: "transcript-room" });
+    this.scrub = h("div", { class: "scrub row" }, this.scrubber, this.place);
+    this.bar = h(
+      "div",
+      { class: "transcript-bar" },
+      h("div", { class: "row wrap" }, this.choice, this.facts, this.find.node, this.following, this.raw),
+      this.scrub,
+    );
+    this.node = h(
+      "section",
+      { class: "transcript-pane", "aria-label": "Transcript" },
+      this.bar,
+      this.room,
+      this.latest,
+    );
+  }
+
+  /** Takes what is known of the task; whoever reads the end of the last attempt goes on with a new one. */
+  update(task) {
+    const newest = task.attempts.at(-1)?.number ?? null;
+    const last = this.attempts.at(-1)?.number;
+    this.attempts = task.attempts;
+    this.#drawChoice();
+    const goesOn = newest !== last && this.number === last && this.shown?.showsEnd;
+    const wants = this.number === null ? !this.waits : goesOn;
+    if (newest !== null && wants) return this.choose(newest);
+    return undefined;
+  }
+
+  /** Shows an attempt: at an offset, at a time, or at its end. */
+  async choose(number, { offset = null, at = null } = {}) {
+    if (number !== this.number) this.#open(number);
+    if (offset !== null) await this.shown.openAt(offset);
+    else if (at !== null) await this.#openTime(at);
+    else await this.shown.openTail(this.live);
+  }
+
+  get live() {
+    return this.attempt?.status === "running";
+  }
+
+  get attempt() {
+    return this.attempts.find((one) => one.number === this.number);
+  }
+
+  /** Whether there is something to wait for, or left to read. */
+  get isOpen() {
+    return this.live || Boolean(this.shown?.follow && !this.shown.atEnd);
+  }
+
+  /** Looks for what is new. */
+  tick() {
+    return this.shown?.tick();
+  }
+
+  toggleFollow() {
+    return this.shown?.setFollow(!this.shown.follow);
+  }
+
+  async #openTime(at) {
+    if (!this.shown.size) await this.shown.openTail(false);
+    await this.shown.openTime(at);
+  }
+
+  #open(number) {
+    this.shown?.close();
+    this.number = number;
+    const read = (offset, limit) => get(taskPath(this.id, "attempts", number, "story"), { offset, limit }, this.signal);
+    const origin = Date.parse(this.attempt?.started_at ?? 0) / 1000;
+    this.shown = new Transcript(new StoryReader(read), number, origin, {
+      moved: (where) => this.#moved(where),
+      followed: (follow) => this.#followed(follow),
+      failed: (error) => error.code === "NETWORK" || refused(error),
+    });
+    replace(this.room, this.shown.node);
+    this.#drawChoice();
+    this.changed(number);
+  }
+
+  #drawChoice() {
+    const label = (one) =>
+      `#${one.number}  ${one.phase}${one.iteration > 1 ? ` ${one.iteration}` : ""} · ${attemptWord(one.status)}`;
+    const options = this.attempts.map((one) =>
+      h("option", { value: one.number, selected: one.number === this.number }, label(one)),
+    );
+    const texts = options.map((one) => one.textContent).join("\n");
+    if (texts !== this.drawn) replace(this.choice, options);
+    this.drawn = texts;
+    if (this.number !== null) this.choice.value = String(this.number);
+    this.#drawFacts();
+  }
+
+  #drawFacts() {
+    const one = this.attempt;
+    if (!one) return;
+    const took = one.duration_ms !== null && one.duration_ms !== undefined ? span(one.duration_ms / 1000) : null;
+    this.facts.textContent = [one.executor, one.model, took, one.resumed && "session resumed", one.code]
+      .filter(Boolean)
+      .join(" · ");
+    this.raw.setAttribute("href", address(taskPath(this.id, "attempts", one.number, "raw")));
+    this.following.hidden = !this.live;
+    if (this.shown) this.shown.node.dataset.live = String(this.live);
+  }
+
+  #moved({ offset, size, atEnd }) {
+    this.size = size;
+    this.scrub.hidden = size < SHORT_BYTES;
+    if (document.activeElement !== this.scrubber)
+      this.scrubber.value = String(atEnd && this.shown.follow ? 1000 : partOf(offset, size));
+    this.place.textContent = `${bytes(offset)} of ${bytes(size)}`;
+    const { scrollHeight, scrollTop, clientHeight } = this.shown.node;
+    this.latest.hidden = this.shown.follow || (atEnd && scrollHeight - scrollTop - clientHeight < 200);
+  }
+
+  #followed(follow) {
+    this.following.setAttribute("aria-pressed", String(follow));
+    if (follow) this.latest.hidden = true;
+  }
+
+  #jump() {
+    const part = Number(this.scrubber.value) / 1000;
+    if (part >= 1) return this.shown.openTail(this.live);
+    return this.shown.openAt(Math.floor(part * this.size), false);
+  }
+}
+
+/** How an attempt went, in a word. */
+export const attemptWord = (status) =>
+  ({ succeeded: "succeeded", running: "running", interrupted: "interrupted" })[status] ??
+  statusName(status).toLowerCase();

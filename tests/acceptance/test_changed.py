@@ -1,0 +1,55 @@
+"""ostler run --changed: a task about what a branch has changed, for hooks and continuous integration."""
+
+from __future__ import annotations
+
+import pytest
+
+from world import World
+
+
+@pytest.fixture
+def branch(world: World) -> World:
+    """A branch off main on which a file was added, one renamed and one deleted."""
+    for name in ("old.txt", "gone.txt"):
+        (world.root / name).write_text(f"{name}\n" * 20)
+    world.git("add", "-A")
+    world.git("commit", "-q", "-m", "files")
+    world.git("checkout", "-q", "-b", "topic")
+    (world.root / "new one.txt").write_text("new\n")
+    world.git("mv", "old.txt", "renamed.txt")
+    world.git("rm", "-q", "gone.txt")
+    world.git("add", "-A")
+    world.git("commit", "-q", "-m", "topic")
+    return world
+
+
+def test_the_agent_is_told_which_files_changed(branch: World) -> None:
+    """By their names of now, below the words of the task; main is found without being named."""
+    branch.ostler("run", "--changed", "-p", "Review this change")
+    (task,) = branch.json("status")["tasks"]
+    prompt = (branch.root / ".ostler" / "tasks" / task["id"] / "prompts" / "implement-001.md").read_text()
+    assert "Review this change" in prompt
+    told = prompt.partition("Files changed since main:")[2]
+    assert all(f"- {name}" in told for name in ("new one.txt", "renamed.txt", "gone.txt"))
+    assert "- old.txt" not in told
+
+
+def test_nothing_is_run_where_nothing_changed(branch: World) -> None:
+    """Exit 0, and no task: a hook that has nothing to do costs nothing."""
+    branch.git("checkout", "-q", "main")
+    said = branch.ostler("run", "--changed", "topic~1", "-p", "Review this change").stdout
+    assert said == "No file has changed since topic~1: nothing to run.\n"
+    assert branch.json("status")["tasks"] == [] and branch.started() == []
+
+
+@pytest.mark.parametrize("base", ["nowhere", "a b"])
+def test_a_base_that_is_none_is_refused(base: str, branch: World) -> None:
+    """One sentence that names it, and nothing is written down."""
+    done = branch.ostler("run", f"--changed={base}", "-p", "Review", code=2)
+    assert f"'{base}' is no commit" in done.stderr
+    assert branch.json("status")["tasks"] == []
+
+
+def test_it_is_about_a_new_task(branch: World) -> None:
+    """Tasks that are written down already say themselves what they are about."""
+    assert "about a new task" in branch.ostler("run", "--all", "--changed", code=2).stderr

@@ -1,0 +1,47 @@
+"""The bench itself: what a bad page does is heard, so that a silent page is a good one."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from browser_world import Complaints
+from loopback import Loopback
+from world import wait_until
+
+POLICY = {"Content-Security-Policy": "default-src 'self'; script-src 'unsafe-inline'"}
+BAD = {
+    "console: trouble": "<script>console.error('trouble')</script>",
+    "uncaught: thrown": "<script>setTimeout(() => { throw new Error('thrown') })</script>",
+    "dialog: hello": "<script>alert('hello')</script>",
+    "console: policy: style-src-attr": "<p style='color: red'>red</p>",
+    "left the machine: GET http://example.org": "<a id=go href='http://example.org/'>out</a>",
+}
+
+
+def _told(page: Page, complaints: Complaints, heard: str) -> bool:
+    page.wait_for_timeout(20)
+    return any(text.startswith(heard) for text in complaints.left())
+
+
+@pytest.mark.parametrize("heard", BAD)
+def test_a_bad_page_is_heard(heard: str, chromium: Browser) -> None:
+    """Errors, dialogs, broken policy and requests to elsewhere each leave a complaint."""
+    complaints = Complaints()
+    with Loopback({"/": f"<!doctype html><link rel=icon href='data:,'>{BAD[heard]}"}, POLICY) as server:
+        context = chromium.new_context()
+        complaints.listen(context)
+        page = context.new_page()
+        page.goto(server.origin)
+        if page.locator("#go").count():
+            page.click("#go", no_wait_after=True)
+        wait_until(lambda: _told(page, complaints, heard), 20, f"never heard: {heard}")
+        context.close()
+
+
+def test_what_a_test_allows_is_no_complaint() -> None:
+    """A refusal that a test provokes does not fail it, and everything else still does."""
+    complaints = Complaints()
+    complaints.heard += ["console: 409 Conflict", "console: 500"]
+    complaints.allow("409")
+    assert complaints.left() == ["console: 500"]

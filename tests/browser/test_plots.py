@@ -1,0 +1,137 @@
+"""Pipelines, models, machine and cost in a real browser, each from what really happened in a project."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from browser_world import PHONE, Served
+from ostler.errors import Code
+from ostler.model.limit import Window
+from ostler.store.sqlite_ledger import SqliteLedger
+from skill_world import write_skill
+from world import World
+
+HOUR = 3600
+PIPELINE = """
+goal: Launch the hay
+steps:
+  - {id: research, skill: copywriting}
+  - parallel:
+      - {id: post, skill: copywriting}
+      - {id: mail, skill: copywriting}
+  - {id: summary, skill: copywriting}
+"""
+SCRIPT = "```ostler-script\n- say: Done. <phase_complete>true</phase_complete>\n```"
+LEFT = "(node) => node.getBoundingClientRect().left"
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+expect.set_options(timeout=30_000)
+
+
+@pytest.fixture
+def launched(world: World) -> str:
+    """A run of a pipeline whose documents the fake claude writes."""
+    (world.root / "ostler.toml").write_text('documents.executor = "claude"\nbudget.day_usd = 0.001\n')
+    write_skill(world.root)
+    folder = world.root / ".agents" / "pipelines"
+    folder.mkdir()
+    (folder / "launch.yaml").write_text(PIPELINE)
+    return str(world.json("pipeline", "run", "launch", "--later")["run"])
+
+
+def test_a_pipeline_is_a_graph_that_lives(launched: str, serve: Callable[..., Served]) -> None:
+    """From the list to the run, step by step to its end, and from a step to its task."""
+    served = serve()
+    page = served.open("/pipelines")
+    page.locator(".run").click()
+    expect(page.locator(".node")).to_have_count(4)
+    expect(page.locator(".node[data-status=completed]")).to_have_count(4)
+    expect(page.locator(".graph-lines path")).to_have_count(4)
+    left = [page.locator(f"[data-key=node-{name}]").evaluate(LEFT) for name in ("research", "post", "mail")]
+    assert left[0] < left[1] == left[2]
+    page.locator("[data-key=node-mail]").click()
+    expect(page.locator("main h1")).to_contain_text("Launch the hay")
+
+
+def test_a_pipeline_is_started_from_the_page(launched: str, serve: Callable[..., Served]) -> None:
+    """One click begins a second run and shows it; what happens to a step takes the focus from nobody."""
+    served = serve("--view-only")
+    page = served.open("/pipelines")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("main h1")).to_have_text(re.compile(r"^launch-\w{4}Pending$"))
+    expect(page).not_to_have_url(re.compile(launched))
+    page.locator("[data-key=node-mail]").focus()
+    task = page.locator("[data-key=node-research]").get_attribute("href")
+    served.say(f"{task}/pause")
+    expect(page.locator(".node[data-status=paused]")).to_have_count(1)
+    expect(page.locator("[data-key=node-mail]")).to_be_focused()
+
+
+def test_a_limit_is_shown_with_its_end(world: World, serve: Callable[..., Served]) -> None:
+    """The model says why it waits and until when, and the time that is left runs down."""
+    world.new()
+    ledger = SqliteLedger(world.root / ".ostler" / "ostler.db")
+    now = time.time()
+    ledger.close_window(Window("claude"), now + 3 * HOUR, Code.RATE_LIMITED, "the 5-hour limit is met", now)
+    ledger.close()
+    page = serve("--view-only").open("/models")
+    expect(page.locator(".model .chip")).to_have_text("Limited")
+    expect(page.locator(".model-why")).to_contain_text("RATE_LIMITED: the 5-hour limit is met")
+    left = page.locator(".window-end [data-until]")
+    before = left.text_content() or ""
+    assert re.fullmatch(r"in (2:59|3:00) h", before)
+    share = page.locator(".window-bar").evaluate("(bar) => bar.offsetWidth / bar.parentElement.offsetWidth")
+    assert share == pytest.approx(3 / 24, abs=0.01)
+
+
+def test_the_machine_shows_who_is_at_work(world: World, serve: Callable[..., Served]) -> None:
+    """Memory against its floor, a place that is taken, the run, and the attempt, which leads to its task."""
+    world.behave(delay_seconds=60)
+    task = world.new("Look at the machine")
+    page = serve().open("/machine")
+    expect(page.locator(".attempt a")).to_have_text(task)
+    expect(page.locator(".attempt")).to_contain_text("MB")
+    expect(page.locator(".slot[data-taken=true]")).to_have_count(1)
+    expect(page.locator(".tile", has_text="Runs at work").locator(".figure")).to_have_text("1")
+    expect(page.locator(".tile", has_text="Memory")).to_contain_text("below 512 MB no attempt starts")
+    page.locator(".attempt a").click()
+    expect(page.locator("main h1")).to_contain_text("Look at the machine")
+
+
+def test_cost_is_drawn_and_told(world: World, serve: Callable[..., Served]) -> None:
+    """The bar of today is reached with the keyboard, is in the table too, and says what is unknown."""
+    (world.root / "ostler.toml").write_text("budget.day_usd = 0.5\n")
+    world.behave(cost_usd=0.25)
+    world.new("Something dear")
+    world.new("Something free", "--executor", "scripted", "-d", SCRIPT)
+    world.ostler("run", "--all", code=None)
+    page = serve("--view-only").open("/cost")
+    expect(page.locator(".tile", has_text="Spent").locator(".figure")).to_have_text("$0.25")
+    expect(page.locator(".tile", has_text="Day budget")).to_contain_text("of $0.50 today")
+    expect(page.locator(".level text")).to_have_text("day budget $0.50")
+    page.locator(".column").last.focus()
+    said = page.locator(".column").last.get_attribute("aria-label") or ""
+    assert "$0.25 + 1 unknown" in said
+    expect(page.locator(".tip")).to_contain_text("not known")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".column:focus")).to_have_attribute("aria-label", re.compile("nothing"))
+    page.get_by_text("As a table").click()
+    expect(page.locator(".as-table tbody tr")).to_have_count(1)
+    page.locator(".segments label", has_text="Tokens").click()
+    expect(page).to_have_url(re.compile("in=tokens"))
+
+
+def test_a_phone_never_scrolls_sideways(launched: str, serve: Callable[..., Served]) -> None:
+    """Every page fits into 390 pixels, in the dark too."""
+    served = serve("--view-only")
+    assert served.page.url
+    page = served.another_page("/", viewport=PHONE, color_scheme="dark")
+    for path in ("/pipelines", f"/pipelines/{launched}", "/models", "/machine", "/cost"):
+        page.goto(served.origin + path)
+        expect(page.locator("main h1")).to_be_visible()
+        page.wait_for_selector("main .card")
+        assert page.evaluate(WIDER) <= 0, path

@@ -1,0 +1,137 @@
+"""The page of a task in a real browser: what an agent says is read as it is said, and anywhere in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from browser_world import Served
+from world import World
+
+LAST_STEP = 12
+STORY_BYTES = 200_000_000
+SAYS_DONE = "say: All is well. <phase_complete>true</phase_complete>"
+STEPS = [f"tool: {{name: Step, detail: number {count}}}\n- sleep: 0.1" for count in range(1, LAST_STEP + 1)]
+ENTRIES = "(of) => [...document.querySelectorAll(`${of} .entry`)].map((one) => one.id + one.textContent)"
+AT_END = """() => {
+  const pane = document.querySelector(".transcript");
+  return pane.scrollHeight - pane.clientHeight - pane.scrollTop < 2;
+}"""
+expect.set_options(timeout=30_000)
+
+
+@pytest.fixture(autouse=True)
+def _scripted(world: World) -> None:
+    world.environ["OSTLER_RUN__EXECUTOR"] = "scripted"
+
+
+def _task(world: World, steps: list[str]) -> str:
+    script = "\n".join(f"- {step}" for step in steps)
+    return world.new("Walk on", "-d", f"```ostler-script\n{script}\n```\n")
+
+
+def _done(world: World, steps: list[str]) -> str:
+    """A task that was carried to its end."""
+    task = _task(world, steps)
+    world.ostler("run", task)
+    return task
+
+
+def _lengthen(world: World, task: str) -> None:
+    """Let its only attempt have told 200 MB."""
+    story = world.root / ".ostler" / "tasks" / task / "transcripts" / "implement-001.story.ndjson"
+    first = story.read_bytes().splitlines(keepends=True)[0]
+    at = int(json.loads(first)["at"])
+    said = [{"at": at, "type": "text_said", "text": f"word {count} " + "x" * 400} for count in range(2000)]
+    block = b"".join(json.dumps(entry).encode() + b"\n" for entry in said)
+    with story.open("wb") as file:
+        file.write(first)
+        for _ in range(STORY_BYTES // len(block) + 1):
+            file.write(block)
+        file.write(json.dumps({"at": at, "type": "text_said", "text": "the very last word"}).encode() + b"\n")
+
+
+def test_the_transcript_of_a_live_task_streams(world: World, serve: Callable[..., Served]) -> None:
+    """New tools appear at the end, which stays in sight, until the task is done."""
+    told = world.root.parent / "go-on"
+    waits = f"run: until test -e {told}; do sleep 0.05; done"
+    task = _task(world, [STEPS[0], waits, *STEPS[1:], SAYS_DONE])
+    page = serve().open(f"/tasks/{task}")
+    expect(page.locator(".tool-detail", has_text="number 1").first).to_be_visible()
+    expect(page.locator(".follow")).to_have_attribute("aria-pressed", "true")
+    told.touch()
+    expect(page.locator(".tool-detail", has_text=f"number {LAST_STEP}")).to_be_visible()
+    expect(page.locator(".entry-end", has_text="Succeeded")).to_be_visible()
+    expect(page.locator(".task-head .chip")).to_have_text("Completed")
+    assert page.locator(".tool-name", has_text="Step").count() == LAST_STEP
+    assert page.evaluate(AT_END)
+
+
+def test_a_long_story_opens_at_its_end_and_anywhere(world: World, serve: Callable[..., Served]) -> None:
+    """Of 200 MB only a few pages are read and shown, at the tail, in the middle and at an anchor."""
+    task = _done(world, [SAYS_DONE])
+    _lengthen(world, task)
+    served = serve("--view-only")
+    read: list[int] = []
+    served.page.on("response", lambda response: _weigh(response, read))
+    page = served.open(f"/tasks/{task}")
+    expect(page.locator(".entry", has_text="the very last word")).to_be_visible()
+    _jump(page, 500)
+    expect(page.locator(".place")).to_have_text("100 MB of 200 MB")
+    page.hover(".transcript")
+    for _ in range(8):
+        page.mouse.wheel(0, 4000)
+        page.wait_for_timeout(30)
+    page.goto("about:blank")
+    page.goto(f"{served.origin}/tasks/{task}#a1-150000000")
+    expect(page.locator(".is-pointed")).to_be_in_viewport()
+    assert 150_000_000 <= int(page.locator(".is-pointed").get_attribute("data-offset") or 0) < 150_001_000
+    assert page.locator(".story-page").count() <= 6
+    assert 0 < sum(read) < 4_000_000
+
+
+def test_a_gate_is_answered_on_the_page(world: World, serve: Callable[..., Served]) -> None:
+    """A rejection asks for its reason and sends the work back with it; then one key approves."""
+    world.environ["OSTLER_GATES__DEFAULT"] = "human"
+    task = _task(world, [SAYS_DONE])
+    page = serve().open(f"/tasks/{task}")
+    box = page.locator(".wait-box")
+    expect(box.locator("[data-verb=approve]")).to_be_visible()
+    page.keyboard.press("x")
+    expect(box.locator("textarea")).to_be_focused()
+    page.keyboard.type("Say hello, too.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".attempt-choice option")).to_have_count(2)
+    expect(box.locator("[data-verb=approve]")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.locator(".task-head .chip")).to_have_text("Completed")
+    said = [(event["verb"], event.get("text")) for event in world.events(task) if "verb" in event]
+    assert said == [("reject", "Say hello, too."), ("approve", None)]
+
+
+def test_a_replay_shows_what_the_transcript_has(world: World, serve: Callable[..., Served]) -> None:
+    """At a hundred times the speed the same entries appear in the same order."""
+    edit = "edit: {path: a.txt, content: hello}"
+    task = _done(world, ["say: I **begin**.", *STEPS[:4], edit, SAYS_DONE])
+    page = serve("--view-only").open(f"/tasks/{task}")
+    expect(page.locator(".entry-end")).to_be_visible()
+    told = page.evaluate(ENTRIES, ".transcript-room")
+    page.click("#tab-replay")
+    page.click("[data-speed='100']")
+    assert len(page.evaluate(ENTRIES, ".replay-list")) < len(told)
+    page.click(".play")
+    expect(page.locator(".play")).to_contain_text("Play again")
+    assert page.evaluate(ENTRIES, ".replay-list") == told
+
+
+def _weigh(response: Response, read: list[int]) -> None:
+    if "/story" in response.url:
+        read.append(int(response.headers["content-length"]))
+
+
+def _jump(page: Page, part: int) -> None:
+    scrubber = page.locator(".scrubber")
+    scrubber.evaluate(f"(one) => {{ one.value = {part}; one.dispatchEvent(new Event('change')); }}")

@@ -1,0 +1,195 @@
+"""Nobody but the person themselves gets anything from the server, or through to it (S1-S4, G13)."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostler.web.pages import PAGES
+from ostler.web.routes import BASE, ROUTES
+from web_world import JSON, Client, Served, note_of, printed_address, serve, shared_world
+from world import World, wait_until
+
+ADDRESSES = [
+    *((route.method, re.sub(r"\{[^}]*\}", "1", BASE + route.path)) for route in ROUTES),
+    ("GET", f"{BASE}/openapi.json"),
+    ("GET", f"{BASE}/nothing"),
+    *(("GET", re.sub(r"\{[^}]*\}", "1", page)) for page in PAGES),
+    ("GET", "/static/js/api.js"),
+    ("GET", "/static/js/missing.js"),
+    ("GET", "/nothing"),
+    ("OPTIONS", f"{BASE}/tasks"),
+    ("DELETE", f"{BASE}/tasks"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One project for all of them."""
+    with shared_world(tmp_path_factory.mktemp("web")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def server(place: World) -> Served:
+    """One server for all of them: none changes anything."""
+    return serve(place, "--view-only")
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+def test_nothing_is_there_without_the_key(server: Served, method: str, path: str) -> None:
+    """Every route, page and file answers 401, with the same headers as everything."""
+    stranger = Client(server.port)
+    for headers in ({}, {"Authorization": "Bearer x"}, {"Cookie": f"ostler-{server.port}=x"}):
+        answer = stranger.ask(method, path, b"{}" if method == "POST" else None, **JSON, **headers)
+        assert answer.status == 401
+        assert b"ostler serve" in answer.body
+        assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+        assert "unsafe" not in answer.headers["Content-Security-Policy"]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "Access-Control-Allow-Origin" not in answer.headers
+        assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("host", ["evil.test", "evil.test:{port}", "127.0.0.1", "localhost.evil.test:{port}"])
+def test_a_foreign_name_is_refused(server: Served, host: str) -> None:
+    """A page of another name that was bound to this machine hears nothing, key or not."""
+    assert server.ask("GET", f"{BASE}/session", Host=host.format(port=server.port)).status == 421
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}", "[::1]:{port}"])
+def test_our_own_names_are_answered(server: Served, host: str) -> None:
+    """However a person spells this machine."""
+    assert server.ask("GET", f"{BASE}/session", Host=host.format(port=server.port)).status == 200
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
+def test_a_form_of_another_page_changes_nothing(server: Served, kind: str) -> None:
+    """What a browser sends without asking first is no JSON."""
+    answer = server.ask("POST", f"{BASE}/tasks", b'{"title": "x"}', Content_Type=kind)
+    assert answer.status == 415
+    assert server.get("/tasks")["total"] == 0
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.test", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"]
+)
+def test_another_site_changes_nothing(server: Served, origin: str) -> None:
+    """Even with the key, as a cookie would be sent from another port of this machine."""
+    answer = server.ask(
+        "POST", f"{BASE}/tasks", b'{"title": "x"}', **JSON, Origin=origin.format(port=server.port)
+    )
+    assert answer.status == 403
+    assert server.get("/tasks")["total"] == 0
+
+
+def test_a_cookie_alone_needs_an_origin(server: Served) -> None:
+    """A change without one is only taken from a program that bears the key."""
+    browser, cookie = Client(server.port), f"ostler-{server.port}={server.token}"
+    own = f"http://127.0.0.1:{server.port}"
+    assert browser.ask("GET", f"{BASE}/session", Cookie=cookie).status == 200
+    assert browser.ask("POST", f"{BASE}/keys", b"{}", **JSON, Cookie=cookie).status == 403
+    assert browser.ask("POST", f"{BASE}/keys", b"{}", **JSON, Cookie=cookie, Origin=own).status == 200
+
+
+def test_a_large_request_is_refused(server: Served) -> None:
+    """By what it says, and by what it sends when it says nothing."""
+    large = b'{"title": "' + b"x" * 2**20 + b'"}'
+    assert server.ask("POST", f"{BASE}/tasks", large, **JSON).status == 413
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as plain:
+        head = f"POST {BASE}/tasks HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        kind = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        plain.sendall(f"{head}Authorization: Bearer {server.token}\r\n{kind}".encode())
+        plain.sendall(b"%x\r\n%s\r\n0\r\n\r\n" % (len(large), large))
+        assert plain.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_the_printed_address_opens_once(place: World, server: Served) -> None:
+    """It gives the browser a cookie that scripts cannot read, and is used up."""
+    address, stranger = printed_address(place), Client(server.port)
+    first = stranger.ask("GET", address)
+    assert (first.status, first.headers["Location"]) == (303, "/")
+    cookie = first.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=strict" in cookie and "Path=/" in cookie
+    assert stranger.ask("GET", "/", Cookie=cookie.partition(";")[0]).status == 200
+    again = stranger.ask("GET", address)
+    assert again.status == 401 and "Set-Cookie" not in again.headers
+    assert stranger.ask("GET", address, Cookie=cookie.partition(";")[0]).status == 303
+    assert stranger.ask("GET", "/open?key=").status == 401
+
+
+def test_the_key_is_long_and_for_our_eyes(place: World, server: Served) -> None:
+    """256 bits, in a file that nobody else can read."""
+    assert len(server.token) >= 43
+    assert note_of(place).stat().st_mode & 0o777 == 0o600
+
+
+def test_files_are_saved_and_never_shown(place: World, server: Served) -> None:
+    """Whatever an agent named them: an octet stream, as an attachment, and none from elsewhere."""
+    task = place.new("Look")
+    evil = place.root / ".ostler" / "tasks" / task / '<img src=x onerror="1">.html'
+    evil.write_text("<script>1</script>")
+    (evil.parent / "link").symlink_to("/etc/passwd")
+    listed = server.get(f"/tasks/{task}/files")["files"]
+    assert evil.name in [one["path"] for one in listed] and "link" not in [one["path"] for one in listed]
+    answer = server.ask("GET", f"{BASE}/tasks/{task}/files/%3Cimg%20src=x%20onerror=%221%22%3E.html")
+    assert (answer.status, answer.headers["Content-Type"]) == (200, "application/octet-stream")
+    assert answer.headers["Content-Disposition"].startswith("attachment; filename*=UTF-8''%3Cimg")
+    for path in (
+        "link",
+        "../../ostler.db",
+        "%2e%2e/%2e%2e/ostler.db",
+        "..%2f..%2fostler.db",
+        "/etc/passwd",
+        ".",
+    ):
+        assert server.ask("GET", f"{BASE}/tasks/{task}/files/{path}").status in (400, 404), path
+    for path in ("../server.py", "..%2fserver.py", "/etc/passwd", "js", "js/%2e%2e/%2e%2e/server.py"):
+        assert server.ask("GET", f"/static/{path}").status == 404, path
+    place.ostler("cancel", task)
+
+
+def test_every_page_and_script_is_there(server: Served) -> None:
+    """With the key; scripts as scripts, so that nosniff lets them run."""
+    for page in PAGES:
+        answer = server.ask("GET", re.sub(r"\{[^}]*\}", "1", page))
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    script = server.ask("GET", "/static/js/api.js")
+    assert script.headers["Content-Type"].startswith("text/javascript")
+
+
+def test_the_server_leaves_no_trace(tmp_path: Path) -> None:
+    """After Ctrl-C the note is gone and the exit code says what ended it; a stale note is no hindrance."""
+    world = World(tmp_path)
+    try:
+        world.ostler("init")
+        first = serve(world, "--view-only")
+        stale = note_of(world).read_bytes()
+        assert first.stop() == 130
+        assert not note_of(world).exists()
+        note_of(world).write_bytes(stale)
+        second = world.start("serve", "--port", str(first.port), "--view-only", "--json")
+        wait_until(lambda: note_of(world).read_bytes() != stale, 60, "no server came up")
+        assert Served(world, second).get("/session")["carries"] is False
+    finally:
+        world.close()
+
+
+def test_a_web_socket_gets_nothing(server: Served) -> None:
+    """There is none, with the key or without."""
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec_WebSocket_Key": "x" * 22 + "==",
+        "Sec_WebSocket_Version": "13",
+    }
+    assert Client(server.port).ask("GET", f"{BASE}/stream", **upgrade).status == 401
+    assert server.ask("GET", f"{BASE}/session", **upgrade).status == 200

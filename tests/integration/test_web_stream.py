@@ -1,0 +1,122 @@
+"""The live feed: nothing is lost or told twice, and a client that does not read holds nobody up."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from ostler.model.ids import TaskId
+from ostler.model.notice import AgentWarned
+from ostler.store.sqlite import SqliteJournal
+from web_world import Client, serve
+from world import World, wait_until
+
+TASK = TaskId("rest")
+
+
+def tell(world: World, count: int, words: str = "") -> None:
+    """As another process would: that many notices, each one a commit of its own up to a hundred."""
+    with SqliteJournal(world.root / ".ostler" / "ostler.db") as journal:
+        for first in range(0, count, max(1, count // 100)):
+            left = min(max(1, count // 100), count - first)
+            journal.notify(TASK, time.time(), [AgentWarned(f"{words}{first + n}") for n in range(left)])
+
+
+def written(world: World) -> list[int]:
+    with SqliteJournal(world.root / ".ostler" / "ostler.db") as journal:
+        return [line.position for line in journal.feed(0, None, 100_000)]
+
+
+def test_a_client_that_comes_back_hears_all_of_it_once(world: World) -> None:
+    """Last-Event-ID says where it was; in between the server itself was started anew."""
+    world.ostler("init")
+    tell(world, 300)
+    server = serve(world, "--view-only")
+    with server.stream("/stream?after=0") as stream:
+        head = stream.head()
+        assert b"content-type: text/event-stream; charset=utf-8" in head
+        first = stream.events(250)
+    assert server.stop() == 130
+    tell(world, 30)
+    server = serve(world, "--view-only")
+    with server.stream("/stream?after=0", Last_Event_ID=str(first[-1][0])) as stream:
+        rest = stream.events(80)
+        tell(world, 250)
+        rest += stream.events(250)
+    assert [seq for seq, _ in first + rest] == written(world)
+    assert all(event["seq"] == seq for seq, event in first + rest)
+
+
+def test_a_stream_without_a_place_begins_now(world: World) -> None:
+    """And that of one task tells of nothing else."""
+    world.ostler("init")
+    one, other = world.new("One"), world.new("Other")
+    server = serve(world, "--view-only")
+    with server.stream(f"/stream?task={one}") as stream:
+        stream.head()
+        server.post(f"/tasks/{other}/pause")
+        server.post(f"/tasks/{one}/pause")
+        [(_, event)] = stream.events(1)
+    assert (event["task_id"], event["type"], event["verb"]) == (one, "decision_recorded", "pause")
+    assert server.get("/stream?task=nothing", 404)["code"] == "USAGE"
+    assert server.get("/stream?after=x", 400)["code"] == "USAGE"
+
+
+def test_stalled_clients_hold_nobody_up(world: World) -> None:
+    """Others hear everything, tasks are carried, nothing piles up for them, and the end comes soon."""
+    world.ostler("init")
+    server = serve(world)
+    before = resident_mb(server.child.pid)
+    with ExitStack() as stack:
+        stalled = [stack.enter_context(server.stream("/stream?after=0")) for _ in range(10)]
+        stalled[0].head()
+        tell(world, 10_000, "x" * 1000)
+        task = server.post("/tasks", {"title": "Greet"}, 201)["id"]
+        wait_until(lambda: server.get(f"/tasks/{task}")["status"] == "completed", 60, "the task is held up")
+        with server.stream(f"/stream?after={written(world)[-50]}") as stream:
+            stream.head()
+            stream.events(49)
+        assert resident_mb(server.child.pid) - before < 60
+        began = time.monotonic()
+        assert server.stop() == 130
+        assert time.monotonic() - began < 30
+
+
+def test_a_stream_ends_with_its_server(world: World) -> None:
+    """It is closed in good order, so that a browser knows to come back."""
+    world.ostler("init")
+    server = serve(world, "--view-only")
+    with server.stream("/stream?after=0") as stream:
+        stream.head()
+        assert server.stop() == 130
+        assert stream.rest().endswith(b"0\r\n\r\n")
+
+
+def test_the_stream_needs_the_key(world: World) -> None:
+    """As everything does."""
+    world.ostler("init")
+    server = serve(world, "--view-only")
+    with Client(server.port).stream("/stream") as stream:
+        assert stream.head()[0].startswith(b"HTTP/1.1 401")
+
+
+def resident_mb(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+
+
+@pytest.mark.parametrize("count", [1, 150, 450])
+def test_bursts_are_told_in_order(world: World, count: int) -> None:
+    """However much is written at once, to clients who are up to date and to one who is not."""
+    world.ostler("init")
+    server = serve(world, "--view-only")
+    with server.stream("/stream?after=0") as early, server.stream("/stream?after=0") as late:
+        early.head()
+        for _ in range(3):
+            tell(world, count)
+            early.events(count)
+        late.head()
+        assert [seq for seq, _ in late.events(3 * count)] == written(world)

@@ -1,0 +1,129 @@
+"""Spans from lines of the feed: what they are called, when they end, and that they are always the same."""
+
+from __future__ import annotations
+
+import json
+
+from msgspec import Raw
+
+from ostler.model.event import FeedLine
+from ostler.model.ids import TaskId
+from ostler.telemetry.line import Line, read_line
+from ostler.telemetry.span import Span, span_id, trace_id
+from ostler.telemetry.tree import spans_of
+
+TASK = TaskId("add-a-greeting-ab12")
+PHASE = {"phase": "implement"}
+CALL = {**PHASE, "iteration": 1}
+ATTEMPT = {**CALL, "number": 1, "executor": "codex", "model": "gpt-x"}
+
+
+def lines(*said: tuple[float, str, dict[str, object]]) -> list[Line]:
+    return [
+        read_line(FeedLine(place, at, TASK, Raw(json.dumps({"type": kind, **more}).encode())))
+        for place, (at, kind, more) in enumerate(said, 1)
+    ]
+
+
+STORY = (
+    (0.0, "task_created", {}),
+    (1.0, "task_claimed", {"run": "one"}),
+    (2.0, "phase_started", PHASE),
+    (2.0, "iteration_started", CALL),
+    (3.0, "attempt_started", ATTEMPT),
+    (4.0, "tool_used", {"tool": "Edit", "detail": "a.py"}),
+    (5.0, "tool_used", {"tool": "Bash", "denied": True}),
+    (6.0, "tool_used", {"tool": "Read"}),
+)
+
+
+def named(spans: list[Span]) -> list[tuple[str, float, float, str]]:
+    return [(span.name, span.start, span.end, span.error) for span in spans]
+
+
+def test_a_span_ends_with_its_line() -> None:
+    """A tool ends where the next one begins or its attempt ends; the innermost comes first."""
+    spans = spans_of(
+        lines(
+            *STORY,
+            (7.0, "attempt_ended", {"number": 1, "status": "failed", "code": "TIMEOUT"}),
+            (8.0, "call_ended", {**CALL, "verdict": "failed", "code": "TIMEOUT"}),
+            (8.0, "phase_failed", {**PHASE, "code": "TIMEOUT"}),
+            (9.0, "task_failed", {"code": "TIMEOUT"}),
+        )
+    )
+    assert named(spans) == [
+        ("execute_tool Edit", 4.0, 5.0, ""),
+        ("execute_tool Bash", 5.0, 5.0, "denied"),
+        ("execute_tool Read", 6.0, 7.0, ""),
+        ("invoke_agent codex", 3.0, 7.0, "TIMEOUT"),
+        ("call implement 1", 2.0, 8.0, "TIMEOUT"),
+        ("phase implement", 2.0, 8.0, "TIMEOUT"),
+        ("task", 0.0, 9.0, "TIMEOUT"),
+    ]
+    attempt = spans[3]
+    assert attempt.attributes["gen_ai.provider.name"] == "openai"
+    assert attempt.attributes["gen_ai.request.model"] == "gpt-x"
+    assert attempt.attributes["error.type"] == "TIMEOUT"
+
+
+def test_what_a_crash_cut_off_ends_where_it_was_last_heard_of() -> None:
+    """The next run comes an hour later; the call is one, and has two attempts."""
+    spans = spans_of(
+        lines(
+            *STORY,
+            (3600.0, "task_claimed", {"run": "two"}),
+            (3601.0, "phase_started", PHASE),
+            (3601.0, "iteration_started", CALL),
+            (3602.0, "attempt_ended", {"number": 1, "status": "interrupted", "code": "INTERRUPTED"}),
+            (3602.0, "attempt_started", {**ATTEMPT, "number": 2}),
+            (3603.0, "attempt_ended", {"number": 2, "status": "succeeded"}),
+            (3604.0, "call_ended", {**CALL, "verdict": "complete"}),
+        )
+    )
+    assert named(spans)[2:] == [
+        ("execute_tool Read", 6.0, 6.0, ""),
+        ("invoke_agent codex", 3.0, 6.0, "INTERRUPTED"),
+        ("invoke_agent codex", 3602.0, 3603.0, ""),
+        ("call implement 1", 2.0, 3604.0, ""),
+    ]
+
+
+def test_a_task_that_is_opened_again_has_a_second_root() -> None:
+    """The first one is over and stays as it was."""
+    end = (9.0, "task_failed", {"code": "TIMEOUT"})
+    spans = spans_of(
+        lines(STORY[0], end, (20.0, "task_reopened", {}), (30.0, "task_completed", {"commit": None}))
+    )
+    assert named(spans) == [("task", 0.0, 9.0, "TIMEOUT"), ("task", 20.0, 30.0, "")]
+    assert [span.key for span in spans] == ["task/1", "task/3"]
+
+
+def test_reading_on_changes_no_span_that_was_over() -> None:
+    """Each prefix of a story has the spans of the longer one that ended in it."""
+    story = lines(
+        *STORY,
+        (7.0, "attempt_ended", {"number": 1, "status": "succeeded"}),
+        (8.0, "call_ended", {**CALL, "verdict": "complete"}),
+        (8.5, "gate_decided", {**PHASE, "verdict": "pass"}),
+        (8.5, "phase_completed", PHASE),
+        (9.0, "task_completed", {}),
+    )
+    whole = spans_of(story)
+    for size in range(len(story)):
+        assert spans_of(story[:size]) == [span for span in whole if span.closed <= size]
+
+
+def test_ids_are_of_the_store_and_the_task() -> None:
+    """The same in every process; others in every other project."""
+    assert trace_id("store", TASK) == trace_id("store", TASK) != trace_id("other", TASK)
+    assert span_id("store", TASK, "task/1") != span_id("store", TASK, "task/3")
+    assert 0 < trace_id("store", TASK) < 1 << 128
+    assert 0 < span_id("store", TASK, "task/1") < 1 << 64
+
+
+def test_a_line_of_a_newer_version_is_passed_over() -> None:
+    """A field of another type is no reason to stop reading."""
+    (line,) = lines((0.0, "attempt_ended", {"number": "first"}))
+    assert line.said.type == ""
+    assert spans_of([line]) == []

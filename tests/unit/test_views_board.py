@@ -1,0 +1,118 @@
+"""A task in a list: its group, and what it asks of a person."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from ostler.errors import Code
+from ostler.model.status import TaskStatus
+from ostler.model.usage import Usage
+from ostler.views.board import Counts, statuses_of, view_counts, view_row
+from ostler.views.lanes import Lane
+from ostler.views.task import GateView, PhaseView, TaskView
+
+_GATE = GateView("auto", "pending", "", None)
+TASK = TaskView(
+    id="fix-ab12",
+    title="Fix",
+    status=TaskStatus.PENDING,
+    weight="small",
+    priority="P2",
+    phase="implement",
+    iteration=1,
+    branch=None,
+    commit=None,
+    worktree=None,
+    session_id=None,
+    code=None,
+    message="",
+    warnings=(),
+    resumes_at=None,
+    usage=Usage(10, 5),
+    cost_usd=None,
+    created_at="",
+    updated_at="",
+    phases=(
+        PhaseView("plan", "completed", 1, None, _GATE),
+        PhaseView("implement", "pending", 0, None, _GATE),
+        PhaseView("test", "pending", 0, None, _GATE),
+    ),
+)
+LANE = Lane("fix-ab12", 0.0, "implement", 1, "edit a.py", live=Usage(100, 20))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "asks"),
+    [
+        ("needs_review", None, "approve"),
+        ("blocked", Code.NEEDS_INPUT, "reply"),
+        ("blocked", Code.STUCK, "reply"),
+        ("blocked", Code.GATE_REJECTED, "approve"),
+        ("blocked", Code.GATE_UNRUNNABLE, "approve"),
+        ("blocked", Code.DEPENDENCY_FAILED, "resume"),
+        ("paused", None, "resume"),
+        ("paused", Code.BUDGET_EXCEEDED, "retry"),
+        ("failed", Code.AGENT_FAILED, "retry"),
+        ("cancelled", Code.ABORTED, "retry"),
+        ("pending", None, None),
+        ("in_progress", None, None),
+        ("deferred", Code.QUOTA_EXCEEDED, None),
+        ("completed", None, None),
+    ],
+)
+def test_what_a_task_asks_for(status: str, code: Code | None, asks: str | None) -> None:
+    """The one thing that a person can do for it."""
+    assert view_row(replace(TASK, status=TaskStatus(status), code=code), None).asks == asks
+
+
+def test_a_running_task_shows_what_it_does() -> None:
+    """Its last action, its tokens with those of the attempt under way, and its phase as running."""
+    row = view_row(replace(TASK, status=TaskStatus.IN_PROGRESS), LANE)
+    assert (row.doing, row.since, row.tokens) == ("edit a.py", "1970-01-01T00:00:00.000Z", 135)
+    assert [mark.status for mark in row.phases] == ["completed", "running", "pending"]
+
+
+def test_a_task_at_rest_has_no_lane() -> None:
+    """Whatever is left of one."""
+    row = view_row(TASK, LANE)
+    assert (row.doing, row.since, row.tokens) == ("", None, 15)
+    assert [mark.status for mark in row.phases] == ["completed", "pending", "pending"]
+
+
+@pytest.mark.parametrize(
+    ("status", "pr_url", "output_path", "branch", "result"),
+    [
+        ("completed", "https://example.org/pull/1", None, "ostler/fix", "https://example.org/pull/1"),
+        ("completed", None, "docs/plan.md", None, "docs/plan.md"),
+        ("approved", None, None, "ostler/fix", "ostler/fix"),
+        ("failed", None, None, "ostler/fix", None),
+    ],
+)
+def test_what_came_out(
+    status: str, pr_url: str | None, output_path: str | None, branch: str | None, result: str | None
+) -> None:
+    """A pull request before a document before a branch, and only of a task that is done."""
+    made = {"pr_url": pr_url, "output_path": output_path, "branch": branch}
+    assert view_row(replace(TASK, status=TaskStatus(status), **made), None).result == result
+
+
+def test_counts_are_by_group() -> None:
+    """Those that nobody carries wait."""
+    counts = {"in_progress": 3, "pending": 2, "deferred": 1, "blocked": 4, "failed": 5, "approved": 6}
+    assert view_counts(counts, 1) == Counts(needs_you=4, running=2, waiting=4, done=6, ended=5)
+
+
+def test_which_statuses_a_query_means() -> None:
+    """A group, some names, or both; what contradicts itself finds nothing."""
+    assert statuses_of(None, ()) == ()
+    assert statuses_of("done", ()) == ("completed", "approved")
+    assert statuses_of(None, ["failed", "paused"]) == ("paused", "failed")
+    assert statuses_of("needs_you", ["failed", "paused"]) == ("paused",)
+    assert statuses_of("done", ["failed"]) == ("",)
+
+
+def test_every_status_has_a_group() -> None:
+    """A new one cannot be forgotten."""
+    for status in TaskStatus:
+        assert view_row(replace(TASK, status=status), None).group

@@ -1,0 +1,63 @@
+"""Where a project's server listens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ostler.errors import UsageError
+from ostler.files.layout import Layout
+from ostler.web.address import Listening, ask_for_address, forget, listen, note
+
+HERE = Listening(1, "127.0.0.1", 1, "secret", True)
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    (tmp_path / ".ostler").mkdir()
+    return Layout(tmp_path)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "example.org", "127.0.0.2"])
+def test_other_machines_are_never_let_in(host: str) -> None:
+    """The settings cannot ask for it."""
+    with pytest.raises(UsageError, match="would let other machines in"):
+        listen(host, 0)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_this_machine_is(host: str) -> None:
+    """By either name; a port of 0 is one that is free."""
+    with listen(host, 0) as taken:
+        assert taken.getsockname()[0] == "127.0.0.1"
+        assert taken.getsockname()[1] > 0
+
+
+def test_addresses_are_written_as_browsers_read_them() -> None:
+    """Also where the host has colons."""
+    assert HERE.address == "http://127.0.0.1:1"
+    assert replace(HERE, host="::1").address == "http://[::1]:1"
+
+
+def test_a_stale_note_gives_no_address(layout: Layout) -> None:
+    """Nor one of another port, nor one that only looks on, nor a broken one."""
+    assert ask_for_address(layout, None, carries=False) is None
+    note(layout, HERE)
+    assert ask_for_address(layout, None, carries=False) is None
+    assert ask_for_address(layout, 2, carries=False) is None
+    note(layout, replace(HERE, carries=False))
+    assert ask_for_address(layout, 1, carries=True) is None
+    (layout.state / "server.json").write_text("{")
+    assert ask_for_address(layout, None, carries=False) is None
+
+
+def test_only_our_own_note_is_taken_away(layout: Layout) -> None:
+    """A server that came later keeps its own."""
+    note(layout, replace(HERE, port=2))
+    forget(layout, HERE)
+    assert (layout.state / "server.json").exists()
+    forget(layout, replace(HERE, port=2))
+    assert not (layout.state / "server.json").exists()
+    forget(layout, HERE)

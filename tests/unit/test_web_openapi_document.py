@@ -1,0 +1,57 @@
+"""The OpenAPI document is made from the table of routes and leaves nothing out."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+
+from ostler.web.openapi import openapi
+from ostler.web.routes import BASE, ROUTES
+
+DOCUMENT = json.loads(msgspec.json.encode(openapi(ROUTES, BASE)))
+
+
+def test_every_route_is_described_once() -> None:
+    """By path, method and a name of its own."""
+    described = {
+        (method.upper(), path): one["operationId"]
+        for path, methods in DOCUMENT["paths"].items()
+        for method, one in methods.items()
+    }
+    assert len(described) == len(ROUTES) == len(set(described.values()))
+    for route in ROUTES:
+        plain = re.sub(r"\{(\w+):\w+\}", r"{\1}", BASE + route.path)
+        assert described[route.method, plain] == route.name
+
+
+def test_every_reference_leads_somewhere() -> None:
+    """No schema is named that is not there, and none is there for nothing but what only queries use."""
+    named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(DOCUMENT)))
+    assert named <= set(DOCUMENT["components"]["schemas"])
+
+
+def test_parameters_are_those_of_the_path_and_the_query() -> None:
+    """With their types, and none of them null."""
+    story = DOCUMENT["paths"][f"{BASE}/tasks/{{task}}/attempts/{{number}}/story"]["get"]
+    kinds = {one["name"]: (one["in"], one["schema"]["type"]) for one in story["parameters"]}
+    assert kinds == {
+        "task": ("path", "string"),
+        "number": ("path", "integer"),
+        "offset": ("query", "integer"),
+        "limit": ("query", "integer"),
+    }
+    stream = DOCUMENT["paths"][f"{BASE}/stream"]["get"]
+    assert stream["parameters"][0]["schema"]["type"] == "integer"
+
+
+def test_every_operation_says_how_it_is_refused() -> None:
+    """With ostler.error/1; changes may be refused for more reasons."""
+    for methods in DOCUMENT["paths"].values():
+        for method, one in methods.items():
+            refusals = {"400", "401", "404", "409", "421"} | (
+                {"403", "413", "415"} if method == "post" else set()
+            )
+            assert refusals <= set(one["responses"])
+            assert ("requestBody" in one) == (method == "post")
