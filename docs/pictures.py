@@ -1,4 +1,5 @@
-"""Makes the pictures of the README: runs the demo in a real terminal (tmux) and writes what it shows as SVG.
+"""Makes the pictures of the README: runs the demo in a real terminal (tmux) and writes what it shows as SVG,
+and photographs the dashboard (screens.py).
 
 Task ids, seconds, token counts and the temporary directory differ from run to run; fixed ones are shown in
 their place, so that a picture changes only when the program's screens do.
@@ -19,6 +20,7 @@ from pathlib import Path
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
+from screens import photograph
 
 COLUMNS, LINES = 100, 30
 PICTURES = Path(__file__).parent / "pictures"
@@ -70,6 +72,7 @@ def main() -> None:
             looked = look_around(terminal, found_ids(done)[0])
         finally:
             terminal.close()
+        photograph(home, PICTURES)
     ids = found_ids(done)
     story = "\n\n".join((running, rule("two seconds later"), done))
     write("demo.svg", "ostler demo", steadied(story, home, ids))

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from ostler.cli.app import COMMANDS
+from reader import LINK, ROOT, Reader, blocks, text_of
 from world import World
 
-ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
-LONGEST = {"README.md": 200, "ARCHITECTURE.md": 120, "CONTRIBUTING.md": 180, "CHANGELOG.md": 120}
+LONGEST = {"README.md": 200, "ARCHITECTURE.md": 120, "CONTRIBUTING.md": 190, "CHANGELOG.md": 120}
 
 # Blocks that are not run here, by their first line, and why.
 EXEMPT = {
@@ -24,76 +24,42 @@ EXEMPT = {
     "python3 -m venv ~/.venvs/ostler": "installs from the network",
 }
 
-FENCE = re.compile(
-    r"^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
-)
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-
-
-def text_of(document: str) -> str:
-    return (ROOT / document).read_text("utf-8")
-
-
-def blocks(document: str, *languages: str) -> list[re.Match[str]]:
-    return [block for block in FENCE.finditer(text_of(document)) if block["language"] in languages]
-
 
 def is_exempt(block: re.Match[str]) -> bool:
     return any(block["body"].startswith(first) for first in EXEMPT)
 
 
 @pytest.fixture
-def reader(world: World) -> World:
-    """Someone who types what the documents say: `ostler` is on the path, the agent is the fake."""
-    tools = world.root.parent / "tools"
-    tools.mkdir()
-    (tools / "ostler").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ostler "$@"\n')
-    (tools / "ostler").chmod(0o755)
-    world.environ["PATH"] = f"{tools}:{world.environ['PATH']}"
-    return world
+def reader(world: World) -> Reader:
+    return Reader(world)
 
 
-def type_in(world: World, script: str) -> str:
-    done = subprocess.run(
-        ["sh", "-euc", script],
-        cwd=world.root,
-        env=world.environ,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, f"{script}\n{said}"
-    assert "Traceback" not in said, said
-    return said
-
-
-def test_the_commands_of_the_readme_run_as_they_stand(reader: World) -> None:
+def test_the_commands_of_the_readme_run_as_they_stand(reader: Reader) -> None:
     """Every block, in order, in one project, as a newcomer would type them."""
     ran = 0
     for block in blocks("README.md", "sh", "toml"):
         if block["file"]:
-            (reader.root / block["file"]).write_text(block["body"])
+            reader.write(block)
         elif not is_exempt(block):
-            type_in(reader, block["body"])
+            reader.type(block["body"])
             ran += 1
     assert ran >= 4
-    waiting = [task["title"] for task in reader.json("status")["tasks"] if task["status"] != "completed"]
+    world = reader.world
+    waiting = [task["title"] for task in world.json("status")["tasks"] if task["status"] != "completed"]
     assert waiting == ["Explain the build"], (
         "the README runs all of its tasks but the last that it writes down"
     )
-    assert "Write this down" in reader.ostler("diff", "write-this").stdout
-    assert reader.git("status", "--porcelain").split() == ["??", "ostler.toml"]
+    assert "Write this down" in world.ostler("diff", "write-this").stdout
+    assert world.git("status", "--porcelain").split() == ["??", "ostler.toml"]
 
 
-def test_the_library_example_of_the_readme_runs(reader: World) -> None:
+def test_the_library_example_of_the_readme_runs(reader: Reader) -> None:
     """It is a whole program, and prints how the task ended."""
     (example,) = blocks("README.md", "python")
     done = subprocess.run(
         [sys.executable, "-c", example["body"]],
-        cwd=reader.root,
-        env=reader.environ,
+        cwd=reader.world.root,
+        env=reader.world.environ,
         capture_output=True,
         text=True,
         timeout=100,
@@ -102,26 +68,27 @@ def test_the_library_example_of_the_readme_runs(reader: World) -> None:
     assert (done.stdout, done.returncode) == ("completed\n", 0), done.stderr
 
 
-def test_an_executor_is_added_in_the_five_steps(reader: World) -> None:
+def test_an_executor_is_added_in_the_five_steps(reader: Reader) -> None:
     """The package of CONTRIBUTING.md, written down as it says, conforms and runs a task."""
-    package = reader.root.parent / "package"
+    world = reader.world
+    package = world.root.parent / "package"
     package.mkdir()
     for block in blocks("CONTRIBUTING.md", "sh", "python", "toml"):
         if block["file"]:
             (package / block["file"]).write_text(block["body"])
     (package / "parrot").chmod(0o755)
     install(package)
-    reader.environ["PATH"] = f"{package}:{reader.environ['PATH']}"
-    reader.environ["PYTHONPATH"] = f"{package}{os.pathsep}{reader.environ['PYTHONPATH']}"
-    type_in(
-        reader, f'"{sys.executable}" -m pytest -q -p no:cacheprovider -c /dev/null "{package}/test_parrot.py"'
+    world.environ["PATH"] = f"{package}:{world.environ['PATH']}"
+    world.environ["PYTHONPATH"] = f"{package}{os.pathsep}{world.environ['PYTHONPATH']}"
+    reader.type(
+        f'"{sys.executable}" -m pytest -q -p no:cacheprovider -c /dev/null "{package}/test_parrot.py"'
     )
     for block in blocks("CONTRIBUTING.md", "sh"):
         if not block["file"] and not is_exempt(block):
-            type_in(reader, block["body"])
-    (task,) = reader.json("status")["tasks"]
+            reader.type(block["body"])
+    (task,) = world.json("status")["tasks"]
     assert task["status"] == "completed"
-    assert "parrot.txt" in reader.ostler("diff", task["id"]).stdout
+    assert "parrot.txt" in world.ostler("diff", task["id"]).stdout
 
 
 def install(package: Path) -> None:

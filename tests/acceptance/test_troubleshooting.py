@@ -1,0 +1,125 @@
+"""What docs/troubleshooting.md says is printed, is printed: each of its sections is brought about."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from reader import text_of
+from world import World
+
+PAGE = "docs/troubleshooting.md"
+SECTION = re.compile(r"^## (?P<title>[^\n]+)\n\n```text\n(?P<printed>.*?)^```$", re.MULTILINE | re.DOTALL)
+QUOTED = {match["title"]: match["printed"] for match in SECTION.finditer(text_of(PAGE))}
+ELIDED = re.compile(r"\.\.\.|/home/ada/\w+|add-a-greeting-\w{4}|\d\d:\d\d|[0-9a-f]{10}|pytest -q|4747")
+RUN = ("run", "-p", "Add a greeting")
+
+
+def agent(**behaviour: object) -> Callable[[World], tuple[str, ...]]:
+    """A run with an agent that behaves so."""
+
+    def prepare(world: World) -> tuple[str, ...]:
+        world.behave(**behaviour)
+        return RUN
+
+    return prepare
+
+
+def settings(text: str, *command: str, **behaviour: object) -> Callable[[World], tuple[str, ...]]:
+    """The same, with these settings."""
+
+    def prepare(world: World) -> tuple[str, ...]:
+        (world.root / "ostler.toml").write_text(text)
+        world.behave(**behaviour)
+        return command or RUN
+
+    return prepare
+
+
+def without_agent(world: World) -> tuple[str, ...]:
+    del world.environ["OSTLER_CLAUDE_PATH"]
+    world.environ["PATH"] = "/usr/bin:/bin"
+    return RUN
+
+
+def without_commit(world: World) -> tuple[str, ...]:
+    world.git("update-ref", "-d", "HEAD")
+    return RUN
+
+
+def with_limit(world: World) -> tuple[str, ...]:
+    world.behave(fault="api_error", error=429, says="try again")
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    return RUN
+
+
+def with_budget(world: World) -> tuple[str, ...]:
+    world.behave(cost_usd=2.0)
+    world.environ["OSTLER_BUDGET__TASK_USD"] = "1"
+    world.environ["OSTLER_PHASES__PLANS__TRIVIAL"] = '["implement", "test"]'
+    return RUN
+
+
+REFUSED = {"fault": "api_error", "error": 401}
+CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
+    "No agent": (without_agent, 1),
+    "Not logged in": (agent(**REFUSED), 1),
+    "No commit": (without_commit, 2),
+    "No key": (settings("", "run", "-p", "Explain", "--executor", "model_api"), 1),
+    "A limit": (with_limit, 5),
+    "A gate waits": (settings('[gates]\ndefault = "human"\n'), 4),
+    "A gate says no": (
+        settings('[gates.commands]\nimplement = "exit 1"\n[phases]\nmax_phase_retries = 0\n'),
+        4,
+    ),
+    "The agent did nothing": (agent(fault="no_mark", edits={}), 5),
+    "Something was refused": (agent(fault="denied"), 5),
+    "The budget": (with_budget, 5),
+    "A mistake in the settings": (
+        settings('[run]\njobs = 0\nexecuter = "claude"\n', "config", "validate"),
+        2,
+    ),
+}
+
+
+def expected(title: str) -> re.Pattern[str]:
+    """The section's lines, in order, where names, times and the reader's own command may be others."""
+    parts = [".+?".join(map(re.escape, ELIDED.split(line))) for line in QUOTED[title].splitlines() if line]
+    return re.compile("(?s:.*)".join(parts))
+
+
+@pytest.mark.parametrize("title", CASES)
+def test_it_is_printed_as_the_page_says(title: str, world: World) -> None:
+    """With the exit code that goes with it."""
+    prepare, code = CASES[title]
+    done = world.ostler(*prepare(world), code=code)
+    said = done.stdout + done.stderr
+    assert expected(title).search(said), f"{QUOTED[title]}\n---\n{said}"
+
+
+def test_a_port_that_is_taken(world: World) -> None:
+    """By anyone; the number is the one that was asked for."""
+    world.ostler("init")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        done = world.ostler("serve", "--port", str(other.getsockname()[1]), code=2)
+    assert expected("The port is taken").search(done.stderr), done.stderr
+
+
+def test_an_agent_that_changed_nothing_and_says_that_it_is_done(world: World) -> None:
+    """It is believed; the diff says so in these words."""
+    world.behave(edits={})
+    task = world.new()
+    world.ostler("run", task)
+    assert f"{task} has changed nothing" in world.ostler("diff", task).stderr
+    assert "has changed nothing" in text_of(PAGE)
+    world.ostler("rewind", task, "--to", "implement", "-m", "Do it")
+
+
+def test_every_section_is_brought_about() -> None:
+    """And the table at the top leads to each."""
+    assert set(QUOTED) == {*CASES, "The port is taken"}
+    listed = re.findall(r"^\| .* \| \[(.+)\]\(#", text_of(PAGE), re.MULTILINE)
+    assert listed == list(QUOTED)
