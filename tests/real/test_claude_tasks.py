@@ -57,7 +57,8 @@ def test_a_task_is_completed_and_committed(project: World, model: Model) -> None
     assert project.git("show", f"ostler/{task}:hello.txt") == "hello\n"
     assert shown["usage"]["input_tokens"] == 20 and shown["cost_usd"] > 0
     assert [attempt["model"] for attempt in shown["attempts"]] == ["claude-opus-5-5"]
-    assert "Write hello.txt" in project.ostler("log", task).stdout
+    log = project.ostler("log", task).stdout
+    assert "→ Write  hello.txt\n    + hello\n" in log and "I wrote hello.txt." in log
 
 
 @pytest.mark.parametrize(("number", "code"), [(KILL, -9), (STOP, 143)])

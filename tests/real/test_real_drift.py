@@ -18,7 +18,7 @@ from ostler.executors.program import ProgramExecutor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.conformance import CLAIMS, Make, Subject, run_check
-from ostler.testing.fake_llm import Answer, FakeLlm, Request, say
+from ostler.testing.fake_llm import Answer, FakeLlm, Request, fit, say
 from real_agents import AGENTS, CACHE, Seat
 
 KINDS = [*AGENTS, *(f"{name}-acp" for name in AGENTS if name != "codex")]
@@ -27,6 +27,8 @@ KNOWN = {known.name: known for known in PROGRAMS}
 
 def remember(request: Request) -> Answer:
     """A model that knows what it was told, and nothing else."""
+    if shaped := fit(request, sure=True):
+        return shaped
     asked = "Which word" in " ".join(request.history[-3:])
     return say("osprey" if asked and request.holds("Remember the word osprey") else "OK")
 
