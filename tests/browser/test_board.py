@@ -65,6 +65,7 @@ def test_a_reload_in_mid_stream_loses_nothing(world: World, serve: Callable[...,
     _task(world, "Walk on", [*_steps(1, 6), wait, *_steps(6, 20), "sleep: 100"])
     page = serve().page
     lines = page.locator(f"{_lane('running')} .doing li")
+    expect(lines).to_have_count(3)  # what was done before the page was opened is asked for on its own
     expect(lines.last).to_contain_text("until")
     before = lines.all_text_contents()
     assert [text.split()[-1] for text in before[:2]] == ["4", "5"]
@@ -91,3 +92,12 @@ def test_a_phone_never_scrolls_sideways(world: World, serve: Callable[..., Serve
         page.get_by_role("button", name="New task").click()
         expect(page.get_by_label("Title")).to_be_focused()
         assert page.evaluate(WIDER) == 0
+
+
+def test_the_board_says_why_nothing_runs(world: World, serve: Callable[..., Served]) -> None:
+    """Without the agent a task waits, and whoever looks sees what to do about it."""
+    world.environ |= {"OSTLER_RUN__EXECUTOR": "claude", "OSTLER_CLAUDE_PATH": str(world.root / "missing")}
+    world.new("Greet")
+    page = serve().page
+    expect(page.locator(_lane("waiting"))).to_have_count(1)
+    expect(page.locator(".trouble")).to_contain_text("was not found")

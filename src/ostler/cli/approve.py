@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ostler.cli.out import json_option, open_project
-from ostler.cli.steered import told
+from ostler.cli.out import json_option
+from ostler.cli.steered import open_for_person, told
 
 
 @click.command("approve")
@@ -14,5 +14,5 @@ from ostler.cli.steered import told
 @json_option
 def command(task: str, message: str, as_json: bool) -> None:
     """Say yes where a task waits for you, or where a gate said no and nothing is left to try."""
-    with open_project() as project:
+    with open_for_person() as project:
         told(project.approve(project.resolve(task), message), as_json, "goes on with the next run.")

@@ -10,8 +10,9 @@ from typing import Literal
 import click
 import msgspec
 
-from ostler.cli.out import hint, json_option, open_project
+from ostler.cli.out import emit, hint, json_option, open_project
 from ostler.files.atomic import write_atomic
+from ostler.files.disk import disk_error
 from ostler.project.bundle import Bundle
 from ostler.project.export import export_lines, export_trajectory
 
@@ -42,9 +43,24 @@ def command(task: str, kind: Format, output: str | None, as_json: bool) -> None:
                 sys.stdout.buffer.write(piece)
             sys.stdout.flush()
             return
-        write_atomic(Path(output), b"".join(pieces), mode=0o644)
-    if not as_json:
+        _write(Path(output), pieces)
+    if as_json:
+        emit({"schema": "ostler.exported/1", "id": bundle.id, "format": kind, "path": output})
+    else:
         hint(f"wrote {output}")
+
+
+def _write(path: Path, pieces: Iterator[bytes]) -> None:
+    """A link leads to its file; a device or a pipe takes what is written, and is never replaced."""
+    place = path.resolve()
+    if not place.exists() or place.is_file() or place.is_dir():
+        write_atomic(place, b"".join(pieces), mode=0o644)
+        return
+    try:
+        with place.open("wb") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise disk_error(path, error) from error
 
 
 def _pieces(bundle: Bundle, kind: Format) -> Iterator[bytes]:

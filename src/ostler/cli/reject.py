@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ostler.cli.out import json_option, open_project
-from ostler.cli.steered import told
+from ostler.cli.out import json_option
+from ostler.cli.steered import open_for_person, told
 
 
 @click.command("reject")
@@ -17,6 +17,6 @@ def command(task: str, message: str, as_json: bool) -> None:
 
     When it has gone back as often as it may, the task is blocked.
     """
-    with open_project() as project:
+    with open_for_person() as project:
         view = project.reject(project.resolve(task), message)
         told(view, as_json, "goes back." if view.status == "revision" else f"is {view.status}.")

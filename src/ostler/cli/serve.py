@@ -70,7 +70,9 @@ async def _serve(project: Project, taken: socket.socket, view_only: bool, as_jso
     ostler = Ostler(project, os.environ, tell=hint)
     try:
         worker = Worker(ostler, hint)
-        web = WebServer(project, taken, os.environ, carries=True, pools=ostler.pools)
+        web = WebServer(
+            project, taken, os.environ, carries=True, pools=ostler.pools, troubles=worker.troubles
+        )
         with at_work(project.layout):
             return await _show(worker, web, as_json, "Working on what is due; Ctrl-C ends it.")
     finally:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ostler.cli.out import json_option, open_project
-from ostler.cli.steered import told
+from ostler.cli.out import json_option
+from ostler.cli.steered import open_for_person, told
 
 
 @click.command("skip")
@@ -17,5 +17,5 @@ from ostler.cli.steered import told
 @json_option
 def command(task: str, phase: str, reason: str, as_json: bool) -> None:
     """Leave a phase of a task out; what it did so far is kept."""
-    with open_project() as project:
+    with open_for_person() as project:
         told(project.skip(project.resolve(task), phase, reason), as_json, f"does without {phase}.")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from ostler.config.expect import unusable
 from ostler.errors import UsageError
 from ostler.mcp_server.answer import Answer
 from ostler.project.project import Project
@@ -31,6 +32,9 @@ class Offer(Struct, frozen=True):
 
 def read_arguments(offer: Offer, arguments: dict[str, Any]) -> Struct:
     """The arguments as the tool wants them; one sentence for those that do not fit."""
+    for name, value in arguments.items():
+        if reason := unusable(value):
+            raise UsageError(f"{offer.name}: {name[:80]}{reason}", "leave it out")
     try:
         return msgspec.convert(arguments, offer.takes)
     except msgspec.ValidationError as error:

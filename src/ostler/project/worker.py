@@ -38,6 +38,10 @@ class Worker:
         self._stopped.set()
         self._ostler.stop()
 
+    def troubles(self) -> tuple[str, ...]:
+        """Why tasks wait that could be run otherwise; asked by any thread."""
+        return tuple(sorted(self._said.copy()))
+
     async def flush(self) -> None:
         """Wait until everything said so far is in the journal."""
         await self._ostler.flush()
@@ -92,7 +96,7 @@ class Worker:
         except OstlerError as error:
             if self._stopped.is_set():
                 raise
-            self._tell_once(error.message)
+            self._tell_once(f"{error.message}  Next: {error.hint}" if error.hint else error.message)
             self._seen = self.project.journal.position()
         self._rests_until = self._clock.monotonic() + (_REST_SECONDS if self._said else 0.0)
 

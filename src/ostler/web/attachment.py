@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ostler.files.paths import open_beneath
 from ostler.web.problem import Refused
@@ -26,7 +27,19 @@ class Attachment(Struct, frozen=True):
 
     def response(self) -> Response:
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(self.name, safe='')}"}
-        return StreamingResponse(_chunks(self.file), headers=headers, media_type="application/octet-stream")
+        return _Sending(self.file, headers)
+
+
+class _Sending(StreamingResponse):
+    """Lets go of its file however it ends, also when the client hangs up."""
+
+    def __init__(self, file: BinaryIO, headers: dict[str, str]) -> None:
+        super().__init__(_chunks(file), headers=headers, media_type="application/octet-stream")
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 def attach(root: Path, relative: str) -> Attachment:
@@ -46,6 +59,5 @@ def _missing(relative: str) -> Refused:
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
+    while chunk := file.read(_CHUNK):
+        yield chunk

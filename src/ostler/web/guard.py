@@ -11,6 +11,7 @@ from ostler.web.problem import Refused, error_response, page_response
 
 OPENING = "/open"
 BODY_LIMIT = 1024 * 1024
+_LONGEST_PATH = 2048
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -52,6 +53,8 @@ class Guard:
             )
         if path != OPENING and not self._keys.opens(headers.get("cookie", ""), authorization):
             return Refused(401, "this address needs the key of the server", AGAIN)
+        if len(path) > _LONGEST_PATH:
+            return Refused(414, f"an address has {_LONGEST_PATH} characters at most")
         if method in _READING:
             return None
         return self._refusal_of_change(host, authorization, headers)

@@ -40,7 +40,7 @@ async def read_body(kind: type[T], request: Request) -> T:
 def decode_body(kind: type[T], data: bytes) -> T:
     try:
         said: Any = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"the request is no JSON: {error}") from None
     if not isinstance(said, dict):
         raise UsageError("the request is no JSON object", '{"title": "Fix the login redirect"}')

@@ -17,7 +17,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/tasks", "Write a task down", tasks.new_task, status=201),
     Route("GET", _TASK, "One task in full", tasks.show_task),
     Route("GET", f"{_TASK}/request", "What was asked, as it was said", tasks.show_request),
-    Route("POST", f"{_TASK}/run", "Have a task run as soon as there is a place", verbs.run),
+    Route("POST", f"{_TASK}/run", "Have a task run as soon as there is a place", verbs.run, slow=True),
     Route("POST", f"{_TASK}/pause", "Let a task rest where it stands", verbs.pause),
     Route("POST", f"{_TASK}/resume", "Let a resting task go on, with a word for its agent", verbs.resume),
     Route("POST", f"{_TASK}/cancel", "End a task; what it did is kept", verbs.cancel, slow=True),

@@ -31,12 +31,15 @@ class WebServer:
         *,
         carries: bool,
         pools: Callable[[], Mapping[str, PoolStats]] = dict,
+        troubles: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         host, port = taken.getsockname()[:2]
         self._layout = project.layout
         keys = Keys(port)
         self._listening = Listening(os.getpid(), host, port, keys.token, carries)
-        self.site = Site(project, self._listening.address, keys, environ, carries=carries, pools=pools)
+        self.site = Site(
+            project, self._listening.address, keys, environ, carries=carries, pools=pools, troubles=troubles
+        )
         self._server = uvicorn.Server(
             uvicorn.Config(
                 application(self.site, port),

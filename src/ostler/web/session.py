@@ -25,6 +25,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
     root: str
     version: str
     carries: bool  # false: this server only looks on
+    troubles: tuple[str, ...]  # why tasks wait that it could run otherwise
     jobs: int
     position: int  # of the feed
     now: str
@@ -48,6 +49,7 @@ def show_session(site: Site, project: Project, asked: Asked[Nothing, Nothing]) -
         root=str(root),
         version=__version__,
         carries=site.carries,
+        troubles=site.troubles(),
         jobs=settings.run.jobs,
         position=project.journal.position(),
         now=rfc3339(time.time()),

@@ -32,6 +32,7 @@ class Site:
         *,
         carries: bool,
         pools: Callable[[], Mapping[str, PoolStats]] = dict,
+        troubles: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self.layout: Layout = project.layout
         self.loaded = project.loaded
@@ -40,6 +41,7 @@ class Site:
         self.environ = environ
         self.carries = carries
         self.pools = pools
+        self.troubles = troubles
         self.live = Live()
         self._quick = ThreadPoolExecutor(_QUICK, "web")
         self._slow = ThreadPoolExecutor(_SLOW, "web-slow")

@@ -8,9 +8,9 @@ from typing import Any
 
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
-from ostler.model.status import TERMINAL, WAITS_FOR_PERSON, TaskStatus
+from ostler.model.status import EXECUTABLE, TERMINAL, WAITS_FOR_PERSON, TaskStatus
 from ostler.project.ostler import Ostler
-from ostler.project.preflight import require_turn
+from ostler.project.preflight import check_ready, require_turn
 from ostler.project.project import Project
 from ostler.views.task import TaskView
 from ostler.web.problem import Refused
@@ -73,6 +73,8 @@ def _ready(site: Site, project: Project, task: TaskId) -> TaskView:
     if view.status in WAITS_FOR_PERSON:
         raise Refused(409, f"{task} is {view.status}: it waits for you", f"ostler show {task}")
     require_turn(project, task, [task])
+    if view.status in EXECUTABLE:
+        check_ready(project, [project.task(task)])
     return view
 
 
@@ -84,4 +86,4 @@ def _say(project: Project, asked: Asked[Any, Any], verb: Callable[[TaskId], Task
     except Refused:
         raise
     except UsageError as error:
-        raise Refused(409, error.message, error.hint) from None
+        raise Refused(409, error.message, error.hint, error.code) from None

@@ -1,7 +1,12 @@
-/** The live feed: one connection for the whole page, which goes on where it was after a break. */
+/**
+ * The live feed, which goes on where it was after a break. A browser has six connections for all tabs of a
+ * server, so only the first tabs keep one open; further ones look every two seconds, until a seat is free.
+ */
 
-import { address } from "./api.js";
+import { address, get } from "./api.js";
 
+const SEATS = ["ostler-feed-1", "ostler-feed-2", "ostler-feed-3"];
+const LOOK_MS = 2000;
 const listeners = new Set();
 const watchers = new Set();
 let source = null;
@@ -20,22 +25,60 @@ export function watchConnection(watcher) {
   watcher(state);
 }
 
-/** Begins behind `after`, a position of the feed. The browser itself sends Last-Event-ID when it reconnects. */
-export function begin(after) {
+/** Begins behind `after`, a position of the feed. */
+export async function begin(after) {
   position ??= after;
+  while (!(await takeSeat())) {
+    await look();
+    await new Promise((resume) => setTimeout(resume, LOOK_MS));
+  }
+  listen();
+}
+
+/** The browser itself sends Last-Event-ID when it reconnects. */
+function listen() {
   if (source) source.close();
   source = new EventSource(address("/stream", { after: position }));
   source.onopen = () => tell("live");
-  source.onmessage = (message) => hear(message);
+  source.onmessage = (message) => hear(Number(message.lastEventId), JSON.parse(message.data));
   source.onerror = () => {
     tell(source.readyState === EventSource.CLOSED ? "lost" : "connecting");
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => begin(position), 3000);
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 3000);
   };
 }
 
-function hear(message) {
-  position = Number(message.lastEventId) || position;
-  const event = JSON.parse(message.data);
+/** What happened since, page by page. */
+async function look() {
+  try {
+    let page;
+    do {
+      page = await get("/events", { after: position });
+      for (const event of page.events) hear(event.seq, event);
+    } while (page.events.length);
+    tell("live");
+  } catch (error) {
+    tell(error.status === 401 ? "lost" : "connecting");
+  }
+}
+
+async function takeSeat() {
+  if (!navigator.locks) return true;
+  for (const seat of SEATS) if (await take(seat)) return true;
+  return false;
+}
+
+/** Whether the seat was free; it is kept for as long as the page lives. */
+function take(seat) {
+  return new Promise((resolve) => {
+    navigator.locks.request(seat, { ifAvailable: true }, (lock) => {
+      resolve(lock !== null);
+      return lock && new Promise(() => {});
+    });
+  });
+}
+
+function hear(seq, event) {
+  position = seq || position;
   for (const listener of [...listeners]) listener(event);
 }
 

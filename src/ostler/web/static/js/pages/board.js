@@ -10,6 +10,7 @@ import { NeedsYou } from "../board/needs_you.js";
 import { Pile } from "../board/pile.js";
 import { Queue } from "../board/queue.js";
 import { Totals } from "../board/totals.js";
+import { Troubles } from "../board/troubles.js";
 import { welcome } from "../board/welcome.js";
 import { h, replace } from "../dom.js";
 import { follow } from "../feed.js";
@@ -36,6 +37,7 @@ class Board {
   #totals;
   #line;
   #needs = new NeedsYou((verb, row) => this.#answer(verb, row));
+  #troubles = new Troubles();
   #below = h("div", { class: "below" });
   #piles = {};
   #shown = null;
@@ -50,13 +52,14 @@ class Board {
     const empty = welcome(signal);
     const head = h("div", { class: "board-head" }, this.#totals.node, this.#line.node);
     const title = h("h1", { class: "hidden-text" }, "Board");
-    replace(root, h("div", { class: "board" }, title, head, empty, this.#needs.node, this.#below));
+    replace(root, h("div", { class: "board" }, title, head, this.#troubles.node, empty, this.#needs.node, this.#below));
     keepTicking(root, signal);
   }
 
   /** Loads everything and listens. */
   async begin() {
     this.#refreshCost();
+    this.#troubles.refreshSoon(this.#signal);
     follow((event) => this.#hear(event), this.#signal);
     boardKeys({ ...this.#hands(), search: this.#line.search, signal: this.#signal });
     this.#makeSure();
@@ -120,6 +123,7 @@ class Board {
   #refreshAll() {
     for (const group of Object.keys(this.#piles)) this.#refresh(group);
     this.#refreshCost();
+    this.#queue.add("troubles", () => this.#troubles.refresh(this.#signal));
   }
 
   #refreshCost() {
@@ -139,6 +143,7 @@ class Board {
     }
     this.#ask(groupsToAsk(event));
     if (event.type === "attempt_ended") this.#refreshCost();
+    if (event.type === "task_created") this.#troubles.refreshSoon(this.#signal);
   }
 
   #ask(groups) {

@@ -1,0 +1,29 @@
+"""Many tabs of one dashboard: a browser has six connections for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from browser_world import Served
+from world import World
+
+TABS = 8
+
+
+def test_the_eighth_tab_opens_and_hears_what_happens(world: World, serve: Callable[..., Served]) -> None:
+    """All load, and the last one is told of a task, also after others are closed."""
+    world.ostler("init")
+    served = serve("--view-only")
+    tabs = [served.page, *(served.page.context.new_page() for _ in range(TABS - 1))]
+    for tab in tabs[1:]:
+        tab.goto(served.origin)
+        expect(tab.get_by_role("heading", name="Nothing to do yet")).to_be_visible(timeout=30_000)
+    task = world.new("Greet the tabs")
+    for tab in (tabs[0], tabs[-1]):
+        expect(tab.locator(f"[data-task='{task}']")).to_be_visible(timeout=30_000)
+    for tab in tabs[1:4]:
+        tab.close()  # their seats are free for others now
+    world.ostler("pause", task)
+    expect(tabs[-1]).to_have_title("1 needs you · Ostler", timeout=30_000)
