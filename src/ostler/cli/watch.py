@@ -29,12 +29,12 @@ def command(as_json: bool) -> int:
             emit(status_json(project.tasks(), runs_at_work(project.layout)))
         elif draws() and sys.stdin.isatty():
             outlive_readers()
-            from ostler.cli.watch_live import watch  # noqa: PLC0415  (a snapshot needs no screen)
+            from ostler.cli.watching.live import watch  # noqa: PLC0415  (a snapshot needs no screen)
 
             return watch(project)
         else:
-            from ostler.cli.watch_board import Board  # noqa: PLC0415
-            from ostler.cli.watch_plain import snapshot  # noqa: PLC0415
+            from ostler.cli.watching.board import Board  # noqa: PLC0415
+            from ostler.cli.watching.plain import snapshot  # noqa: PLC0415
 
             with closing(Board(project)) as board:
                 say(snapshot(board, time.time()))

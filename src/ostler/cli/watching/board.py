@@ -7,7 +7,7 @@ import time
 from msgspec import Struct
 
 from ostler.cli.doing import doing, last_said, made_share
-from ostler.cli.watch_press import Row
+from ostler.cli.watching.press import Row
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus

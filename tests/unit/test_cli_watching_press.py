@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.cli.watch_press import Act, Asking, Row, Screen, Sight, matches, press
+from ostler.cli.watching.press import Act, Asking, Row, Screen, Sight, matches, press
 
 ROWS = (
     Row("mend-it-aaaa", "needs_review", "needs_you", "Mend it"),

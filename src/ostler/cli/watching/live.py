@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from ostler.cli.watch_board import Board
-from ostler.cli.watch_keys import Keyboard, Left, Suspended, held_back, let_through, raw_mode
-from ostler.cli.watch_pages import Pages
-from ostler.cli.watch_press import Row, Screen, Sight, chosen, matches, press
-from ostler.cli.watch_screen import list_screen, page_room, page_screen
+from ostler.cli.watching.board import Board
+from ostler.cli.watching.keys import Keyboard, Left, Suspended, held_back, let_through, raw_mode
+from ostler.cli.watching.pages import Pages
+from ostler.cli.watching.press import Row, Screen, Sight, chosen, matches, press
+from ostler.cli.watching.screen import list_screen, page_room, page_screen
 from ostler.project.project import Project
 
 _TERMINAL = 0
@@ -99,7 +99,7 @@ class Watcher:
         sight = Sight(self._rows(), self._pages.length, page_room(size.height))
         self._screen, act = press(self._screen, key, sight)
         if act is not None:
-            from ostler.cli.watch_act import carry_out  # noqa: PLC0415  (half a second, for looking on only)
+            from ostler.cli.watching.act import carry_out  # noqa: PLC0415  (half a second, for looking on only)
 
             self._screen = replace(self._screen, said=carry_out(self._project, act))
             self._board.poll(at_once=True)

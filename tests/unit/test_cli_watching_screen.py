@@ -12,11 +12,11 @@ import pytest
 from rich.text import Text
 
 from ostler.cli.text import width
-from ostler.cli.watch_board import Board, Totals
-from ostler.cli.watch_pages import Pages
-from ostler.cli.watch_plain import snapshot
-from ostler.cli.watch_press import Asking, Row, Screen
-from ostler.cli.watch_screen import header, list_screen, page_screen
+from ostler.cli.watching.board import Board, Totals
+from ostler.cli.watching.pages import Pages
+from ostler.cli.watching.plain import snapshot
+from ostler.cli.watching.press import Asking, Row, Screen
+from ostler.cli.watching.screen import header, list_screen, page_screen
 from ostler.engine.post import post
 from ostler.errors import Code
 from ostler.files.lock import try_lock

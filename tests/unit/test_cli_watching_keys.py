@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from ostler.cli.watch_keys import Left, Suspended, held_back, let_through, names_of, raw_mode
+from ostler.cli.watching.keys import Left, Suspended, held_back, let_through, names_of, raw_mode
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 from ostler.cli.doing import left
 from ostler.cli.status import waiting
 from ostler.cli.text import fit, money, one_line, pad, reason, span, tokens, width
-from ostler.cli.watch_press import Row
+from ostler.cli.watching.press import Row
 from ostler.clock import local_time
 from ostler.views.groups import Group
 from ostler.views.lanes import Lane

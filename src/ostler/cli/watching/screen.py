@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from ostler.cli.text import STATUS_COLOURS, fit, money, one_line, printable, width
-from ostler.cli.watch_board import Board, Totals
-from ostler.cli.watch_draw import Columns, Glance, columns_for, glance, sections_of, shares
-from ostler.cli.watch_press import Row, Screen, chosen
+from ostler.cli.watching.board import Board, Totals
+from ostler.cli.watching.draw import Columns, Glance, columns_for, glance, sections_of, shares
+from ostler.cli.watching.press import Row, Screen, chosen
 
 _STYLES = {"blue": "cyan"}
 _AROUND = 4  # the totals, an empty line, the message and the keys

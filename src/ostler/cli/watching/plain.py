@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ostler.cli.text import terminal_width
-from ostler.cli.watch_board import Board
-from ostler.cli.watch_draw import columns_for, sections_of
-from ostler.cli.watch_screen import glance_of, header
+from ostler.cli.watching.board import Board
+from ostler.cli.watching.draw import columns_for, sections_of
+from ostler.cli.watching.screen import glance_of, header
 
 _MOST_ROWS = 20  # of what waits, and of what has ended
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import assert_never
 
-from ostler.cli.watch_press import Act
+from ostler.cli.watching.press import Act
 from ostler.errors import OstlerError
 from ostler.model.ids import TaskId
 from ostler.project.at_work import runs_at_work

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ostler.cli.story_lines import Paper, StoryLines
 from ostler.cli.text import printable, wants_colour
-from ostler.cli.watch_press import Page
+from ostler.cli.watching.press import Page
 from ostler.errors import OstlerError
 from ostler.model.ids import TaskId
 from ostler.project.changes import changes_of
