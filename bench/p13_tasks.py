@@ -1,12 +1,13 @@
 """P13: tasks that do nothing, end to end through the local driver, against a bare loop of as many commits.
 
-They have no workspace, as a document task has none: git, which makes worktrees, is measured by P11.
+They are documents of one line, so that no worktree is made: git is measured by P11.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 
@@ -14,30 +15,23 @@ import apsw
 
 from measure import Result, per_second, ratio, scratch, show
 from ostler.clock import SystemClock
-from ostler.config.settings import Settings
 from ostler.engine.local import LocalDriver, Wanted
-from ostler.engine.post import RULES, create
-from ostler.engine.steps import perform
 from ostler.engine.steps.tools import Tools
 from ostler.executors.protocol import Capabilities
-from ostler.files.atomic import make_private_dir
-from ostler.files.layout import Layout
-from ostler.git.repository import Repository
 from ostler.model.call import AgentCall, CallResult, OnEvent
-from ostler.model.event import TaskCreated, TaskStarted
-from ostler.model.ids import TaskId
-from ostler.model.plan import plan_for
+from ostler.model.choice import Choice, ModelPool
 from ostler.model.status import TaskStatus
-from ostler.model.task import Task
-from ostler.project.project import make_state
-from ostler.store.sqlite import SqliteJournal
+from ostler.model.task import Output, Task
+from ostler.project.project import Project
+from ostler.project.stable import make_stable
+from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 
 ROUNDS, TASKS, SLOTS = 7, 200, 8
+ENVIRON = {"OSTLER_HOST__START_STAGGER_SECONDS": "0", "OSTLER_POOLS__MEDIUM__SIZE": str(SLOTS)}
 
 
 def measure() -> list[Result]:
-    perform.prepare = lambda _state, _tools: TaskStarted()
     ours, bare = [], []
     with scratch() as place:
         for number in range(ROUNDS):
@@ -69,21 +63,26 @@ class Instant:
 
 async def run_tasks(root: Path) -> tuple[float, int]:
     """Tasks per second, and the commits that they took."""
-    layout = Layout(root)
-    make_state(layout)
-    with SqliteJournal(layout.database, create=True) as journal:
+    root.mkdir(parents=True)
+    with Project.open(root, ENVIRON, create=True) as project:
+        layout, journal = project.layout, project.journal
         for number in range(TASKS):
-            add(journal, layout, number)
-        writer = CountingWriter(layout.database)
+            project.add(
+                Task(f"Task number {number}", weight="trivial", output=Output(f"outputs/{number}.md"))
+            )
+        writer, ledger = CountingWriter(layout.database), SqliteLedger(layout.database)
         tools = Tools(
-            settings=Settings(),
+            settings=project.settings,
             layout=layout,
-            repository=Repository(root, root, root),  # so that each task has a lock of its own
+            repository=None,
             journal=journal,
             writer=writer,
             clock=SystemClock(),
             environ=os.environ,
-            make_executor=lambda _name, _lock: Instant(),
+            make_executor=lambda choice, lock: Instant(),
+            pool_for=lambda _task: ModelPool((Choice("instant", "instant"),)),
+            stable=cache(lambda: make_stable(project, ledger, SystemClock(), None)),
+            completed=lambda _task, _state: (),
             run="bench",
         )
         began = perf_counter()
@@ -92,12 +91,6 @@ async def run_tasks(root: Path) -> tuple[float, int]:
         await writer.close()
     assert [outcome.status for outcome in outcomes] == [TaskStatus.COMPLETED] * TASKS
     return TASKS / took, writer.commits
-
-
-def add(journal: SqliteJournal, layout: Layout, number: int) -> None:
-    task = Task(f"Task number {number}", weight="trivial", id=TaskId(f"task-{number:04d}"))
-    assert create(journal, TaskCreated(task, plan_for(task.weight), RULES, f"{number:032x}"), 1.7e9 + number)
-    make_private_dir(layout.task(task.id))
 
 
 class CountingWriter(GroupWriter):

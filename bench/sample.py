@@ -25,6 +25,9 @@ executor = "mine"
 [executors.mine]
 type = "{type}"
 command = "{agent}"
+
+[phases.plans]
+large = ["implement"]
 """
 GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
 

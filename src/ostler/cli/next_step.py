@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ostler.cli.text import local_time_of
 from ostler.errors import Code, Warn
-from ostler.executors.known import PROGRAMS
 from ostler.model.cure import CURES
 from ostler.views.task import TaskView
 
@@ -25,7 +24,6 @@ _BY_STATUS = {
 
 _REFUSED = "ostler log {id}   shows what was refused; allow it, then   ostler resume {id}"
 _RETRIED = ("failed", "quarantined", "paused")
-_LOGINS = {known.name: known.login for known in PROGRAMS}
 
 # What a task that is blocked needs, where the code says it.
 _BLOCKED = {
@@ -69,4 +67,7 @@ def _comes_first(cure: str) -> bool:
 
 def _login(view: TaskView) -> str:
     """What to type to log in to the agent that was refused last; empty: not known."""
-    return _LOGINS.get(view.attempts[-1].executor, "") if view.attempts else ""
+    from ostler.executors.known import PROGRAMS  # noqa: PLC0415  (most tasks need no login)
+
+    logins = {known.name: known.login for known in PROGRAMS}
+    return logins.get(view.attempts[-1].executor, "") if view.attempts else ""

@@ -7,19 +7,17 @@ import os
 import sys
 import time
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
-from ostler.cli.conclusion import conclude_run
 from ostler.cli.detach import BEGUN_OPTION, heralded, refuse_company, run_detached
-from ostler.cli.dry_run import print_plans
 from ostler.cli.given import read_given
 from ostler.cli.jobs import JOBS
 from ostler.cli.out import hint, json_option, open_project, say
 from ostler.cli.progress import Progress, showing
 from ostler.cli.signals import Running, Signals
-from ostler.cli.step import Stepper, make_stepper
 from ostler.cli.streams import outlive_readers
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId, task_id
@@ -29,12 +27,15 @@ from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.detached import keep_word
 from ostler.process.strays import become_subreaper
 from ostler.project.at_work import at_work
-from ostler.project.changed import changed_since, with_files
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_ready, due_tasks, ready_tasks, require_turn
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
 
+if TYPE_CHECKING:
+    from ostler.cli.step import Stepper
+
+# What only some runs need is imported where they need it: it stands between a person and the first agent.
 _TITLE_COLUMNS = 72
 
 
@@ -118,7 +119,7 @@ def command(
         keep_word(begun)
     if detach:
         refuse_company(step, dry_run)
-    stepper = make_stepper(as_json) if step and not dry_run else None
+    stepper = _stepper(as_json) if step and not dry_run else None
     flags = {
         "run.jobs": 1 if stepper else jobs,
         "run.executor": executor,
@@ -130,18 +131,17 @@ def command(
         if fresh:
             task = _task(prompt, file, weight)
             if changed is not None:
-                since, files = changed_since(project, changed)
-                if not files:
+                since, task = _about_changes(project, task, changed)
+                if task is None:
                     return _nothing_changed(since, as_json)
-                task = with_files(task, since, files)
             check_ready(project, [task])
             if dry_run:
-                return print_plans(project, [replace(task, id=task_id(task.title, "xxxx"))], as_json)
+                return _rehearse(project, [replace(task, id=task_id(task.title, "xxxx"))], as_json)
             wanted = [project.add(task).id]
         else:
             wanted = _named(project, tasks) if tasks else _ready(project)
             if dry_run:
-                return print_plans(project, due_tasks(project, wanted), as_json)
+                return _rehearse(project, due_tasks(project, wanted), as_json)
         patient = sys.stdout.isatty() and not as_json if wait is None else wait
         if detach:
             options = {"--jobs": jobs, "--executor": executor, "--model": model, "--profile": profile}
@@ -159,6 +159,26 @@ def _task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
     title = " ".join(prompt.split())
     short = title if len(title) <= _TITLE_COLUMNS else title[: _TITLE_COLUMNS - 1].rstrip() + "…"
     return Task(short, prompt, weight=weight or "trivial")
+
+
+def _about_changes(project: Project, task: Task, base: str) -> tuple[str, Task | None]:
+    """The task with the files that changed since a branch, by its name; no task where none has."""
+    from ostler.project.changed import changed_since, with_files  # noqa: PLC0415
+
+    since, files = changed_since(project, base)
+    return since, with_files(task, since, files) if files else None
+
+
+def _rehearse(project: Project, tasks: list[Task], as_json: bool) -> int:
+    from ostler.cli.dry_run import print_plans  # noqa: PLC0415
+
+    return print_plans(project, tasks, as_json)
+
+
+def _stepper(as_json: bool) -> Stepper:
+    from ostler.cli.step import make_stepper  # noqa: PLC0415
+
+    return make_stepper(as_json)
 
 
 def _nothing_changed(since: str, as_json: bool) -> int:
@@ -213,6 +233,8 @@ async def run_tasks(
     finally:
         await ostler.close()
     if conclude or as_json:
+        from ostler.cli.conclusion import conclude_run  # noqa: PLC0415
+
         conclude_run(project, outcomes, as_json)
     return signals.exit if signals.exit and _interrupted(outcomes) else exit_of_all(outcomes)
 

@@ -6,12 +6,14 @@ import asyncio
 import os
 import signal
 import sys
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ostler.cli.out import hint
 from ostler.cli.progress import give_cursor_back
-from ostler.cli.step import Stepper
 from ostler.project.project import Project
+
+if TYPE_CHECKING:
+    from ostler.cli.step import Stepper
 
 
 class Running(Protocol):
