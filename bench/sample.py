@@ -27,7 +27,10 @@ type = "{type}"
 command = "{agent}"
 
 [phases.plans]
-large = ["implement"]
+medium = ["implement"]
+
+[host]
+start_stagger_seconds = 0  # it spreads the starts of real agents; an instant one would only wait for it
 """
 GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
 

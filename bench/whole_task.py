@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,7 @@ from measure import Result, interleave, memory_mb, milliseconds, minima, scratch
 from sample import Sample
 
 ROUNDS = 9
-CALLS = 30
+CALLS = 20  # a medium task has so many; a large one commits between them, which is git
 SLEEPER = "#!/bin/sh\necho busy\nexec sleep 30\n"
 
 
@@ -38,7 +39,7 @@ def measure() -> list[Result]:
 def time_task(sample: Sample, calls: int) -> float:
     """A whole `ostler run` whose agent is done with its so many-th call."""
     sample.finish_at(calls)
-    weight = () if calls == 1 else ("--weight", "large")
+    weight = () if calls == 1 else ("--weight", "medium")
     took = seconds(lambda: sample.ostler("run", "-p", "Say hello", *weight))
     assert sample.calls == calls, f"the agent was called {sample.calls} times, not {calls}"
     return took
@@ -66,8 +67,9 @@ def wait_for_agent(run: psutil.Process) -> list[psutil.Process]:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         tree = [run, *run.children(recursive=True)]
-        if any(process.name() == "sleep" for process in tree):
-            return tree
+        with suppress(psutil.NoSuchProcess):  # git, which prepares the worktree, comes and goes
+            if any(process.name() == "sleep" for process in tree):
+                return tree
         time.sleep(0.02)
     raise RuntimeError("the agent did not start")
 
