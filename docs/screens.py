@@ -30,7 +30,7 @@ FIXED = "Fix the slug of titles with spaces"
 def photograph(home: Path, pictures: Path) -> None:
     """Write board.png and task.png, each light and dark, and board-phone.png."""
     shop = Shop(home / "day")
-    demo = [sys.executable, "-m", "ostler", "demo", "--serve", "--json", str(home / "demo" / "shoes")]
+    demo = [sys.executable, "-m", "ostler", "demo", "--serve", "--json", str(home / "served" / "shoes")]
     with sync_playwright() as playwright:
         program = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS, "--hide-scrollbars"])
