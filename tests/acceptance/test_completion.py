@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,7 +55,6 @@ def ask(world: World, shell: str, line: str) -> str:
     return world.ostler(**words, _OSTLER_COMPLETE=f"{shell}_complete").stdout
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 def test_bash_completes_commands_options_and_ids(world: World) -> None:
     """An id from its first letters, of each task where several may be named."""
     first, second = world.new("Mend the gate"), world.new("Mend the fence")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,7 +117,6 @@ def test_away_from_a_terminal_it_is_one_look(world: World, environ: dict[str, st
     assert world.json("watch") == world.json("status")
 
 
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
 def test_in_tmux_it_follows_the_size_of_the_window(world: World) -> None:
     """80, then 200, then 40 columns: the list is drawn anew each time, and no line is broken."""
     world.new("Add a greeting with a title that is a good deal too long for a window of eighty columns")

@@ -7,33 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostler.engine.post import RULES, answer, create
-from ostler.model.event import TaskCreated
-from ostler.model.ids import TaskId
-from ostler.model.task import Task
-from ostler.project import steering
-from ostler.project.planning import plan_task
-from ostler.project.project import Project
+from many import fill
 from web_world import Served, serve, shared_world
-from world import World
 
 MANY = 10_000
-
-
-def fill(world: World) -> None:
-    with Project.open(world.root, {}) as project, project.journal.transaction():
-        plan = plan_task(Task("x"), project.loaded, world.root)
-        for number in range(MANY):
-            task = Task(f"Task {number} of many", id=TaskId(f"task-{number:05d}"), priority=f"P{number % 4}")
-            create(project.journal, TaskCreated(task, plan, RULES, f"{number:032x}"), 1.7e9 + number)
-            if number % 4 == 0:
-                answer(project.journal, task.id, steering.pause, 1.7e9 + number)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with shared_world(tmp_path_factory.mktemp("many")) as world:
-        fill(world)
+        fill(world, MANY)
         yield serve(world, "--view-only")
 
 

@@ -334,3 +334,12 @@ def test_every_event_of_a_task_can_be_read() -> None:
     for body in bodies:
         tag = body.__struct_config__.tag
         view_timeline([FeedLine(1, 5.0, ID, Raw(b'{"type":"%b"}' % str(tag).encode()))], 9.0)
+
+
+def test_a_line_in_the_form_of_a_newer_version_is_passed_over() -> None:
+    """A timeline of the rest is better than none."""
+    lines = [
+        FeedLine(1, 100.0, TaskId("t"), Raw(b'{"type": "phase_started", "phase": "implement"}')),
+        FeedLine(2, 101.0, TaskId("t"), Raw(b'{"type": "attempt_started", "number": "seven"}')),
+    ]
+    assert [span.kind for span in view_timeline(lines, 102.0).spans] == ["phase"]

@@ -8,28 +8,13 @@ import os
 from ostler.mcp_server import arguments as given
 from ostler.mcp_server.answer import Answer, told
 from ostler.model.ids import TaskId
-from ostler.model.task import Task
-from ostler.project.agents import known_executor
 from ostler.project.ostler import Ostler
 from ostler.project.project import Project
+from ostler.project.submission import task_of
 
 
 def submit(project: Project, asked: given.Submit) -> Answer:
-    if asked.executor:
-        known_executor(project.settings, asked.executor)
-    task = Task(
-        asked.title,
-        asked.body,
-        weight=asked.weight,
-        priority=asked.priority,
-        executor=asked.executor,
-        model=asked.model,
-        skill=asked.skill,
-        after=tuple(TaskId(one) for one in asked.after),
-        budget_usd=asked.budget_usd,
-        sender="person" if asked.skill else "",
-    )
-    return told(project, project.show(project.add(task).id))
+    return told(project, project.show(project.add(task_of(project, asked)).id))
 
 
 def show(project: Project, asked: given.One) -> Answer:

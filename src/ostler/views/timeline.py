@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.model.event import FeedLine
-from ostler.views.timeline_event import Mark, Said, mark_of, said_in
+from ostler.model.said import Said, said_in
+from ostler.views.timeline_event import Mark, mark_of
 from ostler.views.tool_ends import ToolEnd
 
 Kind = Literal["phase", "iteration", "attempt", "tool", "gate", "wait"]

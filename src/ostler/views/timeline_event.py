@@ -1,45 +1,10 @@
-"""One line of the feed, as far as a timeline reads it, and the moments that are marked on it."""
+"""The moments that are marked on a timeline, in words."""
 
 from __future__ import annotations
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
-from ostler.model.event import FeedLine
-
-
-class Said(Struct, frozen=True):
-    """The members of all events and notices that a timeline reads; of others it knows the type."""
-
-    type: str = ""
-    phase: str = ""
-    iteration: int = 0
-    number: int = 0
-    executor: str = ""
-    model: str = ""
-    tool: str = ""
-    detail: str = ""
-    denied: bool = False
-    status: str = ""
-    verdict: str = ""
-    gate: str = ""
-    verb: str = ""
-    by: str = ""
-    to: str = ""
-    code: str | None = None
-    message: str = ""
-    reason: str = ""
-    text: str = ""
-    note: str = ""
-    commit: str | None = None
-    pr_url: str | None = None
-    resumed: bool = False
-    seconds: int = 0
-
-    @property
-    def why(self) -> str:
-        """The code and the sentence, as far as there are any."""
-        return ": ".join(part for part in (self.code, self.message or self.reason) if part)
+from ostler.model.said import Said
 
 
 class Mark(Struct, frozen=True):
@@ -48,7 +13,6 @@ class Mark(Struct, frozen=True):
     text: str
 
 
-_DECODE = Decoder(Said).decode
 _TEXTS = {
     "task_created": "created",
     "task_claimed": "taken up by a run",
@@ -74,10 +38,6 @@ _TEXTS = {
     "work_adjusted": "{message}",
     "model_woke": "{reason}",
 }
-
-
-def said_in(line: FeedLine) -> Said:
-    return _DECODE(line.body)
 
 
 def mark_of(said: Said, at: float) -> Mark | None:

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
-from ostler.model.task import Input, Output, Task
-from ostler.project.agents import known_executor
+from ostler.model.task import Input, Output
 from ostler.project.board import Wish, read_board
 from ostler.project.project import Project
+from ostler.project.submission import task_of
 from ostler.prompt.role import find_agent
 from ostler.store.listing import Cursor, Sort, fits
 from ostler.views.board import BoardView, statuses_of
@@ -76,21 +77,7 @@ def show_request(site: Site, project: Project, asked: Asked[Nothing, Nothing]) -
 def new_task(site: Site, project: Project, asked: Asked[Nothing, NewTask]) -> TaskView:
     said = asked.body
     find_agent(said.role, project.layout.root)
-    if said.executor:
-        known_executor(project.settings, said.executor)
-    task = Task(
-        said.title,
-        said.body,
-        weight=said.weight,
-        priority=said.priority,
-        executor=said.executor,
-        model=said.model,
-        role=said.role,
-        skill=said.skill,
-        after=tuple(TaskId(one) for one in said.after),
-        budget_usd=said.budget_usd,
-        sender="person" if said.skill else "",
-    )
+    task = replace(task_of(project, said), role=said.role)
     with project.journal.transaction():  # with `hold`, no run may take it before it is paused
         added = project.add(task)
         if said.hold:
