@@ -1,33 +1,46 @@
-# make demo    see it work: installs into .venv and runs the sample
-# make test    everything that CI runs
-# make check   the inner loop: lint, types, layers, unit tests
+# make demo       see it work: installs into .venv and runs the sample
+# make check      the inner loop: lint, types, layers, unit tests
+# make test       what CI runs for each commit
+# make test-full  the same with every boundary, every real agent, every page and more examples
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEBIAN := strace tmux faketime chromium
 JOBS ?= 3
+TIMEOUT ?= 300
+# With compiled tests each worker of pytest starts in half the time.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check lint test test-full bench pictures reference docs packages claude clean
+.PHONY: demo check unit lint suite test test-full mutants bench pictures reference docs packages claude clean
 
 demo: $(VENV)/installed
 	@$(BIN)/ostler demo
 
-check: lint
-	$(BIN)/pytest tests/unit -n $(JOBS)
+# The linters and the tests run at the same time; where make can, each shows its output as one block.
+check: $(VENV)/installed-dev
+	@$(MAKE) -j2 --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) lint unit
+
+unit:
+	$(BIN)/pytest tests/unit -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(BIN)/basedpyright
 
-# With real processes, clocks and disks a busy machine can be in the way once: a test that fails gets a second
-# try, and the closing lines name it. One that fails twice fails; one that is named there is to be mended.
-test: packages claude lint
-	$(BIN)/pytest -n $(JOBS) --dist worksteal --reruns 1 -rR
+test: packages claude
+	@$(MAKE) -j2 --no-print-directory lint suite
 
-test-full: packages claude lint
-	OSTLER_FULL=1 $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 1800
+test-full: packages claude
+	@OSTLER_FULL=1 $(MAKE) -j2 --no-print-directory lint suite TIMEOUT=1800
+
+suite:
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout $(TIMEOUT)
+
+# Checks that the tests detect each mutant of tests/mutants/table/; NAMES="..." runs only those.
+mutants: $(VENV)/installed-dev
+	PYTHONPATH=tests $(BIN)/python -m mutants $(NAMES)
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python bench/run.py
@@ -50,7 +63,7 @@ packages: $(VENV)/installed-dev
 
 # The real claude, which the tests drive: one copy, about 366 MB, in the user's cache directory.
 claude: $(VENV)/installed-dev
-	@$(BIN)/python tests/fetch_claude.py
+	@$(BIN)/python tests/support/fetch_claude.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)

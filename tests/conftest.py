@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from examples import FULL, examples
 from world import World
 
-FULL = bool(os.environ.get("OSTLER_FULL"))
 # The same examples each time, however long a busy machine takes over one; make test-full looks for new ones.
 settings.register_profile(
-    "ostler", deadline=None, derandomize=not FULL, suppress_health_check=[HealthCheck.too_slow]
+    "ostler",
+    deadline=None,
+    derandomize=not FULL,
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ostler")
 # They install 1.2 GB of agents from npm: make test-full.
@@ -29,10 +36,27 @@ for number in (signal.SIGINT, signal.SIGHUP):
 FOREIGN = ("OSTLER_", "GIT_", "CLAUDE", "ANTHROPIC_", "OPENAI_", "XDG_")
 
 
+@pytest.fixture(scope="session")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Paths for new directories; pytest's own way lists all earlier ones each time, which takes long here."""
+    base = tmp_path_factory.getbasetemp()
+    return (base / str(number) for number in count())
+
+
+@pytest.fixture
+def tmp_path(places: Iterator[Path], request: pytest.FixtureRequest) -> Path:
+    """A directory for one test."""
+    number, name = next(places), re.sub(r"\W", "_", request.node.name)
+    place = number.with_name(f"{name[:30]}-{number.name}")
+    place.mkdir(mode=0o700)
+    return place
+
+
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(places: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """HOME is a fresh directory, and nothing of the caller's Ostler, git or agents leaks in."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(places)
+    home.mkdir(mode=0o700)
     for name in list(os.environ):
         if name.startswith(FOREIGN) and name != "OSTLER_FULL":
             monkeypatch.delenv(name)
@@ -47,3 +71,21 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
     yield made
     made.close()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave what is marked `full`, and not `smoke`, to make test-full."""
+    if not FULL:
+        left = [item for item in items if item.get_closest_marker("full") and not _is_smoke(item)]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in {*left}]
+
+
+def _is_smoke(item: pytest.Item) -> bool:
+    return item.get_closest_marker("smoke") is not None
+
+
+def pytest_collection_finish() -> None:
+    """Exempt what is loaded by now from garbage collection: each command of a test collects once."""
+    gc.collect()
+    gc.freeze()

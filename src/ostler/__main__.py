@@ -1,4 +1,4 @@
-"""The program: runs a command and turns whatever happens into a sentence and an exit code."""
+"""The `ostler` program: run one command and return its exit code."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ from typing import NoReturn
 import click
 
 from ostler.cli.app import app
-from ostler.cli.arguments import read_arguments
-from ostler.cli.streams import drop_unwritten, secure_streams
+from ostler.cli.arguments import decode_arguments
+from ostler.cli.terminal.streams import discard_unwritten, reopen_streams
 
 
 def main() -> NoReturn:
-    secure_streams()
+    reopen_streams()
     code = run(sys.argv[1:])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a late Ctrl-C must not change how this ended
-    drop_unwritten()
+    # A late Ctrl-C must not change the exit code.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    discard_unwritten()
     sys.exit(code)
 
 
 def run(argv: list[str]) -> int:
-    """The exit code of one command line."""
+    """Run one command line and return its exit code."""
     try:
-        code = app.main(read_arguments(argv), prog_name="ostler", standalone_mode=False)
+        code = app.main(decode_arguments(argv), prog_name="ostler", standalone_mode=False)
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # click makes the second of the first
-        return 0  # whoever read our output has had enough: `ostler status | head`
+    except (BrokenPipeError, SystemExit):
+        # The reader closed the pipe, as in `ostler status | head`; click turns this into SystemExit.
+        return 0
     except (KeyboardInterrupt, click.Abort):
         return 130
-    except Exception as error:  # noqa: BLE001  (the one place that turns a surprise into an exit code)
-        from ostler.cli.trouble import report  # noqa: PLC0415  (what goes well has no use for it)
+    # The one place that turns unexpected errors into an exit code.
+    except Exception as error:  # noqa: BLE001
+        from ostler.cli.terminal.error_output import report_error  # noqa: PLC0415
 
-        return report(error, argv)
+        return report_error(error, argv)
     return code if isinstance(code, int) else 0
 
 

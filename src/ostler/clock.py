@@ -1,4 +1,4 @@
-"""The time, asked for in one place, so that tests can pass another clock in."""
+"""Access to time; tests pass another clock."""
 
 from __future__ import annotations
 
@@ -9,52 +9,52 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the layers above the core may know about time."""
+    """The time source of every layer above the core."""
 
     def now(self) -> float:
-        """Seconds since the epoch, for records and people."""
+        """Return seconds since the epoch, for records and display."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never jump, for deadlines and durations."""
+        """Return seconds of a monotonic clock, for deadlines and durations."""
         ...
 
     def sleep(self, seconds: float) -> Awaitable[None]:
-        """Wait; cancelling the waiter ends the wait at once."""
+        """Wait; a cancelled caller returns at once."""
         ...
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The clock of the machine."""
 
     now = staticmethod(time.time)
     monotonic = staticmethod(time.monotonic)
 
     @staticmethod
     async def sleep(seconds: float) -> None:
-        import asyncio  # noqa: PLC0415  (reading a status needs no event loop)
+        import asyncio  # noqa: PLC0415  (most commands need no event loop)
 
         await asyncio.sleep(max(0.0, seconds))
 
 
-def rfc3339(at: float) -> str:
-    """A time as JSON shows it: UTC, milliseconds, a Z at the end."""
+def format_rfc3339(at: float) -> str:
+    """Return a time as in JSON: UTC with milliseconds and a final Z."""
     moment = datetime.fromtimestamp(at, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
-def local_time(at: float, now: float) -> str:
-    """A time as a person reads it: 14:05 today, with the date on any other day."""
+def format_local_time(at: float, now: float) -> str:
+    """Return a time for display: 14:05 today, with the date on other days."""
     moment, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
     return moment.strftime("%H:%M" if moment.date() == today.date() else "%Y-%m-%d %H:%M")
 
 
 def read_time(text: str) -> float:
-    """A time of today, or a date with or without one, local where no zone is given; ValueError for others."""
+    """Parse a time of today, or a date with or without time; local without a zone. Raises ValueError."""
     today = datetime.now().date().isoformat()
-    for said in (text.strip(), f"{today}T{text.strip()}"):
+    for candidate in (text.strip(), f"{today}T{text.strip()}"):
         try:
-            return datetime.fromisoformat(said).timestamp()
+            return datetime.fromisoformat(candidate).timestamp()
         except (ValueError, OverflowError):
             continue
     raise ValueError(text)

@@ -1,16 +1,16 @@
-"""Every way in which something can end badly, and what each one means for a caller.
+"""Error codes, their properties, and the exceptions that carry them.
 
-    OstlerError                 carries a Code, a sentence, and the next step for the person
-    ├── UsageError              the request names something that does not exist or cannot be
-    ├── SettingsInvalid         one line per mistake, all at once
-    ├── StateError              the journal: busy, corrupt, written by a newer version, unwritable
-    ├── SpawnError              the operating system would not start a program
-    ├── GitError                git refused; the work is kept
-    ├── PathEscape              a path that leaves its root
-    ├── AgentUnavailable        the agent's program is missing or too different
-    └── llm.failure.ModelError  a model API gave no usable answer
+    OstlerError                 a Code, a message and a hint
+    ├── UsageError              the request names something that does not exist or is not allowed
+    ├── SettingsInvalid         one line per mistake
+    ├── StateError              the journal is locked, damaged, unwritable or too new
+    ├── SpawnError              the operating system could not start a program
+    ├── GitError                a git command failed; the work is kept
+    ├── PathEscape              a path is outside its root directory
+    ├── AgentUnavailable        the agent's program is missing or not supported
+    └── llm.failure.ModelError  a model API returned no usable answer
 
-Expected endings of a task are values (model.outcome); these exceptions are for callers.
+Expected endings of a task are values (model.outcome), not exceptions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 
 class Code(StrEnum):
-    """The closed list. Names are added, never renamed."""
+    """The closed list of error codes; codes are added, never renamed."""
 
     # agent
     AGENT_NOT_FOUND = "AGENT_NOT_FOUND"
@@ -94,89 +94,111 @@ class Code(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
-class Warn(StrEnum):
-    """Said beside a success; never in a task's code."""
+class WarningCode(StrEnum):
+    """A warning that accompanies a success; never a task's code."""
 
     RESPONSE_TRUNCATED = "RESPONSE_TRUNCATED"
     NO_MARK = "NO_MARK"
     PERMISSION_DENIED = "PERMISSION_DENIED"
 
 
+class Origin(StrEnum):
+    """What caused a failure."""
+
+    AGENT = "agent"  # the agent program, or the work it did
+    PROVIDER = "provider"  # the model's provider, or the account there
+    HOST = "host"  # this machine, or the journal on it
+    PERSON = "person"  # a request, a setting, the repository or a decision
+    OURS = "ours"  # a bug in Ostler
+
+
 class CodeFacts(NamedTuple):
-    """What a code means to whoever must act on it."""
+    """What a code means for a caller."""
 
     retryable: bool
     exit: int
+    origin: Origin
     meaning: str
+    is_limit: bool = False  # capacity is used up: the same work can continue once there is more
 
 
 _RETRY, _FINAL = True, False
+_AGENT, _PROVIDER, _HOST, _PERSON = Origin.AGENT, Origin.PROVIDER, Origin.HOST, Origin.PERSON
+_LIMIT = True
 
 CODES: dict[Code, CodeFacts] = {
-    Code.AGENT_NOT_FOUND: CodeFacts(_FINAL, 1, "the agent's program is not on this machine"),
-    Code.AGENT_INCOMPATIBLE: CodeFacts(_FINAL, 1, "the agent's version speaks another dialect"),
-    Code.SPAWN_FAILED: CodeFacts(_RETRY, 1, "the operating system would not start the agent"),
-    Code.AGENT_FAILED: CodeFacts(_RETRY, 1, "the agent exited with an error"),
-    Code.AGENT_KILLED: CodeFacts(_RETRY, 1, "something else killed the agent"),
-    Code.AGENT_OOM: CodeFacts(_RETRY, 1, "the agent ran out of memory"),
-    Code.CRASH_LOOP: CodeFacts(_FINAL, 1, "the agent dies within a second, again and again"),
-    Code.TIMEOUT: CodeFacts(_RETRY, 1, "the attempt ran longer than run.timeout_seconds"),
-    Code.IDLE_TIMEOUT: CodeFacts(_RETRY, 1, "the agent was silent longer than run.idle_timeout_seconds"),
-    Code.NEEDS_INPUT: CodeFacts(_FINAL, 4, "the agent asks a person something"),
-    Code.NO_RESULT: CodeFacts(_RETRY, 1, "the agent's stream ended without a result"),
-    Code.RESPONSE_EMPTY: CodeFacts(_RETRY, 1, "the agent answered nothing"),
-    Code.SESSION_NOT_FOUND: CodeFacts(_FINAL, 1, "the agent does not know the session to resume"),
-    Code.SESSION_IN_USE: CodeFacts(_FINAL, 1, "the agent says that the session id is taken"),
-    Code.RESUME_UNSUPPORTED: CodeFacts(_FINAL, 1, "this agent cannot resume a session"),
-    Code.OUTPUT_LIMIT: CodeFacts(_FINAL, 1, "the agent printed more than it may"),
-    Code.RATE_LIMITED: CodeFacts(_RETRY, 5, "the provider asks to slow down"),
-    Code.QUOTA_EXCEEDED: CodeFacts(_FINAL, 5, "the account's quota is used up for now"),
-    Code.BILLING: CodeFacts(_FINAL, 1, "the account must be paid for"),
-    Code.OVERLOADED: CodeFacts(_RETRY, 1, "the provider is overloaded"),
-    Code.AUTH_FAILED: CodeFacts(_FINAL, 1, "the agent is not logged in, or its key is refused"),
-    Code.MODEL_NOT_FOUND: CodeFacts(_FINAL, 1, "the provider does not know this model"),
-    Code.API_ERROR: CodeFacts(_RETRY, 1, "the provider failed"),
-    Code.NETWORK: CodeFacts(_RETRY, 1, "the provider could not be reached"),
-    Code.STREAM_BROKEN: CodeFacts(_RETRY, 1, "the answer broke off"),
-    Code.PROMPT_TOO_LARGE: CodeFacts(_FINAL, 1, "the prompt does not fit the model"),
-    Code.REFUSED: CodeFacts(_FINAL, 1, "the model declined"),
-    Code.MODELS_EXHAUSTED: CodeFacts(_FINAL, 1, "every model of the pool was tried or skipped"),
-    Code.SLOT_TIMEOUT: CodeFacts(_RETRY, 1, "no slot came free in time"),
-    Code.TASK_NOT_EXECUTABLE: CodeFacts(_FINAL, 2, "the task's status does not allow a run"),
-    Code.CONFLICT: CodeFacts(_RETRY, 1, "someone else changed the task first"),
-    Code.AGENT_BLOCKED: CodeFacts(_FINAL, 4, "the agent says that it cannot go on"),
-    Code.STUCK: CodeFacts(_FINAL, 4, "the same failure came three times in a row"),
-    Code.ITERATION_LIMIT: CodeFacts(_FINAL, 5, "the phase used all its iterations"),
-    Code.GATE_REJECTED: CodeFacts(_FINAL, 4, "a gate said no"),
-    Code.GATE_UNRUNNABLE: CodeFacts(_FINAL, 4, "a gate could not be run"),
-    Code.BUDGET_EXCEEDED: CodeFacts(_FINAL, 5, "the money set aside is used up"),
-    Code.DEPENDENCY_FAILED: CodeFacts(_FINAL, 1, "a task that this one waits for failed"),
-    Code.ABORTED: CodeFacts(_FINAL, 1, "a person cancelled the task"),
-    Code.INTERRUPTED: CodeFacts(_RETRY, 130, "the run was stopped; the task goes on next time"),
-    Code.GIT_NO_COMMITS: CodeFacts(_FINAL, 2, "the repository has no commit yet"),
-    Code.GIT_LOCKED: CodeFacts(_RETRY, 1, "another git process holds the repository"),
-    Code.GIT_CORRUPT: CodeFacts(_FINAL, 1, "the repository is damaged"),
-    Code.BRANCH_EXISTS: CodeFacts(_FINAL, 1, "the task's branch belongs to someone else"),
-    Code.WORKTREE_LOST: CodeFacts(_RETRY, 1, "the task's worktree disappeared"),
-    Code.MERGE_CONFLICT: CodeFacts(_FINAL, 4, "the work does not merge cleanly"),
-    Code.PUSH_REJECTED: CodeFacts(_RETRY, 1, "the remote refused the branch"),
-    Code.PUBLISH_FAILED: CodeFacts(_RETRY, 1, "the result could not be published"),
-    Code.LFS_UNAVAILABLE: CodeFacts(_FINAL, 1, "a file needs git-lfs, which cannot run"),
-    Code.SKILL_NOT_FOUND: CodeFacts(_FINAL, 2, "no such skill"),
-    Code.CONTEXT_NOT_FOUND: CodeFacts(_FINAL, 2, "no such context file"),
-    Code.INPUT_NOT_FOUND: CodeFacts(_FINAL, 1, "an input file is missing"),
-    Code.WORKSPACE_WRITE_FAILED: CodeFacts(_RETRY, 2, "a file could not be written"),
-    Code.PATH_ESCAPE: CodeFacts(_FINAL, 2, "a path leaves its root"),
-    Code.DISK_FULL: CodeFacts(_RETRY, 1, "the disk is full"),
-    Code.DISK_LIMIT: CodeFacts(_FINAL, 1, "the agent wrote more than it may"),
-    Code.CONFIG_INVALID: CodeFacts(_FINAL, 2, "the settings have mistakes"),
-    Code.USAGE: CodeFacts(_FINAL, 2, "the command names something that does not exist"),
-    Code.STATE_BUSY: CodeFacts(_RETRY, 1, "another process holds the journal"),
-    Code.STATE_CORRUPT: CodeFacts(_FINAL, 2, "the journal is damaged"),
-    Code.STATE_VERSION: CodeFacts(_FINAL, 2, "the journal is from a newer Ostler"),
-    Code.STORAGE_ERROR: CodeFacts(_FINAL, 1, "the disk would not keep what was written"),
-    Code.SANDBOX_UNAVAILABLE: CodeFacts(_FINAL, 2, "the sandbox asked for is not there"),
-    Code.UNKNOWN: CodeFacts(_FINAL, 3, "a bug of ours"),
+    Code.AGENT_NOT_FOUND: CodeFacts(
+        _FINAL, 1, _PERSON, "the agent's program is not installed on this machine"
+    ),
+    Code.AGENT_INCOMPATIBLE: CodeFacts(_FINAL, 1, _AGENT, "the agent's version is not supported"),
+    Code.SPAWN_FAILED: CodeFacts(_RETRY, 1, _HOST, "the operating system could not start the agent", _LIMIT),
+    Code.AGENT_FAILED: CodeFacts(_RETRY, 1, _AGENT, "the agent exited with an error"),
+    Code.AGENT_KILLED: CodeFacts(_RETRY, 1, _HOST, "another process killed the agent"),
+    Code.AGENT_OOM: CodeFacts(_RETRY, 1, _HOST, "the agent ran out of memory"),
+    Code.CRASH_LOOP: CodeFacts(_FINAL, 1, _AGENT, "the agent exits within a second, several times in a row"),
+    Code.TIMEOUT: CodeFacts(_RETRY, 1, _AGENT, "the attempt ran longer than run.timeout_seconds"),
+    Code.IDLE_TIMEOUT: CodeFacts(
+        _RETRY, 1, _AGENT, "the agent printed nothing for longer than run.idle_timeout_seconds"
+    ),
+    Code.NEEDS_INPUT: CodeFacts(_FINAL, 4, _AGENT, "the agent asks a question"),
+    Code.NO_RESULT: CodeFacts(_RETRY, 1, _AGENT, "the agent's output ended without a result"),
+    Code.RESPONSE_EMPTY: CodeFacts(_RETRY, 1, _AGENT, "the agent's answer is empty"),
+    Code.SESSION_NOT_FOUND: CodeFacts(_FINAL, 1, _AGENT, "the agent has no session with this id"),
+    Code.SESSION_IN_USE: CodeFacts(_FINAL, 1, _AGENT, "the agent reports that the session id is in use"),
+    Code.RESUME_UNSUPPORTED: CodeFacts(_FINAL, 1, _AGENT, "this agent cannot resume a session"),
+    Code.OUTPUT_LIMIT: CodeFacts(_FINAL, 1, _AGENT, "the agent printed more than the limit"),
+    Code.RATE_LIMITED: CodeFacts(_RETRY, 5, _PROVIDER, "the provider's rate limit is reached", _LIMIT),
+    Code.QUOTA_EXCEEDED: CodeFacts(
+        _FINAL, 5, _PROVIDER, "the account's quota is used up until it resets", _LIMIT
+    ),
+    Code.BILLING: CodeFacts(_FINAL, 1, _PROVIDER, "the account has no credit or needs payment"),
+    Code.OVERLOADED: CodeFacts(_RETRY, 1, _PROVIDER, "the provider is overloaded"),
+    Code.AUTH_FAILED: CodeFacts(_FINAL, 1, _PROVIDER, "the agent is not logged in, or its key is refused"),
+    Code.MODEL_NOT_FOUND: CodeFacts(_FINAL, 1, _PERSON, "the provider has no model with this name"),
+    Code.API_ERROR: CodeFacts(_RETRY, 1, _PROVIDER, "the provider returned an error"),
+    Code.NETWORK: CodeFacts(_RETRY, 1, _PROVIDER, "the provider could not be reached"),
+    Code.STREAM_BROKEN: CodeFacts(_RETRY, 1, _PROVIDER, "the provider's answer ended early"),
+    Code.PROMPT_TOO_LARGE: CodeFacts(_FINAL, 1, _PERSON, "the prompt does not fit into the model's context"),
+    Code.REFUSED: CodeFacts(_FINAL, 1, _AGENT, "the model refused the request"),
+    Code.MODELS_EXHAUSTED: CodeFacts(_FINAL, 1, _PROVIDER, "every model of the pool was tried or skipped"),
+    Code.SLOT_TIMEOUT: CodeFacts(_RETRY, 1, _HOST, "no slot became free in time", _LIMIT),
+    Code.TASK_NOT_EXECUTABLE: CodeFacts(_FINAL, 2, _PERSON, "the task's status does not allow a run"),
+    Code.CONFLICT: CodeFacts(_RETRY, 1, _PERSON, "another process changed the task first"),
+    Code.AGENT_BLOCKED: CodeFacts(_FINAL, 4, _AGENT, "the agent reports that it is blocked"),
+    Code.STUCK: CodeFacts(_FINAL, 4, _AGENT, "the same failure occurred three times in a row"),
+    Code.ITERATION_LIMIT: CodeFacts(_FINAL, 5, _PERSON, "the phase used all of its iterations", _LIMIT),
+    Code.GATE_REJECTED: CodeFacts(_FINAL, 4, _AGENT, "a gate rejected the work"),
+    Code.GATE_UNRUNNABLE: CodeFacts(_FINAL, 4, _PERSON, "a gate could not run"),
+    Code.BUDGET_EXCEEDED: CodeFacts(_FINAL, 5, _PERSON, "the budget is used up", _LIMIT),
+    Code.DEPENDENCY_FAILED: CodeFacts(_FINAL, 1, _AGENT, "a task that this one depends on failed"),
+    Code.ABORTED: CodeFacts(_FINAL, 1, _PERSON, "a person cancelled the task"),
+    Code.INTERRUPTED: CodeFacts(_RETRY, 130, _PERSON, "the run was stopped; the next run resumes the task"),
+    Code.GIT_NO_COMMITS: CodeFacts(_FINAL, 2, _PERSON, "the repository has no commit yet"),
+    Code.GIT_LOCKED: CodeFacts(_RETRY, 1, _PERSON, "another git process has locked the repository"),
+    Code.GIT_CORRUPT: CodeFacts(_FINAL, 1, _PERSON, "the repository is damaged"),
+    Code.BRANCH_EXISTS: CodeFacts(_FINAL, 1, _PERSON, "a branch with the task's name already exists"),
+    Code.WORKTREE_LOST: CodeFacts(_RETRY, 1, _PERSON, "the task's worktree is missing"),
+    Code.MERGE_CONFLICT: CodeFacts(_FINAL, 4, _AGENT, "the work conflicts with its target branch"),
+    Code.PUSH_REJECTED: CodeFacts(_RETRY, 1, _PERSON, "the remote rejected the branch"),
+    Code.PUBLISH_FAILED: CodeFacts(_RETRY, 1, _PERSON, "the result could not be published"),
+    Code.LFS_UNAVAILABLE: CodeFacts(_FINAL, 1, _PERSON, "a file needs git-lfs, which cannot run"),
+    Code.SKILL_NOT_FOUND: CodeFacts(_FINAL, 2, _PERSON, "the skill does not exist"),
+    Code.CONTEXT_NOT_FOUND: CodeFacts(_FINAL, 2, _PERSON, "a context file does not exist"),
+    Code.INPUT_NOT_FOUND: CodeFacts(_FINAL, 1, _PERSON, "an input file does not exist"),
+    Code.WORKSPACE_WRITE_FAILED: CodeFacts(_RETRY, 2, _PERSON, "a file could not be written"),
+    Code.PATH_ESCAPE: CodeFacts(_FINAL, 2, _PERSON, "a path is outside its root directory"),
+    Code.DISK_FULL: CodeFacts(_RETRY, 1, _HOST, "the disk is full"),
+    Code.DISK_LIMIT: CodeFacts(_FINAL, 1, _AGENT, "the agent wrote more to disk than the limit"),
+    Code.CONFIG_INVALID: CodeFacts(_FINAL, 2, _PERSON, "the settings are invalid"),
+    Code.USAGE: CodeFacts(_FINAL, 2, _PERSON, "the command names something that does not exist"),
+    Code.STATE_BUSY: CodeFacts(_RETRY, 1, _HOST, "another process has locked the journal"),
+    Code.STATE_CORRUPT: CodeFacts(_FINAL, 2, _HOST, "the journal is damaged"),
+    Code.STATE_VERSION: CodeFacts(_FINAL, 2, _HOST, "the journal was written by a newer version of Ostler"),
+    Code.STORAGE_ERROR: CodeFacts(_FINAL, 1, _HOST, "the disk reported an error"),
+    Code.SANDBOX_UNAVAILABLE: CodeFacts(
+        _FINAL, 2, _PERSON, "the requested sandbox is not available on this machine"
+    ),
+    Code.UNKNOWN: CodeFacts(_FINAL, 3, Origin.OURS, "a bug in Ostler"),
 }
 
 SEED_SPELLINGS: dict[str, Code] = {
@@ -191,13 +213,31 @@ SEED_SPELLINGS: dict[str, Code] = {
 }
 
 
-def read_code(word: str) -> Code:
-    """A code from text, the seeds' spellings included; UNKNOWN for one that a newer Ostler may know."""
-    return SEED_SPELLINGS.get(word) or Code.__members__.get(word, Code.UNKNOWN)
+def read_code(text: str) -> Code:
+    """Return the code with this name or older spelling; UNKNOWN for any other text."""
+    return SEED_SPELLINGS.get(text) or Code.__members__.get(text, Code.UNKNOWN)
+
+
+def is_host_failure(code: Code) -> bool:
+    """Return whether the machine itself failed, so that no task can continue on it now."""
+    facts = CODES[code]
+    return facts.origin is Origin.HOST and not facts.is_limit
+
+
+def is_host_limit(code: Code) -> bool:
+    """Return whether the machine lacked the capacity for one more process."""
+    facts = CODES[code]
+    return facts.origin is Origin.HOST and facts.is_limit
+
+
+def is_provider_limit(code: Code) -> bool:
+    """Return whether a rate limit or quota of the provider was reached."""
+    facts = CODES[code]
+    return facts.origin is Origin.PROVIDER and facts.is_limit
 
 
 class OstlerError(Exception):
-    """A condition that the caller can act on: a code, a sentence and the next step."""
+    """A failure that the caller can handle: a code, a message and a hint."""
 
     def __init__(self, code: Code, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -211,17 +251,17 @@ class OstlerError(Exception):
 
 
 class UsageError(OstlerError):
-    """The request names something unknown, or a place that cannot be used."""
+    """The request names something unknown, or a path that cannot be used."""
 
     def __init__(self, message: str, hint: str = "", code: Code = Code.USAGE) -> None:
         super().__init__(code, message, hint)
 
 
 class SettingsInvalid(OstlerError):
-    """The settings have mistakes; `mistakes` holds one line for each."""
+    """The settings are invalid; `mistakes` has one line for each mistake."""
 
     def __init__(self, mistakes: list[str]) -> None:
-        super().__init__(Code.CONFIG_INVALID, "\n".join(mistakes), "mend them with: ostler config edit")
+        super().__init__(Code.CONFIG_INVALID, "\n".join(mistakes), "fix them with: ostler config edit")
         self.mistakes = mistakes
 
 
@@ -230,7 +270,7 @@ class StateError(OstlerError):
 
 
 class SpawnError(OstlerError):
-    """The operating system would not start a program; `errno` says why."""
+    """The operating system could not start a program; `errno` is its error number."""
 
     def __init__(self, code: Code, message: str, hint: str, errno: int) -> None:
         super().__init__(code, message, hint)
@@ -238,18 +278,18 @@ class SpawnError(OstlerError):
 
 
 class GitError(OstlerError):
-    """Git refused; the work that was done is kept."""
+    """A git command failed; the work so far is kept."""
 
 
 class PathEscape(OstlerError):
-    """A path that would leave its root."""
+    """A path is outside its root directory."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Code.PATH_ESCAPE, message, "use a path inside the project")
 
 
 class AgentUnavailable(OstlerError):
-    """The agent's program is missing, or is not what this adapter knows."""
+    """The agent's program is missing, or its version is not supported."""
 
     def __init__(self, message: str, hint: str, code: Code = Code.AGENT_NOT_FOUND) -> None:
         super().__init__(code, message, hint)

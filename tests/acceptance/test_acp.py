@@ -56,4 +56,4 @@ def test_agent_without_sessions_begins_again_with_a_summary(world: World) -> Non
     second = shown["attempts"][1]["session_id"]
     assert [(event["session_id"], event["resumed"]) for event in replaced] == [(second, False)]
     told = (world.agents / "sessions" / f"{second}.jsonl").read_text()
-    assert "The session before was lost" in told and "`fake-agent.txt` (+1 -0)" in told
+    assert "The previous session was lost" in told and "`fake-agent.txt` (+1 -0)" in told

@@ -68,8 +68,8 @@ def test_two_processes_cannot_share_a_session(world: World) -> None:
     [
         (["agent", "spawn", "-p", "x", "-a", "poet"], 2, "unknown role: poet"),
         (["agent", "spawn", "-p", "x", "--executor", "nobody"], 2, "unknown executor: nobody"),
-        (["agent", "spawn"], 2, "say something"),
-        (["agent", "spawn", "-p", " "], 2, "say something"),
+        (["agent", "spawn"], 2, "pass the prompt with -p"),
+        (["agent", "spawn", "-p", " "], 2, "the prompt is empty"),
         (["agent", "resume", "0000", "-p", "x"], 2, "no session 0000"),
         (["agent", "resume", "../x", "-p", "x"], 2, "no session ../x"),
     ],
@@ -134,5 +134,5 @@ def test_a_lost_session_is_told(world: World, tmp_path: Path) -> None:
     session = world.ostler("agent", "spawn", "-p", "Remember the word heron.").stderr.split()[1]
     (sessions / f"{session}.jsonl").unlink()
     said = world.ostler("agent", "resume", session, "-p", "Which word?").stdout
-    assert "- the session was lost; a new one begins, which knows nothing of what was said before\n" in said
-    assert said.index("the session was lost") < said.index("The word was never told")
+    assert "- the session was lost; a new session starts without its history\n" in said
+    assert said.index("the session was lost") < said.index("The word was never given")

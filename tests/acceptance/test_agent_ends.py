@@ -131,7 +131,7 @@ def test_a_killed_run_and_its_whole_tree_leave_nothing_for_the_next_one(world: W
     task = world.new()
     run = start(world, task)
     keepers = [
-        child for child in psutil.Process(run.pid).children(recursive=True) if "keepers" in _line(child)
+        child for child in psutil.Process(run.pid).children(recursive=True) if "keeper.forker" in _line(child)
     ]
     assert keepers
     for process in (psutil.Process(run.pid), *keepers):

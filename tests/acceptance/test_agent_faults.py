@@ -138,8 +138,8 @@ def test_a_session_that_was_lost_is_begun_again_with_the_whole_task(world: World
     assert [start["resumed"] for start in world.started()] == [False, True, False]
     told = session_prompts(world, replaced[0]["session_id"])
     assert told.count("Mend the gate") == 1 and told.count("It squeaks in the wind.") == 1
-    assert "An earlier attempt at this ended before it was done" in told
-    assert "the session was lost; a new one begins" in world.ostler("log", task).stdout
+    assert "An earlier attempt at this was interrupted" in told
+    assert "the session was lost; a new session starts" in world.ostler("log", task).stdout
     check_next(world)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from stable_world import QUICK, add_tasks, called, row, statuses, write_models
+from models_world import QUICK, add_tasks, called, row, statuses, write_models
 from world import World
 
 SONNET = row("sonnet", "claude")

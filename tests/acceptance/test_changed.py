@@ -38,7 +38,7 @@ def test_nothing_is_run_where_nothing_changed(branch: World) -> None:
     """Exit 0, and no task: a hook that has nothing to do costs nothing."""
     branch.git("checkout", "-q", "main")
     said = branch.ostler("run", "--changed", "topic~1", "-p", "Review this change").stdout
-    assert said == "No file has changed since topic~1: nothing to run.\n"
+    assert said == "Nothing to run: no file changed since topic~1.\n"
     assert branch.json("status")["tasks"] == [] and branch.started() == []
 
 
@@ -46,10 +46,10 @@ def test_nothing_is_run_where_nothing_changed(branch: World) -> None:
 def test_a_base_that_is_none_is_refused(base: str, branch: World) -> None:
     """One sentence that names it, and nothing is written down."""
     done = branch.ostler("run", f"--changed={base}", "-p", "Review", code=2)
-    assert f"'{base}' is no commit" in done.stderr
+    assert f"'{base}' has no common commit with this branch" in done.stderr
     assert branch.json("status")["tasks"] == []
 
 
 def test_it_is_about_a_new_task(branch: World) -> None:
     """Tasks that are written down already say themselves what they are about."""
-    assert "about a new task" in branch.ostler("run", "--all", "--changed", code=2).stderr
+    assert "--changed needs -p or -f" in branch.ostler("run", "--all", "--changed", code=2).stderr

@@ -11,7 +11,7 @@ import yaml
 
 from ostler.testing.fake_github import FakeGitHub
 from reader import Reader, blocks
-from story_world import ADDRESS, StoryWorld
+from workflow_world import ADDRESS, WorkflowWorld
 
 PAGE = "docs/recipes/ci.md"
 INSTALLS = "pip install "
@@ -19,9 +19,9 @@ INSTALLS = "pip install "
 
 
 @pytest.fixture
-def home(tmp_path: Path, github: FakeGitHub) -> StoryWorld:
+def home(tmp_path: Path, github: FakeGitHub) -> WorkflowWorld:
     """The repository that has the issues; its jobs check it out."""
-    world = StoryWorld(tmp_path, settings="", files={"calc.py": "fixed\n"}, edits={}, when=[])
+    world = WorkflowWorld(tmp_path, settings="", files={"calc.py": "fixed\n"}, edits={}, when=[])
     world.add_remote(github, tmp_path / "remote.git")
     Reader(world)
     return world
@@ -30,7 +30,7 @@ def home(tmp_path: Path, github: FakeGitHub) -> StoryWorld:
 class Job:
     """One run of the workflow, for one issue, on a machine that knows nothing of the others."""
 
-    def __init__(self, world: StoryWorld, issue: int) -> None:
+    def __init__(self, world: WorkflowWorld, issue: int) -> None:
         self.directory = world.root.parent / f"job-{issue}"
         self.directory.mkdir()
         self._values = {
@@ -77,7 +77,9 @@ class Job:
         return text
 
 
-def test_an_issue_becomes_a_pull_request_and_gets_one_comment(home: StoryWorld, github: FakeGitHub) -> None:
+def test_an_issue_becomes_a_pull_request_and_gets_one_comment(
+    home: WorkflowWorld, github: FakeGitHub
+) -> None:
     """The job does the issue that it was started for, and no other one that has the label."""
     first = github.hub.report("Mend the sum", "It is off.", "ready")
     Job(home, first.number).run()
@@ -91,7 +93,7 @@ def test_an_issue_becomes_a_pull_request_and_gets_one_comment(home: StoryWorld, 
     assert home.git("ls-remote", "origin", f"refs/heads/{github.pulls[0].head}")
 
 
-def test_git_gets_the_token_from_the_users_settings(home: StoryWorld, github: FakeGitHub) -> None:
+def test_git_gets_the_token_from_the_users_settings(home: WorkflowWorld, github: FakeGitHub) -> None:
     """Those of the checkout do not count for a push, so the step before must have written these."""
     job = Job(home, github.hub.report("Mend the sum", "", "ready").number)
     job.run()

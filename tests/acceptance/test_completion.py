@@ -69,7 +69,7 @@ def test_other_shells_are_told_what_a_task_is(world: World) -> None:
     """Its status and title stand beside the id, on one line, whatever is in them."""
     task = world.new("Mend \x1b[31mthe: gate")
     assert ask(world, "zsh", "ostler show mend") == f"plain\n{task}\npending: Mend \\x1b[31mthe: gate\n"
-    assert ask(world, "fish", "ostler stat").startswith("plain,status\tall tasks at a glance")
+    assert ask(world, "fish", "ostler stat").startswith("plain,status\tList all tasks")
 
 
 def test_outside_a_project_nothing_is_offered_and_nothing_said(world: World) -> None:

@@ -21,7 +21,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 def test_an_empty_project_says_so_calmly(world: World) -> None:
     """Before the first attempt there is one sentence, and an empty list for scripts."""
     world.new()
-    assert world.ostler("cost").stdout == "Nothing was spent yet: no attempt has ended.\n"
+    assert world.ostler("cost").stdout == "No attempt has ended yet.\n"
     shown = world.json("cost")
     assert (shown["schema"], shown["lines"], shown["total"]["cost_usd"]) == ("ostler.cost/1", [], None)
 
@@ -38,9 +38,9 @@ def test_what_two_tasks_cost(world: World) -> None:
     said = world.ostler("cost", COLUMNS="80", OSTLER_BUDGET__DAY_USD="0.6").stdout
     assert max(map(len, said.splitlines())) <= 80
     assert all(task in said for task in tasks)
-    assert "$0.50, as reported by the agents." in said
-    assert "Today: $0.50 of $0.60 (83 %): P3 waits for tomorrow." in said
-    assert world.ostler("cost", "--since", "2999-01-01").stdout == "Nothing was spent since 2999-01-01.\n"
+    assert "$0.50, reported by the agents." in said
+    assert "Today: $0.50 of $0.60 (83 %); P3 waits until tomorrow." in said
+    assert world.ostler("cost", "--since", "2999-01-01").stdout == "No attempt has ended since 2999-01-01.\n"
     assert len(world.json("cost", "--since", "2026-01-01")["lines"]) == 2
 
 
@@ -64,6 +64,6 @@ def test_a_tasks_budget_is_shown(world: World) -> None:
     assert "Budget: $1.50." in world.ostler("show", task).stdout
     world.ostler("run", task)
     said = world.ostler("show", task).stdout
-    assert "$0.25, as reported by the agents." in said
+    assert "$0.25, reported by the agents." in said
     attempt = world.show(task)["attempts"][0]
     assert (attempt["cost_usd"], attempt["cost_source"]) == (pytest.approx(0.25), "reported")

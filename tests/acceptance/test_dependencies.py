@@ -69,7 +69,7 @@ def test_the_list_and_the_card_say_what_a_task_waits_for(chosen: World) -> None:
     shown = chosen.show(second)
     assert (shown["after"], shown["waits_for"]) == ([first], [first])
     refused = chosen.ostler("run", second, code=2).stderr
-    assert f"comes after {first}, which is pending" in refused
+    assert f"depends on {first}, which is pending" in refused
     assert f"ostler run {first} {second}" in refused
     chosen.ostler("run", first, second)
     shown = chosen.show(second)
@@ -98,7 +98,7 @@ def test_a_failure_blocks_what_comes_after_it_and_a_retry_opens_it_again(chosen:
     shown = chosen.show(second)
     assert (shown["code"], shown["message"]) == (
         "DEPENDENCY_FAILED",
-        f"it comes after {first}, which is failed",
+        f"it depends on {first}, which is failed",
     )
     assert f"ostler retry {first}" in chosen.ostler("show", second).stdout
     chosen.ostler("run", "--all", code=0)  # nothing is left to take
@@ -151,7 +151,7 @@ def test_a_name_that_is_no_task_is_refused(chosen: World) -> None:
     assert "no task nobody" in chosen.ostler("new", "Late", "--after", "nobody", code=2).stderr
     assert "empty id" in chosen.ostler("new", "Late", "--after", "", code=2).stderr
     good(chosen, "Same one"), good(chosen, "Same two")
-    assert "use more of the id" in chosen.ostler("new", "Late", "--after", "same", code=2).stderr
+    assert "use a longer prefix" in chosen.ostler("new", "Late", "--after", "same", code=2).stderr
     assert len(statuses(chosen)) == 2
 
 
@@ -186,8 +186,8 @@ def test_a_task_is_not_begun_before_its_time(chosen: World) -> None:
     chosen.ostler("run", "--all")
     assert statuses(chosen) == {late: "pending", past: "completed"}
     assert "not before 2999-01-31" in chosen.ostler("status").stdout
-    assert "not to begin before 2999-01-3" in chosen.ostler("run", late, code=2).stderr
-    assert "is no time" in chosen.ostler("new", "When", "--not-before", "soon", code=2).stderr
+    assert "starts no earlier than 2999-01-3" in chosen.ostler("run", late, code=2).stderr
+    assert "invalid --not-before" in chosen.ostler("new", "When", "--not-before", "soon", code=2).stderr
 
 
 def test_a_task_that_is_retried_during_the_run_takes_those_after_it_along(world: World) -> None:

@@ -175,7 +175,7 @@ def test_a_new_task_from_standard_input(world: World, runs: Runs) -> None:
         (("--all",), {"OSTLER_RUN__JOBS": "many"}, "OSTLER_RUN__JOBS"),
         (("--all", "--step"), {}, "--step"),
         (("--all", "--dry-run"), {}, "--dry-run"),
-        ((), {}, "say what to run"),
+        ((), {}, "pass either task ids, --all, -p or -f"),
     ],
 )
 def test_what_cannot_begin_is_said_here(

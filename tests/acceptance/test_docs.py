@@ -28,7 +28,6 @@ ANSWER = "The answer, in one paragraph."
 EXEMPT = {
     "npm install -g ": "installs from the network, then logs in",
     "curl https://": "installs from the network, then logs in",
-    "python3 -m venv": "installs from the network",
     "pip install ": "installs from the network",
     "claude mcp add ": "changes the settings of the person's claude",
     "ostler serve\n": "goes on until it is stopped; tests/integration has it",

@@ -81,10 +81,10 @@ def test_a_reviewer_sends_it_back_to_the_same_session_until_it_is_good(world: Do
     shown = world.show(task)
     assert shown["status"] == "completed"
     assert (world.root / shown["output_path"]).read_text().endswith("draft 3.\n")
-    writers = [one for one in llm.requests if "# Judge" not in one.history[-1]]
+    writers = [one for one in llm.requests if "# Review the phase" not in one.history[-1]]
     assert [draft_of(one, "") for one in writers] == [1, 2, 3]
     assert f"{WANTED[2]} is missing" in writers[2].history[-1]
-    reviewers = [one for one in llm.requests if "# Judge" in one.history[-1]]
+    reviewers = [one for one in llm.requests if "# Review the phase" in one.history[-1]]
     assert all("You are the editor." in one.history[-1] for one in reviewers)
 
 

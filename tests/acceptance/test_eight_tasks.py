@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from story_world import RIGHT, StoryWorld
+from workflow_world import RIGHT, WorkflowWorld
 from world import KILL, wait_until
 
 SETTINGS = """\
@@ -30,22 +30,22 @@ QUICK, LOOKED_AT = 6, 2
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[StoryWorld]:
-    made = StoryWorld(tmp_path, SETTINGS)
+def world(tmp_path: Path) -> Iterator[WorkflowWorld]:
+    made = WorkflowWorld(tmp_path, SETTINGS)
     yield made
     made.close()
 
 
-def statuses(world: StoryWorld) -> dict[str, str]:
+def statuses(world: WorkflowWorld) -> dict[str, str]:
     return {task["id"]: task["status"] for task in world.json("status")["tasks"]}
 
 
-def ends(world: StoryWorld) -> list[str]:
+def ends(world: WorkflowWorld) -> list[str]:
     return [event["task_id"] for event in world.events() if event["type"] == "task_completed"]
 
 
 @pytest.mark.timeout(300)
-def test_eight_tasks_at_once_and_two_that_wait_for_a_person(world: StoryWorld) -> None:
+def test_eight_tasks_at_once_and_two_that_wait_for_a_person(world: WorkflowWorld) -> None:
     """Six end by themselves, two rest at their gates, cost nothing, and end when a person has said yes."""
     quick = [world.new(f"Mend the sum {number}") for number in range(QUICK)]
     looked_at = [world.new(f"Look at {number}", "--weight", "medium") for number in range(LOOKED_AT)]
@@ -56,14 +56,14 @@ def test_eight_tasks_at_once_and_two_that_wait_for_a_person(world: StoryWorld) -
     world.ostler("run", "--all", "-j", "8")
     assert len(world.started()) == calls, "waiting costs nothing"
     for task in looked_at:
-        assert "look at implement " in world.show(task)["message"]
+        assert "please review implement " in world.show(task)["message"]
         world.ostler("approve", task)
     world.ostler("run", "--all", "-j", "8")
     _check(world, quick, looked_at)
 
 
 @pytest.mark.timeout(300)
-def test_eight_tasks_at_once_killed_in_the_middle(world: StoryWorld) -> None:
+def test_eight_tasks_at_once_killed_in_the_middle(world: WorkflowWorld) -> None:
     """The run is killed when some have ended, and a person says yes before the next one: nothing is lost."""
     quick = [world.new(f"Mend the sum {number}") for number in range(QUICK)]
     looked_at = [world.new(f"Look at {number}", "--weight", "medium") for number in range(LOOKED_AT)]
@@ -80,7 +80,7 @@ def test_eight_tasks_at_once_killed_in_the_middle(world: StoryWorld) -> None:
     _check(world, quick, looked_at)
 
 
-def _check(world: StoryWorld, quick: list[str], looked_at: list[str]) -> None:
+def _check(world: WorkflowWorld, quick: list[str], looked_at: list[str]) -> None:
     tasks = [*quick, *looked_at]
     assert statuses(world) == dict.fromkeys(tasks, "completed")
     assert sorted(ends(world)) == sorted(tasks)

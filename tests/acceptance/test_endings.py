@@ -213,7 +213,7 @@ def test_a_killed_run_leaves_a_task_that_the_next_run_finishes(world: World) -> 
     shown = world.show(task)
     assert shown["status"] == "completed" and shown["attempts"][1]["resumed"]
     prompt = (world.root / ".ostler" / "tasks" / task / "prompts" / "implement-002.md").read_text()
-    assert "An earlier attempt at this ended before it was done" in prompt
+    assert "An earlier attempt at this was interrupted" in prompt
 
 
 def test_two_runs_share_the_work_and_never_a_task(world: World) -> None:
@@ -236,4 +236,25 @@ def test_the_second_run_of_one_task_waits_for_the_first(world: World) -> None:
     wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
     world.ostler("run", task)
     assert first.wait(30) == 0
+    assert len(world.started()) == 1
+
+
+def test_the_work_of_a_failed_task_is_committed(world: World) -> None:
+    """An agent that dies in the middle of its work leaves a commit on the branch of its task."""
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    world.behave(fault="crash", edits={}, files={"half.txt": "half of the work\n"})
+    task = world.new()
+    world.ostler("run", task, code=1)
+    assert world.show(task)["status"] == "failed"
+    assert world.git("show", f"ostler/{task}:half.txt") == "half of the work\n"
+
+
+def test_an_agent_without_permissions_needs_consent(world: World) -> None:
+    """permissions = "skip" starts no agent until sandbox.allow_unsandboxed_skip is set."""
+    (world.root / "ostler.toml").write_text('[executors.claude]\npermissions = "skip"\n')
+    task = world.new()
+    refused = world.ostler("run", task, code=None)
+    assert refused.returncode != 0 and "allow_unsandboxed_skip" in refused.stdout + refused.stderr
+    assert world.started() == []
+    world.ostler("run", task, OSTLER_SANDBOX__ALLOW_UNSANDBOXED_SKIP="true")
     assert len(world.started()) == 1

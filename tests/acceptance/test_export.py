@@ -34,8 +34,8 @@ def test_everything_is_there_once_and_the_end_says_so(told: tuple[World, str]) -
     assert found[-1] == {"kind": "end", "lines": len(found)}
     events = [line["event"]["seq"] for line in found if line["kind"] == "event"]
     assert events == [event["seq"] for event in world.events(task)]
-    story = [line["entry"]["type"] for line in found if line["kind"] == "story"]
-    assert story[0] == "attempt_began" and story[-1] == "attempt_ended" and "tool_used" in story
+    log = [line["entry"]["type"] for line in found if line["kind"] == "log"]
+    assert log[0] == "attempt_began" and log[-1] == "attempt_ended" and "tool_used" in log
     (prompt,) = [line for line in found if line["kind"] == "prompt"]
     assert "Add a <greeting>" in prompt["text"]
     assert any("fake-agent.txt" in line["patch"] for line in found if line["kind"] == "diff")
@@ -43,7 +43,7 @@ def test_everything_is_there_once_and_the_end_says_so(told: tuple[World, str]) -
 
 @pytest.mark.parametrize("kind", ["ndjson", "atif", "html"])
 def test_no_key_and_no_place_of_this_machine_leaves_it(kind: str, told: tuple[World, str]) -> None:
-    """Whatever the format: in the task, the prompt, the story and the events."""
+    """Whatever the format: in the task, the prompt, the log and the events."""
     world, task = told
     text = world.ostler("export", task, "--format", kind).stdout
     assert KEY not in text and str(world.root) not in text

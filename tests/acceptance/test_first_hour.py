@@ -154,7 +154,7 @@ def test_a_project_in_a_subdirectory_keeps_its_place(world: World) -> None:
 def test_nothing_to_run_is_said_and_is_no_failure(world: World) -> None:
     """An empty project is fine."""
     world.ostler("init")
-    assert "Nothing to run.  ostler status" in world.ostler("run", "--all").stdout
+    assert "Nothing to run.  Next: ostler status" in world.ostler("run", "--all").stdout
     assert "No tasks yet" in world.ostler("status").stdout
     for title in ("One", "Two"):
         world.ostler("pause", world.new(title))

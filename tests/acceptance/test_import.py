@@ -50,7 +50,7 @@ def test_files_a_directory_and_stdin(world: World) -> None:
         ("From a pipe", "P2"),
     }
     again = world.ostler("import", "notes/a.md", "notes", "-", stdin="# From a pipe\n")
-    assert again.stdout == "" and "Nothing new: 3 are here already." in again.stderr
+    assert again.stdout == "" and "Nothing new: 3 tasks already imported." in again.stderr
 
 
 def test_one_mistake_and_nothing_is_added(world: World) -> None:
@@ -91,7 +91,7 @@ def test_a_box_is_ticked_when_its_task_is_completed(world: World) -> None:
     assert world.json("show", one)["title"] == "Write one"
     world.ostler("run", one)
     assert todo.read_bytes() == TODO.replace("[ ] Write one", "[x] Write one").encode()
-    assert told(world, one) == ["source_told"]
+    assert told(world, one) == ["source_updated"]
     assert imported(world, "--checklist", "TODO.md") == []
     todo.write_text("- [x] Write two\n")
     world.ostler("run", two)
@@ -117,12 +117,12 @@ def test_a_box_that_cannot_be_ticked_is_ticked_by_the_next_import(world: World) 
     moved = todo.rename(world.root / "real.md")
     todo.symlink_to(moved)
     world.ostler("run", task)
-    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_not_told"]
+    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_update_failed"]
     todo.unlink()
     moved.rename(todo)
     assert imported(world, "--checklist", "TODO.md") == []
     assert todo.read_text().startswith("- [x] Write one\n")
-    assert told(world, task) == ["source_not_told", "source_told"]
+    assert told(world, task) == ["source_update_failed", "source_updated"]
 
 
 def test_issues_by_label_are_told_once(world: World, github: FakeGitHub) -> None:
@@ -150,7 +150,7 @@ def test_a_comment_that_failed_is_written_by_the_next_import(
     (task,) = imported(world, "--github", "ready")
     github.fail("CommentCreate", fault, times=9)
     world.ostler("run", task)
-    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_not_told"]
+    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_update_failed"]
     github.clear()
     github.hub.revise(1, state="CLOSED")
     assert imported(world, "--github", "ready") == []
@@ -169,9 +169,9 @@ def test_an_answer_that_cannot_be_read_fails_no_task(world: World, github: FakeG
     (odd / "gh").chmod(0o755)
     path = f"{odd}{os.pathsep}{world.environ['PATH']}"
     done = world.ostler("import", "--github", "ready", code=1, PATH=path)
-    assert "gh gave an answer that cannot be read" in done.stderr
+    assert "gh printed invalid JSON" in done.stderr
     world.ostler("run", task, PATH=path)
-    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_not_told"]
+    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_update_failed"]
 
 
 def test_without_a_remote_the_repository_must_be_named(world: World) -> None:

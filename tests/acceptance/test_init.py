@@ -27,19 +27,19 @@ def put(world: World, tmp_path: Path, name: str, **behaviour: object) -> None:
 def test_without_an_agent_it_says_how_to_get_one(bare: World) -> None:
     """The commands that install and log in stand before those that use it."""
     said = bare.ostler("init").stdout
-    assert "No agent is on this machine yet" in said
-    lines = [line.strip() for line in said.partition("\nNext\n")[2].splitlines()]
+    assert "No agent is installed" in said
+    lines = [line.strip() for line in said.partition("\nNext:\n")[2].splitlines()]
     assert lines[0].startswith("npm install -g ") and lines[1] == "claude auth login"
-    assert lines[2:] == ['ostler new "What should be done"', "ostler run --all"]
+    assert lines[2:] == ['ostler new "Describe the task"', "ostler run --all"]
 
 
 def test_a_logged_out_agent_is_named_with_its_login(bare: World, tmp_path: Path) -> None:
     """It is found, it is taken, and the first thing to type is the login."""
     put(bare, tmp_path, "claude", logged_in=False)
     said = bare.ostler("init").stdout
-    assert "nobody is logged in" in said
-    assert said.partition("\nNext\n")[2].splitlines()[0].strip() == "claude auth login"
-    assert "nobody is logged in" in bare.ostler("doctor", code=None).stdout
+    assert "not logged in" in said
+    assert said.partition("\nNext:\n")[2].splitlines()[0].strip() == "claude auth login"
+    assert "not logged in" in bare.ostler("doctor", code=None).stdout
 
 
 def test_of_two_agents_the_one_that_works_is_taken(bare: World, tmp_path: Path) -> None:
@@ -67,4 +67,4 @@ def test_what_git_lacks_is_said(bare: World, tmp_path: Path) -> None:
     assert 'git commit --allow-empty -m "first commit"' in bare.ostler("init").stdout
     plain = World(tmp_path / "plain", git=False)
     plain.environ |= {"PATH": bare.environ["PATH"], "OSTLER_CLAUDE_PATH": ""}
-    assert "git init   and a commit" in plain.ostler("init").stdout
+    assert "git init   and make a commit" in plain.ostler("init").stdout

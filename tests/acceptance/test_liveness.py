@@ -60,4 +60,4 @@ def test_a_hung_agent_is_stopped_and_its_work_is_there_for_the_next_attempt(worl
     shown = world.show(task)
     assert [attempt["code"] for attempt in shown["attempts"]] == ["IDLE_TIMEOUT", None]
     assert world.git("show", f"ostler/{task}:half") == "x\nrest\n"
-    assert "agent_quiet" in {event["type"] for event in world.events(task)}
+    assert "agent_idle" in {event["type"] for event in world.events(task)}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ostler.cli.text import width
+from ostler.cli.terminal.text import display_width
 from person import Person
 from world import World, end, wait_until
 
@@ -58,7 +58,7 @@ def held(world: World) -> tuple[str, Path]:
 
 
 def stories(world: World, task: str) -> list[Path]:
-    return sorted((world.root / ".ostler" / "tasks" / task / "transcripts").glob("*.story.ndjson"))
+    return sorted((world.root / ".ostler" / "tasks" / task / "transcripts").glob("*.log.ndjson"))
 
 
 def entries(world: World, task: str) -> list[dict[str, Any]]:
@@ -97,7 +97,7 @@ def check_screen(world: World, task: str, columns: int, colour: bool) -> None:
     shown = person.raw.replace("\r\n", "\n").rstrip().split("\n")
     assert bool(ANSI.search(person.raw)) is colour
     bare = [ANSI.sub("", line) for line in shown]
-    assert max(map(width, bare)) <= columns
+    assert max(map(display_width, bare)) <= columns
     assert all(re.match(r"\d\d:\d\d:\d\d  |          |$", line) for line in bare) is (columns == 200)
     assert sum("everything" in line for line in bare) == 1
 
@@ -111,7 +111,7 @@ def test_one_attempt_can_be_looked_at(world: World) -> None:
     assert "Better now" in second and "no luck" not in second
     assert world.ostler("log", task).stdout == f"{first}\n{second}"
     refused = world.ostler("log", task, "--attempt", "9", code=2).stderr
-    assert "there is no attempt 9 of this task" in refused and "there are: 1, 2" in refused
+    assert "this task has no attempt 9" in refused and "its attempts: 1, 2" in refused
 
 
 def test_json_is_for_scripts(world: World) -> None:
@@ -183,7 +183,7 @@ def test_killed_run_leaves_a_story_that_can_be_read(world: World) -> None:
     task, run = begin(world)
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
-    assert {entry["type"] for entry in entries(world, task)} >= {"attempt_began", "text_said"}
+    assert {entry["type"] for entry in entries(world, task)} >= {"attempt_began", "text_received"}
     assert "I begin." in world.ostler("log", task).stdout
 
 

@@ -54,7 +54,7 @@ def test_an_answer_completes_a_task_and_changes_nothing(world: ApiWorld) -> None
     assert world.git("rev-list", "--count", f"main..{shown['branch']}").strip() == "1"
     assert "It is 42." in world.ostler("log", shown["id"]).stdout
     assert world.ostler("diff", shown["id"]).returncode == 0
-    assert len(llm.asked) == 1
+    assert len(llm.prompts) == 1
 
 
 def test_a_task_that_needs_hands_is_blocked(world: ApiWorld) -> None:
@@ -65,14 +65,14 @@ def test_a_task_that_needs_hands_is_blocked(world: ApiWorld) -> None:
         "AGENT_BLOCKED",
         "I cannot edit files here",
     )
-    assert "no tools" in llm.asked[0].body["system"]
+    assert "no tools" in llm.prompts[0].body["system"]
 
 
 def test_an_answer_without_a_mark_is_asked_for_it(world: ApiWorld) -> None:
     """Nothing changed and nothing was said: not complete; the next iteration knows the last answer."""
     shown, llm = run_with(world, [say("It is 42."), say(MARK)], 0)
     assert shown["iteration"] == 2
-    assert llm.asked[1].holds("It is 42.")
+    assert llm.prompts[1].holds("It is 42.")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_fault_of_the_provider_has_its_ending(
     """C46: the worker's repeats are the only ones, and the key is nowhere in the project."""
     shown, llm = run_with(world, [FAULTS[fault]], exit_code)
     assert (shown["status"], shown["code"]) == (status, code)
-    assert len(llm.asked) == asked
+    assert len(llm.prompts) == asked
     assert not [
         path for path in world.root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
     ]
@@ -105,7 +105,7 @@ def test_a_repeat_after_a_broken_answer_completes(world: ApiWorld) -> None:
     assert [attempt["code"] for attempt in shown["attempts"]] == ["STREAM_BROKEN", None]
     assert shown["usage"]["input_tokens"] == 20
     assert not [event for event in world.events(shown["id"]) if event["type"] == "session_replaced"]
-    assert len(llm.asked) == 2
+    assert len(llm.prompts) == 2
 
 
 def test_ctrl_c_ends_the_request_and_the_task_goes_on_later(world: ApiWorld) -> None:
@@ -114,7 +114,7 @@ def test_ctrl_c_ends_the_request_and_the_task_goes_on_later(world: ApiWorld) -> 
         world.asks(llm)
         task = world.new("What is the answer?", "--weight", "trivial")
         child = world.start("run", task)
-        wait_until(lambda: llm.asked, 30, "the model was never asked")
+        wait_until(lambda: llm.prompts, 30, "the model was never asked")
         assert end(child, INTERRUPT) == 130
         assert world.show(task)["status"] == "pending"
         world.ostler("run", task)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from stable_world import QUICK, Row, add_tasks, called, codes, play, row, write_models
+from models_world import QUICK, Row, add_tasks, called, codes, play, row, write_models
 from world import World
 
 SONNET = row("sonnet", "claude")
@@ -14,7 +14,7 @@ GPT = row("gpt", "codex")
 FLASH = row("flash", "gemini")
 OPUS = row("opus", "claude", fallback=True)
 PRIORITY = QUICK + '[selection]\nstrategy = "priority"\n'
-LIMIT = {"fault": "api_error", "error": 429, "says": "try again in 30 minutes"}
+LIMIT = {"fault": "api_error", "error": 429, "error_message": "try again in 30 minutes"}
 QUOTA = "you have hit your usage limit, try again in 2 hours"
 
 
@@ -24,7 +24,7 @@ def test_four_models_and_the_last_one_is_good(world: World) -> None:
     overloaded = {"fault": "api_error", "error": 529}
     world.behave(plan=[overloaded, overloaded, overloaded, {}])
     play(world, "codex", fault="crash")
-    play(world, "gemini", fault="api_error", error=429, says=QUOTA)
+    play(world, "gemini", fault="api_error", error=429, error_message=QUOTA)
     (task,) = add_tasks(world, 1)
     world.ostler("run", task)
     shown = world.show(task)
@@ -51,7 +51,7 @@ def test_no_call_is_made_that_the_bound_does_not_allow(world: World) -> None:
     (task,) = add_tasks(world, 1)
     world.ostler("run", task, code=1)
     assert len(called(world)) == 12
-    assert "12 of at most 12 calls" in world.show(task)["message"]
+    assert "12 of at most 12 attempts" in world.show(task)["message"]
 
 
 def test_an_exhausted_pool_names_every_model_with_its_reason(world: World) -> None:
@@ -68,12 +68,12 @@ def test_an_exhausted_pool_names_every_model_with_its_reason(world: World) -> No
     assert (shown["status"], shown["code"]) == ("failed", "MODELS_EXHAUSTED")
     assert called(world) == ["claude model-of-sonnet", "codex model-of-gpt", "codex model-of-mini"]
     for words in (
-        "no model is left after 3 of at most 5 calls: sonnet: OVERLOADED (",
+        "no model is left after 3 of at most 5 attempts: sonnet: OVERLOADED (",
         "; gpt: AUTH_FAILED, off for this run (",
         "; flash: AGENT_NOT_FOUND (",
         "; mini: RATE_LIMITED until ",
         "; old: disabled",
-        "; the first comes back at ",
+        "; the first is available again at ",
     ):
         assert words in shown["message"], words
     assert "MODELS_EXHAUSTED" in said
@@ -105,8 +105,8 @@ def test_a_pool_of_one_keeps_the_code_of_its_model(
 def test_when_only_limits_stand_in_the_way_the_task_is_deferred(world: World, rows: list[Row]) -> None:
     """Exit 5 with the earliest time at which one comes back; each model was asked once."""
     write_models(world, *rows, more=PRIORITY)
-    play(world, "codex", fault="api_error", says=QUOTA)
-    play(world, "opencode", fault="api_error", says="try again in 30 minutes")
+    play(world, "codex", fault="api_error", error_message=QUOTA)
+    play(world, "opencode", fault="api_error", error_message="try again in 30 minutes")
     (task,) = add_tasks(world, 1)
     world.ostler("run", task, code=5)
     shown = world.show(task)
@@ -174,7 +174,7 @@ def test_the_fallback_can_be_forced(world: World) -> None:
     world.behave(fault="crash")
     task = world.new("Another")
     world.ostler("run", task, code=1)
-    assert "sonnet: passed over (only the fallback models were asked for)" in world.show(task)["message"]
+    assert "sonnet: skipped (only the fallback models were requested)" in world.show(task)["message"]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ enabled = false
 
 @pytest.fixture
 def pool(world: World, tmp_path: Path) -> World:
-    """Five models: one is ready, one limited, one resting, one without its program, one disabled."""
+    """Five models: one is ready, one limited, one in cooldown, one without its program, one disabled."""
     (world.root / "ostler.toml").write_text(SETTINGS)
     world.environ["OSTLER_CODEX_PATH"] = str(fake_agent(tmp_path / "codex", "codex", edits={}))
     world.environ["OSTLER_GEMINI_PATH"] = str(tmp_path / "nowhere")
@@ -57,7 +57,7 @@ def pool(world: World, tmp_path: Path) -> World:
     ledger = SqliteLedger(world.root / ".ostler" / "ostler.db")
     ledger.close_window(Window("", "work", "*", "week"), now + 3600, Code.QUOTA_EXCEEDED, "used up", now)
     for _ in range(3):
-        ledger.fail("gpt", Code.OVERLOADED, "busy", now, 3, 600)
+        ledger.record_failure("gpt", Code.OVERLOADED, "busy", now, 3, 600)
     ledger.close()
     return world
 
@@ -74,7 +74,7 @@ def test_every_state_is_shown(pool: World) -> None:
     assert [(model["name"], model["state"], model["pool"]) for model in listed] == [
         ("sonnet", "ready", "primary"),
         ("opus", "limited", "primary"),
-        ("gpt", "resting", "fallback"),
+        ("gpt", "cooldown", "fallback"),
         ("gem", "not_installed", "fallback"),
         ("old", "disabled", "primary"),
     ]
@@ -90,9 +90,9 @@ def test_the_screen(pool: World) -> None:
     shown = {line.split()[0]: line for line in lines[1:6]}
     assert list(shown) == ["sonnet", "opus", "gpt", "gem", "old"]
     assert " limited until " in shown["opus"]
-    assert " resting until " in shown["gpt"]
+    assert " cooldown until " in shown["gpt"]
     assert " not installed " in shown["gem"]
-    assert "its default" in shown["gpt"]
+    assert " default" in shown["gpt"]
     assert "gpt   3 x OVERLOADED: busy" in lines
     assert "\x1b" not in "".join(lines)
 
@@ -100,16 +100,16 @@ def test_the_screen(pool: World) -> None:
 def test_another_time_zone_is_another_clock(pool: World) -> None:
     """A person reads local time."""
     here, there = (pool.ostler("models", TZ=zone).stdout.splitlines()[3] for zone in ("UTC", "UTC-5:30"))
-    assert "resting until" in here
+    assert "cooldown until" in here
     assert here != there
 
 
 def test_check_asks_those_that_may_be_asked(pool: World) -> None:
-    """The ready and the resting one; a provider that asked us to wait is left alone."""
+    """The ready model and the one in cooldown are called; a limited one is not."""
     assert states(pool, "--check") == {
         "sonnet": ("ready", True),
         "opus": ("limited", None),
-        "gpt": ("resting", True),
+        "gpt": ("cooldown", True),
         "gem": ("not_installed", None),
         "old": ("disabled", None),
     }

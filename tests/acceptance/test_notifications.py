@@ -59,13 +59,13 @@ def test_a_receiver_that_fails_twice_gets_it_in_the_end(world: World) -> None:
         assert (message["on"], message["project"], message["reason"]) == ("completed", "project", "")
         assert (message["task"]["id"], message["task"]["status"]) == (task, "completed")
         assert "attempts" not in message["task"]
-        assert message["next"] == f"ostler show {task}"
+        assert message["next"] == f"ostler diff {task}"
         world.ostler("run", "--all")
         assert len(receiver.calls) == sent
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "settings", "on", "next_step", "code"),
+    ("behaviour", "settings", "on", "command", "code"),
     [
         ({}, '[gates.phases]\nimplement = "human"', "needs_you", "ostler approve {task}", 4),
         ({"plan": [{"fault": "api_error", "error": 429}]}, "", "limited", "ostler run {task}", 5),
@@ -73,9 +73,9 @@ def test_a_receiver_that_fails_twice_gets_it_in_the_end(world: World) -> None:
     ],
 )
 def test_each_rest_and_end_is_told_once(
-    world: World, behaviour: dict[str, object], settings: str, on: str, next_step: str, code: int
+    world: World, behaviour: dict[str, object], settings: str, on: str, command: str, code: int
 ) -> None:
-    """A command gets the message on its input, and what it asked for in its arguments."""
+    """A command gets the message on its stdin and its fields as arguments; the advice is that of `show`."""
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     world.behave(**behaviour)
     out = told_by_command(world, "{title}", "{on}: {next}", "{unknown}", more=settings)
@@ -84,7 +84,9 @@ def test_each_rest_and_end_is_told_once(
     world.ostler("run", "--all", code=None)
     ((args, message),) = said(out)
     assert message["on"] == on
-    assert args == ["Say 'hi'; $(touch x)", f"{on}: {next_step.format(task=task)}", "{unknown}"]
+    step = world.ostler("show", task).stdout.partition("Next: ")[2].strip()
+    assert command.format(task=task) in step and message["next"] == step
+    assert args == ["Say 'hi'; $(touch x)", f"{on}: {' '.join(step.split())}", "{unknown}"]
     assert isinstance(message["task"], dict) and message["task"]["id"] == task
 
 
@@ -180,7 +182,7 @@ def test_a_key_that_is_not_set_sends_nothing(world: World) -> None:
         world.new()
         done = world.ostler("run", "--all")
         assert receiver.calls == []
-        assert "HOOK_KEY is not set, so it cannot be signed" in done.stderr
+        assert "HOOK_KEY is not set, so the message cannot be signed" in done.stderr
         checks = world.json("doctor", code=None)["checks"]
         (check,) = [one for one in checks if one["name"].startswith("notify")]
         assert (check["ok"], check["fix"]) == (False, "export HOOK_KEY=...")

@@ -9,33 +9,33 @@ from typing import Any
 import pytest
 
 from ostler.testing.fake_agent import COMPLETE
-from story_world import COMMAND, RIGHT, WORSE, StoryWorld
+from workflow_world import COMMAND, RIGHT, WORSE, WorkflowWorld
 from world import INTERRUPT, end, wait_until
 
 SPEC = "R1. add(3, 4) is 7, seen by test_calc.py."
 RESEARCH = "The sum is made in calc.py alone."
 TELLERS: list[dict[str, Any]] = [
-    {"told": "This phase: research", "files": {}, "text": f"{RESEARCH}\n\n{COMPLETE}"},
-    {"told": "This phase: spec", "files": {}, "text": f"{SPEC}\n\n{COMPLETE}"},
-    {"told": "This phase: implement", "files": {"calc.py": RIGHT}},
+    {"contains": "This phase: research", "files": {}, "text": f"{RESEARCH}\n\n{COMPLETE}"},
+    {"contains": "This phase: spec", "files": {}, "text": f"{SPEC}\n\n{COMPLETE}"},
+    {"contains": "This phase: implement", "files": {"calc.py": RIGHT}},
 ]
 GATED = f'[gates.commands]\ntest = "{COMMAND}"\n'
 NEVER_MENDS: dict[str, Any] = {"when": [], "files": {"calc.py": WORSE}}
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[StoryWorld]:
-    made = StoryWorld(tmp_path, GATED, when=TELLERS, files={})
+def world(tmp_path: Path) -> Iterator[WorkflowWorld]:
+    made = WorkflowWorld(tmp_path, GATED, when=TELLERS, files={})
     yield made
     made.close()
 
 
-def phases(world: StoryWorld, task: str) -> dict[str, str]:
+def phases(world: WorkflowWorld, task: str) -> dict[str, str]:
     return {phase["id"]: phase["status"] for phase in world.show(task)["phases"]}
 
 
-def prompt_of(world: StoryWorld, phase: str) -> str:
-    return next(text for text in world.told() if f"This phase: {phase}" in text)
+def prompt_of(world: WorkflowWorld, phase: str) -> str:
+    return next(text for text in world.received_prompts() if f"This phase: {phase}" in text)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def prompt_of(world: StoryWorld, phase: str) -> str:
         ("greenfield", ["research", "spec", "implement", "test", "validate"]),
     ],
 )
-def test_every_weight_has_its_phases(world: StoryWorld, weight: str, names: list[str]) -> None:
+def test_every_weight_has_its_phases(world: WorkflowWorld, weight: str, names: list[str]) -> None:
     """Each is called once and committed once, and the later ones know what the earlier ones found out."""
     task = world.new("Mend the sum", "--weight", weight)
     world.ostler("run", task)
@@ -57,11 +57,11 @@ def test_every_weight_has_its_phases(world: StoryWorld, weight: str, names: list
     assert [name for _, name in world.commits(task)] == [f"{name} - completed" for name in names]
     assert (SPEC in prompt_of(world, "implement")) == ("spec" in names)
     assert (RESEARCH in prompt_of(world, "implement")) == ("research" in names)
-    assert not any("{{" in text for text in world.told())
+    assert not any("{{" in text for text in world.received_prompts())
     assert world.read(task) == RIGHT
 
 
-def test_a_large_task_commits_each_iteration(world: StoryWorld) -> None:
+def test_a_large_task_commits_each_iteration(world: WorkflowWorld) -> None:
     """The Full strategy: a checkpoint between iterations in one session, then the phase's own commit."""
     world.environ["OSTLER_PHASES__PLANS__LARGE"] = '["implement"]'
     turns = [{"files": {"calc.py": WORSE}, "text": "More is to be done."}, {"files": {"calc.py": RIGHT}}]
@@ -77,7 +77,7 @@ def test_a_large_task_commits_each_iteration(world: StoryWorld) -> None:
     assert (made.count("checkpoint_made"), made.count("phase_completed")) == (2, 1)
 
 
-def test_a_rewind_puts_the_branch_back_and_keeps_what_was_there(world: StoryWorld) -> None:
+def test_a_rewind_puts_the_branch_back_and_keeps_what_was_there(world: WorkflowWorld) -> None:
     """The branch begins again after spec; the commits that were there stay under a ref of ours."""
     task = world.new("Mend the sum", "--weight", "large")
     world.ostler("run", task)
@@ -92,7 +92,7 @@ def test_a_rewind_puts_the_branch_back_and_keeps_what_was_there(world: StoryWorl
     assert world.show(task)["status"] == "completed" and world.read(task) == RIGHT
 
 
-def test_a_gate_that_says_no_until_the_end_blocks(world: StoryWorld) -> None:
+def test_a_gate_that_says_no_until_the_end_blocks(world: WorkflowWorld) -> None:
     """Two repeats, then GATE_REJECTED, exit 4; no run goes on with it until a person speaks."""
     world.behave(**NEVER_MENDS, plan=[{"script": f"echo 'n = {n}' >> calc.py"} for n in range(9)])
     (world.root / "ostler.toml").write_text("[gates.commands]\ntest = 'cat calc.py; false'\n")
@@ -113,22 +113,22 @@ def test_a_gate_that_says_no_until_the_end_blocks(world: StoryWorld) -> None:
     assert "completed" not in phases(world, task)["test"]
 
 
-def test_what_a_person_says_of_a_refusal_reaches_the_agent(world: StoryWorld) -> None:
+def test_what_a_person_says_of_a_refusal_reaches_the_agent(world: WorkflowWorld) -> None:
     """One more try, told both what the gate said last and what the person says; then it passes."""
     world.environ["OSTLER_PHASES__MAX_PHASE_RETRIES"] = "0"
     world.behave(edits={}, **NEVER_MENDS)
     task = world.new()
     world.ostler("run", task, code=4)
     assert world.show(task)["code"] == "GATE_REJECTED"
-    world.behave(edits={}, when=[{"told": "Add, do not multiply.", "files": {"calc.py": RIGHT}}])
+    world.behave(edits={}, when=[{"contains": "Add, do not multiply.", "files": {"calc.py": RIGHT}}])
     world.ostler("resume", task, "-m", "Add, do not multiply.")
     world.ostler("run", task)
-    third = world.told()[2]
+    third = world.received_prompts()[2]
     assert "12 != 7" in third and "Add, do not multiply." in third
     assert (world.show(task)["status"], world.read(task)) == ("completed", RIGHT)
 
 
-def test_a_gate_that_could_not_run_is_asked_again(world: StoryWorld) -> None:
+def test_a_gate_that_could_not_run_is_asked_again(world: WorkflowWorld) -> None:
     """GATE_UNRUNNABLE is nobody's work: once the machine is right, resume asks the gate and no agent."""
     tool = world.root.parent / "tool"
     (world.root / "ostler.toml").write_text(f"[gates.commands]\ntest = '{tool}'\n")
@@ -143,7 +143,7 @@ def test_a_gate_that_could_not_run_is_asked_again(world: StoryWorld) -> None:
     assert len(world.started()) == 2
 
 
-def test_the_same_failure_three_times_is_stuck(world: StoryWorld) -> None:
+def test_the_same_failure_three_times_is_stuck(world: WorkflowWorld) -> None:
     """C102: retries are left, but nothing changes; it stops, exit 4, and says so."""
     world.environ["OSTLER_PHASES__MAX_PHASE_RETRIES"] = "5"
     world.behave(edits={}, **NEVER_MENDS)
@@ -154,20 +154,24 @@ def test_the_same_failure_three_times_is_stuck(world: StoryWorld) -> None:
     assert "3 times" in shown["message"]
 
 
-def test_a_tester_that_blocks_sends_the_work_back(world: StoryWorld) -> None:
+def test_a_tester_that_blocks_sends_the_work_back(world: WorkflowWorld) -> None:
     """Its words reach whoever does the work again, and count as one of the repeats."""
-    finds = {"told": "This phase: test", "files": {}, "text": "<phase_blocked>add(0, 0) is 1</phase_blocked>"}
-    passes = {"told": "add(0, 0) is 1", "files": {"calc.py": RIGHT}}
+    finds = {
+        "contains": "This phase: test",
+        "files": {},
+        "text": "<phase_blocked>add(0, 0) is 1</phase_blocked>",
+    }
+    passes = {"contains": "add(0, 0) is 1", "files": {"calc.py": RIGHT}}
     world.behave(edits={}, plan=[{"files": {"calc.py": WORSE}}, finds, passes, {}])
     task = world.new()
     world.ostler("run", task)
     shown = world.show(task)
     assert [attempt["phase"] for attempt in shown["attempts"]] == ["implement", "test", "implement", "test"]
-    assert "add(0, 0) is 1" in world.told()[2]
+    assert "add(0, 0) is 1" in world.received_prompts()[2]
     assert (shown["status"], world.read(task)) == ("completed", RIGHT)
 
 
-def test_ctrl_c_keeps_the_work_in_a_commit(world: StoryWorld) -> None:
+def test_ctrl_c_keeps_the_work_in_a_commit(world: WorkflowWorld) -> None:
     """Exit 130; what the agent had done is on the branch as work in progress, and the session goes on."""
     world.behave(
         edits={}, plan=[{"fault": "a1_hangs", "files": {"calc.py": WORSE}}, {"files": {"calc.py": RIGHT}}]
@@ -187,7 +191,7 @@ def test_ctrl_c_keeps_the_work_in_a_commit(world: StoryWorld) -> None:
     assert [attempt["resumed"] for attempt in shown["attempts"]] == [False, True, False]
 
 
-def test_ctrl_c_while_a_gate_runs(world: StoryWorld) -> None:
+def test_ctrl_c_while_a_gate_runs(world: WorkflowWorld) -> None:
     """Nothing of the gate is left; the next run asks it again on the same commit, and no agent."""
     seen = world.root.parent / "seen"
     command = f"test -e {seen} || {{ touch {seen}; sleep 100; }}"
@@ -204,10 +208,12 @@ def test_ctrl_c_while_a_gate_runs(world: StoryWorld) -> None:
     assert [name for _, name in world.commits(task)] == ["implement - completed", "test - completed"]
 
 
-def test_a_phase_that_breaks_what_a_gate_passed_is_not_the_end(world: StoryWorld) -> None:
+def test_a_phase_that_breaks_what_a_gate_passed_is_not_the_end(world: WorkflowWorld) -> None:
     """The last phase spoils the work: the gate is asked about its commit, too, and nothing is called done."""
-    spoils = {"told": "This phase: docs", "files": {"calc.py": WORSE}}
-    world.behave(edits={}, files={"calc.py": RIGHT}, when=[spoils, {"told": "This phase: test", "files": {}}])
+    spoils = {"contains": "This phase: docs", "files": {"calc.py": WORSE}}
+    world.behave(
+        edits={}, files={"calc.py": RIGHT}, when=[spoils, {"contains": "This phase: test", "files": {}}]
+    )
     (world.root / "ostler.toml").write_text(f'[gates.commands]\ntest = "{COMMAND}"\n')
     task = world.new("Mend the sum", "--phases", "implement,test,docs")
     world.ostler("run", task, code=4)

@@ -59,7 +59,7 @@ def test_a_plugin_sees_a_call_from_its_beginning_to_its_end(world: World) -> Non
     task = world.new("Add a greeting", "--weight", "trivial")
     world.ostler("run", task)
     seen = notes(world)
-    steps = [note for note in seen if note["kind"] == "Step"]
+    steps = [note for note in seen if note["kind"] == "CallStep"]
     assert [step["step_id"] for step in steps] == [
         "cli_execution_start",
         "model_selected",
@@ -93,8 +93,8 @@ def test_a_broken_plugin_is_switched_off_and_the_work_goes_on(world: World) -> N
     task = world.new("Add a greeting", "--weight", "trivial")
     done = world.ostler("run", task)
     assert world.show(task)["status"] == "completed"
-    assert sum(note["kind"] == "Step" for note in notes(world)) == 5
-    assert done.stderr.count("plugin Broken is switched off for this run") == 1
+    assert sum(note["kind"] == "CallStep" for note in notes(world)) == 5
+    assert done.stderr.count("plugin Broken is disabled for this run") == 1
 
 
 def test_a_plugin_that_cannot_be_loaded_is_a_mistake_in_the_settings(world: World) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from git_world import git
 from ostler.testing.fake_github import FakeGitHub
-from story_world import ADDRESS, RIGHT, SETTINGS, StoryWorld
+from workflow_world import ADDRESS, RIGHT, SETTINGS, WorkflowWorld
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5  # put together here, so that it is none to whoever looks for one
 THEIRS = "def add(a, b):\n    return sum((a, b))\n"
@@ -29,22 +29,22 @@ WITH_SUB = f"{RIGHT}\n\ndef sub(a, b):\n    return a - b\n"
 ASKS = SETTINGS + '[gates.phases]\nmerge = "human"\n'
 
 
-def make(tmp_path: Path, github: FakeGitHub, settings: str = SETTINGS, **behaviour: object) -> StoryWorld:
+def make(tmp_path: Path, github: FakeGitHub, settings: str = SETTINGS, **behaviour: object) -> WorkflowWorld:
     """A project whose agent is right at once."""
     usual: dict[str, object] = {"when": [], "files": {"calc.py": RIGHT}}
-    world = StoryWorld(tmp_path, settings, **(usual | behaviour))
+    world = WorkflowWorld(tmp_path, settings, **(usual | behaviour))
     world.add_remote(github, tmp_path / "remote.git")
     return world
 
 
 @pytest.fixture
-def world(tmp_path: Path, github: FakeGitHub) -> Iterator[StoryWorld]:
+def world(tmp_path: Path, github: FakeGitHub) -> Iterator[WorkflowWorld]:
     made = make(tmp_path, github)
     yield made
     made.close()
 
 
-def others_push(world: StoryWorld, path: str, text: str) -> None:
+def others_push(world: WorkflowWorld, path: str, text: str) -> None:
     """Somebody else's commit on the remote's main."""
     clone = world.root.parent / "theirs"
     if not clone.exists():
@@ -55,21 +55,21 @@ def others_push(world: StoryWorld, path: str, text: str) -> None:
     git(clone, "push", "-q", "origin", "main")
 
 
-def verdicts(world: StoryWorld, task: str) -> list[tuple[str, str, str]]:
+def verdicts(world: WorkflowWorld, task: str) -> list[tuple[str, str, str]]:
     told = (event for event in world.events(task) if event["type"] == "gate_decided")
     return [(event["phase"], event["verdict"], event["sha"]) for event in told]
 
 
-def there(world: StoryWorld, task: str) -> str:
+def there(world: WorkflowWorld, task: str) -> str:
     return git(world.root.parent / "remote.git", "branch", "--list", f"ostler/{task}")
 
 
-def ended(world: StoryWorld, task: str) -> tuple[Any, Any]:
+def ended(world: WorkflowWorld, task: str) -> tuple[Any, Any]:
     shown = world.show(task)
     return shown["status"], shown["code"]
 
 
-def test_a_rebased_commit_has_passed_its_gate(world: StoryWorld, github: FakeGitHub) -> None:
+def test_a_rebased_commit_has_passed_its_gate(world: WorkflowWorld, github: FakeGitHub) -> None:
     """The command ran on the commit of the phase, and again on the one that is published."""
     others_push(world, "other.txt", "theirs\n")
     task = world.new()
@@ -87,8 +87,8 @@ def test_a_rebased_commit_has_passed_its_gate(world: StoryWorld, github: FakeGit
 def test_work_that_the_target_broke_goes_back(tmp_path: Path, github: FakeGitHub) -> None:
     """Rebased it fails its gate: nothing is published until an agent has mended it on the new target."""
     mends = [
-        {"told": "This phase: test", "files": {}},
-        {"told": "What went wrong", "files": {"calc.py": WITH_SUB}},
+        {"contains": "This phase: test", "files": {}},
+        {"contains": "What went wrong", "files": {"calc.py": WITH_SUB}},
     ]
     world = make(tmp_path, github, when=mends)
     others_push(world, "test_sub.py", DEMANDS)
@@ -97,7 +97,7 @@ def test_work_that_the_target_broke_goes_back(tmp_path: Path, github: FakeGitHub
     assert [verdict for _, verdict, _ in verdicts(world, task)] == ["pass", "fail", "pass"]
     (pull,) = github.pulls
     assert verdicts(world, task)[-1][2] == pull.commit
-    assert world.read(task) == WITH_SUB and "sub" in world.told()[2]
+    assert world.read(task) == WITH_SUB and "sub" in world.received_prompts()[2]
     world.close()
 
 
@@ -152,8 +152,8 @@ def test_what_a_person_changed_by_hand_is_looked_at(tmp_path: Path, github: Fake
 def test_a_word_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHub) -> None:
     """It finds both sides in the file, is told what to do, and its commit is published as a merge."""
     solves = [
-        {"told": "This phase: test", "files": {}},
-        {"told": "any number", "files": {"calc.py": BOTH}},
+        {"contains": "This phase: test", "files": {}},
+        {"contains": "any number", "files": {"calc.py": BOTH}},
     ]
     world = make(tmp_path, github, when=solves)
     others_push(world, "calc.py", THEIRS)
@@ -166,7 +166,7 @@ def test_a_word_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHu
     (pull,) = github.pulls
     assert ended(world, task) == ("completed", None)
     assert world.read(task) == BOTH and world.read(task, "other.txt") == "theirs\n"
-    told = world.told()[2]
+    told = world.received_prompts()[2]
     assert "let add take any number of arguments" in told and "both changed the files below" in told
     assert "calc.py" in told and "main" in told
     onto = git(tmp_path / "remote.git", "rev-parse", "main")
@@ -178,8 +178,8 @@ def test_a_word_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHu
 def test_marks_that_an_agent_left_are_not_published(tmp_path: Path, github: FakeGitHub) -> None:
     """Blocked again, with the file's name; a further word gives it another try."""
     settings = SETTINGS.partition("[git]")[1] + SETTINGS.partition("[git]")[2]
-    careless = {"told": "do it", "files": {"notes.txt": "done\n"}}
-    careful = {"told": "properly", "files": {"calc.py": BOTH}}
+    careless = {"contains": "do it", "files": {"notes.txt": "done\n"}}
+    careful = {"contains": "properly", "files": {"calc.py": BOTH}}
     world = make(tmp_path, github, settings, when=[careful, careless])
     others_push(world, "calc.py", THEIRS)
     task = world.new()
@@ -187,7 +187,11 @@ def test_marks_that_an_agent_left_are_not_published(tmp_path: Path, github: Fake
     world.ostler("resume", task, "-m", "do it")
     world.ostler("run", task, code=4)
     shown = world.show(task)
-    assert shown["code"] == "MERGE_CONFLICT" and "calc.py" in shown["message"] and "marks" in shown["message"]
+    assert (
+        shown["code"] == "MERGE_CONFLICT"
+        and "calc.py" in shown["message"]
+        and "conflict markers" in shown["message"]
+    )
     assert "<<<<<<<" in world.read(task) and github.pulls == ()
     world.ostler("resume", task, "-m", "properly")
     world.ostler("run", task)
@@ -248,7 +252,7 @@ def test_a_pull_request_says_which_commit_was_checked(tmp_path: Path, github: Fa
 
 def test_what_is_published_was_judged_after_the_last_change(tmp_path: Path, github: FakeGitHub) -> None:
     """A phase after the test changed more: the test is run again, on the very commit that leaves."""
-    world = make(tmp_path, github, when=[{"told": "This phase: docs", "files": {"notes.md": "more\n"}}])
+    world = make(tmp_path, github, when=[{"contains": "This phase: docs", "files": {"notes.md": "more\n"}}])
     task = world.new("Add", "--phases", "implement,test,docs")
     world.ostler("run", task)
     (pull,) = github.pulls
@@ -269,7 +273,7 @@ def test_an_address_that_changed_since_does_not_count(tmp_path: Path, github: Fa
     shown = world.show(task)
     assert (shown["status"], len(github.pulls)) == ("completed", 1)
     assert there(world, task) and git(elsewhere, "branch", "--list", "ostler/*") == ""
-    (told,) = [one for one in shown["warnings"] if "when the task began" in one]
+    (told,) = [one for one in shown["warnings"] if "when the task started" in one]
     assert ADDRESS in told and str(elsewhere) in told
     world.close()
 
@@ -302,5 +306,5 @@ def test_a_step_that_failed_tells_the_way_out(tmp_path: Path, github: FakeGitHub
     world.git("checkout", "-q", "main")
     world.ostler("run", task, code=1)
     shown = world.show(task)
-    assert shown["code"] == "BRANCH_EXISTS" and "; next: git branch -m" in shown["message"]
+    assert shown["code"] == "BRANCH_EXISTS" and "; next: rename it with git branch -m" in shown["message"]
     world.close()

@@ -9,21 +9,21 @@ import pytest
 
 from git_world import git, snapshot_of
 from ostler.testing.fake_github import FakeGitHub
-from story_world import RIGHT, SETTINGS, StoryWorld
+from workflow_world import RIGHT, SETTINGS, WorkflowWorld
 
 MERGES = SETTINGS.replace('"pr"', '"merge"').replace('"main"', '"release"')
 
 
 @pytest.fixture
-def world(tmp_path: Path, github: FakeGitHub) -> Iterator[StoryWorld]:
+def world(tmp_path: Path, github: FakeGitHub) -> Iterator[WorkflowWorld]:
     """Its agent is right at once."""
-    made = StoryWorld(tmp_path, when=[], files={"calc.py": RIGHT})
+    made = WorkflowWorld(tmp_path, when=[], files={"calc.py": RIGHT})
     made.add_remote(github, tmp_path / "remote.git")
     yield made
     made.close()
 
 
-def others_push(world: StoryWorld, path: str, text: str) -> None:
+def others_push(world: WorkflowWorld, path: str, text: str) -> None:
     """Somebody else's commit on the remote's main."""
     clone = world.root.parent / "theirs"
     if not clone.exists():
@@ -34,7 +34,7 @@ def others_push(world: StoryWorld, path: str, text: str) -> None:
     git(clone, "push", "-q", "origin", "main")
 
 
-def test_a_github_that_refuses_is_asked_again(world: StoryWorld, github: FakeGitHub) -> None:
+def test_a_github_that_refuses_is_asked_again(world: WorkflowWorld, github: FakeGitHub) -> None:
     """Failed with its code, the worktree stays; retry publishes, and no agent or gate works again."""
     github.fail("PullRequestCreate", "forbidden")
     task = world.new()
@@ -51,7 +51,7 @@ def test_a_github_that_refuses_is_asked_again(world: StoryWorld, github: FakeGit
     assert len(world.commits(task)) == 2
 
 
-def test_a_conflict_waits_for_a_person(world: StoryWorld, github: FakeGitHub) -> None:
+def test_a_conflict_waits_for_a_person(world: WorkflowWorld, github: FakeGitHub) -> None:
     """Blocked with the file's name, nothing published; solved in the worktree and resumed it goes on."""
     others_push(world, "calc.py", "def add(a, b):\n    return sum((a, b))\n")
     task = world.new()
@@ -72,7 +72,7 @@ def test_a_conflict_waits_for_a_person(world: StoryWorld, github: FakeGitHub) ->
     assert len(world.started()) == 2
 
 
-def test_a_target_that_moved_is_what_the_branch_stands_on(world: StoryWorld, github: FakeGitHub) -> None:
+def test_a_target_that_moved_is_what_the_branch_stands_on(world: WorkflowWorld, github: FakeGitHub) -> None:
     """Rebased at the end: the pull request has the others' work below it, and the record its new commit."""
     others_push(world, "other.txt", "theirs\n")
     task = world.new()
@@ -83,7 +83,7 @@ def test_a_target_that_moved_is_what_the_branch_stands_on(world: StoryWorld, git
     assert world.read(task, "other.txt") == "theirs\n" and world.read(task) == RIGHT
 
 
-def test_no_remote_leaves_the_branch_and_says_so(world: StoryWorld, github: FakeGitHub) -> None:
+def test_no_remote_leaves_the_branch_and_says_so(world: WorkflowWorld, github: FakeGitHub) -> None:
     """Completed, with a word about it, and no pull request."""
     world.git("remote", "remove", "origin")
     task = world.new()
@@ -96,7 +96,7 @@ def test_no_remote_leaves_the_branch_and_says_so(world: StoryWorld, github: Fake
 def test_a_merge_leaves_the_checkout_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The target has the work, by a merge that names the task; what the user has checked out is as it was."""
     monkeypatch.setenv("GIT_OPTIONAL_LOCKS", "0")
-    world = StoryWorld(tmp_path, MERGES, when=[], files={"calc.py": RIGHT})
+    world = WorkflowWorld(tmp_path, MERGES, when=[], files={"calc.py": RIGHT})
     world.git("branch", "release")
     (world.root / "calc.py").write_text("half done\n")
     before = snapshot_of(world.root)

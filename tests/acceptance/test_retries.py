@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from stable_world import QUICK, add_tasks, called, codes, play, row, statuses, write_models
+from models_world import QUICK, add_tasks, called, codes, play, row, statuses, write_models
 from world import World, bend, wait_until
 
 SONNET = row("sonnet", "claude")
@@ -23,7 +23,7 @@ def test_an_agent_that_dies_at_once_is_not_started_for_ever(world: World) -> Non
     said = world.ostler("run", task, code=1)
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("failed", "CRASH_LOOP")
-    assert shown["message"].startswith("died within a second 5 times in a row; the last time: ")
+    assert shown["message"].startswith("crashed within a second 5 times in a row; the last time: ")
     assert len(world.started()) == len(shown["attempts"]) == deaths_until_the_end(shown["attempts"])
     assert "start the agent by hand" in said.stderr
 
@@ -37,7 +37,7 @@ def deaths_until_the_end(attempts: list[dict[str, Any]]) -> int:
 def test_a_short_limit_is_waited_for_within_the_call(world: World) -> None:
     """C37: the provider asks for a second, the same model is called again after it, and nobody defers."""
     write_models(world, GPT)
-    limit = {"fault": "api_error", "says": "try again in 1.2 seconds"}
+    limit = {"fault": "api_error", "error_message": "try again in 1.2 seconds"}
     play(world, "codex", plan=[limit, limit, {}])
     (task,) = add_tasks(world, 1)
     world.ostler("run", task)
@@ -53,7 +53,7 @@ def test_a_short_limit_is_waited_for_within_the_call(world: World) -> None:
 def test_limits_without_end_use_up_the_repeats_and_then_defer(world: World) -> None:
     """A short limit again and again: 1 + max_retries calls, and the task waits as for a long one."""
     write_models(world, GPT)
-    play(world, "codex", fault="api_error", says="try again in 0.1 seconds")
+    play(world, "codex", fault="api_error", error_message="try again in 0.1 seconds")
     (task,) = add_tasks(world, 1)
     world.ostler("run", task, code=5)
     assert world.show(task)["status"] == "deferred"
@@ -83,7 +83,7 @@ def test_a_model_that_fails_three_times_rests_for_everyone(world: World) -> None
     world.ostler("run", first)
     assert called(world) == ["claude model-of-sonnet"] * 3 + ["codex model-of-gpt"]
     sonnet, gpt = world.json("models")["models"]
-    assert (sonnet["state"], sonnet["code"], gpt["state"]) == ("resting", "OVERLOADED", "ready")
+    assert (sonnet["state"], sonnet["code"], gpt["state"]) == ("cooldown", "OVERLOADED", "ready")
     assert "sonnet  3 x OVERLOADED" in world.ostler("models").stdout
     world.ostler("run", second)
     assert called(world)[4:] == ["codex model-of-gpt"]
@@ -104,7 +104,7 @@ def test_a_pool_at_rest_defers_and_fails_nobody(world: World) -> None:
     world.ostler("run", second, code=5)
     shown = world.show(second)
     assert (shown["status"], len(called(world))) == ("deferred", 6)
-    assert shown["resumes_at"] and "sonnet: rests until " in shown["message"]
+    assert shown["resumes_at"] and "sonnet: in cooldown until " in shown["message"]
 
 
 def test_a_single_model_never_rests(world: World) -> None:
@@ -130,7 +130,7 @@ def test_a_place_that_never_comes_free_is_told_with_its_holder(world: World) -> 
     wait_until(lambda: statuses(world)["failed"], 30, "it waits for ever")
     shown = world.show(waiting)
     assert shown["code"] == "SLOT_TIMEOUT" and shown["attempts"] == []
-    assert f"its one place is held by {holder}" in shown["message"]
+    assert f"its only slot is held by {holder}" in shown["message"]
     assert "raise pools.medium.size in ostler.toml" in shown["message"]
     world.ostler("cancel", holder)
     assert run.wait(30) == 1

@@ -51,6 +51,6 @@ def test_two_models_of_one_name_are_refused_before_anything_runs(
 def test_settings_that_are_right_are_said_to_be_fine(world: World) -> None:
     """The file that init writes passes, and so does a list of models."""
     world.ostler("init")
-    assert world.ostler("config", "validate").stdout == "The settings are fine.\n"
+    assert world.ostler("config", "validate").stdout == "The settings are valid.\n"
     rows(world, ("fast", "claude"), ("spare", "codex"))
     assert world.json("config", "validate") == {"schema": "ostler.validate/1", "ok": True}

@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from models_world import QUICK, add_tasks, play, row, statuses, write_models
 from ostler.testing.fake_agent import read_ledger
 from person import Person
-from stable_world import QUICK, add_tasks, play, row, statuses, write_models
 from world import KILL, World, bend, end, wait_until
 
 GPT = row("gpt", "codex")
@@ -127,7 +127,7 @@ def test_a_terminal_counts_down_and_then_goes_on(world: World) -> None:
     limit_after(world, 0, seconds=2.0)
     add_tasks(world, 1)
     with Person(RUN_ALL, world.root, world.environ | {"OSTLER_RETRY__MAX_DELAY_SECONDS": "0.1"}) as person:
-        person.read_until("1 task waits for a limit to end; on again at ")
+        person.read_until("1 task waits for a limit to end; resumes at ")
         person.read_until("completed")
         assert person.leave() == 0
 
@@ -137,7 +137,7 @@ def test_control_c_during_the_wait_leaves_all_deferred(world: World) -> None:
     limit_after(world, 0)
     tasks = add_tasks(world, 3)
     with Person(RUN_ALL, world.root, world.environ) as person:
-        person.read_until("3 tasks wait for a limit to end; on again at ")
+        person.read_until("3 tasks wait for a limit to end; resumes at ")
         assert re.match(r"[-0-9: ]+, in (1:00:00|59:\d\d)", person.read_until("\n"))
         person.type("\x03")
         assert person.leave() == 5
@@ -152,7 +152,7 @@ def test_a_terminal_counts_down_for_what_an_earlier_run_deferred(world: World) -
     add_tasks(world, 1)
     world.ostler("run", "--all", code=5)
     with Person(RUN_ALL, world.root, world.environ) as person:
-        person.read_until("1 task waits for a limit to end; on again at ")
+        person.read_until("1 task waits for a limit to end; resumes at ")
         person.type("\x03")
         assert person.leave() == 130
     assert statuses(world) == {"deferred": 1}

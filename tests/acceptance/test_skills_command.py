@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ostler.prompt.skill_lock import LOCK
+from ostler.skills.lock import LOCK
 from skill_world import matter, write_skill
 from world import World
 
@@ -27,7 +27,7 @@ def test_a_project_without_skills_says_what_to_do(world: World) -> None:
     for command in ("list", "check"):
         said = world.ostler("skills", command).stdout
         assert (
-            said.startswith("No skills.  Write one in .agents/skills/NAME/SKILL.md") and said.count("\n") == 1
+            said.startswith("No skills.  Next: create .agents/skills/NAME/SKILL.md") and said.count("\n") == 1
         )
     assert world.json("skills", "list") == {"schema": "ostler.skills/1", "skills": []}
     assert world.json("skills", "check") == {"schema": "ostler.skills_check/1", "ok": True, "skills": []}
@@ -62,7 +62,7 @@ def test_a_skill_is_shown(world: World) -> None:
         "  squad   creative",
         "  output  outputs/creative/copywriting/TASK.md",
         "  file    .agents/skills/copywriting/SKILL.md, 1 line, about 2 tokens",
-        f"  state   not watched; ostler skills check --accept writes {LOCK}",
+        f"  state   not tracked; ostler skills check --accept creates {LOCK}",
         "",
         "references",
         "  a.md  2 lines, about 0 tokens",
@@ -106,8 +106,8 @@ def test_changes_are_noticed_and_accepted(world: World) -> None:
     (world.root / ".agents" / "skills" / "product").rename(world.root / "away")
     assert states(world, code=1) == {"broken": "accepted", "copywriting": "changed", "product": "gone"}
     done = world.ostler("skills", "check", "copywriting", code=1)
-    assert ".agents/skills/copywriting/references/a.md:1: runs what it downloads" in done.stdout
-    assert "Look at them, then: ostler skills check copywriting --accept" in done.stderr
+    assert ".agents/skills/copywriting/references/a.md:1: runs downloaded code" in done.stdout
+    assert "Next: ostler skills check copywriting --accept" in done.stderr
     assert "changed since it was accepted" in world.ostler("skills", "show", "copywriting").stdout
 
 
@@ -137,9 +137,9 @@ def test_settings_are_heard(world: World) -> None:
 
 def test_a_skill_cannot_speak_for_us(world: World) -> None:
     """What its front matter says of its state stands apart from what we say."""
-    write_skill(world.root, "own", matter("description: x\nstate: as it was accepted"))
+    write_skill(world.root, "own", matter("description: x\nstate: accepted"))
     ours, theirs = world.ostler("skills", "show", "own").stdout.split("front matter")
-    assert "  state   not watched" in ours and "  state  as it was accepted" in theirs
+    assert "  state   not tracked" in ours and "  state  accepted" in theirs
 
 
 def test_a_place_that_is_not_there_is_said(world: World) -> None:
@@ -147,7 +147,7 @@ def test_a_place_that_is_not_there_is_said(world: World) -> None:
     (world.root / "ostler.toml").write_text('[skills]\npaths = ["teem/skills"]\n')
     for command in ("list", "check"):
         done = world.ostler("skills", command)
-        assert done.stderr == "skills.paths: teem/skills is no directory\n"
+        assert done.stderr == "skills.paths: teem/skills is not a directory\n"
 
 
 def test_nothing_in_a_skill_can_steer_the_terminal(world: World) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from story_world import RIGHT, StoryWorld
+from workflow_world import RIGHT, WorkflowWorld
 
 REPORT = f"{sys.executable} -m ostler report"
 
@@ -20,23 +20,23 @@ def writes(status: str, reason: str = "") -> str:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[StoryWorld]:
-    made = StoryWorld(tmp_path, "[phases.plans]\nsmall = ['implement']\n")
+def world(tmp_path: Path) -> Iterator[WorkflowWorld]:
+    made = WorkflowWorld(tmp_path, "[phases.plans]\nsmall = ['implement']\n")
     yield made
     made.close()
 
 
-def behave(world: StoryWorld, script: str) -> None:
+def behave(world: WorkflowWorld, script: str) -> None:
     """The first call runs the script and says nothing else; later ones do the work."""
     first = {"script": script, "text": "I have a question.", "files": {}}
     world.behave(plan=[first, {"files": {"calc.py": RIGHT}}], edits={})
 
 
-def tree(world: StoryWorld, task: str) -> list[str]:
+def tree(world: WorkflowWorld, task: str) -> list[str]:
     return world.git("ls-tree", "-r", "--name-only", f"ostler/{task}").split()
 
 
-def test_an_agent_pauses_itself_and_is_answered(world: StoryWorld) -> None:
+def test_an_agent_pauses_itself_and_is_answered(world: WorkflowWorld) -> None:
     """Paused, exit 4, with its reason; the answer reaches the same session, and the work is finished."""
     behave(world, writes("paused", "blue or red"))
     task = world.new()
@@ -47,7 +47,7 @@ def test_an_agent_pauses_itself_and_is_answered(world: StoryWorld) -> None:
     assert len(world.started()) == 1, "it was not let go on yet"
     world.ostler("resume", task, "-m", "Make it blue.")
     world.ostler("run", task)
-    first, second = world.told()
+    first, second = world.received_prompts()
     assert "Make it blue." not in first and "Make it blue." in second
     shown = world.show(task)
     assert shown["status"] == "completed"
@@ -55,7 +55,7 @@ def test_an_agent_pauses_itself_and_is_answered(world: StoryWorld) -> None:
     assert tree(world, task) == ["README.md", "calc.py", "ostler.toml", "test_calc.py"]
 
 
-def test_an_agent_asks_for_a_person_to_look(world: StoryWorld) -> None:
+def test_an_agent_asks_for_a_person_to_look(world: WorkflowWorld) -> None:
     """needs_review on the commit of its work, exit 4; approved it is done, without another call."""
     world.behave(
         script=writes("needs_review", "the second line"), text="Please look.", files={"calc.py": RIGHT}
@@ -72,18 +72,18 @@ def test_an_agent_asks_for_a_person_to_look(world: StoryWorld) -> None:
     assert len(world.started()) == 1
 
 
-def test_an_agent_that_asks_for_a_look_is_told_what_is_wrong(world: StoryWorld) -> None:
+def test_an_agent_that_asks_for_a_look_is_told_what_is_wrong(world: WorkflowWorld) -> None:
     """Rejected, the work goes back to it with the person's words."""
     behave(world, writes("needs_review"))
     task = world.new()
     world.ostler("run", task, code=4)
     world.ostler("reject", task, "-m", "The sum is still wrong.")
     world.ostler("run", task)
-    assert "The sum is still wrong." in world.told()[1]
+    assert "The sum is still wrong." in world.received_prompts()[1]
     assert (world.show(task)["status"], world.read(task)) == ("completed", RIGHT)
 
 
-def test_an_agent_reports_that_it_is_complete(world: StoryWorld) -> None:
+def test_an_agent_reports_that_it_is_complete(world: WorkflowWorld) -> None:
     """`ostler report` from inside counts without any mark in its text."""
     behave(world, f"{REPORT} --status complete")
     task = world.new()
@@ -92,7 +92,7 @@ def test_an_agent_reports_that_it_is_complete(world: StoryWorld) -> None:
     assert world.show(task)["status"] == "completed"
 
 
-def test_what_an_agent_reports_counts_before_its_state_file(world: StoryWorld) -> None:
+def test_what_an_agent_reports_counts_before_its_state_file(world: WorkflowWorld) -> None:
     """The first evidence that says anything decides (contract.md, "Evidence")."""
     behave(world, f"{writes('completed')}; {REPORT} --status blocked --reason 'no key'")
     task = world.new()
@@ -105,13 +105,13 @@ def test_what_an_agent_reports_counts_before_its_state_file(world: StoryWorld) -
     ("script", "warning"),
     [
         ('rm -r "$(dirname "$OSTLER_STATE")"', ""),
-        (writes("finished-ish"), "a status that an agent cannot give"),
+        (writes("finished-ish"), "a status that an agent cannot report"),
         ('head -c 300000 /dev/zero > "$OSTLER_STATE"', "cannot be read"),
         ('rm "$OSTLER_STATE"; ln -s /etc/passwd "$OSTLER_STATE"', ""),
         ('rm "$OSTLER_STATE"; mkfifo "$OSTLER_STATE"', ""),
     ],
 )
-def test_a_state_file_that_says_nothing(world: StoryWorld, script: str, warning: str) -> None:
+def test_a_state_file_that_says_nothing(world: WorkflowWorld, script: str, warning: str) -> None:
     """The agent is asked again, told nothing of it in the branch, and a warning is kept where it is due."""
     behave(world, script)
     task = world.new()
@@ -122,7 +122,7 @@ def test_a_state_file_that_says_nothing(world: StoryWorld, script: str, warning:
     assert tree(world, task) == ["README.md", "calc.py", "ostler.toml", "test_calc.py"]
 
 
-def test_a_forced_state_file_is_not_committed(world: StoryWorld) -> None:
+def test_a_forced_state_file_is_not_committed(world: WorkflowWorld) -> None:
     """Not even when the agent adds it to the index itself."""
     behave(world, 'git add -f "$OSTLER_STATE" .ostler')
     task = world.new()

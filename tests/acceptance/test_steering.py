@@ -306,5 +306,5 @@ def test_a_report_of_an_attempt_that_is_over_is_refused(world: World) -> None:
     world.ostler("run", task)
     marks = {"OSTLER_TASK": task, "OSTLER_ATTEMPT": f"store:{task}:1"}
     refused = world.ostler("report", "--status", "blocked", code=2, **marks)
-    assert f"attempt 1 of {task} is over" in refused.stderr
+    assert f"attempt 1 of {task} has ended" in refused.stderr
     assert "agent_reported" not in kinds(world, task)

@@ -37,7 +37,7 @@ def test_a_person_goes_on_step_by_step(world: World) -> None:
     tasks = [world.new(f"Add greeting {number}", "--weight", "trivial") for number in (1, 2)]
     with step(world, "--all", "-j", "4") as ada:
         for count in (0, 1):
-            page = ada.read_until("q stops > ")
+            page = ada.read_until("q stop > ")
             assert "implement" in page
             assert len(world.started()) == count
             ada.type("\n")

@@ -10,14 +10,14 @@ import pytest
 
 from git_world import snapshot_of
 from ostler.testing.fake_github import FakeGitHub
-from story_world import COMMAND, RIGHT, WORSE, StoryWorld
+from workflow_world import COMMAND, RIGHT, WORSE, WorkflowWorld
 
 TITLE = "Mend the sum"
 
 
 @pytest.fixture
-def world(tmp_path: Path, github: FakeGitHub) -> Iterator[StoryWorld]:
-    made = StoryWorld(tmp_path)
+def world(tmp_path: Path, github: FakeGitHub) -> Iterator[WorkflowWorld]:
+    made = WorkflowWorld(tmp_path)
     made.add_remote(github, tmp_path / "remote.git")
     yield made
     made.close()
@@ -27,7 +27,7 @@ def gates(shown: dict[str, Any]) -> list[dict[str, Any]]:
     return [phase["gate"] for phase in shown["phases"]]
 
 
-def test_a_failing_test_becomes_a_pull_request(world: StoryWorld, github: FakeGitHub) -> None:
+def test_a_failing_test_becomes_a_pull_request(world: WorkflowWorld, github: FakeGitHub) -> None:
     """Implement, a test that fails on the commit, implement again knowing why, a test that passes, a PR."""
     task = world.new(TITLE)
     said = world.ostler("run", task).stdout
@@ -43,7 +43,7 @@ def test_a_failing_test_becomes_a_pull_request(world: StoryWorld, github: FakeGi
     assert TITLE in pull.title and f"test: pass `{COMMAND}` succeeded" in pull.body
 
 
-def test_the_gate_looks_at_the_very_commit(world: StoryWorld) -> None:
+def test_the_gate_looks_at_the_very_commit(world: WorkflowWorld) -> None:
     """Each verdict names the commit that it is about, and that commit really is what was checked."""
     task = world.new(TITLE)
     world.ostler("run", task)
@@ -65,7 +65,7 @@ def test_the_gate_looks_at_the_very_commit(world: StoryWorld) -> None:
     assert [event["sha"] for event in verdicts] == [commits[1], commits[3]]
 
 
-def test_a_phase_is_completed_when_its_gate_has_passed(world: StoryWorld) -> None:
+def test_a_phase_is_completed_when_its_gate_has_passed(world: WorkflowWorld) -> None:
     """Whoever follows the events is not told of a test that failed as if it were done."""
     task = world.new(TITLE)
     world.ostler("run", task)
@@ -80,46 +80,46 @@ def test_a_phase_is_completed_when_its_gate_has_passed(world: StoryWorld) -> Non
     assert told == [*implemented, *tested, *back, *implemented, *tested, ("phase_completed", "test")]
 
 
-def test_the_next_try_knows_what_failed(world: StoryWorld) -> None:
+def test_the_next_try_knows_what_failed(world: WorkflowWorld) -> None:
     """The story of the failure is in a file, and its end in the prompt that the agent really received."""
     task = world.new(TITLE)
     world.ostler("run", task)
     paper = world.root / ".ostler" / "tasks" / task / "retry-context-test-1.md"
     assert "12 != 7" in paper.read_text()
     assert not list(paper.parent.glob("retry-context-*-2.md"))
-    first, _, third, _ = world.told()
+    first, _, third, _ = world.received_prompts()
     assert "12 != 7" not in first and "What went wrong before" not in first
     assert "12 != 7" in third and str(paper) in third and COMMAND in third
 
 
-def clean(world: StoryWorld) -> None:
+def clean(world: WorkflowWorld) -> None:
     """Nothing of the user's is under way."""
 
 
-def dirty(world: StoryWorld) -> None:
+def dirty(world: WorkflowWorld) -> None:
     (world.root / "calc.py").write_text("half done\n")
     (world.root / "notes.txt").write_text("mine\n")
 
 
-def staged(world: StoryWorld) -> None:
+def staged(world: WorkflowWorld) -> None:
     dirty(world)
     world.git("add", "calc.py")
     (world.root / "calc.py").write_text("more, not staged\n")
 
 
-def stashed(world: StoryWorld) -> None:
+def stashed(world: WorkflowWorld) -> None:
     dirty(world)
     world.git("stash", "push", "-q", "-u")
 
 
-def detached(world: StoryWorld) -> None:
+def detached(world: WorkflowWorld) -> None:
     world.git("checkout", "-q", "--detach")
     dirty(world)
 
 
 @pytest.mark.parametrize("leave", [clean, dirty, staged, stashed, detached])
 def test_the_checkout_of_the_user_is_not_touched(
-    world: StoryWorld, leave: Callable[[StoryWorld], None], monkeypatch: pytest.MonkeyPatch
+    world: WorkflowWorld, leave: Callable[[WorkflowWorld], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Byte for byte: files, index, HEAD, stash and branches, in whatever state they are."""
     monkeypatch.setenv("GIT_OPTIONAL_LOCKS", "0")  # our own look must not touch it either

@@ -51,7 +51,7 @@ def without_commit(world: World) -> tuple[str, ...]:
 
 
 def with_limit(world: World) -> tuple[str, ...]:
-    world.behave(fault="api_error", error=429, says="try again")
+    world.behave(fault="api_error", error=429, error_message="try again")
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     return RUN
 
@@ -71,14 +71,14 @@ CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
     "No key": (settings("", "run", "-p", "Explain", "--executor", "model_api"), 1),
     "A limit": (with_limit, 5),
     "A gate waits": (settings('[gates]\ndefault = "human"\n'), 4),
-    "A gate says no": (
+    "A gate failed": (
         settings('[gates.commands]\nimplement = "exit 1"\n[phases]\nmax_phase_retries = 0\n'),
         4,
     ),
     "The agent did nothing": (agent(fault="no_mark", edits={}), 5),
-    "Something was refused": (agent(fault="denied"), 5),
+    "A permission was denied": (agent(fault="denied"), 5),
     "The budget": (with_budget, 5),
-    "A mistake in the settings": (
+    "Invalid settings": (
         settings('[run]\njobs = 0\nexecuter = "claude"\n', "config", "validate"),
         2,
     ),
@@ -105,7 +105,7 @@ def test_a_port_that_is_taken(world: World) -> None:
     world.ostler("init")
     with socket.create_server(("127.0.0.1", 0)) as other:
         done = world.ostler("serve", "--port", str(other.getsockname()[1]), code=2)
-    assert expected("The port is taken").search(done.stderr), done.stderr
+    assert expected("The port is in use").search(done.stderr), done.stderr
 
 
 def test_an_agent_that_changed_nothing_and_says_that_it_is_done(world: World) -> None:
@@ -113,13 +113,13 @@ def test_an_agent_that_changed_nothing_and_says_that_it_is_done(world: World) ->
     world.behave(edits={})
     task = world.new()
     world.ostler("run", task)
-    assert f"{task} has changed nothing" in world.ostler("diff", task).stderr
-    assert "has changed nothing" in text_of(PAGE)
+    assert f"{task} has no changes" in world.ostler("diff", task).stderr
+    assert "has no changes" in text_of(PAGE)
     world.ostler("rewind", task, "--to", "implement", "-m", "Do it")
 
 
 def test_every_section_is_brought_about() -> None:
     """And the table at the top leads to each."""
-    assert set(QUOTED) == {*CASES, "The port is taken"}
+    assert set(QUOTED) == {*CASES, "The port is in use"}
     listed = re.findall(r"^\| .* \| \[(.+)\]\(#", text_of(PAGE), re.MULTILINE)
     assert listed == list(QUOTED)

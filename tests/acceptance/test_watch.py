@@ -81,7 +81,7 @@ def test_verbs_that_do_not_fit_are_one_line_at_the_bottom(world: World) -> None:
     with watch(world) as ada:
         ada.read_until("1 waiting")
         ada.type("a")
-        ada.read_until("it asks for no decision")
+        ada.read_until("it is not waiting for a decision")
         ada.type("c")
         ada.read_until("? y/n")
         ada.type("n")
@@ -149,11 +149,11 @@ def test_a_long_setup_says_what_it_runs(world: World) -> None:
     with watch(world) as ada:
         ada.read_until("1 waiting")
         run = world.start("run", "--all")
-        ada.read_until("runs `echo Collecting")
+        ada.read_until("running `echo Collecting")
         ada.read_until("Collecting things")
         assert run.wait(60) == 0
         assert leave(ada) == 0
     told = (world.root.parent / "out.txt").read_text()
-    assert told.count("still busy         runs `echo Collecting things; sleep 4`") == 1
-    (busy,) = [event for event in world.events(task) if event["type"] == "still_busy"]
+    assert told.count("step progress      running `echo Collecting things; sleep 4`") == 1
+    (busy,) = [event for event in world.events(task) if event["type"] == "step_progress"]
     assert busy["log"] == "workspace.log"

@@ -105,7 +105,7 @@ def test_a_pipeline_on_schedule(tmp_path: Path) -> None:
 def test_the_schedules_at_a_glance(world: World) -> None:
     """Each with its next time, local and short; --json has it in UTC."""
     world.ostler("init")
-    assert "Nothing has a schedule." in world.ostler("worker", "--list").stdout
+    assert "No schedules." in world.ostler("worker", "--list").stdout
     put(world, ".agents/tasks/tidy.md", EVERY_MINUTE.replace("* * * * *", "0 6 * * 1"))
     shown = world.ostler("worker", "--list").stdout
     assert "0 6 * * 1" in shown and ".agents/tasks/tidy.md:3" in shown and " 06:00" in shown

@@ -32,7 +32,7 @@ def test_the_worktree_of_an_ended_task_is_listed_and_pruned(world: World) -> Non
     task = finished(world)
     (place,) = world.json("worktree", "list")["worktrees"]
     assert (place["task"], place["status"], place["uncommitted"]) == (task, "completed", False)
-    assert world.json("worktree", "prune")["taken"] == [place["path"]]
+    assert world.json("worktree", "prune")["removed"] == [place["path"]]
     assert not Path(place["path"]).exists()
     assert world.show(task)["worktree"] is None
     assert world.git("rev-parse", f"ostler/{task}").strip() == world.show(task)["commit"]
@@ -44,7 +44,7 @@ def test_work_that_is_not_committed_is_left_alone(world: World) -> None:
     place = Path(world.show(task)["worktree"])
     (place / "mine.txt").write_text("mine")
     done = world.ostler("worktree", "prune")
-    assert "not committed" in done.stderr and place.exists()
+    assert "uncommitted work" in done.stderr and place.exists()
     world.ostler("worktree", "prune", "--force")
     assert not place.exists()
 
@@ -54,7 +54,7 @@ def test_an_open_task_keeps_its_worktree(world: World) -> None:
     world.behave(text="<phase_blocked>no key</phase_blocked>")
     task = world.new()
     world.ostler("run", task, code=4)
-    assert world.json("cleanup")["taken"] == []
+    assert world.json("cleanup")["removed"] == []
     assert Path(world.show(task)["worktree"]).exists()
 
 
@@ -85,7 +85,7 @@ def test_a_released_worktree_is_kept_for_the_next_task(large: World) -> None:
     first = finished(large)
     (kept,) = large.json("worktree", "list")["worktrees"]
     assert kept["warm"] and kept["task"] == "" and Path(kept["path"]).is_dir()
-    assert "kept for the next task" in large.ostler("worktree", "list").stdout
+    assert "reused by the next task" in large.ostler("worktree", "list").stdout
     assert large.git("worktree", "list").count("\n") == 1
     inode = Path(kept["path"]).lstat().st_ino
     second = finished(large)
@@ -94,7 +94,7 @@ def test_a_released_worktree_is_kept_for_the_next_task(large: World) -> None:
     changed = [large.git("diff", "--name-only", "main", f"ostler/{task}").split() for task in (first, second)]
     assert changed[0] == changed[1] != []
     assert large.git("status", "--porcelain") == ""
-    assert large.json("cleanup")["taken"] == [again["path"]]
+    assert large.json("cleanup")["removed"] == [again["path"]]
     assert large.json("worktree", "list")["worktrees"] == []
 
 

@@ -9,6 +9,8 @@ from browser_world import Complaints
 from loopback import Loopback
 from world import wait_until
 
+pytestmark = pytest.mark.full
+
 POLICY = {"Content-Security-Policy": "default-src 'self'; script-src 'unsafe-inline'"}
 BAD = {
     "console: trouble": "<script>console.error('trouble')</script>",

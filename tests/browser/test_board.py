@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from browser_world import Served
 from world import World
 
+pytestmark = pytest.mark.full
+
 NARROW = {"width": 360, "height": 740}
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 expect.set_options(timeout=30_000)
@@ -40,10 +42,11 @@ def test_three_tasks_are_seen_at_work(world: World, serve: Callable[..., Served]
         _task(world, f"Shoe number {count}", AT_WORK)
     page = serve("-j", "3").page
     expect(page.locator(_lane("running"))).to_have_count(3)
-    expect(page.locator(f"{_lane('running')} .doing", has_text="Read shoes/slug.py")).to_have_count(3)
+    expect(page.locator(f"{_lane('running')} .activity", has_text="Read shoes/slug.py")).to_have_count(3)
     expect(page.locator(_lane("waiting"))).to_have_count(1)
 
 
+@pytest.mark.smoke
 def test_a_gate_is_approved_with_the_keyboard(world: World, serve: Callable[..., Served]) -> None:
     """A task that asks for a yes is in the tab's title and on top; two keys are enough to let it go on."""
     world.environ["OSTLER_GATES__DEFAULT"] = "human"
@@ -64,7 +67,7 @@ def test_a_reload_in_mid_stream_loses_nothing(world: World, serve: Callable[...,
     wait = f"run: until [ -e {go} ]; do sleep 0.05; done"
     _task(world, "Walk on", [*_steps(1, 6), wait, *_steps(6, 20), "sleep: 100"])
     page = serve().page
-    lines = page.locator(f"{_lane('running')} .doing li")
+    lines = page.locator(f"{_lane('running')} .activity li")
     expect(lines).to_have_count(3)  # what was done before the page was opened is asked for on its own
     expect(lines.last).to_contain_text("until")
     before = lines.all_text_contents()
@@ -100,4 +103,4 @@ def test_the_board_says_why_nothing_runs(world: World, serve: Callable[..., Serv
     world.new("Greet")
     page = serve().page
     expect(page.locator(_lane("waiting"))).to_have_count(1)
-    expect(page.locator(".trouble")).to_contain_text("was not found")
+    expect(page.locator(".run-problem")).to_contain_text("was not found")

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, Playwright
 
 from browser_world import NO_NAMES, Served, launch
 from loopback import Loopback
+from ostler.web.application import BASE, ROUTES
 from ostler.web.pages import PAGES
-from ostler.web.routes import BASE, ROUTES
 
 TASK = '{"title": "planted"}'
 # Each way a page has of asking; what it can read of the answer is the result.
@@ -66,7 +66,7 @@ def test_a_name_that_is_bound_to_this_machine_opens_nothing(served: Served, boun
         answer = page.goto(foreign + path)
         assert answer is not None and answer.status == 421
     said = page.evaluate(ASK.format(ATTACKS["json"]), [f"{foreign}{BASE}/tasks", TASK])
-    assert "does not go by that name" in said and page.context.cookies() == []
+    assert "does not accept that host name" in said and page.context.cookies() == []
     page.close()
     assert served.page.url == f"{served.origin}/" and titles(served) == []
 
@@ -84,7 +84,7 @@ def test_a_page_of_another_port_gets_nothing_done(served: Served) -> None:
         assert "planted" not in framed and "Board" not in framed
         page.evaluate(FORM, [f"{served.origin}{BASE}/tasks", TASK])
         page.wait_for_url(f"{served.origin}{BASE}/tasks")
-        assert "another site may change nothing here" in page.content()
+        assert "requests from another origin are not allowed" in page.content()
     assert titles(served) == []
 
 

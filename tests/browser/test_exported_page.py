@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from browser_world import Complaints
 from world import World
+
+pytestmark = pytest.mark.full
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"> </script><script>document.title='pwned'</script>"
 

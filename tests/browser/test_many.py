@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from browser_world import Served
 from many import fill
 from world import World, wait_until
+
+pytestmark = pytest.mark.full
 
 MANY = 10_000
 DOWN = """() => {

@@ -16,6 +16,8 @@ from ostler.store.sqlite_ledger import SqliteLedger
 from skill_world import write_skill
 from world import World
 
+pytestmark = pytest.mark.full
+
 HOUR = 3600
 PIPELINE = """
 goal: Launch the hay
@@ -96,7 +98,7 @@ def test_the_machine_shows_who_is_at_work(world: World, serve: Callable[..., Ser
     expect(page.locator(".attempt a")).to_have_text(task)
     expect(page.locator(".attempt")).to_contain_text("MB")
     expect(page.locator(".slot[data-taken=true]")).to_have_count(1)
-    expect(page.locator(".tile", has_text="Runs at work").locator(".figure")).to_have_text("1")
+    expect(page.locator(".tile", has_text="Active runs").locator(".figure")).to_have_text("1")
     expect(page.locator(".tile", has_text="Memory")).to_contain_text("below 512 MB no attempt starts")
     page.locator(".attempt a").click()
     expect(page.locator("main h1")).to_contain_text("Look at the machine")
@@ -116,7 +118,7 @@ def test_cost_is_drawn_and_told(world: World, serve: Callable[..., Served]) -> N
     page.locator(".column").last.focus()
     said = page.locator(".column").last.get_attribute("aria-label") or ""
     assert "$0.25 + 1 unknown" in said
-    expect(page.locator(".tip")).to_contain_text("not known")
+    expect(page.locator(".tip")).to_contain_text("unknown")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".column:focus")).to_have_attribute("aria-label", re.compile("nothing"))
     page.get_by_text("As a table").click()

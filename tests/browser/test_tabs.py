@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
 
 from browser_world import Served
 from world import World
+
+pytestmark = pytest.mark.full
 
 TABS = 8
 
@@ -19,7 +22,7 @@ def test_the_eighth_tab_opens_and_hears_what_happens(world: World, serve: Callab
     tabs = [served.page, *(served.page.context.new_page() for _ in range(TABS - 1))]
     for tab in tabs[1:]:
         tab.goto(served.origin)
-        expect(tab.get_by_role("heading", name="Nothing to do yet")).to_be_visible(timeout=30_000)
+        expect(tab.get_by_role("heading", name="No tasks yet")).to_be_visible(timeout=30_000)
     task = world.new("Greet the tabs")
     for tab in (tabs[0], tabs[-1]):
         expect(tab.locator(f"[data-task='{task}']")).to_be_visible(timeout=30_000)

@@ -11,6 +11,8 @@ from playwright.sync_api import Browser, Page, Route
 
 import ostler.web
 
+pytestmark = pytest.mark.full
+
 STATIC = Path(ostler.web.__file__).parent / "static"
 ORIGIN = "http://127.0.0.1"
 LINEAR_MS = 8000  # a tenth of it is usual; what grows with the square takes minutes
@@ -23,9 +25,9 @@ TIMED = """async (texts) => {
   const time = (text) => { const at = performance.now(); markdown(text); return performance.now() - at; };
   return texts.map(time);
 }"""
-# A story of lines of very different lengths, read backwards page by page from its end to its beginning.
+# A log of lines of very different lengths, read backwards page by page from its end to its beginning.
 BACKWARDS = """async () => {
-  const { StoryReader } = await import("/static/js/task/story_reader.js");
+  const { LogReader } = await import("/static/js/task/log_reader.js");
   const lines = Array.from({ length: 5000 }, (_, at) => 30 + ((at * 7919) % 97 === 0 ? 90000 : at % 50));
   const offsets = lines.reduce((all, size) => [...all, all.at(-1) + size], [0]);
   const read = async (offset, limit) => {
@@ -34,7 +36,7 @@ BACKWARDS = """async () => {
     const entries = offsets.slice(first, last).map((one, at) => ({ offset: one, at: first + at }));
     return { size: offsets.at(-1), start: offsets[first], next: offsets[last], entries };
   };
-  const reader = new StoryReader(read);
+  const reader = new LogReader(read);
   const seen = [];
   for (let start = offsets.at(-1); start > 0; ) {
     const page = await reader.before(start);
@@ -162,6 +164,6 @@ def test_a_night_is_folded_and_the_rest_is_to_scale(page: Page) -> None:
         assert _call(page, "task/scale", "timeAt", scale, place) == pytest.approx(time)
 
 
-def test_a_story_is_read_backwards_without_a_gap(page: Page) -> None:
+def test_a_log_is_read_backwards_without_a_gap(page: Page) -> None:
     """Short lines and long ones alike: every entry once, in order; a time is found by halving."""
     assert page.evaluate(BACKWARDS) == [True, True]

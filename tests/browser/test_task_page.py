@@ -11,6 +11,8 @@ from playwright.sync_api import Page, Response, expect
 from browser_world import Served
 from world import World
 
+pytestmark = pytest.mark.full
+
 LAST_STEP = 12
 STORY_BYTES = 200_000_000
 SAYS_DONE = "say: All is well. <phase_complete>true</phase_complete>"
@@ -42,16 +44,20 @@ def _done(world: World, steps: list[str]) -> str:
 
 def _lengthen(world: World, task: str) -> None:
     """Let its only attempt have told 200 MB."""
-    story = world.root / ".ostler" / "tasks" / task / "transcripts" / "implement-001.story.ndjson"
-    first = story.read_bytes().splitlines(keepends=True)[0]
+    log = world.root / ".ostler" / "tasks" / task / "transcripts" / "implement-001.log.ndjson"
+    first = log.read_bytes().splitlines(keepends=True)[0]
     at = int(json.loads(first)["at"])
-    said = [{"at": at, "type": "text_said", "text": f"word {count} " + "x" * 400} for count in range(2000)]
+    said = [
+        {"at": at, "type": "text_received", "text": f"word {count} " + "x" * 400} for count in range(2000)
+    ]
     block = b"".join(json.dumps(entry).encode() + b"\n" for entry in said)
-    with story.open("wb") as file:
+    with log.open("wb") as file:
         file.write(first)
         for _ in range(STORY_BYTES // len(block) + 1):
             file.write(block)
-        file.write(json.dumps({"at": at, "type": "text_said", "text": "the very last word"}).encode() + b"\n")
+        file.write(
+            json.dumps({"at": at, "type": "text_received", "text": "the very last word"}).encode() + b"\n"
+        )
 
 
 def test_the_transcript_of_a_live_task_streams(world: World, serve: Callable[..., Served]) -> None:
@@ -70,7 +76,7 @@ def test_the_transcript_of_a_live_task_streams(world: World, serve: Callable[...
     assert page.evaluate(AT_END)
 
 
-def test_a_long_story_opens_at_its_end_and_anywhere(world: World, serve: Callable[..., Served]) -> None:
+def test_a_long_log_opens_at_its_end_and_anywhere(world: World, serve: Callable[..., Served]) -> None:
     """Of 200 MB only a few pages are read and shown, at the tail, in the middle and at an anchor."""
     task = _done(world, [SAYS_DONE])
     _lengthen(world, task)
@@ -89,7 +95,7 @@ def test_a_long_story_opens_at_its_end_and_anywhere(world: World, serve: Callabl
     page.goto(f"{served.origin}/tasks/{task}#a1-150000000")
     expect(page.locator(".is-pointed")).to_be_in_viewport()
     assert 150_000_000 <= int(page.locator(".is-pointed").get_attribute("data-offset") or 0) < 150_001_000
-    assert page.locator(".story-page").count() <= 6
+    assert page.locator(".log-page").count() <= 6
     assert 0 < sum(read) < 4_000_000
 
 
@@ -128,7 +134,7 @@ def test_a_replay_shows_what_the_transcript_has(world: World, serve: Callable[..
 
 
 def _weigh(response: Response, read: list[int]) -> None:
-    if "/story" in response.url:
+    if "/log" in response.url:
         read.append(int(response.headers["content-length"]))
 
 

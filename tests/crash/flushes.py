@@ -8,6 +8,7 @@ from nemesis import run_traced
 from world import World
 
 CALLS = ["-s", "200", "-e", "trace=write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,linkat"]
+NAMES = ["-s", "400", "-e", "trace=write,mkdir,mkdirat,fsync,syncfs,sync"]
 
 
 def check_task_is_flushed(world: World) -> None:
@@ -31,6 +32,17 @@ def check_new_journal_is_flushed(world: World) -> None:
     files = [line for line in trace[:named] if ".tmp>" in line]
     assert "fsync(" in files[-1], files[-2:]
     assert any(re.search(r"fsync\(\d+<.*/\.ostler>", line) for line in trace[named:])
+
+
+def check_new_directory_is_flushed(world: World) -> None:
+    """The first `new` flushes the directory that gets the new name `.ostler` before it prints the id."""
+    done, trace = run_traced(world, NAMES, "new", "First")
+    printed = next(
+        place for place, line in enumerate(trace) if "write(1<" in line and done.stdout.strip() in line
+    )
+    made = next(place for place, line in enumerate(trace) if re.search(r'mkdir.*/\.ostler"', line))
+    flushed = rf"fsync\(\d+<{re.escape(str(world.root))}>\)|syncfs\(|sync\(\)"
+    assert any(re.search(flushed, line) for line in trace[made:printed]), trace[made:printed]
 
 
 def _check_flushed_before(trace: list[str], word: str) -> None:

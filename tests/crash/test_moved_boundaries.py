@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from boundaries import FULL, kill_at_boundaries
 from git_world import git
 from oracle import ENDS
 from ostler.testing.fake_github import FakeGitHub
-from story_world import RIGHT, StoryWorld
+from workflow_world import RIGHT, WorkflowWorld
 from world import wait_until
 
 # How often each place is reached at the least; group commit may join neighbours.
@@ -24,7 +24,6 @@ PLACES = {
     "gate.checked": 2,
 }
 JOURNAL = {"journal.append": 14, "journal.appended": 14}
-FULL = bool(os.environ.get("OSTLER_FULL"))
 WHERE = PLACES | (JOURNAL if FULL else {})
 STORY = ["implement - completed", "test - completed"]
 
@@ -33,16 +32,13 @@ STORY = ["implement - completed", "test - completed"]
 @pytest.mark.parametrize("place", WHERE)
 def test_a_kill_anywhere_publishes_what_the_gate_saw(tmp_path: Path, place: str) -> None:
     """The run dies there, the next one ends it: one rebase, one verdict on its commit, one pull request."""
-    number = 1
-    while _dies(tmp_path / f"{number}", f"{place}:kill:{number}"):
-        number += 1
-    assert number > WHERE[place], f"{place} was reached {number - 1} times at most"
+    kill_at_boundaries(lambda number: _dies(tmp_path / f"{number}", f"{place}:kill:{number}"), WHERE[place])
 
 
 def _dies(directory: Path, failpoint: str) -> bool:
     bare = directory / "remote.git"
     with FakeGitHub("acme/app", bare) as github:
-        world = StoryWorld(directory, when=[], files={"calc.py": RIGHT})
+        world = WorkflowWorld(directory, when=[], files={"calc.py": RIGHT})
         world.add_remote(github, bare)
         _move_target(directory, bare)
         task = world.new("Mend the sum")
@@ -63,7 +59,7 @@ def _move_target(directory: Path, bare: Path) -> None:
     git(clone, "push", "-q", "origin", "main")
 
 
-def _check(world: StoryWorld, task: str, github: FakeGitHub) -> None:
+def _check(world: WorkflowWorld, task: str, github: FakeGitHub) -> None:
     wait_until(lambda: not world.survivors(), 20, f"processes are left: {world.survivors()}")
     world.check_store()
     shown, events = world.show(task), world.events(task)
@@ -78,7 +74,7 @@ def _check(world: StoryWorld, task: str, github: FakeGitHub) -> None:
     _check_git(world, task, pull.commit)
 
 
-def _check_git(world: StoryWorld, task: str, commit: str) -> None:
+def _check_git(world: WorkflowWorld, task: str, commit: str) -> None:
     bare = world.root.parent / "remote.git"
     names = git(bare, "log", "--reverse", "--format=%s", f"main..{commit}").splitlines()
     assert [name.partition(f"{task}: ")[2] for name in names] == STORY

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from boundaries import FULL, kill_at_boundaries
 from document_world import DocumentWorld, writing
 from oracle import ENDS
 
 # How often each place is reached at the least; group commit may join neighbours.
 PLACES = {"journal.append": 12, "journal.appended": 12, "document.write": 13, "document.written": 13}
-STRIDE = 4 if os.environ.get("OSTLER_FULL") else 12  # a lane takes every so manieth boundary
-LANES = range(STRIDE) if os.environ.get("OSTLER_FULL") else range(1)
+STRIDE = 4  # a lane takes every fourth boundary, so that several cores share them
+LANES = range(STRIDE) if FULL else range(1)
 PIPELINE = """
 steps:
   - research
@@ -34,10 +34,9 @@ DRAFTS = {"research": 1, "post": 3, "mail": 3, "poster": 3, "spot": 3, "check": 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_kill_anywhere_leaves_the_same_documents(tmp_path: Path, place: str, lane: int) -> None:
     """The run dies there, the next one ends it: every document is what an undisturbed run writes."""
-    number = lane + 1
-    while _dies(tmp_path / f"{number}", f"{place}:kill:{number}"):
-        number += STRIDE
-    assert number > PLACES[place], f"{place} was reached {number - 1} times at most"
+    kill_at_boundaries(
+        lambda number: _dies(tmp_path / f"{number}", f"{place}:kill:{number}"), PLACES[place], lane, STRIDE
+    )
 
 
 def _dies(directory: Path, failpoint: str) -> bool:

@@ -2,79 +2,48 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
 import re
-import struct
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from flushes import check_end_is_flushed, check_new_journal_is_flushed, check_task_is_flushed
+from flushes import (
+    check_end_is_flushed,
+    check_new_directory_is_flushed,
+    check_new_journal_is_flushed,
+    check_task_is_flushed,
+)
 from nemesis import needs_root, needs_strace
 from oracle import check_all_done
-from world import KILL, World, end, wait_until
+from power import Disk, powered_world, write_back
+from world import KILL, World, end
 
 CUTS = 50 if os.environ.get("OSTLER_FULL") else 5
-SHUT_DOWN, WITHOUT_FLUSH = (
-    0x8004587D,
-    2,
-)  # EXT4_IOC_SHUTDOWN: nothing that is not on the disk comes there any more
 
 
 @needs_strace
-@pytest.mark.parametrize("check", [check_task_is_flushed, check_end_is_flushed, check_new_journal_is_flushed])
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_task_is_flushed,
+        check_end_is_flushed,
+        check_new_journal_is_flushed,
+        check_new_directory_is_flushed,
+    ],
+)
 def test_the_disk_has_it_before_the_word_is_out(world: World, check: Callable[[World], None]) -> None:
     """A submitted task, an end, a new journal: flushed first, told then."""
     check(world)
 
 
-class Disk:
-    """An ext4 file system in a file, whose power can be cut."""
-
-    def __init__(self, folder: Path) -> None:
-        self.place = folder / "disk"
-        self.place.mkdir()
-        self._image = folder / "image"
-        with self._image.open("wb") as file:
-            file.truncate(64 << 20)
-        subprocess.run(["mkfs.ext4", "-q", str(self._image)], check=True)
-        self.mount()
-
-    def mount(self) -> None:
-        subprocess.run(["mount", "-o", "loop", str(self._image), str(self.place)], check=True)
-
-    def cut(self) -> None:
-        """From this moment nothing reaches the disk; then the machine starts again."""
-        descriptor = os.open(self.place, os.O_RDONLY)
-        fcntl.ioctl(descriptor, SHUT_DOWN, struct.pack("I", WITHOUT_FLUSH))
-        os.close(descriptor)
-
-    def start_again(self) -> None:
-        self.unmount()
-        self.mount()
-
-    def unmount(self) -> None:
-        """Once the last keeper has let go of its lock there."""
-        umount = ["umount", str(self.place)]
-        wait_until(lambda: subprocess.run(umount, check=False).returncode == 0, 20, "the disk stays in use")
-
-
 @pytest.fixture
 def powered(tmp_path: Path) -> Iterator[tuple[World, Disk]]:
-    try:
-        disk = Disk(tmp_path)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no ext4 on a loop device here")
-    world = World(tmp_path, "disk/project")
-    os.sync()
-    yield world, disk
-    world.close()
-    disk.unmount()
+    with powered_world(tmp_path) as made:
+        yield made
 
 
 @needs_root
@@ -91,6 +60,40 @@ def test_a_submitted_task_survives_a_power_cut(powered: tuple[World, Disk]) -> N
     disk.cut()
     disk.start_again()
     check_all_done(world, tasks)
+
+
+@needs_root
+def test_the_work_of_a_recorded_call_survives_a_power_cut(powered: tuple[World, Disk]) -> None:
+    """The power is cut after the end of a call is recorded: its files and its answer are on the disk."""
+    world, disk = powered
+    task = world.new()
+    world.ostler("run", "--all", code=-KILL, OSTLER_FAILPOINT="checkpoint.commit:kill:1")
+    disk.cut()
+    disk.start_again()
+    answers = list((world.root / ".ostler" / "tasks" / task).rglob("*.answer.md"))
+    assert answers and all(answer.read_text().startswith("Done.") for answer in answers)
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+
+
+@needs_root
+def test_a_prepared_workspace_survives_a_power_cut(powered: tuple[World, Disk]) -> None:
+    """The power is cut before the first attempt: the agent finds the files of [workspace], whole."""
+    world, disk = powered
+    (world.root / "input.txt").write_text("needed\n")
+    (world.root / "ostler.toml").write_text(
+        '[workspace]\ncopy = ["input.txt"]\nsetup = "echo made > made.txt"\n'
+    )
+    world.behave(script="cat input.txt made.txt > seen.txt")
+    os.sync()
+    task = world.new()
+    world.ostler("run", "--all", code=-KILL, OSTLER_FAILPOINT="attempt.begin:kill:1")
+    # The kernel flushes files in any order: here all that git keeps of the worktree, and no file in it.
+    write_back(world.root / ".git")
+    disk.cut()
+    disk.start_again()
+    world.ostler("run", "--all")
+    assert world.git("show", f"ostler/{task}:seen.txt") == "needed\nmade\n"
 
 
 @needs_root

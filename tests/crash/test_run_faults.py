@@ -89,3 +89,36 @@ def _lives(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def test_an_agent_that_outlived_its_keeper_is_gone_before_the_next_attempt(world: World) -> None:
+    """Run, forker and keeper are killed at once: the next run ends the agent before it starts another."""
+    world.behave(fault="a1_hangs")
+    task = world.new()
+    run = world.start("run", "--all")
+    wait_until(world.started, 30, "the agent did not start")
+    agent = psutil.Process(world.started()[0]["pid"])
+    try:
+        kill_at_once([one for one in family_of(run.pid) if one != agent and agent not in one.parents()])
+        run.wait(20)
+        assert _lives(agent), "the agent must outlive them, or nothing is tested"
+        world.behave(script=f"grep -h State: /proc/{agent.pid}/status > earlier.txt 2>/dev/null; true")
+        world.ostler("run", "--all")
+        earlier = world.git("show", f"ostler/{task}:earlier.txt")
+        assert earlier == "" or "Z" in earlier, "two agents worked on one task"
+    finally:
+        if agent.is_running():
+            agent.kill()
+
+
+def family_of(pid: int) -> list[psutil.Process]:
+    """The process and everything below it."""
+    return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+
+
+def kill_at_once(processes: list[psutil.Process]) -> None:
+    """None of them gets the time to react to the death of another."""
+    for process in processes:
+        process.suspend()
+    for process in processes:
+        process.kill()

@@ -81,12 +81,12 @@ def test_lost_session_is_begun_again_with_a_summary(name: str, world: World) -> 
     task = world.new("Mend the gate", "-d", "It squeaks in the wind.")
     world.ostler("run", task)
     prompt = check_loss_was_told(world, task)
-    for words in ("# Mend the gate", "It squeaks in the wind.", "## The session before was lost"):
+    for words in ("# Mend the gate", "It squeaks in the wind.", "## The previous session was lost"):
         assert prompt.count(words) == 1
     lines = prompt.splitlines()
     assert "- `gate.txt` (+1 -0)" in lines and "> I changed something." in lines
     assert any(line.startswith(f"- 1 (implement, iteration 1, {name}) succeeded") for line in lines)
-    assert "You have not said whether the work is complete." in prompt
+    assert "You have not stated whether the work is complete." in prompt
 
 
 def test_summary_after_kill_9_has_the_page_of_the_attempt(world: World) -> None:
@@ -103,7 +103,7 @@ def test_summary_after_kill_9_has_the_page_of_the_attempt(world: World) -> None:
     lines = prompt.splitlines()
     assert "- `fake-agent.txt` (+1 -0)" in lines and "> thinking about step 0" in lines
     assert any(line.startswith("- 1 (implement, iteration 1, claude) interrupted") for line in lines)
-    assert "An earlier attempt at this ended before it was done" in prompt
+    assert "An earlier attempt at this was interrupted" in prompt
 
 
 def test_kept_session_hears_nothing_of_a_loss(world: World) -> None:

@@ -22,7 +22,7 @@ def test_a_comment_is_written_once(world: World, times: int) -> None:
         github.hub.report("Fix the login", "", "ready")
         (task,) = world.json("import", "--github", "ready", "--repo", "acme/app")["tasks"]
         for _ in range(times):
-            world.ostler("run", "--all", code=-9, OSTLER_FAILPOINT="source.told:kill")
+            world.ostler("run", "--all", code=-9, OSTLER_FAILPOINT="source.updated:kill")
             assert world.show(task["id"])["status"] != "completed"
         world.ostler("run", "--all")
         assert world.show(task["id"])["status"] == "completed"
@@ -31,7 +31,7 @@ def test_a_comment_is_written_once(world: World, times: int) -> None:
     world.check_store()
 
 
-@pytest.mark.parametrize("place", ["source.told", "file.rename", "file.renamed"])
+@pytest.mark.parametrize("place", ["source.updated", "file.rename", "file.renamed"])
 def test_a_box_is_ticked_once(world: World, place: str) -> None:
     """Whole after every kill; a lock that the dead run left is taken over, and none remains."""
     todo = world.root / "TODO.md"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from boundaries import FULL, kill_at_boundaries
 from oracle import ENDS
 from ostler.testing.fake_github import FakeGitHub
-from story_world import RIGHT, StoryWorld
+from workflow_world import RIGHT, WorkflowWorld
 from world import wait_until
 
 # How often each place is reached at the least; group commit may join neighbours.
@@ -26,7 +26,7 @@ PLACES = {
     "checkpoint.committed": 4,
 }
 STRIDE = 3  # a lane takes every third boundary, so that several cores share them
-LANES = range(STRIDE) if os.environ.get("OSTLER_FULL") else range(1)
+LANES = range(STRIDE) if FULL else range(1)
 STORY = [f"{phase} - completed" for phase in ("implement", "test", "implement", "test")]
 
 
@@ -35,16 +35,15 @@ STORY = [f"{phase} - completed" for phase in ("implement", "test", "implement", 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_kill_anywhere_leaves_the_same_story(tmp_path: Path, place: str, lane: int) -> None:
     """The run dies there, the next one ends it: one branch, one commit a checkpoint, one pull request."""
-    number = lane + 1
-    while _dies(tmp_path / f"{number}", f"{place}:kill:{number}"):
-        number += STRIDE
-    assert number > PLACES[place], f"{place} was reached {number - 1} times at most"
+    kill_at_boundaries(
+        lambda number: _dies(tmp_path / f"{number}", f"{place}:kill:{number}"), PLACES[place], lane, STRIDE
+    )
 
 
 def _dies(directory: Path, failpoint: str) -> bool:
     bare = directory / "remote.git"
     with FakeGitHub("acme/app", bare) as github:
-        world = StoryWorld(directory)
+        world = WorkflowWorld(directory)
         world.add_remote(github, bare)
         task = world.new("Mend the sum")
         code = world.ostler("run", "--all", code=None, OSTLER_FAILPOINT=failpoint).returncode
@@ -55,7 +54,7 @@ def _dies(directory: Path, failpoint: str) -> bool:
     return code == -9
 
 
-def _check_story(world: StoryWorld, task: str, github: FakeGitHub) -> None:
+def _check_story(world: WorkflowWorld, task: str, github: FakeGitHub) -> None:
     wait_until(lambda: not world.survivors(), 20, f"processes are left: {world.survivors()}")
     world.check_store()
     shown = world.show(task)
@@ -64,12 +63,12 @@ def _check_story(world: StoryWorld, task: str, github: FakeGitHub) -> None:
     _check_git(world, task)
     (pull,) = github.pulls
     assert (pull.url, pull.commit) == (shown["pr_url"], shown["commit"])
-    assert [asked.operation for asked in github.asked].count("PullRequestCreate") == 1
+    assert [asked.operation for asked in github.requests].count("PullRequestCreate") == 1
     gate = shown["phases"][1]["gate"]
     assert (gate["verdict"], gate["sha"]) == ("pass", world.commits(task)[-1][0])
 
 
-def _check_git(world: StoryWorld, task: str) -> None:
+def _check_git(world: WorkflowWorld, task: str) -> None:
     assert [name for _, name in world.commits(task)] == STORY
     assert world.git("branch", "--format=%(refname:short)").split() == ["main", f"ostler/{task}"]
     assert world.git("diff", "--name-only", "main", f"ostler/{task}").split() == ["calc.py"]

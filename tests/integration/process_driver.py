@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from ostler.model.command import Command
+from ostler.process.orphans import become_subreaper
 from ostler.process.runner import DefaultCommandRunner
-from ostler.process.strays import become_subreaper
 
 
 def say(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The seed's executor with real clients over HTTP, and with others that want the same task."""
+"""The seed's executor with real clients over HTTP, and with concurrent runs of the same task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from ostler.testing.fake_llm import FakeLlm, Silence, Turn, fail, say
 
 RACER = """
 import asyncio, sys
-from ostler import AgentExecutor, ClaudeClientConfig, Task, create_default_config
+from ostler import Task
+from ostler.compat import AgentExecutor, ClaudeClientConfig
 from ostler.llm.openai import OpenAIChatClient
 root, url, task = sys.argv[1:]
 client = OpenAIChatClient(ClaudeClientConfig("sk-test", url))
@@ -45,7 +46,7 @@ def openai(llm: FakeLlm) -> OpenAIChatClient:
 
 
 def test_a_document_through_anthropics_own_sdk(world: ExecutorWorld) -> None:
-    """The model of the tier, the config's max_tokens, the skill as system prompt; the answer in the file."""
+    """The model of the tier, max_tokens of the config, the skill as system prompt; the answer in the file."""
     with FakeLlm([say("They have horses.", usage=Usage(40, 6))]) as llm:
         client = AnthropicClaudeClient(ClaudeClientConfig("sk-test", llm.url))
         result = world.execute(client=client, agent_config=AgentConfig(model_tier="haiku"))
@@ -70,7 +71,7 @@ def test_a_document_through_anthropics_own_sdk(world: ExecutorWorld) -> None:
     ],
 )
 def test_what_a_provider_refuses(world: ExecutorWorld, turn: Turn, code: E, requests: int) -> None:
-    """One loop of repeats, and no other below it."""
+    """Only one retry loop."""
     with FakeLlm([turn]) as llm:
         result = world.execute(client=openai(llm))
     assert failed_with(result, code)
@@ -78,14 +79,14 @@ def test_what_a_provider_refuses(world: ExecutorWorld, turn: Turn, code: E, requ
 
 
 def test_retry_after_is_minded(world: ExecutorWorld) -> None:
-    """The provider's own word counts, not the config's delay of a minute."""
+    """The provider's Retry-After has precedence over the configured delay."""
     with FakeLlm([fail(429, "slow down", retry_after="0"), say("Text.")]) as llm:
         result = world.execute(client=openai(llm), config={"retry_delay_ms": 59_000})
     assert (result.status, len(llm.requests)) == ("completed", 2) and result.duration_ms < 30_000
 
 
 def test_a_silent_provider_is_a_timeout_of_each_attempt(world: ExecutorWorld) -> None:
-    """API_TIMEOUT, twice tried: the time is an attempt's own, and no abort."""
+    """API_TIMEOUT after two attempts: the timeout is per attempt."""
     with FakeLlm([Silence(600.0)]) as llm:
         wanted = AgentConfig(timeout_ms=150, max_retries=1)
         result = world.execute(client=openai(llm), agent_config=wanted)
@@ -95,7 +96,7 @@ def test_a_silent_provider_is_a_timeout_of_each_attempt(world: ExecutorWorld) ->
 
 
 def test_an_abort_while_the_provider_is_silent(world: ExecutorWorld) -> None:
-    """The connection is dropped, and the task is cancelled, while the server would wait ten minutes."""
+    """The connection is closed and the task cancelled, while the server would wait ten minutes."""
 
     async def scene() -> None:
         signal, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -113,7 +114,7 @@ def test_an_abort_while_the_provider_is_silent(world: ExecutorWorld) -> None:
 
 
 def test_an_answer_that_breaks_off_is_counted_and_asked_for_again(world: ExecutorWorld) -> None:
-    """Tokens of the broken one are in the sum."""
+    """The tokens of the broken attempt are included."""
     broken = say("The beginning and then", breaks="end", usage=Usage(10, 5))
     with FakeLlm([broken, say("Whole.", usage=Usage(10, 5))]) as llm:
         result = world.execute(client=openai(llm))
@@ -123,7 +124,7 @@ def test_an_answer_that_breaks_off_is_counted_and_asked_for_again(world: Executo
 
 
 def test_processes_that_want_the_same_task(world: ExecutorWorld) -> None:
-    """Four at once: one claims it, three have a conflict, and the provider is asked once."""
+    """Four in parallel: one claims it, three get a conflict, and there is one request."""
     task = world.add()
     with FakeLlm(lambda request: say("Text.", delay_seconds=0.5)) as llm, ExitStack() as racing:
         argv = [sys.executable, "-c", RACER, str(world.root), f"{llm.url}/v1", task.id]
@@ -134,8 +135,8 @@ def test_processes_that_want_the_same_task(world: ExecutorWorld) -> None:
             assert racer.stdin is not None
             racer.stdin.write("\n")
             racer.stdin.flush()
-        said = [racer.communicate(timeout=LONG)[0].strip() for racer in racers]
-    assert sorted(said) == ["TASK_NOT_EXECUTABLE"] * 3 + ["completed"]
+        printed = [racer.communicate(timeout=LONG)[0].strip() for racer in racers]
+    assert sorted(printed) == ["TASK_NOT_EXECUTABLE"] * 3 + ["completed"]
     assert len(llm.requests) == 1
 
 

@@ -1,4 +1,4 @@
-"""What a gate leaves when it is stopped or dies: nothing."""
+"""A gate that is stopped or killed leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from git_world import git
 from ostler.config.settings import GitSettings
 from ostler.engine.core.step import ReleaseWorkspace
 from ostler.engine.steps.perform import perform
-from ostler.git import trash, warm
+from ostler.git.worktree import trash
+from ostler.git.worktree import worktree_pool as warm
 from ostler.model.plan import Gate
 from world import busy_below, wait_until
 
@@ -31,7 +32,7 @@ def world(tmp_path: Path) -> GateWorld:
 
 
 def test_a_gate_that_is_cancelled_leaves_nothing(world: GateWorld, tmp_path: Path) -> None:
-    """No verdict, no process, no directory; the next time it is asked anew."""
+    """There is no verdict, process or directory left; the next check starts from the beginning."""
     started = tmp_path / "started"
 
     async def cancelled(tools: object, case: object) -> None:
@@ -48,7 +49,7 @@ def test_a_gate_that_is_cancelled_leaves_nothing(world: GateWorld, tmp_path: Pat
 
 
 def test_a_kill_during_a_gate_leaves_nothing_for_long(world: GateWorld, tmp_path: Path) -> None:
-    """kill -9: the processes end by themselves, the next run takes the files away and asks once more."""
+    """After kill -9 the processes end; the next run removes the files and checks again."""
     ledger = tmp_path / "asked"
     command = f"echo asked >> {ledger}; test -e {tmp_path}/go && exit 0; setsid sleep 300 & sleep 300"
     argv = [sys.executable, gate_world.__file__, str(tmp_path), command]
@@ -70,7 +71,7 @@ def test_a_kill_during_a_gate_leaves_nothing_for_long(world: GateWorld, tmp_path
 
 
 def test_the_end_of_the_task_takes_away_what_a_killed_gate_left(world: GateWorld) -> None:
-    """Also where the gate is never asked again, because a person cancelled the task."""
+    """This also holds if the gate is not checked again because the task was cancelled."""
     left = world.temporary / "ostler-gate-0123456789abcdef"
     (left / "project" / "deep").mkdir(parents=True)
     (world.home / "gates").mkdir()
@@ -81,7 +82,7 @@ def test_the_end_of_the_task_takes_away_what_a_killed_gate_left(world: GateWorld
 
 
 def test_only_our_own_directory_is_ever_taken_away(world: GateWorld, tmp_path: Path) -> None:
-    """The note of where a checkout was may lie."""
+    """The recorded path of a checkout may be forged."""
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").write_text("x")
@@ -116,16 +117,16 @@ TREE = {"sub/b.txt": "two\n", "sub/c.txt": "three\n", "other/d.txt": "four\n"}
 
 @pytest.fixture
 def warm_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GateWorld:
-    monkeypatch.setattr(warm, "WORTH_BYTES", 0)
+    monkeypatch.setattr(warm, "MIN_INDEX_BYTES", 0)
     return GateWorld(tmp_path, TREE)
 
 
-def kept(world: GateWorld) -> list[warm.Place]:
-    return warm.find_kept(warm.Pool(world.project.layout.worktrees, 2))
+def kept(world: GateWorld) -> list[warm.PoolEntry]:
+    return warm.find_available_entries(warm.WorktreePool(world.project.layout.worktrees, 2))
 
 
 def test_a_kept_checkout_is_as_clean_as_a_new_one(warm_world: GateWorld) -> None:
-    """Whatever a command leaves in the files and in git, the next one sees the commit and nothing else."""
+    """The next command sees only the commit, whatever the last one left in files and in git."""
     world = warm_world
     off = replace(world.settings(), git=GitSettings(warm_worktrees=0))
     wanted = world.output(world.command(LOOK, off))
@@ -140,7 +141,7 @@ def test_a_kept_checkout_is_as_clean_as_a_new_one(warm_world: GateWorld) -> None
 
 
 def test_a_gate_and_a_task_share_what_is_kept(warm_world: GateWorld) -> None:
-    """The tree of a gate becomes a worktree; git finds nothing of the gate in it."""
+    """A gate's tree is reused as a worktree without any file of the gate."""
     world = warm_world
     world.command(MESS)
     (left,) = kept(world)
@@ -156,7 +157,7 @@ def test_a_gate_and_a_task_share_what_is_kept(warm_world: GateWorld) -> None:
 def test_no_verdict_waits_for_a_deletion(
     world: GateWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """However long it takes: the files are out of the way by a rename."""
+    """The files are moved away by a rename; the deletion runs later."""
     may_go, real = threading.Event(), trash.empty_trash
 
     def slow(place: Path) -> int:
@@ -174,7 +175,7 @@ def test_no_verdict_waits_for_a_deletion(
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no second disk")
 def test_a_checkout_on_another_disk_goes_too(world: GateWorld, tmp_path: Path) -> None:
-    """No rename leads from there to the trash; it is deleted where it is, and its note with it."""
+    """A rename to the trash is not possible; the files and the record are deleted in place."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
         world.environ["TMPDIR"] = elsewhere
         assert world.command("mkdir -p x/y; chmod 0 x/y; chmod 0 x").verdict == "pass"
@@ -184,4 +185,4 @@ def test_a_checkout_on_another_disk_goes_too(world: GateWorld, tmp_path: Path) -
 
 
 def is_busy(world: GateWorld) -> bool:
-    return world.project.in_hand(world.task.id)
+    return world.project.is_claimed(world.task.id)

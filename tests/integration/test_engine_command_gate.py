@@ -14,7 +14,7 @@ from git_traps import Traps, commit_bait, plant_by_include, plant_hooks, plant_i
 from git_world import git, snapshot_of
 from ostler.config.settings import WorkspaceSettings
 from ostler.errors import Code, OstlerError
-from ostler.files.disk import disk_error
+from ostler.files.disk import to_disk_error
 from ostler.model.event import GateDecided
 from ostler.model.notice import PhaseFailed, PhaseRetried
 from ostler.model.plan import Gate
@@ -39,7 +39,7 @@ def test_a_command_that_succeeds_passes(world: GateWorld) -> None:
     "command", ["echo no; exit 1", "false", "exit 255", "kill -SEGV $$", "test -e missing"]
 )
 def test_a_command_that_fails_fails(world: GateWorld, command: str) -> None:
-    """With a reason, a signature, and the story for whoever does the work again."""
+    """The result has a reason, a signature and the output for the retry."""
     answer = world.check(Gate("command", command=command))
     event = answer.event
     assert isinstance(event, GateDecided)
@@ -56,12 +56,13 @@ def test_a_command_that_fails_fails(world: GateWorld, command: str) -> None:
     [
         ("no-such-program-anywhere", "not found"),
         ("./a.txt", "126"),
-        ("sleep 30", "did not end within 0.5 s"),
-        ("trap '' TERM; while :; do sleep 0.1; done", "did not end within 0.5 s"),
+        ("sleep 30", "did not exit within 0.5 s"),
+        ("trap '' TERM; while :; do sleep 0.1; done", "did not exit within 0.5 s"),
+        ("trap 'exit 0' TERM; while :; do sleep 0.1; done", "did not exit within 0.5 s"),
     ],
 )
 def test_a_command_that_cannot_be_run_is_no_verdict(world: GateWorld, command: str, word: str) -> None:
-    """Neither a yes nor a reason to send the work back; a timeout names its figure."""
+    """It neither passes nor causes a retry; the message of a timeout contains its limit."""
     answer = world.check(Gate("command", command=command), world.settings(timeout_seconds=0.5))
     event = answer.event
     assert isinstance(event, GateDecided)
@@ -72,7 +73,7 @@ def test_a_command_that_cannot_be_run_is_no_verdict(world: GateWorld, command: s
 
 
 def test_the_commit_is_looked_at_and_not_the_worktree(world: GateWorld) -> None:
-    """Uncommitted files of the worktree and of the user's checkout are not there; git works."""
+    """Uncommitted files of the worktree and the user's checkout are absent; git works."""
     worktree = world.worktree()
     (worktree.path / "a.txt").write_text("not committed")
     (worktree.path / "new.txt").write_text("new")
@@ -91,7 +92,7 @@ def test_the_commit_is_looked_at_and_not_the_worktree(world: GateWorld) -> None:
 
 
 def test_the_same_commit_gives_the_same_answer(world: GateWorld) -> None:
-    """Nothing that a gate wrote is there the next time."""
+    """Files that a gate wrote are absent in the next check."""
     command = "ls -A; test ! -e written && touch written ../written && exit 7"
     first, second = world.command(command), world.command(command)
     assert (first.verdict, first.signature) == (second.verdict, second.signature) == ("fail", first.signature)
@@ -99,7 +100,7 @@ def test_the_same_commit_gives_the_same_answer(world: GateWorld) -> None:
 
 
 def test_only_what_is_allowed_is_seen(world: GateWorld) -> None:
-    """The first list and env_allow, by name; nothing of ours or of the shell that started us (S10)."""
+    """Only the default variables and env_allow are passed, nothing of Ostler or its shell (S10)."""
     hidden = ("ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "CLAUDECODE", "GIT_DIR", "PYTHONPATH", "OSTLER_TASK")
     world.environ |= dict.fromkeys(hidden, SECRET)
     event = world.command("env")
@@ -110,13 +111,13 @@ def test_only_what_is_allowed_is_seen(world: GateWorld) -> None:
 
 
 def test_it_is_as_nice_as_the_tasks_agents(world: GateWorld) -> None:
-    """A task of usual priority gives way to the person at the machine."""
+    """A task of normal priority runs with a higher nice value."""
     wanted = os.nice(0) + 5  # set just after the start, so that the first words may come before it
     assert world.command(f"until test $(nice) = {wanted}; do sleep 0.05; done").verdict == "pass"
 
 
 def test_the_checkout_is_outside_wherever_temporary_files_go(world: GateWorld) -> None:
-    """Not below the project, whose own settings would be found from there."""
+    """It is not below the project, whose settings would apply there."""
     (world.root / "tmp").mkdir()
     world.environ["TMPDIR"] = str(world.root / "tmp")
     event = world.command("pwd")
@@ -125,7 +126,7 @@ def test_the_checkout_is_outside_wherever_temporary_files_go(world: GateWorld) -
 
 
 def test_what_a_command_leaves_running_is_ended(world: GateWorld, tmp_path: Path) -> None:
-    """A daemon in its own session does not outlive the gate, and the gate does not wait for it."""
+    """A daemon in its own session is stopped, and the gate does not wait for it."""
     pid = tmp_path / "pid"
     daemon = f"setsid sh -c 'echo $$ > {pid}; exec sleep 300' >/dev/null 2>&1 &"
     began = time.monotonic()
@@ -137,7 +138,7 @@ def test_what_a_command_leaves_running_is_ended(world: GateWorld, tmp_path: Path
 
 
 def test_what_a_command_writes_goes_with_the_checkout(world: GateWorld) -> None:
-    """Beside the checkout too, whatever the modes, and a trap where the rubbish goes."""
+    """Files beside the checkout, without permissions, or in place of the trash are deleted too."""
     event = world.command(
         "mkdir -p deep/er ../beside .trash; echo x > ../beside/x; echo x > deep/er/x; ln -s / ../.trash;"
         " chmod 000 deep ../beside; mkfifo pipe; ln -s /etc away"
@@ -148,7 +149,7 @@ def test_what_a_command_writes_goes_with_the_checkout(world: GateWorld) -> None:
 
 
 def test_a_flood_is_kept_and_costs_no_memory(world: GateWorld) -> None:
-    """100 MB of output: whole in the log, and only its end anywhere else."""
+    """100 MB of output are complete in the log, and only the end is used elsewhere."""
     before = psutil.Process().memory_info().rss
     flood = f"yes {'x' * 99} | head -c 100000000; echo the end; exit 1"
     answer = world.check(Gate("command", command=flood))
@@ -160,14 +161,14 @@ def test_a_flood_is_kept_and_costs_no_memory(world: GateWorld) -> None:
     assert psutil.Process().memory_info().rss - before < 64 << 20
 
 
-def test_odd_bytes_are_no_trouble(world: GateWorld) -> None:
-    """Neither in the reason nor in the story."""
+def test_odd_bytes_are_accepted(world: GateWorld) -> None:
+    """They break neither the reason nor the retry context."""
     event = world.command(r"printf '\377\376\033[31mbad\033[0m\007\n'; exit 1")
     assert event.verdict == "fail" and event.reason.endswith("bad")
 
 
 def test_no_trap_of_the_repository_fires(world: GateWorld) -> None:
-    """Hostile hooks, monitors, filters and includes, while the gate's own commands use git (S7)."""
+    """Hostile hooks, monitors, filters and includes do not run when the gate uses git (S7)."""
     commit_bait(world.world)
     world.commit = git(world.root, "rev-parse", "HEAD")
     worktree = world.worktree()
@@ -185,7 +186,7 @@ def test_no_trap_of_the_repository_fires(world: GateWorld) -> None:
 
 @pytest.mark.parametrize("sha", ["f" * 40, "HEAD", "-x"])
 def test_a_commit_that_is_not_there_cannot_be_checked(world: GateWorld, sha: str) -> None:
-    """The gate says so; it does not pass."""
+    """The gate reports could_not_run."""
     world.commit = sha
     event = world.command("true")
     assert event.verdict == "could_not_run"
@@ -193,14 +194,14 @@ def test_a_commit_that_is_not_there_cannot_be_checked(world: GateWorld, sha: str
 
 
 def test_without_git_there_is_no_commit_to_check(world: GateWorld) -> None:
-    """A command gate needs one."""
+    """A command gate reports could_not_run without a repository."""
     world.git = False
     event = world.command("true")
     assert event.verdict == "could_not_run" and "git" in event.reason
 
 
 def test_the_checkout_is_prepared_like_a_worktree(world: GateWorld) -> None:
-    """Linked, copied, set up; and git still finds it clean."""
+    """Files are linked, copied and set up; git still reports a clean tree."""
     (world.root / "node_modules").mkdir()
     (world.root / "node_modules" / "tool").write_text("#!/bin/sh\necho tool runs\n")
     (world.root / "node_modules" / "tool").chmod(0o755)
@@ -219,7 +220,7 @@ def test_the_checkout_is_prepared_like_a_worktree(world: GateWorld) -> None:
     ("workspace", "word"),
     [
         (WorkspaceSettings(setup="echo no network; exit 3"), "no network"),
-        (WorkspaceSettings(setup="sleep 30", timeout_seconds=0.5), "did not end within 0.5 s"),
+        (WorkspaceSettings(setup="sleep 30", timeout_seconds=0.5), "did not exit within 0.5 s"),
         (WorkspaceSettings(copy=("missing",)), "missing"),
         (WorkspaceSettings(link=("../../etc",)), "PATH_ESCAPE"),
         (WorkspaceSettings(copy=(".ostler",)), "CONFIG_INVALID"),
@@ -228,26 +229,26 @@ def test_the_checkout_is_prepared_like_a_worktree(world: GateWorld) -> None:
 def test_a_checkout_that_cannot_be_prepared_is_no_verdict(
     world: GateWorld, workspace: WorkspaceSettings, word: str
 ) -> None:
-    """The command is not even tried."""
+    """The command does not run."""
     event = world.command("touch ran; exit 1", world.settings(workspace))
     assert event.verdict == "could_not_run" and word in event.reason
     assert world.leftovers() == []
 
 
 def test_a_project_below_the_repository_is_checked_there(tmp_path: Path) -> None:
-    """The command's directory is the project's own."""
+    """The command runs in the project's directory."""
     world = GateWorld(tmp_path, {"sub/b.txt": "two\n"}, prefix="sub")
     event = world.command("ls; basename $PWD; git rev-parse --show-prefix")
     assert world.output(event).split() == ["b.txt", "sub", "sub/"]
 
 
-def test_a_full_disk_is_the_hosts_trouble(world: GateWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run stops and the task stays as it is: no verdict is recorded."""
+def test_a_full_disk_is_a_host_failure(world: GateWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is raised and no verdict is recorded."""
 
     def full(*_: object) -> None:
-        raise disk_error(world.temporary, OSError(28, "No space left on device"))
+        raise to_disk_error(world.temporary, OSError(28, "No space left on device"))
 
-    monkeypatch.setattr("ostler.engine.steps.checkout.export", full)
+    monkeypatch.setattr("ostler.engine.steps.workspaces.checkout.export_commit", full)
     with pytest.raises(OstlerError) as raised:
         world.command("true")
     assert raised.value.code is Code.DISK_FULL

@@ -1,4 +1,4 @@
-"""What becomes of a gate's word; the auto and the human gate."""
+"""The result of a gate; the auto gate and the human gate."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def world(tmp_path: Path) -> GateWorld:
 
 
 def fold(world: GateWorld, gate: Gate) -> None:
-    """Ask the gate, and record what it says."""
+    """Check the gate and fold its result."""
     event = world.check(gate).event
     world.state = evolve(world.state, Record(world.task.id, world.state.seq + 1, 1.0, event))
 
 
 def test_the_third_time_is_once_too_often(world: GateWorld) -> None:
-    """Two returns with their stories, then the task is blocked and nothing more is promised."""
+    """There are two retries with their contexts; then the task is blocked without a retry notice."""
     gate = Gate("command", command="date +%N; exit 1")
     for number in (1, 2):
         answer = world.check(gate)
@@ -51,7 +51,7 @@ def test_the_third_time_is_once_too_often(world: GateWorld) -> None:
 
 
 def test_the_same_failure_again_and_again_is_seen(world: GateWorld) -> None:
-    """Signatures are equal although time and place are not, so that the core says STUCK."""
+    """Signatures ignore time and path, so that the core detects STUCK."""
     world.state = replace(world.state, plan=replace(world.state.plan, max_phase_retries=9))
     for _ in range(3):
         fold(world, Gate("command", command="pwd; date +%s%N; echo 'AssertionError: 1 != 2'; exit 1"))
@@ -61,7 +61,7 @@ def test_the_same_failure_again_and_again_is_seen(world: GateWorld) -> None:
 
 
 def test_the_gate_before_publishing_goes_back_to_the_work(world: GateWorld) -> None:
-    """Its story is where the next call looks for it: by the phase that the work was in."""
+    """The retry context is stored under the current phase, where the next call reads it."""
     world.state = replace(world.state, stage=Stage.MERGING)
     answer = world.check(Gate("command", command="exit 1"), phase="merge")
     assert answer.notices == (PhaseRetried("merge", "implement", 1, "retry-context-test-1.md"),)
@@ -71,16 +71,16 @@ def test_the_gate_before_publishing_goes_back_to_the_work(world: GateWorld) -> N
 @pytest.mark.parametrize(
     ("text", "verdict"), [("All tests pass, 0 errors", "pass"), ("Error: it broke", "fail"), ("", "fail")]
 )
-def test_the_criteria_are_held_against_the_last_words(world: GateWorld, text: str, verdict: str) -> None:
-    """Of the phase, from where the state says they are."""
+def test_the_criteria_are_checked_against_the_last_answer(world: GateWorld, text: str, verdict: str) -> None:
+    """The criteria are checked against the answer file named in the state."""
     world.say(text)
     event = world.check(Gate("auto", ("has_output", "no_errors"))).event
     assert isinstance(event, GateDecided) and event.verdict == verdict
     assert bool(event.signature) == (verdict == "fail")
 
 
-def test_a_person_is_told_what_to_look_at(world: GateWorld) -> None:
-    """The commit, its size and the criteria; the commands are the next step of every screen."""
+def test_a_person_is_shown_what_to_review(world: GateWorld) -> None:
+    """The message has the commit, its size and the criteria."""
     world.state = replace(world.state, base=world.commit)
     world.commit = world.world.commit({"b.txt": "1\n2\n"})
     event = world.check(Gate("human", ("the greeting is friendly",))).event

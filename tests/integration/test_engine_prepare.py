@@ -1,4 +1,4 @@
-"""Workspaces that [workspace] prepares: once, wholly, and never into a commit."""
+"""The setup of [workspace]: it runs once, completely, and its files are never committed."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ostler.config.settings import Settings, WorkspaceSettings
 from ostler.engine.core.step import PrepareWorkspace
 from ostler.engine.steps.perform import perform
 from ostler.errors import Code
-from ostler.git import warm
-from ostler.git.commit import checkpoint
-from ostler.git.diff import changed
+from ostler.git.commit.checkpoint import create_checkpoint
+from ostler.git.commit.diff import has_changed_since
 from ostler.git.identity import OSTLER
 from ostler.git.repository import Worktree
-from ostler.git.worktree import release
+from ostler.git.worktree import worktree_pool as warm
+from ostler.git.worktree.worktree import release_worktree
 from ostler.model.attempt import Attempt
 from ostler.model.event import StepFailed, TaskStarted
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> GateWorld:
-    """A project with what no commit has: modules, an environment, secrets."""
+    """A project with uncommitted modules, environment and secrets."""
     made = GateWorld(tmp_path)
     for name in ("node_modules/left-pad/index.js", ".venv/bin/activate", ".venv/pyvenv.cfg", ".env"):
         (made.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -47,22 +47,22 @@ ALL = preparing(
 
 
 def committed(world: GateWorld, worktree: Worktree, step: str = "1") -> set[str]:
-    """What a checkpoint adds to the base."""
+    """The paths that a checkpoint adds to the base."""
     trailers = {"Task-Id": world.task.id, "Phase": "implement", "Attempt": "1", "Step": step}
-    made = checkpoint(worktree, "subject", trailers, OSTLER).commit
+    made = create_checkpoint(worktree, "subject", trailers, OSTLER).commit
     return set(git(world.root, "diff", "--name-only", worktree.base, made).splitlines())
 
 
 def begin_attempt(world: GateWorld) -> None:
-    """An agent has been here."""
+    """Record an attempt, so that an agent has worked in the workspace."""
     attempt = Attempt(
         world.task.id, f"{world.task.id}/1.implement.1.1/call", "run", "implement", 1, "mock", 1.0
     )
-    world.project.journal.begin(attempt)
+    world.project.journal.begin_attempt(attempt)
 
 
 def test_a_new_worktree_has_all_that_is_wanted(world: GateWorld) -> None:
-    """Copied, linked and set up; the user's checkout stays as it is."""
+    """Files are copied, linked and set up; the user's checkout is unchanged."""
     before = snapshot_of(world.root)
     worktree = world.worktree(ALL)
     assert (worktree.path / ".venv" / "pyvenv.cfg").read_text() == ".venv/pyvenv.cfg"
@@ -78,9 +78,9 @@ def test_a_new_worktree_has_all_that_is_wanted(world: GateWorld) -> None:
 
 
 def test_nothing_of_it_is_ever_committed(world: GateWorld) -> None:
-    """Not the link, which `node_modules/` does not ignore, nor a copy, nor what setup made."""
+    """Links (not ignored by `node_modules/`), copies and files of the setup are excluded."""
     worktree = world.worktree(ALL)
-    assert not changed(worktree, worktree.base)
+    assert not has_changed_since(worktree, worktree.base)
     (worktree.path / "work.txt").write_text("the agent's")
     (worktree.path / ".env").write_text("changed by the agent")
     (worktree.path / "build" / "y").write_text("more")
@@ -93,7 +93,7 @@ def test_nothing_of_it_is_ever_committed(world: GateWorld) -> None:
 
 
 def test_the_agents_files_in_a_directory_that_was_filled_up_are_work(tmp_path: Path) -> None:
-    """Only the files that were put there are passed over."""
+    """Only the placed files are excluded."""
     world = GateWorld(tmp_path, {"config/default": "committed\n"})
     (world.root / "config" / "local").write_text("mine")
     worktree = world.worktree(preparing(copy=("config",)))
@@ -104,7 +104,7 @@ def test_the_agents_files_in_a_directory_that_was_filled_up_are_work(tmp_path: P
 
 @pytest.mark.parametrize("name", ["we ird[1]*?#", "!bang", "#hash", "tail ", "back\\slash", "new\nline", "ü"])
 def test_odd_names_are_passed_over_too(world: GateWorld, name: str) -> None:
-    """And only they."""
+    """Only these files are excluded."""
     (world.root / name).write_text("x")
     worktree = world.worktree(preparing(copy=(f"./{name}",)))
     (worktree.path / "weXird1").write_text("the agent's")
@@ -113,7 +113,7 @@ def test_odd_names_are_passed_over_too(world: GateWorld, name: str) -> None:
 
 
 def test_it_is_done_once(world: GateWorld, tmp_path: Path) -> None:
-    """Not again when a run comes back to the worktree; again when the settings change."""
+    """It is not repeated by a later run; it is repeated when the settings change."""
     ledger = tmp_path / "ledger"
     settings = preparing(f"echo ran >> {ledger}", (".env",))
     worktree = world.worktree(settings)
@@ -136,15 +136,15 @@ def test_it_is_done_once(world: GateWorld, tmp_path: Path) -> None:
         (
             GateWorld.settings(WorkspaceSettings("sleep 30", timeout_seconds=0.3)),
             Code.WORKSPACE_WRITE_FAILED,
-            "did not end within 0.3 s",
+            "did not exit within 0.3 s",
         ),
         (preparing(copy=("missing",)), Code.INPUT_NOT_FOUND, "missing"),
         (preparing(link=("../outside",)), Code.PATH_ESCAPE, "outside"),
         (preparing(copy=(".git/config",)), Code.CONFIG_INVALID, ".git"),
     ],
 )
-def test_what_cannot_be_prepared_is_told(world: GateWorld, settings: Settings, code: Code, word: str) -> None:
-    """With a code, a sentence and, where something ran, where its output is; no agent starts."""
+def test_a_failed_setup_is_reported(world: GateWorld, settings: Settings, code: Code, word: str) -> None:
+    """The error has a code, a message and the log of the command; no agent starts."""
     event = world.prepare(settings).event
     assert isinstance(event, StepFailed) and event.code is code and word in event.message
     if settings.workspace.setup:
@@ -153,16 +153,16 @@ def test_what_cannot_be_prepared_is_told(world: GateWorld, settings: Settings, c
 
 
 def test_a_setup_that_failed_is_done_again(world: GateWorld) -> None:
-    """What it had made by then is still no work of the agent's."""
+    """Files of the failed setup are not committed."""
     assert isinstance(world.prepare(preparing("touch half; exit 1", (".env",))).event, StepFailed)
     worktree = world.worktree(preparing("touch whole", (".env",)))
-    assert not changed(worktree, worktree.base)
+    assert not has_changed_since(worktree, worktree.base)
     (worktree.path / "work.txt").write_text("the agent's")
     assert committed(world, worktree) == {"work.txt"}
 
 
 def test_a_setup_that_is_cancelled_is_done_again(world: GateWorld, tmp_path: Path) -> None:
-    """Nothing of it goes on running."""
+    """None of its processes keeps running."""
     started = tmp_path / "started"
 
     async def cancelled(tools: object, case: object) -> None:
@@ -175,20 +175,20 @@ def test_a_setup_that_is_cancelled_is_done_again(world: GateWorld, tmp_path: Pat
 
     world.run(cancelled, preparing(f"touch half; touch {started}; sleep 300"))  # type: ignore[arg-type]
     worktree = world.worktree(preparing("touch whole"))
-    assert (worktree.path / "whole").exists() and not changed(worktree, worktree.base)
+    assert (worktree.path / "whole").exists() and not has_changed_since(worktree, worktree.base)
 
 
 def test_a_worktree_that_was_lost_is_prepared_again(world: GateWorld) -> None:
-    """It is a new one."""
+    """The setup runs again in the new worktree."""
     worktree = world.worktree(ALL)
     shutil.rmtree(worktree.path)
     world.worktree(ALL)
     assert (worktree.path / ".env").exists() and (worktree.path / "generated.txt").exists()
-    assert not changed(worktree, worktree.base)
+    assert not has_changed_since(worktree, worktree.base)
 
 
 def test_a_registration_that_was_lost_loses_no_work_and_commits_no_secret(world: GateWorld) -> None:
-    """`git worktree prune` of a person, while the agent's files were there."""
+    """After `git worktree prune` the agent's files are kept and no secret is committed."""
     worktree = world.worktree(ALL)
     begin_attempt(world)
     (worktree.path / "work.txt").write_text("the agent's")
@@ -198,7 +198,7 @@ def test_a_registration_that_was_lost_loses_no_work_and_commits_no_secret(world:
 
 
 def test_setup_sees_only_what_is_allowed(world: GateWorld) -> None:
-    """As a gate's command does, in the workspace."""
+    """The setup gets the same environment as a gate's command."""
     worktree = world.worktree(preparing("env; pwd"))
     seen = (world.home / "workspace.log").read_text()
     assert SECRET not in seen and "ALLOWED_X=yes" in seen
@@ -206,7 +206,7 @@ def test_setup_sees_only_what_is_allowed(world: GateWorld) -> None:
 
 
 def test_a_project_below_the_repository(tmp_path: Path) -> None:
-    """Paths are the project's; the exclusion is the worktree's."""
+    """Paths are relative to the project; the exclusion applies to the worktree."""
     world = GateWorld(tmp_path, {"sub/b.txt": "two\n"}, prefix="sub")
     (world.root / ".env").write_text("KEY=1")
     worktree = world.worktree(preparing("pwd > made-here", (".env",)))
@@ -216,7 +216,7 @@ def test_a_project_below_the_repository(tmp_path: Path) -> None:
 
 
 def test_without_git_nothing_is_prepared(world: GateWorld, tmp_path: Path) -> None:
-    """The task works in the project itself, which has all of it."""
+    """The task works in the project's directory, which needs no setup."""
     world.git = False
     world.state = replace(world.state, base=None)
     event = world.prepare(preparing(f"touch {tmp_path / 'ran'}", (".env",))).event
@@ -227,17 +227,17 @@ def test_without_git_nothing_is_prepared(world: GateWorld, tmp_path: Path) -> No
 def test_nothing_that_was_put_there_survives_a_release(
     world: GateWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever gets the files next sees no copy, no link, nothing that a setup made, nor that it was done."""
-    monkeypatch.setattr(warm, "WORTH_BYTES", 0)
+    """The next user of the files finds no copy, link, setup file or marker."""
+    monkeypatch.setattr(warm, "MIN_INDEX_BYTES", 0)
     first = world.worktree(ALL)
     (first.path / ".env").write_text("changed by an agent")
     inode = first.path.lstat().st_ino
-    release(first, 2)
+    release_worktree(first, 2)
     assert (world.root / "node_modules" / "left-pad" / "index.js").exists()
     bare = world.worktree(preparing())
     assert bare.path.lstat().st_ino == inode, "it was not used again"
     assert {path.name for path in bare.path.iterdir()} == {".git", ".gitignore", "a.txt"}
-    release(bare, 2)
+    release_worktree(bare, 2)
     again = world.worktree(ALL)
     assert again.path.lstat().st_ino == inode
     assert (again.path / ".env").read_text() == ".env"

@@ -1,4 +1,4 @@
-"""The ai gate: what a reviewer sees, and what of its answer counts."""
+"""The ai gate: what a reviewer sees, and how its answer is parsed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def world(tmp_path: Path) -> GateWorld:
 
 
 def answering(world: GateWorld, *texts: str) -> None:
-    """Let the reviewer give these answers, one after the other."""
+    """Make the reviewer give these answers in order."""
     rest = list(texts)
 
     async def answer(call: AgentCall, on_event: OnEvent) -> CallResult:
@@ -38,8 +38,8 @@ def answering(world: GateWorld, *texts: str) -> None:
     world.executor.spawn_function = world.executor.resume_function = answer
 
 
-def test_a_reviewer_sees_the_commit_and_says_yes(world: GateWorld) -> None:
-    """In a checkout of its own that is gone afterwards; its attempt is recorded like any other."""
+def test_a_reviewer_sees_the_commit_and_approves(world: GateWorld) -> None:
+    """The review runs in a temporary checkout; its attempt is recorded like any other."""
     world.commit = world.world.commit({"b.txt": "greetings\n"})
     world.say("I greet now.")
     seen: list[tuple[AgentCall, set[str]]] = []
@@ -58,14 +58,14 @@ def test_a_reviewer_sees_the_commit_and_says_yes(world: GateWorld) -> None:
     for part in ("+greetings", "- it greets", "I greet now.", "Say hello."):
         assert part in call.prompt
     (attempt,) = world.project.journal.attempts(world.task.id)
-    assert (attempt.phase, attempt.status, attempt.choice) == ("test-gate", "succeeded", "mock-reviewer")
+    assert (attempt.phase, attempt.status, attempt.model_name) == ("test-gate", "succeeded", "mock-reviewer")
     assert not attempt.step.startswith(f"{world.task.id}/")
     assert (world.home / event.output).read_text().strip() == YES
     assert world.leftovers() == []
 
 
-def test_a_reviewer_who_says_no_sends_the_work_back(world: GateWorld) -> None:
-    """With the reason and every finding in the story."""
+def test_a_rejection_sends_the_work_back(world: GateWorld) -> None:
+    """The retry context has the reason and every finding."""
     answering(world, f"I looked.\n{NO}")
     answer = world.check(Gate("ai"))
     event = answer.event
@@ -86,18 +86,18 @@ def test_a_reviewer_who_says_no_sends_the_work_back(world: GateWorld) -> None:
 def test_what_cannot_be_read_is_asked_for_once_more(
     world: GateWorld, answers: tuple[str, ...], verdict: str
 ) -> None:
-    """In the same session; after that there is no verdict, and never a yes (C107)."""
+    """The reviewer is called again in the same session; then there is no verdict, never a pass (C107)."""
     answering(world, *answers)
     event = world.check(Gate("ai")).event
     assert isinstance(event, GateDecided) and event.verdict == verdict
     first, second = (call for _, call in world.executor.calls)
     assert first.session_id == second.session_id
-    assert "could not be read" in second.prompt and "could not be read" not in first.prompt
+    assert "could not be parsed" in second.prompt and "could not be parsed" not in first.prompt
 
 
 @pytest.mark.parametrize("code", [Code.AUTH_FAILED, Code.API_ERROR])
 def test_a_reviewer_who_cannot_be_asked_gives_no_verdict(world: GateWorld, code: Code) -> None:
-    """The reason names why."""
+    """The reason contains the code."""
 
     async def fail(call: AgentCall, on_event: OnEvent) -> CallResult:
         return CallResult(code=code, message="no luck")
@@ -111,7 +111,7 @@ def test_a_reviewer_who_cannot_be_asked_gives_no_verdict(world: GateWorld, code:
 
 
 def test_a_limit_defers_the_task(world: GateWorld) -> None:
-    """Only the time stands in the way: the gate is asked again when it has passed."""
+    """The gate is checked again after the limit."""
 
     async def limited(call: AgentCall, on_event: OnEvent) -> CallResult:
         return CallResult(code=Code.QUOTA_EXCEEDED, message="come back later", retry_after_seconds=3600)
@@ -123,8 +123,8 @@ def test_a_limit_defers_the_task(world: GateWorld) -> None:
     assert (after.status, after.stage) == (TaskStatus.DEFERRED, Stage.CHECKING)
 
 
-def test_an_empty_purse_pauses_the_task(tmp_path: Path) -> None:
-    """A gate's calls are paid for like all others."""
+def test_an_exhausted_budget_pauses_the_task(tmp_path: Path) -> None:
+    """Calls of a gate count towards the budget."""
     world = GateWorld(tmp_path, budget_usd=0.0)
     event = world.check(Gate("ai")).event
     assert isinstance(event, TaskPaused) and event.code is Code.BUDGET_EXCEEDED
@@ -132,17 +132,17 @@ def test_an_empty_purse_pauses_the_task(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_was_raised_pays_for_the_gate(tmp_path: Path) -> None:
-    """What `retry --budget-usd` gave counts for a reviewer as it does for the agent."""
+    """A budget of `retry --budget-usd` also applies to a reviewer."""
     world = GateWorld(tmp_path, budget_usd=0.0)
-    world.project.pause(world.task.id)
-    world.project.retry(world.task.id, budget_usd=5.0)
+    world.project.act(world.task.id, "pause")
+    world.project.act(world.task.id, "retry", budget_usd=5.0)
     answering(world, YES)
     event = world.check(Gate("ai")).event
     assert isinstance(event, GateDecided) and event.verdict == "pass"
 
 
 def test_without_git_a_reviewer_looks_at_the_project(world: GateWorld) -> None:
-    """There is no commit and no checkout; what was said and what is there is judged."""
+    """Without commit and checkout, the answer and the files are reviewed."""
     world.git = False
     answering(world, YES)
     event = world.check(Gate("ai")).event

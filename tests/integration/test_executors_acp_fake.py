@@ -1,4 +1,4 @@
-"""The ACP executor with real children: the fake in its moods, and an agent made with the protocol's own."""
+"""The ACP executor with a fake agent that has faults, and with an agent of the protocol's package."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ostler.model.call import (
     AgentCall,
     AgentEvent,
     CallResult,
-    LineUnread,
+    LineSkipped,
     Permissions,
     SessionReplaced,
     SessionStarted,
-    TextSaid,
+    TextReceived,
     ToolDenied,
     ToolReturned,
     ToolUsed,
@@ -71,7 +71,7 @@ class Bench:
 
 
 def test_turn_becomes_events_and_a_result(tmp_path: Path) -> None:
-    """The session, the tool, the text, the tokens and the money arrive; vendor notifications pass unheard."""
+    """Session, tool, text, tokens and cost are reported; notifications of vendors are ignored."""
     bench = Bench(tmp_path)
     result = bench.spawn()
     assert (result.code, result.text, result.exit_code) == (None, COMPLETE, 0), result.message
@@ -81,8 +81,8 @@ def test_turn_becomes_events_and_a_result(tmp_path: Path) -> None:
     (used,) = bench.heard(ToolUsed)
     assert isinstance(used, ToolUsed) and (used.tool, used.detail) == ("edit", path)
     assert [event.id for event in bench.heard(ToolReturned) if isinstance(event, ToolReturned)] == [used.id]
-    assert bench.heard(TextSaid) == [TextSaid(COMPLETE)]
-    assert bench.heard(LineUnread) == []
+    assert bench.heard(TextReceived) == [TextReceived(COMPLETE)]
+    assert bench.heard(LineSkipped) == []
     assert (bench.workspace / "fake-agent.txt").read_text() == "call 1\n"
 
 
@@ -93,7 +93,7 @@ def test_turn_becomes_events_and_a_result(tmp_path: Path) -> None:
 def test_permissions_answer_for_the_person(
     permissions: Permissions, edits: bool, runs: bool, tmp_path: Path
 ) -> None:
-    """Edits and commands are allowed as the settings say, each once and never for always."""
+    """The settings decide whether edits and commands are allowed, each time for one use."""
     editing = Bench(tmp_path / "edit", permissions)
     edited = editing.spawn()
     running = Bench(tmp_path / "run", permissions, fault="denied")
@@ -106,13 +106,13 @@ def test_permissions_answer_for_the_person(
         not edits,
         not runs,
     )
-    asked = editing.recorded("permission") + running.recorded("permission")
-    assert len(asked) == 2 and not any("always" in line["outcome"]["optionId"] for line in asked)
+    requested = editing.recorded("permission") + running.recorded("permission")
+    assert len(requested) == 2 and not any("always" in line["outcome"]["optionId"] for line in requested)
 
 
 @pytest.mark.parametrize("place", ["../outside.txt", "link/inside.txt"])
 def test_edit_outside_the_workspace_is_refused(place: str, tmp_path: Path) -> None:
-    """Accept-edits ends where the workspace ends, also behind a link."""
+    """Accept-edits does not allow an edit outside the workspace, also not through a link."""
     bench = Bench(tmp_path, edits={place: "x"})
     (tmp_path / "elsewhere").mkdir()
     (bench.workspace / "link").symlink_to(tmp_path / "elsewhere")
@@ -122,21 +122,21 @@ def test_edit_outside_the_workspace_is_refused(place: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("handshake", ["", "loads", "boasts"])
-def test_session_goes_on_without_its_replay(handshake: str, tmp_path: Path) -> None:
-    """A resumed or loaded session answers with the new text only, and its money is counted once."""
+def test_session_continues_without_its_replay(handshake: str, tmp_path: Path) -> None:
+    """A resumed or loaded session returns only the new text, and its cost is counted once."""
     bench = Bench(tmp_path, handshake=handshake)
     first = bench.spawn()
     bench.events.clear()
     second = bench.resume(first.session_id, session_cost_usd=first.session_cost_usd or 0.0)
     assert (second.code, second.text, second.session_id) == (None, COMPLETE, first.session_id)
-    assert TextSaid("an old answer") not in bench.events
+    assert TextReceived("an old answer") not in bench.events
     assert second.cost_usd == pytest.approx(0.00014)
     assert second.session_cost_usd == pytest.approx(0.00028)
 
 
 @pytest.mark.parametrize("handshake", ["", "loads", "boasts", "forgetful"])
-def test_lost_session_is_begun_again_and_told(handshake: str, tmp_path: Path) -> None:
-    """An id that the agent does not know, or cannot go on with, is replaced by its own, never silently."""
+def test_lost_session_is_replaced_and_reported(handshake: str, tmp_path: Path) -> None:
+    """A session that the agent does not find or cannot resume is replaced, and that is reported."""
     bench = Bench(tmp_path, handshake=handshake)
     lost = str(uuid.uuid4())
     result = bench.resume(lost, fresh_prompt="From the start.")
@@ -169,7 +169,7 @@ def test_lost_session_is_begun_again_and_told(handshake: str, tmp_path: Path) ->
     ids=str,
 )
 def test_each_bad_end_has_one_code(behaviour: dict[str, Any], code: Code, tmp_path: Path) -> None:
-    """Whatever goes wrong, and however the agent says it, one code and one sentence come of it."""
+    """Each failure has one code and a message of one sentence."""
     result = Bench(tmp_path, **behaviour).spawn()
     assert result.code is code, result.message
     assert result.message and "\n" not in result.message
@@ -177,7 +177,7 @@ def test_each_bad_end_has_one_code(behaviour: dict[str, Any], code: Code, tmp_pa
 
 
 def test_silence_while_it_retries_is_an_idle_timeout(tmp_path: Path) -> None:
-    """An agent that waits for its provider without a word is stopped, and nothing is waited for twice."""
+    """An agent that waits for its provider without output is stopped by the idle timeout."""
     result = Bench(tmp_path, fault="a1_hangs").spawn(idle_timeout_seconds=0.5)
     assert result.code is Code.IDLE_TIMEOUT
     assert result.duration_seconds < 10
@@ -187,29 +187,29 @@ def test_silence_while_it_retries_is_an_idle_timeout(tmp_path: Path) -> None:
     "fault", ["a10_flood", "a11_many_lines", "a12_bad_bytes", "a13_escapes", "a14_broken_json"]
 )
 def test_odd_output_does_not_end_the_conversation(fault: str, tmp_path: Path) -> None:
-    """Lines that are no messages are counted; the turn goes on to its end."""
+    """Lines that are not messages are counted, and the turn continues."""
     bench = Bench(tmp_path, fault=fault, bytes=1 << 20)
     result = bench.spawn()
     assert (result.code, result.text) == (None, COMPLETE), result.message
-    assert bench.heard(LineUnread)
+    assert bench.heard(LineSkipped)
 
 
 @pytest.mark.parametrize("fault", ["hangs_after_result", "a7_child_keeps_stdout", "a4_daemons"])
 def test_answer_counts_though_the_agent_stays(fault: str, tmp_path: Path) -> None:
-    """After the answer nobody waits longer than two seconds for the program, and nothing of it is left."""
+    """After the answer the program has two seconds to exit; then all its processes are stopped."""
     result = Bench(tmp_path, fault=fault, count=1).spawn()
     assert (result.code, result.text) == (None, COMPLETE), result.message
     assert result.duration_seconds < 20
 
 
-def test_exit_after_the_answer_says_nothing(tmp_path: Path) -> None:
-    """An agent whose input was closed may exit as it likes; the answer was given."""
+def test_exit_after_the_answer_is_ignored(tmp_path: Path) -> None:
+    """After the answer the exit code is not relevant."""
     result = Bench(tmp_path, fault="a18_after_result", status=3).spawn()
     assert (result.code, result.exit_code) == (None, 3)
 
 
-def test_cancel_is_said_before_the_stop(tmp_path: Path) -> None:
-    """A cancelled call sends session/cancel to an agent that is at work, and it ends."""
+def test_cancel_is_sent_before_the_stop(tmp_path: Path) -> None:
+    """A cancelled call sends session/cancel to the agent before it is stopped."""
     heard = tmp_path / "heard"
     program = tmp_path / "agent.py"
     program.write_text(CANCELLED.format(heard=str(heard)))
@@ -240,28 +240,28 @@ open({heard!r}, "w").write(sys.stdin.readline())
 
 @pytest.mark.parametrize(("model", "code"), [("fake-2", None), ("fake-9", Code.MODEL_NOT_FOUND)])
 def test_model_is_chosen_in_the_session(model: str, code: Code | None, tmp_path: Path) -> None:
-    """A model that the agent offers is set and reported; another one is refused before anything is done."""
+    """A model that the agent offers is set and reported; another one is an error before the prompt."""
     bench = Bench(tmp_path)
     result = bench.spawn(model=model)
     assert (result.code, result.model) == (code, model if code is None else "fake-1"), result.message
     assert [line["model"] for line in bench.recorded("model")] == ([model] if code is None else [])
 
 
-def test_mode_that_is_not_offered_is_a_stranger(tmp_path: Path) -> None:
-    """Codex is held by its modes: an adapter that has none of those that we know is not trusted."""
+def test_mode_that_is_not_offered_is_incompatible(tmp_path: Path) -> None:
+    """Codex is restricted by its modes: an adapter without the expected modes is incompatible."""
     bench = Bench(tmp_path)
     result = asyncio.run(bench.executor("codex-acp").spawn(bench.call(), bench.events.append))
     assert result.code is Code.AGENT_INCOMPATIBLE
     assert bench.recorded("edit") == []
 
 
-def test_agent_that_keeps_no_sessions_says_so(tmp_path: Path) -> None:
-    """Resume without the agent's capability is refused, not replaced."""
+def test_resuming_an_agent_that_stores_no_sessions_is_an_error(tmp_path: Path) -> None:
+    """Resuming without the capability of the agent fails, and starts no new session."""
     assert Bench(tmp_path, handshake="forgetful").resume("s-1").code is Code.RESUME_UNSUPPORTED
 
 
-def test_executor_without_a_program_says_what_to_set(tmp_path: Path) -> None:
-    """`type = "acp"` alone names nothing that could be started."""
+def test_executor_without_a_program_names_the_setting(tmp_path: Path) -> None:
+    """`type = "acp"` without a command is an error that names the setting."""
     bench = Bench(tmp_path)
     bench.settings = ExecutorSettings()
     with pytest.raises(AgentUnavailable) as caught:
@@ -271,7 +271,7 @@ def test_executor_without_a_program_says_what_to_set(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("permissions", ["ask", "accept-edits"])
 def test_agent_of_the_protocols_own_package(permissions: Permissions, tmp_path: Path) -> None:
-    """The other side, written by others, understands each of our messages."""
+    """An agent that uses the package of the protocol accepts every message of Ostler."""
     bench = Bench(tmp_path, permissions)
     bench.settings = ExecutorSettings(
         command=sys.executable, args=(acp_sdk_agent.__file__,), permissions=permissions
@@ -283,7 +283,7 @@ def test_agent_of_the_protocols_own_package(permissions: Permissions, tmp_path: 
     assert (first.usage, first.exit_code) == (Usage(10, 5), 0)
     second = bench.resume(first.session_id)
     assert (second.code, second.text, second.session_id) == (None, first.text, first.session_id)
-    assert bench.heard(LineUnread) == []
+    assert bench.heard(LineSkipped) == []
 
 
 ANSWERS = (schema.InitializeResponse, schema.NewSessionResponse, schema.PromptResponse)
@@ -294,8 +294,8 @@ ASKS: dict[str, type[BaseModel]] = {
 
 
 @pytest.mark.parametrize("fault", ["", "denied", "a25_forgets"])
-def test_fake_speaks_the_protocol(fault: str, tmp_path: Path) -> None:
-    """What the fake prints is what the protocol's schema allows, so that our tests mean something."""
+def test_fake_follows_the_protocol(fault: str, tmp_path: Path) -> None:
+    """The messages of the fake agent are valid by the schema of the protocol."""
     bench = Bench(tmp_path, fault=fault)
     assert bench.spawn().ok
     answers = iter(ANSWERS)

@@ -1,4 +1,4 @@
-"""The suite can fail: an executor that claims what its program does not do is found out, claim by claim."""
+"""The conformance suite detects each false claim of an executor."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ostler.testing.fake_agent import fake_agent
 from ostler.testing.mocks import MockExecutor
 
 
-def program(wire: str, place: Path) -> Executor:
-    """A shipped executor in front of the fake of its agent."""
-    command = str(fake_agent(place, wire, sessions=str(place / "sessions")))
+def program(wire: str, directory: Path) -> Executor:
+    """Return a built-in executor that runs the fake of its agent."""
+    command = str(fake_agent(directory, wire, sessions=str(directory / "sessions")))
     return ExecutorRegistry().get(wire)(wire, ExecutorSettings(command=command), DefaultCommandRunner())
 
 
@@ -37,7 +37,7 @@ def forgetful(_: str, __: Path) -> Executor:
 
 
 class ByArgument(CommandExecutor):
-    """Hands the prompt over as an argument."""
+    """Passes the prompt as an argument."""
 
     async def _run(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         self._settings = ExecutorSettings(command="echo", args=(call.prompt,))
@@ -62,37 +62,37 @@ def obedient(_: str, __: Path) -> Executor:
 Make = Callable[[str, Path], Executor]
 
 LIES: list[tuple[str, Make, str, dict[str, Any], str]] = [
-    ("resumes", forgetful, "", {"resumes": True}, "history is gone"),
+    ("resumes", forgetful, "", {"resumes": True}, "history of the session is lost"),
     ("resumes", eager, "", {"resumes": False}, "resume without the capability gave None"),
-    ("takes_our_id", program, "codex", {"takes_our_id": True}, "did not take our session id"),
-    ("reports_usage", program, "copilot", {"reports_usage": True}, "claims to report usage"),
-    ("reports_usage", program, "codex", {"reports_usage": False}, "usage without claiming"),
-    ("reports_cost", program, "gemini", {"reports_cost": True}, "claims to report cost"),
-    ("reports_cost", program, "opencode", {"reports_cost": False}, "cost without claiming"),
-    ("speaks", silent, "", {"speaks": True}, "claims to speak"),
-    ("starts_program", program, "qwen", {"starts_program": False}, "started a program without"),
-    ("acp", program, "claude", {"acp": True}, "claims to speak ACP"),
-    ("acp", program, "acp", {"acp": False}, "JSON-RPC without claiming"),
-    ("structured_output", program, "gemini", {"structured_output": True}, "claims structured output"),
-    ("structured_output", obedient, "", {"structured_output": False}, "without claiming to"),
-    ("own_sandbox", program, "gemini", {"own_sandbox": True}, "wrote outside of its workspace"),
+    ("accepts_session_id", program, "codex", {"accepts_session_id": True}, "the session id was not used"),
+    ("reports_usage", program, "copilot", {"reports_usage": True}, "no usage was reported"),
+    ("reports_usage", program, "codex", {"reports_usage": False}, "reports_usage is not claimed"),
+    ("reports_cost", program, "gemini", {"reports_cost": True}, "no cost was reported"),
+    ("reports_cost", program, "opencode", {"reports_cost": False}, "reports_cost is not claimed"),
+    ("answers", silent, "", {"answers": True}, "the result has no text"),
+    ("starts_program", program, "qwen", {"starts_program": False}, "starts_program is not claimed"),
+    ("acp", program, "claude", {"acp": True}, "acp is claimed"),
+    ("acp", program, "acp", {"acp": False}, "acp is not claimed"),
+    ("structured_output", program, "gemini", {"structured_output": True}, "structured_output is claimed"),
+    ("structured_output", obedient, "", {"structured_output": False}, "structured_output is not claimed"),
+    ("own_sandbox", program, "gemini", {"own_sandbox": True}, "a file was written outside the workspace"),
     ("stdin_prompt", by_argument, "", {"stdin_prompt": True}, "a prompt of 200 kB gave"),
-    ("environment", program, "cursor", {"environment": ("*",)}, "no variable"),
-    ("environment", program, "cursor", {"environment": ("SSH_*",)}, "would give it SSH_AUTH_SOCK"),
+    ("environment", program, "cursor", {"environment": ("*",)}, "not a variable name"),
+    ("environment", program, "cursor", {"environment": ("SSH_*",)}, "would pass on SSH_AUTH_SOCK"),
     ("environment_with", program, "claude", {"environment_with": {"A": ("D*",)}}, "DATABASE_URL"),
 ]
 
 
-def subject(make: Make, wire: str, claims: dict[str, Any], place: Path) -> Subject:
-    """The executor with other claims than it should make."""
+def subject(make: Make, wire: str, claims: dict[str, Any], directory: Path) -> Subject:
+    """Return a subject whose executor has these claims."""
 
     def lie() -> Executor:
-        made: Any = make(wire, place)
-        told = replace(made.capabilities, **claims)
-        if hasattr(made, "dialect"):
-            made.dialect = replace(made.dialect, capabilities=told)
+        made: Any = make(wire, directory)
+        reported = replace(made.capabilities, **claims)
+        if hasattr(made, "spec"):
+            made.spec = replace(made.spec, capabilities=reported)
         else:
-            made.capabilities = told
+            made.capabilities = reported
         return made
 
     return Subject(make=lie)
@@ -103,18 +103,18 @@ def subject(make: Make, wire: str, claims: dict[str, Any], place: Path) -> Subje
     LIES,
     ids=[f"{claim}-{wire or make.__name__}" for claim, make, wire, *_ in LIES],
 )
-def test_false_claim_is_found_out(
+def test_false_claim_is_detected(
     claim: str, make: Make, wire: str, claims: dict[str, Any], complaint: str, tmp_path: Path
 ) -> None:
-    """The check that belongs to the claim complains about it."""
+    """The check of the claim fails."""
     check = CLAIMS[claim].__name__
     lying = subject(make, wire, claims, tmp_path / "kit")
     with pytest.raises(NotConforming, match=complaint):
         asyncio.run(run_check(check, lying, tmp_path / "lie"))
 
 
-def test_program_that_has_none_is_found_out(tmp_path: Path) -> None:
-    """An executor that claims a program, and works within this process, has no exit code to show."""
+def test_program_that_has_none_is_detected(tmp_path: Path) -> None:
+    """An executor that claims to start a program, and does not, has no exit code."""
 
     class Within:
         name = "within"
@@ -128,11 +128,11 @@ def test_program_that_has_none_is_found_out(tmp_path: Path) -> None:
         resume = spawn
 
     with pytest.raises(NotConforming, match="no exit code"):
-        asyncio.run(run_check("keeps_its_claims", Subject(make=Within), tmp_path))
+        asyncio.run(run_check("matches_claims", Subject(make=Within), tmp_path))
 
 
-def test_every_claim_has_a_check_and_a_liar() -> None:
-    """A new field of Capabilities needs both, or this fails."""
+def test_every_claim_has_a_check_and_a_false_claim() -> None:
+    """Each field of Capabilities has a check and a false claim."""
     claims = {field.name for field in fields(Capabilities)}
     assert set(CLAIMS) == claims
     assert {claim for claim, *_ in LIES} == claims

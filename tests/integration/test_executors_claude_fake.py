@@ -1,4 +1,4 @@
-"""The claude executor, the real runner and a fake claude that misbehaves: rows of the fault matrix."""
+"""The claude executor with the real runner and a fake claude with faults: rows of the fault matrix."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
-from ostler.executors.claude import ClaudeExecutor
-from ostler.model.call import AgentCall, AgentEvent, CallResult, LineUnread, TextSaid
+from ostler.executors.claude.executor import ClaudeExecutor
+from ostler.model.call import AgentCall, AgentEvent, CallResult, LineSkipped, TextReceived
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.fake_agent import COMPLETE, fake_claude, read_ledger
 
@@ -23,13 +23,13 @@ from ostler.testing.fake_agent import COMPLETE, fake_claude, read_ledger
 class Room:
     """A fake claude, a workspace and a ledger."""
 
-    def __init__(self, place: Path, **behaviour: Any) -> None:
-        self.ledger = place / "ledger.jsonl"
-        self.workspace = place / "workspace"
+    def __init__(self, directory: Path, **behaviour: Any) -> None:
+        self.ledger = directory / "ledger.jsonl"
+        self.workspace = directory / "workspace"
         self.workspace.mkdir()
-        self.transcript = place / "transcript.jsonl"
+        self.transcript = directory / "transcript.jsonl"
         self.marker = str(uuid.uuid4())
-        program = fake_claude(place / "bin", ledger=str(self.ledger), **behaviour)
+        program = fake_claude(directory / "bin", ledger=str(self.ledger), **behaviour)
         self.executor = ClaudeExecutor(
             "claude", ExecutorSettings(command=str(program)), DefaultCommandRunner()
         )
@@ -46,10 +46,12 @@ class Room:
         return asyncio.run(self.executor.spawn(self.call(**more), self.events.append))
 
     def alive(self) -> list[int]:
-        """What the fake wrote in its ledger and still lives, and whatever carries the marker."""
-        told = {line["pid"] for line in read_ledger(self.ledger)}
+        """Return the processes of the fake that are alive, and those that carry the marker."""
+        reported = {line["pid"] for line in read_ledger(self.ledger)}
         return [
-            process.pid for process in psutil.process_iter() if process.pid in told or self._marked(process)
+            process.pid
+            for process in psutil.process_iter()
+            if process.pid in reported or self._marked(process)
         ]
 
     def _marked(self, process: psutil.Process) -> bool:
@@ -93,7 +95,7 @@ FAULTS: dict[str, tuple[dict[str, Any], Code | None]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_gets_its_code_and_leaves_nothing(fault: str, tmp_path: Path) -> None:
-    """Whatever the agent does, the attempt ends in time with the right code and no process of it lives."""
+    """For each fault the attempt ends in time with the expected code, and no process is left."""
     limits, code = FAULTS[fault]
     room = Room(tmp_path, fault=fault, bytes=1 << 25)
     began = time.monotonic()
@@ -119,7 +121,7 @@ def test_fault_gets_its_code_and_leaves_nothing(fault: str, tmp_path: Path) -> N
     ],
 )
 def test_exit_status_is_mapped(status: int, code: Code, tmp_path: Path) -> None:
-    """Each way to exit without a word has its code (A18)."""
+    """Each exit without output has its code (A18)."""
     assert Room(tmp_path, fault="a18_exit", status=status).spawn().code is code
 
 
@@ -135,12 +137,12 @@ def test_exit_status_is_mapped(status: int, code: Code, tmp_path: Path) -> None:
     ],
 )
 def test_provider_error_is_classified(fault: str, error: object, code: Code, tmp_path: Path) -> None:
-    """An error of the provider is told by its kind, even when the exit says success (A17)."""
+    """An error of the provider has its code, even when the exit code is 0 (A17)."""
     assert Room(tmp_path, fault=fault, error=error).spawn().code is code
 
 
-def test_work_is_done_and_told(tmp_path: Path) -> None:
-    """A good turn edits the file, answers, counts tokens and money, and is in the transcript."""
+def test_work_is_done_and_reported(tmp_path: Path) -> None:
+    """A successful turn edits the file, answers, counts tokens and cost, and is in the transcript."""
     room = Room(tmp_path)
     call = room.call()
     result = asyncio.run(room.executor.spawn(call, room.events.append))
@@ -152,22 +154,22 @@ def test_work_is_done_and_told(tmp_path: Path) -> None:
 
 
 def test_long_prompt_arrives_whole(tmp_path: Path) -> None:
-    """A prompt over the limits of an argument and of a terminal line reaches the agent uncut (A23, A24)."""
+    """A prompt that is too long for an argument or a terminal line is passed completely (A23, A24)."""
     result = Room(tmp_path, fault="a23_measures_prompt").spawn(prompt="x" * 300_000)
     assert result.text == "300000 bytes, the longest line 300000"
 
 
 def test_broken_lines_do_not_hide_the_good_ones(tmp_path: Path) -> None:
-    """After a line cut short the next ones are heard, and the mistake is told (A14)."""
+    """After a truncated line the next ones are read, and the truncated one is reported (A14)."""
     room = Room(tmp_path, fault="a14_broken_json", bytes=1 << 25)
     assert room.spawn().ok
-    assert TextSaid("whole again") in room.events
-    unread = [event.detail for event in room.events if isinstance(event, LineUnread)]
+    assert TextReceived("whole again") in room.events
+    unread = [event.detail for event in room.events if isinstance(event, LineSkipped)]
     assert len(unread) == 2 and unread[1].startswith("lines over the limit of 16 MiB: 1")
 
 
 def test_plan_gives_each_start_its_own_behaviour(tmp_path: Path) -> None:
-    """The first start crashes, the second resumes and answers, remembering what was asked."""
+    """The first start crashes; the second resumes the session and answers."""
     room = Room(tmp_path, plan=["crash", "ok"])
     session = str(uuid.uuid4())
     assert room.spawn(session_id=session, prompt="Remember the word heron.").code is Code.AGENT_FAILED
@@ -177,14 +179,14 @@ def test_plan_gives_each_start_its_own_behaviour(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["a25_forgets", "a25_corrupt"])
-def test_lost_session_is_never_silent(fault: str, tmp_path: Path) -> None:
-    """A session file that is gone or damaged ends in a new session that is told, or in a code (A25)."""
+def test_lost_session_is_reported(fault: str, tmp_path: Path) -> None:
+    """A session file that is missing or damaged leads to a reported new session, or to a code (A25)."""
     room = Room(tmp_path, fault=fault)
     session = str(uuid.uuid4())
     assert room.spawn(session_id=session).ok
     result = asyncio.run(room.executor.resume(room.call(session_id=session), room.events.append))
-    told = [event for event in room.events if type(event).__name__ == "SessionReplaced"]
-    assert told
+    reported = [event for event in room.events if type(event).__name__ == "SessionReplaced"]
+    assert reported
     assert result.ok or result.code in (Code.SESSION_NOT_FOUND, Code.SESSION_IN_USE)
 
 

@@ -1,4 +1,4 @@
-"""One conformance suite on every executor that ships, each with a real child process."""
+"""The conformance suite on every built-in executor, each with a real process."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ostler.config.settings import ExecutorSettings
-from ostler.executors.command import CommandExecutor
+from ostler.executors.command import PRESETS, CommandExecutor
 from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import BUILT_IN, ExecutorRegistry
-from ostler.executors.scripted import ScriptedExecutor
+from ostler.executors.scripted.executor import ScriptedExecutor
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, ToolReturned, ToolUsed
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.conformance import CHECKS, Make, NotConforming, Subject, check_conformance, run_check
@@ -31,12 +31,12 @@ print("osprey" if "osprey" in told + prompt else "OK")
 """
 
 
-def program_subject(wire: str, place: Path, *, refuses_taken_ids: bool = True) -> Subject:
-    """One of the agents that start a program of their own, played by the fake in its wire format."""
+def program_subject(wire: str, directory: Path, *, refuses_taken_ids: bool = True) -> Subject:
+    """Return a subject for an agent program, which the fake plays in its output format."""
     factory = ExecutorRegistry().get(wire)
 
     def make(kind: str, fault: str = "") -> Make:
-        program = fake_agent(place / kind, wire, fault=fault, sessions=str(place / "sessions"))
+        program = fake_agent(directory / kind, wire, fault=fault, sessions=str(directory / "sessions"))
         settings = ExecutorSettings(command=str(program))
         return lambda: factory(wire, settings, DefaultCommandRunner())
 
@@ -49,12 +49,12 @@ def program_subject(wire: str, place: Path, *, refuses_taken_ids: bool = True) -
     )
 
 
-def command_subject(place: Path) -> Subject:
-    program = place / "program.py"
+def command_subject(directory: Path) -> Subject:
+    program = directory / "program.py"
     program.write_text(REMEMBERING)
 
     def make(mode: str, command: str = sys.executable) -> Callable[[], CommandExecutor]:
-        args = (str(program), mode, str(place / "{session_id}.txt"))
+        args = (str(program), mode, str(directory / "{session_id}.txt"))
         return lambda: CommandExecutor(
             "mine", ExecutorSettings(command=command, args=args), DefaultCommandRunner()
         )
@@ -67,15 +67,15 @@ def command_subject(place: Path) -> Subject:
     )
 
 
-def plain_command_subject(place: Path) -> Subject:
+def plain_command_subject(directory: Path) -> Subject:
     settings = ExecutorSettings(command="sh", args=("-c", "cat"))
     return Subject(make=lambda: CommandExecutor("plain", settings, DefaultCommandRunner()))
 
 
-def scripted_subject(place: Path) -> Subject:
-    hanging = place / "hang.yaml"
+def scripted_subject(directory: Path) -> Subject:
+    hanging = directory / "hang.yaml"
     hanging.write_text("- say: I wait\n- sleep: 600\n")
-    empty = place / "empty.yaml"
+    empty = directory / "empty.yaml"
     empty.write_text("- say: ' '\n")
 
     def make(*args: str) -> Callable[[], ScriptedExecutor]:
@@ -108,44 +108,44 @@ SUBJECTS: dict[str, Callable[[Path], Subject]] = {
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_executor_conforms(subject: str, check: str, tmp_path: Path) -> None:
-    """Each shipped executor keeps each promise."""
+    """Each built-in executor passes each check."""
     (tmp_path / "kit").mkdir()
     asyncio.run(run_check(check, SUBJECTS[subject](tmp_path / "kit"), tmp_path / "bench"))
 
 
 def test_no_built_in_is_left_out() -> None:
-    """A new line of BUILT_IN is a new subject; presets and -acp names are those of their types."""
-    presets = {name for name, path in BUILT_IN.items() if ".presets:" in path or name.endswith("-acp")}
-    assert set(BUILT_IN) - presets - {"model_api"} <= set(SUBJECTS)
+    """Each entry of BUILT_IN is a subject, except for presets and -acp names, which share a type."""
+    aliases = {name for name in BUILT_IN if name in PRESETS or name.endswith("-acp")}
+    assert set(BUILT_IN) - aliases - {"model_api"} <= set(SUBJECTS)
 
 
 def test_suite_finds_what_is_wrong(tmp_path: Path) -> None:
-    """An executor that claims everything and does nothing is found out by most checks."""
+    """An executor that claims everything and does nothing fails most checks."""
 
     async def pretend(call: AgentCall, on_event: OnEvent) -> CallResult:
         return CallResult(None, text="OK", session_id="always-the-same", exit_code=0)
 
     def make() -> MockExecutor:
-        claims = Capabilities(resumes=True, takes_our_id=True, structured_output=True, own_sandbox=True)
+        claims = Capabilities(resumes=True, accepts_session_id=True, structured_output=True, own_sandbox=True)
         return MockExecutor(capabilities=claims, spawn_function=pretend, resume_function=pretend)
 
     liar = Subject(make=make, make_missing=make, make_hanging=make, make_empty=make)
     complaints = asyncio.run(check_conformance(liar, tmp_path))
     found = {complaint.partition(":")[0] for complaint in complaints}
-    blind = {"names_itself", "counts_cost_once", "counts_usage_once"}
-    blind |= {"takes_a_prompt_of_any_length", "asks_for_its_own_variables_alone", "stays_in_its_sandbox"}
+    blind = {"has_a_name", "counts_cost_once", "counts_usage_once"}
+    blind |= {"takes_a_prompt_of_any_length", "declares_only_own_variables", "stays_in_its_sandbox"}
     assert found == set(CHECKS) - blind
 
 
 @pytest.mark.parametrize(
     ("events", "complaint"),
     [
-        ([ToolUsed("Edit", "a", "u1"), ToolUsed("Edit", "b")], "what u1 returned"),
-        ([ToolReturned("u2")], "'u2' returned and was not used"),
+        ([ToolUsed("Edit", "a", "u1"), ToolUsed("Edit", "b")], "no result was reported for u1"),
+        ([ToolReturned("u2")], "a result of 'u2' was reported without a use"),
     ],
 )
 def test_tools_that_never_return_are_found(events: list[AgentEvent], complaint: str, tmp_path: Path) -> None:
-    """An executor that numbers the uses of tools tells what came of them."""
+    """An executor that numbers the uses of tools reports their results."""
 
     async def work(call: AgentCall, on_event: OnEvent) -> CallResult:
         Path(call.transcript).write_text("{}")
@@ -159,7 +159,7 @@ def test_tools_that_never_return_are_found(events: list[AgentEvent], complaint: 
 
 
 def test_check_raises_for_one_complaint(tmp_path: Path) -> None:
-    """A single check tells what is wrong in one sentence."""
+    """A single check reports the failure in one sentence."""
     subject = Subject(make=lambda: MockExecutor(name=" "))
-    with pytest.raises(NotConforming, match="its name is blank"):
-        asyncio.run(run_check("names_itself", subject, tmp_path))
+    with pytest.raises(NotConforming, match="the name is blank"):
+        asyncio.run(run_check("has_a_name", subject, tmp_path))

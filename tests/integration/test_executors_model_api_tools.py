@@ -1,4 +1,4 @@
-"""The tool loop on both wires, against a server on the loopback."""
+"""The tool loop of both APIs, with a local server."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings, Provider
 from ostler.errors import Code
-from ostler.executors.model_api import ModelApiExecutor
-from ostler.executors.tool_loop import MOST_ROUNDS
-from ostler.model.call import AgentCall, AgentEvent, CallResult, ToolReturned, ToolUsed, UsageSeen
+from ostler.executors.model_api.executor import ModelApiExecutor
+from ostler.executors.model_api.tool_loop import MAX_ROUNDS
+from ostler.model.call import AgentCall, AgentEvent, CallResult, ToolReturned, ToolUsed, UsageReported
 from ostler.model.usage import Usage
 from ostler.testing.fake_llm import Answer, FakeLlm, Request, Silence, ToolCall, call, fail, say
 from ostler.testing.mocks import MockCommandRunner
@@ -45,12 +45,12 @@ def asked(tmp_path: Path) -> AgentCall:
 def run(
     llm: FakeLlm, provider: Provider, asked: AgentCall, events: list[AgentEvent] | None = None
 ) -> CallResult:
-    told: list[AgentEvent] = [] if events is None else events
-    return asyncio.run(make(llm, provider).spawn(asked, told.append))
+    reported: list[AgentEvent] = [] if events is None else events
+    return asyncio.run(make(llm, provider).spawn(asked, reported.append))
 
 
 def results_in(request: Request) -> list[tuple[str, bool]]:
-    """What the tools gave in the last round, and whether that was an error, as each wire has it."""
+    """Return the results of the last round, and whether each is an error."""
     messages = request.body["messages"]
     if "/chat/" in request.path:
         texts = [turn["content"] for turn in messages if turn["role"] == "tool"]
@@ -60,12 +60,12 @@ def results_in(request: Request) -> list[tuple[str, bool]]:
 
 
 @both_wires
-def test_the_model_looks_before_it_answers(provider: Provider, asked: AgentCall) -> None:
-    """What it asked for goes back to it; the answer, the sum of the tokens and the uses are told."""
+def test_the_model_uses_tools_before_it_answers(provider: Provider, asked: AgentCall) -> None:
+    """The results are sent to the model; the answer, the total usage and the tool uses are reported."""
     events: list[AgentEvent] = []
     with FakeLlm([replace(READ, say="Let me see."), say("Done.")]) as llm:
         result = run(llm, provider, asked, events)
-        first, second = llm.asked
+        first, second = llm.prompts
     assert (result.code, result.text, result.usage) == (None, "Done.", Usage(20, 10))
     assert first.tools == ["list_files", "read_file", "search_text"]
     assert results_in(second) == [("The osprey dives.\n", False)]
@@ -74,13 +74,15 @@ def test_the_model_looks_before_it_answers(provider: Provider, asked: AgentCall)
     assert (used.tool, used.detail) == ("read_file", "notes.md")
     assert msgspec.json.decode(used.input)["path"] == "notes.md"
     assert ToolReturned(used.id, "The osprey dives.\n") in events
-    assert [event for event in events if isinstance(event, UsageSeen)] == [UsageSeen(Usage(10, 5))] * 2
+    assert [event for event in events if isinstance(event, UsageReported)] == [
+        UsageReported(Usage(10, 5))
+    ] * 2
     assert b"The osprey dives" in Path(asked.transcript).read_bytes()
 
 
 @both_wires
 def test_each_use_is_answered_by_its_id(provider: Provider, asked: AgentCall) -> None:
-    """Several in one turn: the right result for each, in order, the failures among them marked."""
+    """Several uses in one turn: each has its result, in order, and failures are marked."""
     uses = (
         ToolCall("read_file", {"path": "notes.md"}),
         ToolCall("read_file", {"path": "../one.jsonl"}),
@@ -89,48 +91,48 @@ def test_each_use_is_answered_by_its_id(provider: Provider, asked: AgentCall) ->
     )
     with FakeLlm([Answer(tools=uses), say("Done.")]) as llm:
         assert run(llm, provider, asked).ok
-        request = llm.asked[1]
+        request = llm.prompts[1]
     (text, *_), errors = [list(part) for part in zip(*results_in(request), strict=True)]
     assert text == "The osprey dives.\n"
     assert errors == [False, True, True, False]
     written = json.dumps(request.body["messages"])
-    ids = [f"{'toolu' if provider == 'anthropic' else 'call'}_{llm.asked[0].id}_{n}" for n in range(4)]
+    ids = [f"{'toolu' if provider == 'anthropic' else 'call'}_{llm.prompts[0].id}_{n}" for n in range(4)]
     assert all(written.count(id) == 2 for id in ids)
 
 
 @both_wires
 def test_it_comes_to_an_end(provider: Provider, asked: AgentCall) -> None:
-    """A model that only ever looks: eleven requests, then OUTPUT_LIMIT with all that it used."""
+    """A model that only uses tools ends after eleven requests with OUTPUT_LIMIT and the total usage."""
     with FakeLlm([READ]) as llm:
         result = run(llm, provider, asked)
-        assert len(llm.asked) == MOST_ROUNDS + 1
-        assert llm.asked[-1].holds("give your answer now")
+        assert len(llm.prompts) == MAX_ROUNDS + 1
+        assert llm.prompts[-1].holds("give your answer now")
     assert (result.code, result.session_id) == (Code.OUTPUT_LIMIT, "")
-    assert result.usage == Usage(10 * (MOST_ROUNDS + 1), 5 * (MOST_ROUNDS + 1))
+    assert result.usage == Usage(10 * (MAX_ROUNDS + 1), 5 * (MAX_ROUNDS + 1))
 
 
 @both_wires
 def test_a_limit_midway_is_the_ending(provider: Provider, asked: AgentCall) -> None:
-    """Its code, its wait, and the tokens of the rounds before."""
+    """The result has the code and the delay of the limit, and the usage of the earlier rounds."""
     with FakeLlm([READ, fail(429, "slow down", retry_after="7")]) as llm:
         result = run(llm, provider, asked)
-        assert len(llm.asked) == 2
+        assert len(llm.prompts) == 2
     assert (result.code, result.retry_after_seconds) == (Code.RATE_LIMITED, 7)
     assert result.usage == Usage(10, 5)
 
 
 @both_wires
 def test_a_use_that_was_cut_off_is_not_done(provider: Provider, asked: AgentCall) -> None:
-    """At the limit of tokens the last use may be half of one: what was said stands, with the warning."""
+    """At max_tokens the last use may be incomplete: the text is the result, with the warning."""
     with FakeLlm([replace(READ, say="Half", stop="max_tokens")]) as llm:
         result = run(llm, provider, asked)
-        assert len(llm.asked) == 1
+        assert len(llm.prompts) == 1
     assert (result.text, result.warnings) == ("Half", ("RESPONSE_TRUNCATED",))
 
 
 @both_wires
 def test_the_time_is_that_of_the_whole_call(provider: Provider, asked: AgentCall) -> None:
-    """The second round is silent: TIMEOUT, not another hour."""
+    """The timeout includes all rounds."""
     with FakeLlm([READ, Silence(600)]) as llm:
         begun = time.monotonic()
         result = run(llm, provider, replace(asked, timeout_seconds=3.0))
@@ -140,31 +142,31 @@ def test_the_time_is_that_of_the_whole_call(provider: Provider, asked: AgentCall
 
 @both_wires
 def test_cancelling_ends_it_in_any_round(provider: Provider, asked: AgentCall) -> None:
-    """W4: no further request, and the cancellation is raised."""
+    """W4: no further request is sent, and the cancellation is raised."""
 
     async def cancel(llm: FakeLlm) -> None:
-        talk = asyncio.create_task(make(llm, provider).spawn(asked, lambda _: None))
-        while len(llm.asked) < 2 and not talk.done():
+        conversation = asyncio.create_task(make(llm, provider).spawn(asked, lambda _: None))
+        while len(llm.prompts) < 2 and not conversation.done():
             await asyncio.sleep(0.02)
-        talk.cancel()
+        conversation.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(talk, 60)
+            await asyncio.wait_for(conversation, 60)
 
     with FakeLlm([READ, Silence(600)]) as llm:
         asyncio.run(cancel(llm))
-        assert len(llm.asked) == 2
+        assert len(llm.prompts) == 2
 
 
 @both_wires
 def test_a_session_keeps_questions_and_answers(provider: Provider, asked: AgentCall) -> None:
-    """What the tools gave is not sent again: the files may have changed, and it may be much."""
+    """Results of tools are not stored, because files may change and results may be large."""
     with FakeLlm([READ, say("A poem."), say("A shorter poem.")]) as llm:
         executor = make(llm, provider)
         asyncio.run(executor.spawn(asked, lambda _: None))
         asyncio.run(
             make(llm, provider, tools=False).resume(replace(asked, prompt="Shorter."), lambda _: None)
         )
-        request = llm.asked[-1]
+        request = llm.prompts[-1]
     assert request.history[-3:] == ["Write.", "A poem.", "Shorter."]
     assert "tools" not in request.body
 
@@ -172,21 +174,21 @@ def test_a_session_keeps_questions_and_answers(provider: Provider, asked: AgentC
 @both_wires
 @pytest.mark.parametrize("tools", [True, False])
 def test_the_system_text_goes_in_its_own_place(tools: bool, provider: Provider, asked: AgentCall) -> None:
-    """The writer's part first, then what it can do here; never in the prompt."""
+    """The system prompt has the role first, then the notice about tools."""
     with FakeLlm([say("Done.")]) as llm:
         asyncio.run(make(llm, provider, tools=tools).spawn(asked, lambda _: None))
-        body = llm.asked[0].body
-    told = body["system"] if provider == "anthropic" else body["messages"][0]["content"]
-    assert told.startswith("You are a poet.\n\nYou ")
-    assert ("no tools" in told) is not tools
+        body = llm.prompts[0].body
+    reported = body["system"] if provider == "anthropic" else body["messages"][0]["content"]
+    assert reported.startswith("You are a poet.\n\nYou ")
+    assert ("no tools" in reported) is not tools
     assert body["messages"][-1] == {"role": "user", "content": "Write."}
     assert len(body["messages"]) == (1 if provider == "anthropic" else 2)
 
 
 @both_wires
 def test_without_the_setting_there_are_no_tools(provider: Provider, asked: AgentCall) -> None:
-    """None is offered, and one that the model asks for all the same is no answer."""
+    """No tool is offered, and a tool use is not an answer."""
     with FakeLlm([READ]) as llm:
         result = asyncio.run(make(llm, provider, tools=False).spawn(asked, lambda _: None))
-        assert "tools" not in llm.asked[0].body
+        assert "tools" not in llm.prompts[0].body
     assert result.code is Code.RESPONSE_EMPTY

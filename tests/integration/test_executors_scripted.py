@@ -1,4 +1,4 @@
-"""The scripted agent at work: a real child that edits, fails, is killed and goes on."""
+"""The scripted executor with a real process that edits, fails, is killed and resumes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
-from ostler.executors.scripted import ScriptedExecutor
+from ostler.executors.scripted.executor import ScriptedExecutor
 from ostler.model.call import (
     AgentCall,
     AgentEvent,
     CallResult,
     SessionReplaced,
-    TextSaid,
+    TextReceived,
     ToolReturned,
     ToolUsed,
 )
 from ostler.process.runner import DefaultCommandRunner
-from ostler.views.edits import edits_of
+from ostler.views.edits import find_edits
 
 
 class Stage:
-    """A workspace and the script that is played in it."""
+    """A workspace, and the script that runs in it."""
 
     def __init__(self, place: Path, script: str = "") -> None:
         self.place = place / "workspace"
@@ -52,8 +52,8 @@ class Stage:
         return await getattr(self.executor, verb)(call, self.events.append)
 
 
-def test_script_is_played(tmp_path: Path) -> None:
-    """Edits and commands happen in the workspace, and each step is heard."""
+def test_script_runs(tmp_path: Path) -> None:
+    """Edits and commands run in the workspace, and each step is reported."""
     stage = Stage(
         tmp_path,
         "- edit: {path: src/a.txt, content: 'one two'}\n"
@@ -74,8 +74,8 @@ def test_script_is_played(tmp_path: Path) -> None:
     assert returned == [ToolReturned(use.id) for use in used[:4]]
 
 
-def test_what_an_edit_changes_is_told(tmp_path: Path) -> None:
-    """Whoever looks on can draw each change: what went and what came."""
+def test_what_an_edit_changes_is_reported(tmp_path: Path) -> None:
+    """The input of an edit has the old and the new text."""
     stage = Stage(
         tmp_path,
         "- edit: {path: a.txt, content: 'one two'}\n"
@@ -85,7 +85,7 @@ def test_what_an_edit_changes_is_told(tmp_path: Path) -> None:
     )
     stage.play()
     used = [event for event in stage.events if isinstance(event, ToolUsed)]
-    edits = [edits_of(msgspec.json.decode(use.input)) for use in used]
+    edits = [find_edits(msgspec.json.decode(use.input)) for use in used]
     assert [(edit["old"], edit["new"]) for (edit,) in edits] == [
         ("", "one two"),
         ("one", "three"),
@@ -95,8 +95,8 @@ def test_what_an_edit_changes_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [0, 3])
-def test_what_a_command_printed_is_told(status: int, tmp_path: Path) -> None:
-    """And whether it failed."""
+def test_what_a_command_printed_is_reported(status: int, tmp_path: Path) -> None:
+    """The result of a command has its output, and whether it failed."""
     stage = Stage(tmp_path, f"- run: echo hello; exit {status}\n")
     stage.play()
     (used,) = [event for event in stage.events if isinstance(event, ToolUsed)]
@@ -107,7 +107,7 @@ def test_what_a_command_printed_is_told(status: int, tmp_path: Path) -> None:
     ("script", "code", "message"),
     [
         ("- fail: {code: RATE_LIMITED, message: slow down}", Code.RATE_LIMITED, "slow down"),
-        ("- fail: {exit: 3}", Code.AGENT_FAILED, "the script says so"),
+        ("- fail: {exit: 3}", Code.AGENT_FAILED, "the script failed"),
         ("- run: 'echo no >&2; exit 7'", Code.AGENT_FAILED, "ended with status 7: no"),
         ("- edit: {path: ../out.txt, content: x}", Code.AGENT_FAILED, "outside the workspace"),
         ("- edit: {path: a, replace: x, by: y}", Code.AGENT_FAILED, "does not contain 'x'"),
@@ -124,29 +124,29 @@ def test_script_fails_as_it_says(script: str, code: Code, message: str, tmp_path
 
 
 def test_missing_script_is_explained(tmp_path: Path) -> None:
-    """Without a file and without a block in the prompt the person learns where a script may stand."""
+    """Without a file and a block in the prompt, the error states where a script can be."""
     result = Stage(tmp_path).play()
     assert result.code is Code.CONFIG_INVALID
     assert "no ```ostler-script block" in result.message
     assert "executors.scripted.args" in result.message
 
 
-def test_failed_step_is_not_played_again(tmp_path: Path) -> None:
-    """The attempt after a failure goes on behind the failing step."""
+def test_failed_step_does_not_run_again(tmp_path: Path) -> None:
+    """The attempt after a failure continues after the failing step."""
     stage = Stage(tmp_path, "- run: echo x >> runs\n- fail: {code: OVERLOADED}\n- say: second try\n")
     assert stage.play().code is Code.OVERLOADED
     assert stage.play("resume").text == "second try"
     assert (stage.place / "runs").read_text() == "x\n"
 
 
-def test_killed_script_goes_on_with_the_next_step(tmp_path: Path) -> None:
-    """kill -9 in the middle: resuming plays only what was not finished, without needing the script again."""
+def test_killed_script_continues_with_the_next_step(tmp_path: Path) -> None:
+    """After kill -9 a resumed session runs only the unfinished steps, without the script in the prompt."""
     stage = Stage(tmp_path)
     prompt = "```ostler-script\n- run: echo x >> runs\n- say: waiting\n- sleep: 30\n- say: done\n```"
 
     async def kill_and_resume() -> tuple[CallResult, CallResult]:
         first = asyncio.create_task(stage.start(prompt=prompt))
-        while TextSaid("waiting") not in stage.events:
+        while TextReceived("waiting") not in stage.events:
             await asyncio.sleep(0.01)
         _kill_agent(str(stage.place))
         killed = await first
@@ -162,11 +162,11 @@ def test_killed_script_goes_on_with_the_next_step(tmp_path: Path) -> None:
 
 
 def test_state_is_private(tmp_path: Path) -> None:
-    """What a session keeps is readable by its owner alone and outside the workspace."""
+    """The file of a session is readable only by its owner, and is outside the workspace."""
     stage = Stage(tmp_path, "- say: hello\n")
     stage.play(session="../../escape")
-    kept = list(stage.transcripts.glob("*.script.json"))
-    assert [path.stat().st_mode & 0o777 for path in kept] == [0o600]
+    stored = list(stage.transcripts.glob("*.script.json"))
+    assert [path.stat().st_mode & 0o777 for path in stored] == [0o600]
     assert list(stage.place.iterdir()) == []
 
 

@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 
 from git_world import TASK, World, commit_step, git, make_world, registered, snapshot_of
+from ostler.errors import Code, GitError
 from ostler.git.refs import find_base
-from ostler.git.worktree import prepare, remove
+from ostler.git.run import lock
+from ostler.git.worktree.worktree import prepare_worktree, remove_worktree
 
 BRANCH = f"ostler/{TASK}"
 CHILD = """
@@ -35,7 +37,7 @@ commit_step(worktree)
 
 
 def start_child(world: World, **env: str) -> subprocess.Popen[bytes]:
-    code = CHILD.format(path=[str(Path(__file__).parents[1]), *sys.path], project=str(world.project))
+    code = CHILD.format(path=sys.path, project=str(world.project))
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=os.environ | env)
     assert child.stdout and child.stdout.readline() == b"ready\n"
     return child
@@ -55,7 +57,7 @@ def finish(world: World) -> None:
     assert git(world.project, "show", f"{BRANCH}:work.txt") == "done"
     assert git(world.path, "status", "--porcelain") == ""
     assert len(registered(world.repository)) == 1
-    assert remove(worktree) == 0
+    assert remove_worktree(worktree) == 0
 
 
 def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path):
@@ -76,20 +78,8 @@ def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path):
 def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
     """Killed during `git worktree add`, whose git goes on: the next run waits for it."""
     world = make_world(tmp_path)
-    slow = tmp_path / "slow"
-    slow.mkdir()
-    real = shutil.which("git")
-    body = (
-        f'#!/bin/sh\nif [ "$1" = worktree ]; then : > "{tmp_path}/began"\n'
-        f'for turn in $(seq 600); do [ -e "{tmp_path}/go" ] && break; sleep 0.05; done; fi\n'
-        f'exec {real} "$@"\n'
-    )
-    (slow / "git").write_text(body)
-    (slow / "git").chmod(0o755)
-    child = start_child(world, PATH=f"{slow}:{os.environ['PATH']}")
-    deadline = time.monotonic() + 20
-    while not (tmp_path / "began").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    child = start_child(world, PATH=f"{slow_git(tmp_path, 'worktree')}:{os.environ['PATH']}")
+    wait_for(tmp_path / "began")
     kill(child)
     assert not world.path.exists()
     threading.Timer(0.5, (tmp_path / "go").touch).start()
@@ -109,10 +99,10 @@ def test_many_tasks_at_once(tmp_path: Path):
 
     def one(number: int) -> str:
         name = f"task-{number}"
-        worktree = prepare(repository, room / name, f"ostler/{name}", base, name)
+        worktree = prepare_worktree(repository, room / name, f"ostler/{name}", base, name)
         (worktree.path / name).write_text(name)
         commit = commit_step(worktree, name).commit
-        assert remove(worktree) == 0
+        assert remove_worktree(worktree) == 0
         return commit
 
     with ThreadPoolExecutor(8) as pool:
@@ -128,7 +118,7 @@ def test_a_kill_around_the_commit_makes_one_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
     """Killed just before or just after the branch moved: one commit in the end."""
-    from ostler.git import commit as module
+    from ostler.git.commit import checkpoint as module
 
     world = make_world(tmp_path)
     worktree = world.prepare()
@@ -145,3 +135,37 @@ def test_a_kill_around_the_commit_makes_one_commit(
         commit_step(worktree)
     monkeypatch.undo()
     finish(world)
+
+
+def test_the_lock_lasts_as_long_as_the_git_that_moves_the_branch(tmp_path: Path):
+    """Killed while `git update-ref` works, which goes on: nobody else gets the worktree before it ends."""
+    world = make_world(tmp_path)
+    place = world.prepare().repository.git_dir
+    child = start_child(world, PATH=f"{slow_git(tmp_path, 'update-ref')}:{os.environ['PATH']}")
+    wait_for(tmp_path / "began")
+    kill(child)
+    with pytest.raises(GitError) as refused, lock.hold_lock(place, timeout_seconds=0.2):
+        pass
+    assert refused.value.code is Code.GIT_LOCKED
+    (tmp_path / "go").touch()
+    finish(world)
+
+
+def slow_git(folder: Path, command: str) -> Path:
+    """A directory with a git whose one command waits for the file `go`, after it has made `began`."""
+    slow = folder / "slow"
+    slow.mkdir()
+    body = (
+        f'#!/bin/sh\nif [ "$1" = {command} ]; then : > "{folder}/began"\n'
+        f'for turn in $(seq 600); do [ -e "{folder}/go" ] && break; sleep 0.05; done; fi\n'
+        f'exec {shutil.which("git")} "$@"\n'
+    )
+    (slow / "git").write_text(body)
+    (slow / "git").chmod(0o755)
+    return slow
+
+
+def wait_for(file: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)

@@ -20,14 +20,21 @@ from git_traps import (
 )
 from git_world import TASK, World, commit_step, git, make_world, registered
 from ostler.errors import Code, GitError
-from ostler.git import command, shield
-from ostler.git.diff import changed, current_tree, diff, diff_stat, diff_worktree
-from ostler.git.discovery import discover
+from ostler.git.commit.diff import (
+    diff_commits,
+    diff_worktree,
+    has_changed_since,
+    read_diff_stat,
+    write_current_tree,
+)
+from ostler.git.commit.trailers import find_commit_by_trailer
+from ostler.git.discovery import discover_repository
 from ostler.git.identity import read_identity
 from ostler.git.refs import find_base
 from ostler.git.repository import Repository, Worktree
-from ostler.git.trailers import find_commit
-from ostler.git.worktree import prepare, remove
+from ostler.git.run import command
+from ostler.git.run import safe_config as shield
+from ostler.git.worktree.worktree import prepare_worktree, remove_worktree
 
 BRANCH = f"ostler/{TASK}"
 
@@ -53,24 +60,24 @@ def trapped(tmp_path: Path) -> tuple[World, Worktree, Traps]:
 def do_everything(world: World, worktree: Worktree) -> None:
     """Each thing that Ostler does with git, once."""
     repository = world.repository
-    discover(world.project / "sub")
+    discover_repository(world.project / "sub")
     read_identity(repository)
     base = find_base(repository)
-    assert changed(worktree, worktree.base)
+    assert has_changed_since(worktree, worktree.base)
     assert b"changed by the agent" in diff_worktree(worktree)
-    assert diff_stat(repository, worktree.base, current_tree(worktree)).files > 5
+    assert read_diff_stat(repository, worktree.base, write_current_tree(worktree)).files > 5
     commit_step(worktree)
-    assert diff(repository, worktree.base, f"refs/heads/{BRANCH}")
-    assert diff_stat(repository, worktree.base, f"refs/heads/{BRANCH}").files > 5
-    assert find_commit(repository, worktree.base, f"refs/heads/{BRANCH}", "Task-Id", TASK)
+    assert diff_commits(repository, worktree.base, f"refs/heads/{BRANCH}")
+    assert read_diff_stat(repository, worktree.base, f"refs/heads/{BRANCH}").files > 5
+    assert find_commit_by_trailer(repository, worktree.base, f"refs/heads/{BRANCH}", "Task-Id", TASK)
     assert world.prepare() == worktree
-    other = prepare(
+    other = prepare_worktree(
         repository, worktree.path.with_name("another-cd34"), "ostler/another-cd34", base.commit, "x"
     )
     assert (other.path / "bait.smudge").read_text() == "smudge\n"
     assert len(registered(repository)) == 2
     for each in (other, worktree):
-        assert remove(each) == 0
+        assert remove_worktree(each) == 0
 
 
 def test_no_trap_fires(trapped: tuple[World, Worktree, Traps]):
@@ -119,11 +126,11 @@ def test_plain_git_fires_them(trapped: tuple[World, Worktree, Traps]):
 
 
 def _without_fixed(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    monkeypatch.delitem(shield.FIXED, key)
+    monkeypatch.delitem(shield.FIXED_SETTINGS, key)
 
 
 def _without_the_repositorys_own(monkeypatch: pytest.MonkeyPatch, _: str) -> None:
-    monkeypatch.setattr(shield, "_instead_of", lambda name: None)
+    monkeypatch.setattr(shield, "_get_safe_value", lambda name: None)
 
 
 def _by_command_line(monkeypatch: pytest.MonkeyPatch, _: str) -> None:
@@ -201,4 +208,4 @@ def test_the_pointer_is_put_right_for_the_users_own_tools(trapped: tuple[World, 
     _, worktree, _ = trapped
     commit_step(worktree)
     expected = Repository(worktree.path, worktree.repository.git_dir, worktree.repository.common_dir)
-    assert discover(worktree.path) == expected
+    assert discover_repository(worktree.path) == expected

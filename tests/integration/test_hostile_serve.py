@@ -16,7 +16,7 @@ import pytest
 
 from mcp_world import talk, text_of
 from ostler.files.layout import Layout
-from ostler.web.address import Listening, ask_for_address, note
+from ostler.web.address import ServerAddress, request_one_time_url, write_address
 from web_world import JSON, Served, serve, shared_world
 from world import World, wait_until
 
@@ -94,8 +94,8 @@ def test_another_program_on_the_port_of_a_dead_server_is_not_believed(tmp_path: 
     layout.state.mkdir()
     with http.server.HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
         threading.Thread(target=stranger.serve_forever, daemon=True).start()
-        note(layout, Listening(1, "127.0.0.1", stranger.server_port, "secret", True))
-        found = ask_for_address(layout, None, carries=True)
+        write_address(layout, ServerAddress(1, "127.0.0.1", stranger.server_port, "secret", True))
+        found = request_one_time_url(layout, None, runs_tasks=True)
         stranger.shutdown()
     assert found is None
 
@@ -105,8 +105,8 @@ def test_a_broken_note_stands_in_nobodys_way(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.state.mkdir()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        note(layout, Listening(1, "127.0.0.1", taken.getsockname()[1], "a\r\nb: c", True))
-        assert ask_for_address(layout, None, carries=True) is None
+        write_address(layout, ServerAddress(1, "127.0.0.1", taken.getsockname()[1], "a\r\nb: c", True))
+        assert request_one_time_url(layout, None, runs_tasks=True) is None
 
 
 def test_run_says_why_a_task_cannot_be_run(world: World) -> None:
@@ -119,8 +119,8 @@ def test_run_says_why_a_task_cannot_be_run(world: World) -> None:
     told = json.loads(world.ostler("run", task, "--json", code=None).stdout.splitlines()[-1])
     assert refused == told and refused["code"] == "AGENT_NOT_FOUND"
     assert server.get(f"/tasks/{task}")["status"] == "pending"
-    wait_until(lambda: server.get("/session")["troubles"], 20, "nobody says why it waits")
-    assert server.get("/session")["troubles"] == [f"{told['message']}  Next: {told['hint']}"]
+    wait_until(lambda: server.get("/session")["problems"], 20, "nobody says why it waits")
+    assert server.get("/session")["problems"] == [f"{told['message']}  Next: {told['hint']}"]
     assert server.stop() == 130
     assert f"{told['message']}  Next: {told['hint']}" in (world.root.parent / "err.txt").read_text()
 
@@ -167,10 +167,12 @@ def test_an_agent_does_not_let_itself_through_its_gate(world: World) -> None:
     world.behave(
         script=f"({ostler} skip $OSTLER_TASK --phase implement --reason mine;"
         f" {bare} skip $OSTLER_TASK --phase implement --reason mine;"
-        f" {bare} approve $OSTLER_TASK; {ostler} reject $OSTLER_TASK -m no) 2> {said}"
+        f" {bare} approve $OSTLER_TASK; {ostler} reject $OSTLER_TASK -m no;"
+        f" {bare} cancel $OSTLER_TASK; {ostler} pause $OSTLER_TASK; {bare} resume $OSTLER_TASK -m x;"
+        f" {ostler} retry $OSTLER_TASK --budget-usd 9; {bare} rewind $OSTLER_TASK --to implement) 2> {said}"
     )
     task = world.new("Greet", "--weight", "trivial")
     world.ostler("run", task, code=4)
-    assert said.read_text().count("a person's to decide") == 4
+    assert said.read_text().count("only a person can decide about tasks") == 9
     assert world.show(task)["status"] == "needs_review"
     world.ostler("approve", task)

@@ -1,4 +1,4 @@
-"""The D rows of the fault matrix: the real SDK, and our own client, against a server that misbehaves."""
+"""The D rows of the fault matrix: both clients against a server with faults."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def request(idle: float = 60.0, total: float = 60.0, **more: object) -> ClaudeRe
 
 
 def test_every_fault_has_its_row() -> None:
-    """A fault that the server learns must be decided on here."""
+    """Each fault of the server has a row here."""
     assert set(EXPECTED) == set(FAULTS)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", EXPECTED)
 def test_a_fault_has_its_code(fault: str, provider: str) -> None:
-    """One request, one code, the key never in the message, whichever provider it is."""
+    """For both providers: one request, one code, and a message without the key."""
     code, wait = EXPECTED[fault]
     asked = request(idle=2 if code is Code.IDLE_TIMEOUT else 60)
     with FakeLlm([FAULTS[fault]]) as llm:
@@ -89,12 +89,12 @@ def test_a_fault_has_its_code(fault: str, provider: str) -> None:
             seconds = error.retry_after_seconds
             assert seconds is None if wait is None else seconds is not None and wait <= seconds <= wait + 200
         assert ended is code
-        assert len(llm.asked) == 1, "the SDK's own retries would multiply ours"
+        assert len(llm.prompts) == 1, "the SDK's own retries would multiply ours"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_truncated_answer_is_an_answer(provider: str) -> None:
-    """max_tokens is said in stop_reason; what was written stands."""
+    """The stop reason is max_tokens, and the text is complete up to there."""
     with FakeLlm([FAULTS["d10_max_tokens"]]) as llm:
         response = asyncio.run(client(provider, llm.url).complete(request()))
     assert response.stop_reason == "max_tokens"
@@ -103,22 +103,22 @@ def test_a_truncated_answer_is_an_answer(provider: str) -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_the_request_carries_the_conversation(provider: str) -> None:
-    """System prompt, earlier turns and the question, in order; tokens come back."""
+    """The system prompt, the earlier messages and the prompt are sent in order; the usage is returned."""
     history = (Message("user", "first"), Message("assistant", "second"))
     with FakeLlm([say("Hi.")]) as llm:
         asked = request(history=history, max_tokens=77)
         response = asyncio.run(client(provider, llm.url).complete(asked))
-        body = llm.asked[0].body
+        body = llm.prompts[0].body
     assert (response.content, response.input_tokens, response.output_tokens) == ("Hi.", 10, 5)
     assert (response.stop_reason, response.model) == ("end_turn", "m-1")
-    told = [turn["content"] for turn in body["messages"]]
-    assert [body.get("system", told[0]), *told[-3:]] == ["Be brief.", "first", "second", "Hello?"]
+    reported = [turn["content"] for turn in body["messages"]]
+    assert [body.get("system", reported[0]), *reported[-3:]] == ["Be brief.", "first", "second", "Hello?"]
     assert (body["max_tokens"], body["stream"], body["model"]) == (77, True, "m-1")
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_the_total_deadline_ends_an_endless_answer(provider: str) -> None:
-    """D6: with a patient idle deadline the whole is still bounded."""
+    """D6: the total timeout ends an answer that never becomes idle."""
     with FakeLlm([FAULTS["d6_pings"]]) as llm, pytest.raises(ModelError) as caught:
         asyncio.run(client(provider, llm.url).complete(request(total=0.5)))
     assert caught.value.code is Code.TIMEOUT
@@ -127,7 +127,7 @@ def test_the_total_deadline_ends_an_endless_answer(provider: str) -> None:
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", ["d7_silence", "d6_endless"])
 def test_an_abort_ends_it_at_once(fault: str, provider: str) -> None:
-    """C54: before the first byte and in the middle of the answer, ABORTED and not a timeout."""
+    """C54: an abort before and during the answer is ABORTED, not a timeout."""
 
     async def abort_soon(url: str) -> None:
         abort = asyncio.Event()
@@ -144,22 +144,22 @@ def test_an_abort_ends_it_at_once(fault: str, provider: str) -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_aborted_request_is_not_sent(provider: str) -> None:
-    """C53: set before the start, nothing leaves the machine."""
+    """C53: no request is sent when the event is already set."""
 
-    async def aborted(url: str) -> None:
+    async def make_abort_error(url: str) -> None:
         abort = asyncio.Event()
         abort.set()
         await client(provider, url).complete(request(abort=abort))
 
     with FakeLlm([say("Hi.")]) as llm:
         with pytest.raises(ModelError):
-            asyncio.run(aborted(llm.url))
+            asyncio.run(make_abort_error(llm.url))
         assert llm.requests == ()
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_key_that_the_provider_repeats_is_hidden(provider: str) -> None:
-    """D8: some say which key they refuse."""
+    """D8: the error of a provider may contain the key."""
     refusal = fail(401, f"Incorrect API key provided: {KEY}.")
     with FakeLlm([refusal]) as llm, pytest.raises(ModelError) as caught:
         asyncio.run(client(provider, llm.url).complete(request()))
@@ -168,15 +168,15 @@ def test_a_key_that_the_provider_repeats_is_hidden(provider: str) -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_proxy_of_the_environment_is_used(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many networks have no other way out."""
+    """The proxy variables of the environment apply."""
     with FakeLlm([say("Hi.")]) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         asyncio.run(client(provider, "http://api.example.invalid").complete(request()))
-        assert proxy.asked[0].path.startswith("http://api.example.invalid/v1/")
+        assert proxy.prompts[0].path.startswith("http://api.example.invalid/v1/")
 
 
 def test_one_client_serves_many_at_once() -> None:
-    """It keeps nothing between calls, and an event loop that is gone does not matter."""
+    """The client has no state between calls, also not for a closed event loop."""
     with FakeLlm([say("Hi.")]) as llm:
         asked = client("anthropic", llm.url)
 
@@ -188,4 +188,4 @@ def test_one_client_serves_many_at_once() -> None:
 
         assert asyncio.run(many()) == {"Hi."}
         assert asyncio.run(many()) == {"Hi."}
-        assert len(llm.asked) == 16
+        assert len(llm.prompts) == 16

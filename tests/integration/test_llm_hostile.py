@@ -1,4 +1,4 @@
-"""Servers that are not even servers: raw sockets on the loopback."""
+"""Servers that do not follow HTTP: raw local sockets."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ EVENTS = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 
 
 async def ask(make: Make, url: str, **more: float) -> ModelError:
-    """The failure of one request."""
-    asked = ClaudeRequest("", "Hello?", "m", **{"timeout_seconds": 60.0, **more})
+    """Return the error of one request."""
+    requested = ClaudeRequest("", "Hello?", "m", **{"timeout_seconds": 60.0, **more})
     with pytest.raises(ModelError) as caught:
-        await make(ClaudeClientConfig(KEY, url)).complete(asked)
+        await make(ClaudeClientConfig(KEY, url)).complete(requested)
     assert KEY not in caught.value.message
     return caught.value
 
@@ -100,13 +100,13 @@ def endless(head: bytes, part: bytes) -> Serve:
     ],
 )
 def test_nonsense_has_a_code(make: Make, data: bytes, code: Code) -> None:
-    """Whatever comes back, it is a ModelError with one sentence."""
+    """Any response is a ModelError with one sentence."""
     assert failure_with(make, answer(data)).code is code
 
 
 @pytest.mark.parametrize("make", CLIENTS)
 def test_an_endless_error_is_read_no_further(make: Make) -> None:
-    """D12: the status has said it all; the body is cut, and the connection ended."""
+    """D12: the body of an error response is cut, and the connection is closed."""
     head = b"HTTP/1.1 529 Overloaded\r\ncontent-type: text/plain\r\n\r\n"
     begun = time.monotonic()
     failure = failure_with(make, endless(head, b"x" * 65536))
@@ -118,8 +118,8 @@ def test_an_endless_error_is_read_no_further(make: Make) -> None:
 @pytest.mark.parametrize("make", CLIENTS)
 @pytest.mark.parametrize("part", [b": nothing\n\n" * 6000, b"x" * 65536], ids=["comments", "one line"])
 def test_an_answer_without_end_is_refused(make: Make, part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D12: neither comments nor a line that never ends fill the memory."""
-    monkeypatch.setattr(http, "MOST_BYTES", 4 << 20)
+    """D12: neither comments nor an endless line fill the memory."""
+    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", 4 << 20)
     assert failure_with(make, endless(EVENTS, part)).code is Code.OUTPUT_LIMIT
 
 
@@ -127,7 +127,7 @@ REAL_LOOK_UP = socket.getaddrinfo
 
 
 def look_up(host: str | bytes | None, *args: Any, **more: Any) -> Any:
-    """A name service without a network: that of a machine may be slow, or know every name."""
+    """Resolve names without a network: the machine's resolver may be slow, or resolve every name."""
     if host in ("no-such-host.invalid", b"no-such-host.invalid"):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
     return REAL_LOOK_UP(host, *args, **more)
@@ -143,8 +143,8 @@ def look_up(host: str | bytes | None, *args: Any, **more: Any) -> Any:
         "http://ex..ample",
     ],
 )
-def test_an_address_where_nobody_is(make: Make, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D7: refused, unknown or impossible; it is NETWORK, soon, and says where."""
+def test_an_address_without_a_server(make: Make, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D7: a refused, unknown or invalid address is NETWORK, and the message names it."""
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: refused
@@ -166,7 +166,7 @@ def test_an_address_where_nobody_is(make: Make, url: str, monkeypatch: pytest.Mo
     ],
 )
 def test_what_is_no_address_is_a_mistake_in_the_settings(make: Make, url: str) -> None:
-    """No repeat mends it, and what it holds is not shown."""
+    """An invalid address is not retried, and is not shown."""
     with pytest.raises(ModelError) as caught:
         make(ClaudeClientConfig(KEY, url))
     assert caught.value.code is Code.CONFIG_INVALID
@@ -175,7 +175,7 @@ def test_what_is_no_address_is_a_mistake_in_the_settings(make: Make, url: str) -
 
 @pytest.mark.parametrize("make", CLIENTS)
 def test_a_host_that_swallows_everything_is_given_up(make: Make) -> None:
-    """D7: a full backlog never accepts; the idle deadline holds before there is a connection."""
+    """D7: the idle timeout also applies before the connection is accepted."""
     with socket.socket() as full, contextlib.ExitStack() as waiting:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -189,8 +189,8 @@ def test_a_host_that_swallows_everything_is_given_up(make: Make) -> None:
 
 
 @pytest.mark.parametrize("make", CLIENTS)
-def test_tls_with_someone_who_does_not_speak_it(make: Make) -> None:
-    """D7: https to a plain port fails as a connection, not as a crash."""
+def test_tls_with_a_plain_server(make: Make) -> None:
+    """D7: https to a plain port is a network error."""
 
     async def run() -> ModelError:
         async with serving(answer(b"HTTP/1.1 400 Bad Request\r\n\r\n"), waits=False) as url:
@@ -201,7 +201,7 @@ def test_tls_with_someone_who_does_not_speak_it(make: Make) -> None:
 
 @pytest.mark.parametrize("make", CLIENTS)
 def test_cancelling_closes_the_connection(make: Make) -> None:
-    """W4 for a call without a process: the server sees the end of it."""
+    """W4 for a call without a process: the server sees the end of the connection."""
 
     async def run() -> None:
         reached, left = asyncio.Event(), asyncio.Event()

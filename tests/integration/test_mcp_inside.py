@@ -92,10 +92,10 @@ def test_an_agent_can_only_report_on_its_own_task(world: World, seen: dict[str, 
     """The processes above it say whose it is: no other tool, no resource, no other task, however it asks."""
     first, second = seen["ids"]
     assert seen["tools"] == ["report"]
-    assert "no tool 'approve'; there are report" in seen["approve"]
-    assert "no tool 'cancel'" in seen["cancel"]
+    assert "unknown tool 'approve'; use one of report" in seen["approve"]
+    assert "unknown tool 'cancel'" in seen["cancel"]
     assert seen["resources"] and seen["read"]
-    assert "report: there is no `id`" in seen["named"]
+    assert "report: unknown argument `id`" in seen["named"]
     forged = f"claims to belong to attempt 1 of {first} and attempt 1 of {second}"
     for command in ("mcp", "report"):
         code, said = seen[command]
@@ -127,11 +127,11 @@ def test_marks_in_the_environment_are_enough(world: World) -> None:
         return text_of(result)
 
     said = talk(world, conversation, OSTLER_TASK=task, OSTLER_ATTEMPT=f"store:{task}:1")
-    assert f"attempt 1 of {task} is over" in said
+    assert f"attempt 1 of {task} has ended" in said
     assert "agent_reported" not in {line["type"] for line in world.events(task)}
 
 
 def test_marks_that_do_not_fit_each_other_are_refused(world: World) -> None:
     """Half of them makes nobody an agent, and opens nothing."""
     refused = world.ostler("mcp", code=2, OSTLER_TASK="a-task", OSTLER_ATTEMPT="store:other:1")
-    assert "OSTLER_ATTEMPT names no attempt of a-task" in refused.stderr
+    assert "OSTLER_ATTEMPT is not an attempt of a-task" in refused.stderr

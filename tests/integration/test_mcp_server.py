@@ -14,9 +14,10 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError, Tool
 
 from mcp_world import talk, text_of, use
+from ostler.project.actions import ACTIONS
 from world import World
 
-TOOLS = {"submit", "list", "show", "approve", "reject", "cancel", "resume", "pause", "retry"}
+TOOLS = {"submit", "list", "show", *ACTIONS}
 READERS = {"list", "show"}
 
 
@@ -29,7 +30,7 @@ def test_tools_are_described_for_a_model(world: World) -> None:
     async def conversation(client: Client) -> list[Tool]:
         refused = await client.call_tool("submit", {"title": "x"})
         assert refused.is_error and "no Ostler project in" in text_of(refused)
-        assert "Next: ostler init" in text_of(refused)
+        assert "Next: create one: ostler init" in text_of(refused)
         return (await client.list_tools()).tools
 
     tools = talk(world, conversation, mode="legacy")  # the handshake of most clients
@@ -54,7 +55,7 @@ def test_a_task_is_written_down_and_steered(world: World) -> None:
         first = await use(client, "submit", title="Draw the map", weight="trivial", priority="P1")
         second = await use(client, "submit", title="Fold it", after=[first["id"]], budget_usd=2)
         assert (second["schema"], second["waits_for"]) == ("ostler.task/1", [first["id"]])
-        assert f"ostler run {first['id']}" in first["next"] and "No run is at work" in first["next"]
+        assert first["next"] == f"ostler run {first['id']}"
         assert (await use(client, "pause", id="draw"))["status"] == "paused"
         assert (await use(client, "resume", id="draw", text="Use ink."))["status"] == "pending"
         cancelled = await use(client, "cancel", id="draw", reason="no paper")
@@ -62,6 +63,7 @@ def test_a_task_is_written_down_and_steered(world: World) -> None:
         assert (await use(client, "retry", id="draw"))["status"] == "pending"
         listed = await use(client, "list", filter="MAP")
         assert [(row["id"], row["status"]) for row in listed["tasks"]] == [(first["id"], "pending")]
+        assert "No run is active in this project" in listed["next"]
         some = await use(client, "list", status=["pending"], limit=1, compact=False)
         assert (some["total"], len(some["tasks"]), some["tasks"][0]["weight"]) == (2, 1, "trivial")
         return first["id"]
@@ -80,7 +82,9 @@ def test_a_person_decides_through_it(world: World) -> None:
     world.ostler("run", task, code=4)
 
     async def conversation(client: Client) -> None:
-        assert "approve, or reject" in (await use(client, "show", id=task))["next"]
+        result = await client.call_tool("show", {"id": task})
+        step = f"ostler diff {task}   and then   ostler approve {task}   or   ostler reject {task} -m TEXT"
+        assert result.structured_content["next"] == step and f"Next: {step}" in text_of(result)
         assert (await use(client, "reject", id=task, text="in French"))["status"] == "revision"
         await asyncio.to_thread(world.ostler, "run", task, code=4)
         approved = await use(client, "approve", id=task)
@@ -88,7 +92,7 @@ def test_a_person_decides_through_it(world: World) -> None:
         await asyncio.to_thread(world.ostler, "run", task)
         shown = await use(client, "show", id=task)
         assert (shown["status"], len(shown["attempts"])) == ("completed", 2)
-        assert shown["branch"] in shown["next"]
+        assert shown["next"] == f"ostler diff {task}"
 
     talk(world, conversation)
 
@@ -115,19 +119,19 @@ def test_a_mistake_is_an_answer_that_says_what_to_do(world: World) -> None:
         await use(client, "submit", title="A real one")
         refused = await client.call_tool("approve", {"id": "a-real"})
         said["not asked"] = text_of(refused)
-        with pytest.raises(MCPError, match="no tool 'run'; there are submit, list"):
+        with pytest.raises(MCPError, match="unknown tool 'run'; use one of submit, list"):
             await client.call_tool("run", {"id": "a-real"})
         return said
 
     said = talk(world, conversation)
-    assert said["unknown id"] == "USAGE: no task nope. Next: ostler status lists them"
-    assert "submit: there is no `titel`. Next: it takes title, body" in said["unknown argument"]
-    assert "submit: it needs `title`" in said["missing argument"]
+    assert said["unknown id"] == "USAGE: no task nope. Next: run ostler status to see the tasks"
+    assert "submit: unknown argument `titel`. Next: expected title, body" in said["unknown argument"]
+    assert "submit: missing argument `title`" in said["missing argument"]
     assert "a task needs a title" in said["blank title"]
     assert "clade" in said["unknown executor"]
     assert "budget_usd" in said["no budget"]
-    assert "reject: it needs `text`" in said["no reason"]
-    assert "is pending: it asks for no decision. Next: ostler show" in said["not asked"]
+    assert "reject: missing argument `text`" in said["no reason"]
+    assert "is pending: it is not waiting for a decision. Next: ostler show" in said["not asked"]
     assert len(world.json("status")["tasks"]) == 1
 
 
@@ -198,6 +202,6 @@ def test_without_the_package_it_says_what_to_install(world: World) -> None:
     (fake / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')")
     path = f"{fake.parent}:{world.environ['PYTHONPATH']}"
     refused = world.ostler("mcp", code=2, PYTHONPATH=path)
-    assert "needs the package mcp" in refused.stderr and "pip install 'ostler[mcp]'" in refused.stderr
+    assert "needs the Python package mcp" in refused.stderr and "pip install 'ostler[mcp]'" in refused.stderr
     assert refused.stdout == ""
     world.ostler("--help", PYTHONPATH=path)

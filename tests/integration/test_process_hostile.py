@@ -18,9 +18,9 @@ import psutil
 import pytest
 from process_zoo import KINDS, Hostile
 
-from ostler.model.command import Exit, Stopped
-from ostler.process import keepers
-from ostler.process.forker import Forker
+from ostler.model.command import Exit, StopReason
+from ostler.process import keeper
+from ostler.process.forker_client import ForkerClient
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import StandardSpawner
 
@@ -30,7 +30,7 @@ LINGERING = tuple(kind for kind in KINDS if kind not in ("obedient", "stubborn",
 
 @pytest.fixture
 def forker():
-    forker = Forker()
+    forker = ForkerClient()
     yield forker
     forker.close()
 
@@ -40,7 +40,7 @@ class TooSlow(Exception):
 
 
 def run_hostile(
-    forker: Forker,
+    forker: ForkerClient,
     hostile: Hostile,
     during: Callable[[asyncio.Task[Exit]], Awaitable[None]],
     **changes: object,
@@ -68,7 +68,7 @@ async def nothing(_: asyncio.Task[Exit]) -> None:
     return
 
 
-def run_to_its_limit(forker: Forker, hostile: Hostile) -> Exit | BaseException:
+def run_to_its_limit(forker: ForkerClient, hostile: Hostile) -> Exit | BaseException:
     """Run it until its time is over: a second, or ten when it needs more to get going."""
     try:
         return run_hostile(forker, hostile, nothing, timeout_seconds=1.0)
@@ -77,7 +77,7 @@ def run_to_its_limit(forker: Forker, hostile: Hostile) -> Exit | BaseException:
 
 
 @pytest.mark.parametrize("kind", [*LINGERING, "keeps_stdout"])
-def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """A main process that ends well is a success, and what it left behind is ended before run() returns."""
     hostile = Hostile(tmp_path, kind, stays=False)
     ended = run_hostile(forker, hostile, nothing)
@@ -88,17 +88,17 @@ def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_timeout_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+def test_timeout_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """A program that does not end is stopped at its limit, with all that it started."""
     hostile = Hostile(tmp_path, kind, stays=True)
     ended = run_to_its_limit(forker, hostile)
     assert hostile.alive() == []
     assert isinstance(ended, Exit)
-    assert ended.stopped is Stopped.TIMEOUT
+    assert ended.stopped is StopReason.TIMEOUT
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_cancel_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+def test_cancel_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """Cancelling the caller ends the whole tree before CancelledError goes on."""
 
     async def cancel(running: asyncio.Task[Exit]) -> None:
@@ -111,7 +111,7 @@ def test_cancel_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_killed_keeper_leaves_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+def test_killed_keeper_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """When the keeper is killed the forker inherits the tree and ends it before run() returns."""
     hostile = Hostile(tmp_path, kind, stays=True)
 
@@ -125,7 +125,7 @@ def test_killed_keeper_leaves_nothing(kind: str, tmp_path: Path, forker: Forker)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_killed_forker_changes_nothing(kind: str, tmp_path: Path, forker: Forker) -> None:
+def test_killed_forker_changes_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """The keepers outlive the forker: attempts go on and end cleanly, and the next one gets a new forker."""
     hostile = Hostile(tmp_path, kind, stays=True)
 
@@ -169,7 +169,7 @@ def test_killed_forker_and_keeper_leave_nothing(kind: str, tmp_path: Path) -> No
         assert hostile.alive() == []
 
 
-def test_two_hundred_daemons_are_ended(tmp_path: Path, forker: Forker) -> None:
+def test_two_hundred_daemons_are_ended(tmp_path: Path, forker: ForkerClient) -> None:
     """Two hundred daemons that ignore TERM, each in a session of its own, do not survive a cancel."""
     hostile = Hostile(tmp_path, "daemons", stays=True, count=200)
 
@@ -182,13 +182,13 @@ def test_two_hundred_daemons_are_ended(tmp_path: Path, forker: Forker) -> None:
 
 def test_oracle_catches_a_keeper_without_the_subreaper_call(tmp_path: Path) -> None:
     """With the one line removed from a copy of the program, daemons survive and the oracle says so."""
-    copy = tmp_path / "keepers"
+    copy = tmp_path / "keeper"
     copy.mkdir()
-    source = Path(keepers.__file__).parent
+    source = Path(keeper.__file__).parent
     for path in source.glob("*.py"):
         (copy / path.name).write_text(path.read_text().replace("tree.become_subreaper()", "pass"))
     assert (copy / "keeper.py").read_text() != (source / "keeper.py").read_text()
-    forker = Forker(str(tmp_path))
+    forker = ForkerClient(str(tmp_path))
     hostile = Hostile(tmp_path, "bare_daemon", stays=True)
     try:
         ended = run_to_its_limit(forker, hostile)

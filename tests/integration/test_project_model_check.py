@@ -1,4 +1,4 @@
-"""Asking models for a word: real children, three at a time, none of them left behind."""
+"""The check of models: real processes, three in parallel, none left behind."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code
-from ostler.model.choice import Choice
-from ostler.project.model_check import AT_ONCE, PROMPT, ask_models
+from ostler.model.model_config import ModelConfig
+from ostler.project.model_check import PARALLEL_CALLS, PROMPT, check_models
 from ostler.project.project import Project
 from ostler.testing.fake_agent import fake_agent, read_ledger
-from ostler.views.models import Answer
+from ostler.views.models import ProbeResult
 
 Agent = Callable[..., None]
 
@@ -27,7 +27,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
-    """Makes a fake that answers; its starts and ends are in the ledger."""
+    """A fake that answers; its starts and ends are in the ledger."""
 
     def make(wire: str, **behaviour: object) -> None:
         made = fake_agent(tmp_path / wire, wire, ledger=str(tmp_path / "ledger"), edits={}, **behaviour)
@@ -36,8 +36,8 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
     return make
 
 
-def ask(project: Project, *choices: Choice, seconds: float = 60) -> dict[str, Answer]:
-    return asyncio.run(ask_models(project, choices, os.environ, seconds))
+def ask(project: Project, *choices: ModelConfig, seconds: float = 60) -> dict[str, ProbeResult]:
+    return asyncio.run(check_models(project, choices, os.environ, seconds))
 
 
 def starts(directory: Path) -> list[dict[str, object]]:
@@ -45,7 +45,7 @@ def starts(directory: Path) -> list[dict[str, object]]:
 
 
 def most_at_once(directory: Path) -> int:
-    """How many agents were alive at the same moment."""
+    """The maximum number of parallel agents."""
     alive, most = 0, 0
     for line in read_ledger(directory / "ledger"):
         alive += {"start": 1, "end": -1}.get(line["event"], 0)
@@ -54,10 +54,10 @@ def most_at_once(directory: Path) -> int:
 
 
 def test_who_answers_is_healthy(project: Project, agent: Agent) -> None:
-    """One that works and one whose provider refuses the key: each has its own answer."""
+    """One model that answers and one whose key is refused."""
     agent("claude", text="OK")
     agent("codex", fault="api_error", error=401)
-    answers = ask(project, Choice("good", "claude"), Choice("bad", "codex"))
+    answers = ask(project, ModelConfig("good", "claude"), ModelConfig("bad", "codex"))
     assert answers["good"].ok
     assert answers["good"].seconds > 0
     assert (answers["bad"].ok, answers["bad"].code) == (False, Code.AUTH_FAILED)
@@ -65,9 +65,9 @@ def test_who_answers_is_healthy(project: Project, agent: Agent) -> None:
 
 
 def test_the_question(tmp_path: Path, project: Project, agent: Agent) -> None:
-    """The choice's model and arguments are used; the agent works in an empty place that is gone later."""
+    """The model and its arguments are used; the agent works in an empty temporary directory."""
     agent("claude", text="OK")
-    assert ask(project, Choice("one", "claude", "claude-opus-4-8", args=("--extra",)))["one"].ok
+    assert ask(project, ModelConfig("one", "claude", "claude-opus-4-8", args=("--extra",)))["one"].ok
     (start,) = starts(tmp_path)
     arguments = start["arguments"]
     assert isinstance(arguments, list)
@@ -79,10 +79,10 @@ def test_the_question(tmp_path: Path, project: Project, agent: Agent) -> None:
 
 
 def test_the_same_is_asked_once(tmp_path: Path, project: Project, agent: Agent) -> None:
-    """Two names for one model share an answer; another environment is another account."""
+    """Two names of one model share a call; another environment is another account."""
     agent("claude", text="OK")
-    choices = [Choice("a", "claude", "m"), Choice("b", "claude", "m", cost_weight=9, fallback=True)]
-    other = Choice("c", "claude", "m", env={"CLAUDE_CONFIG_DIR": str(tmp_path / "other")})
+    choices = [ModelConfig("a", "claude", "m"), ModelConfig("b", "claude", "m", cost_weight=9, fallback=True)]
+    other = ModelConfig("c", "claude", "m", env={"CLAUDE_CONFIG_DIR": str(tmp_path / "other")})
     answers = ask(project, *choices, other)
     assert [answers[name].ok for name in "abc"] == [True] * 3
     assert answers["a"] is answers["b"]
@@ -90,30 +90,30 @@ def test_the_same_is_asked_once(tmp_path: Path, project: Project, agent: Agent) 
 
 
 def test_three_at_a_time(tmp_path: Path, project: Project, agent: Agent) -> None:
-    """Seven models: never more than three agents are alive."""
+    """Seven models, at most three parallel agents."""
     agent("claude", text="OK", delay_seconds=0.5)
-    answers = ask(project, *(Choice(f"m{n}", "claude", f"m{n}") for n in range(2 * AT_ONCE + 1)))
+    answers = ask(project, *(ModelConfig(f"m{n}", "claude", f"m{n}") for n in range(2 * PARALLEL_CALLS + 1)))
     assert all(answer.ok for answer in answers.values())
-    assert len(answers) == 2 * AT_ONCE + 1
-    assert most_at_once(tmp_path) <= AT_ONCE
+    assert len(answers) == 2 * PARALLEL_CALLS + 1
+    assert most_at_once(tmp_path) <= PARALLEL_CALLS
 
 
 def test_silence_ends(project: Project, agent: Agent) -> None:
-    """One that says nothing is stopped at its time, and is not healthy."""
+    """A model without an answer is stopped at the timeout."""
     agent("claude", text="OK", delay_seconds=600)
-    answer = ask(project, Choice("slow", "claude"), seconds=0.5)["slow"]
+    answer = ask(project, ModelConfig("slow", "claude"), seconds=0.5)["slow"]
     assert (answer.ok, answer.code in (Code.TIMEOUT, Code.IDLE_TIMEOUT)) == (False, True)
     assert answer.seconds < 60
 
 
 def test_a_program_that_is_not_there(project: Project, agent: Agent) -> None:
-    """Said, not raised; so is a name that nobody knows."""
+    """Returned, not raised; so is an unknown executor."""
     agent("claude", fault="a19_missing")
-    answers = ask(project, Choice("gone", "claude"), Choice("odd", "no-such-executor"))
+    answers = ask(project, ModelConfig("gone", "claude"), ModelConfig("odd", "no-such-executor"))
     assert answers["gone"].code is Code.AGENT_NOT_FOUND
     assert answers["odd"].code is Code.USAGE
 
 
 def test_nothing_to_ask(project: Project) -> None:
-    """No question, no answer."""
+    """No models, no calls."""
     assert ask(project) == {}

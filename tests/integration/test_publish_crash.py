@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 from git_world import BRANCH, git, snapshot_of
-from ostler.git.publish import Published, Result
+from ostler.git.publish.publish import PublishOutcome, PublishResult
 from ostler.git.repository import Worktree
 from ostler.testing.fake_github import FakeGitHub
 from publish_world import PublishWorld, open_github
 
-CHILD = Path(__file__).parents[1] / "publish_child.py"
+CHILD = Path(__file__).parents[1] / "support" / "publish_child.py"
 STEPS = ("publish.fetch", "publish.files", "publish.rebased", "publish.pushed", "publish.created")
 
 
@@ -45,12 +45,12 @@ def start(world: PublishWorld, worktree: Worktree, mode: str, **env: str) -> sub
     )
 
 
-def publish(world: PublishWorld, worktree: Worktree, mode: str, **env: str) -> Published | int:
+def publish(world: PublishWorld, worktree: Worktree, mode: str, **env: str) -> PublishOutcome | int:
     """What the child published, or minus the signal that ended it."""
     child = start(world, worktree, mode, **env)
     told, said = child.communicate(timeout=60)
     assert child.returncode <= 0, said.decode()
-    return child.returncode or msgspec.json.decode(told, type=Published)
+    return child.returncode or msgspec.json.decode(told, type=PublishOutcome)
 
 
 def wait_for_the_orphan(began: Path) -> None:
@@ -80,7 +80,7 @@ def test_killed_after_any_step(world: PublishWorld, github: FakeGitHub, step: st
     assert killed == -signal.SIGKILL
     for _ in range(2):
         published = publish(world, worktree, mode)
-        assert isinstance(published, Published)
+        assert isinstance(published, PublishOutcome)
         assert [pull.url for pull in github.pulls] == [published.pr_url]
     assert git(world.bare, "rev-list", "--count", f"{onto}..{BRANCH}") == "1"
     assert world.there() == git(world.project, "rev-parse", BRANCH)
@@ -101,8 +101,8 @@ def test_killed_in_a_merge(world: PublishWorld, step: str):
     assert killed == -signal.SIGKILL
     for _ in range(2):
         published = publish(world, worktree, "merge")
-        assert isinstance(published, Published)
-        assert published.result is Result.MERGED
+        assert isinstance(published, PublishOutcome)
+        assert published.result is PublishResult.MERGED
     assert git(world.project, "rev-list", "--count", f"{onto}..main") == "1"
     assert git(world.project, "show", "main:mine.txt") == "mine"
     assert git(world.project, "fsck", "--no-dangling") == ""
@@ -132,7 +132,7 @@ def test_what_outlives_its_run_does_no_harm(
     child.communicate()
     pushes = count_pushes(world)
     published = publish(world, worktree, "pr")
-    assert isinstance(published, Published)
+    assert isinstance(published, PublishOutcome)
     assert [pull.url for pull in github.pulls] == [published.pr_url]
     wait_for_the_orphan(began)
     assert len(github.pulls) == 1

@@ -10,14 +10,14 @@ import pytest
 from git_world import BRANCH, git
 from ostler.errors import Code, GitError
 from ostler.git.identity import OSTLER
-from ostler.git.publish import Published, Terms, publish_pull_request
-from ostler.git.remote import Remote, record_remotes
+from ostler.git.publish.publish import PublishOptions, PublishOutcome, publish_pull_request
+from ostler.git.publish.remote import Remote, record_remotes
 from ostler.git.repository import Worktree
 from ostler.testing.fake_github import FakeGitHub
 from publish_world import PROPOSAL, PublishWorld, open_github
 
 FORK = "http://github.localhost/una/app.git"
-TO_FORK = Terms(fork="mine")
+TO_FORK = PublishOptions(fork="mine")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def in_fork(world: PublishWorld) -> str:
     return git(fork_of(world), "rev-parse", "-q", "--verify", f"refs/heads/{BRANCH}", check=False)
 
 
-def publish(worktree: Worktree, terms: Terms = TO_FORK) -> Published:
+def publish(worktree: Worktree, terms: PublishOptions = TO_FORK) -> PublishOutcome:
     return publish_pull_request(worktree, "main", PROPOSAL, OSTLER, terms)
 
 
@@ -96,10 +96,10 @@ def test_another_name_for_the_same_repository(world: PublishWorld, github: FakeG
 def test_a_fork_that_is_not_there(world: PublishWorld, github: FakeGitHub):
     """Said before anything is done, with the command that adds it."""
     worktree = world.work({"mine.txt": "mine"})
-    with pytest.raises(GitError, match="no remote theirs") as caught:
-        publish(worktree, Terms(fork="theirs"))
+    with pytest.raises(GitError, match=r"git\.push_remote is theirs") as caught:
+        publish(worktree, PublishOptions(fork="theirs"))
     assert caught.value.code is Code.PUBLISH_FAILED
-    assert caught.value.hint.startswith("git remote add theirs")
+    assert caught.value.hint.startswith("run git remote add theirs")
 
 
 def test_a_fork_that_leads_elsewhere_now(world: PublishWorld, github: FakeGitHub, tmp_path: Path):
@@ -109,16 +109,16 @@ def test_a_fork_that_leads_elsewhere_now(world: PublishWorld, github: FakeGitHub
     elsewhere = tmp_path / "elsewhere.git"
     git(world.root, "clone", "-q", "--bare", str(world.bare), str(elsewhere))
     git(world.project, "remote", "set-url", "mine", str(elsewhere))
-    published = publish(world.work({"mine.txt": "mine"}), Terms(fork="mine", remotes=began))
+    published = publish(world.work({"mine.txt": "mine"}), PublishOptions(fork="mine", remotes=began))
     assert in_fork(world) == published.commit and len(github.pulls) == 1
     assert git(elsewhere, "branch", "--list", BRANCH) == ""
-    assert any("mine led to" in note and str(elsewhere) in note for note in published.notes)
+    assert any("mine was" in note and str(elsewhere) in note for note in published.notes)
 
 
 def test_a_remote_that_came_later_gets_nothing(world: PublishWorld, github: FakeGitHub):
     """There was none when the task began, so none was meant."""
-    published = publish(world.work({"mine.txt": "mine"}), Terms(remotes=()))
-    assert "there was no remote when the task began" in published.notes[0]
+    published = publish(world.work({"mine.txt": "mine"}), PublishOptions(remotes=()))
+    assert "there was no remote when the task started" in published.notes[0]
     assert (world.there(), github.pulls) == ("", ())
 
 
@@ -127,8 +127,8 @@ def test_a_remote_that_went_is_still_known(world: PublishWorld, github: FakeGitH
     began = record_remotes(world.repository, "main")
     git(world.project, "remote", "remove", "origin")
     git(world.project, "remote", "remove", "mine")
-    published = publish(world.work({"mine.txt": "mine"}), Terms(remotes=began))
-    assert world.there() == published.commit and "leads to nowhere now" in published.notes[0]
+    published = publish(world.work({"mine.txt": "mine"}), PublishOptions(remotes=began))
+    assert world.there() == published.commit and "is missing now" in published.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from git_traps import (
 )
 from git_world import BRANCH, commit_step, git
 from ostler.git.identity import OSTLER
-from ostler.git.publish import Result, publish_merge
+from ostler.git.publish.publish import PublishResult, publish_merge
 from ostler.git.repository import Worktree
 from ostler.testing.fake_github import FakeGitHub
 from publish_world import PublishWorld, open_github
@@ -68,7 +68,7 @@ def test_no_trap_fires_on_the_way_to_a_pull_request(trapped: Trapped, github: Fa
     world, worktree, traps = trapped
     published = world.publish(worktree)
     assert traps.fired() == set()
-    assert (published.result, world.there()) == (Result.PULL_REQUEST, published.commit)
+    assert (published.result, world.there()) == (PublishResult.PULL_REQUEST, published.commit)
     assert git(world.bare, "show", f"{BRANCH}:new.clean", f"{BRANCH}:theirs.txt") == "new\ntheirs"
     assert (worktree.path / "theirs.smudge").read_text() == "theirs\n"
 
@@ -89,7 +89,7 @@ def test_no_trap_fires_on_the_way_into_the_target(trapped: Trapped):
     traps.disarm()
     published = publish_merge(worktree, "target", OSTLER, "merge")
     assert traps.fired() == set()
-    assert published.result is Result.MERGED
+    assert published.result is PublishResult.MERGED
 
 
 def test_plain_git_fires_them(trapped: Trapped):

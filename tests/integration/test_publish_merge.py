@@ -9,8 +9,8 @@ import pytest
 from git_world import BRANCH, git, snapshot_of
 from ostler.errors import Code, GitError
 from ostler.git.identity import OSTLER
-from ostler.git.merge import MergeConflict
-from ostler.git.publish import Published, Result, Terms, publish_merge
+from ostler.git.publish.merge import MergeConflict
+from ostler.git.publish.publish import PublishOptions, PublishOutcome, PublishResult, publish_merge
 from ostler.git.repository import Worktree
 from publish_world import PublishWorld
 
@@ -22,7 +22,7 @@ def world(tmp_path: Path) -> PublishWorld:
     return made
 
 
-def merge(worktree: Worktree, target: str = "integration") -> Published:
+def merge(worktree: Worktree, target: str = "integration") -> PublishOutcome:
     return publish_merge(worktree, target, OSTLER, f"Merge {worktree.branch}")
 
 
@@ -67,7 +67,7 @@ def test_the_users_checkout_stays(world: PublishWorld, make):
     before, there = without(snapshot_of(world.project), "integration"), git(world.bare, "for-each-ref")
     published = merge(worktree)
     assert (published.result, published.commit) == (
-        Result.MERGED,
+        PublishResult.MERGED,
         git(world.project, "rev-parse", "integration"),
     )
     assert "nothing was pushed" in published.notes[0]
@@ -93,7 +93,7 @@ def test_twice_is_once(world: PublishWorld):
     worktree = world.work({"mine.txt": "mine"})
     first = merge(worktree)
     again = merge(worktree)
-    assert (again.result, again.commit, again.adopted) == (Result.MERGED, first.commit, True)
+    assert (again.result, again.commit, again.adopted) == (PublishResult.MERGED, first.commit, True)
 
 
 def test_a_target_that_moved(world: PublishWorld):
@@ -124,7 +124,7 @@ def test_a_conflict(world: PublishWorld):
 def test_nothing_to_merge(world: PublishWorld):
     """A task that changed no file."""
     before = git(world.project, "rev-parse", "integration")
-    assert merge(world.work({})).result is Result.NOTHING
+    assert merge(world.work({})).result is PublishResult.NOTHING
     assert git(world.project, "rev-parse", "integration") == before
 
 
@@ -140,15 +140,15 @@ def test_a_branch_that_is_gone(world: PublishWorld):
     worktree = world.work({"mine.txt": "mine"})
     before = git(world.project, "rev-parse", "integration")
     git(world.project, "update-ref", "-d", f"refs/heads/{BRANCH}")
-    with pytest.raises(GitError, match="is gone") as caught:
+    with pytest.raises(GitError, match="does not exist") as caught:
         merge(worktree)
     assert caught.value.code is Code.WORKTREE_LOST
     assert git(world.project, "rev-parse", "integration") == before
 
 
-def judged(world: PublishWorld) -> Terms:
+def judged(world: PublishWorld) -> PublishOptions:
     """Its gates have seen the branch as it is now, and nothing else."""
-    return Terms(judged=git(world.project, "rev-parse", BRANCH))
+    return PublishOptions(approved_commit=git(world.project, "rev-parse", BRANCH))
 
 
 def move(world: PublishWorld, name: str = "theirs.txt") -> str:
@@ -168,10 +168,13 @@ def test_what_the_gates_have_not_seen_is_not_merged(world: PublishWorld):
     worktree = world.work({"mine.txt": "mine"})
     terms, onto = judged(world), move(world)
     rebased = publish_merge(worktree, "integration", OSTLER, "x", terms)
-    assert (rebased.result, rebased.base, rebased.clean) == (Result.REBASED, onto, True)
+    assert (rebased.result, rebased.base, rebased.clean) == (PublishResult.REBASED, onto, True)
     assert git(world.project, "rev-parse", "integration") == onto
     merged = publish_merge(worktree, "integration", OSTLER, "x", judged(world))
-    assert (merged.result, git(world.project, "rev-parse", "integration")) == (Result.MERGED, rebased.commit)
+    assert (merged.result, git(world.project, "rev-parse", "integration")) == (
+        PublishResult.MERGED,
+        rebased.commit,
+    )
 
 
 def test_a_rebase_that_was_not_written_down_is_told_again(world: PublishWorld):
@@ -200,7 +203,7 @@ def test_a_target_that_moves_at_the_last_moment(world: PublishWorld, monkeypatch
         if place == "publish.rebased" and not moved:
             moved.append(move(world))
 
-    monkeypatch.setattr("ostler.git.publish.reach", reach)
+    monkeypatch.setattr("ostler.git.publish.publish.reach", reach)
     done = publish_merge(worktree, "integration", OSTLER, "x", judged(world))
-    assert (done.result, done.base) == (Result.REBASED, moved[0])
+    assert (done.result, done.base) == (PublishResult.REBASED, moved[0])
     assert git(world.project, "rev-parse", "integration") == moved[0]

@@ -10,11 +10,11 @@ from msgspec import structs
 
 from git_world import BRANCH, git, snapshot_of
 from ostler.errors import Code, GitError
-from ostler.git import github as module
-from ostler.git.github import create_pull_request, find_pull_request, merge_when_ready
-from ostler.git.merge import MergeConflict
-from ostler.git.proposal import Proposal
-from ostler.git.publish import Result
+from ostler.git.publish import github as module
+from ostler.git.publish.github import create_pull_request, find_pull_request, merge_when_ready
+from ostler.git.publish.merge import MergeConflict
+from ostler.git.publish.proposal import Proposal
+from ostler.git.publish.publish import PublishResult
 from ostler.testing.fake_github import HOST, WAITING, FakeGitHub
 from publish_world import PROPOSAL, PublishWorld, open_github
 
@@ -46,11 +46,11 @@ def test_a_pull_request_is_made(world: PublishWorld, github: FakeGitHub):
     )
     published = world.publish(worktree, proposal)
     (pull,) = github.pulls
-    assert (published.result, published.pr_url) == (Result.PULL_REQUEST, pull.url)
+    assert (published.result, published.pr_url) == (PublishResult.PULL_REQUEST, pull.url)
     assert published.commit == tip(world) == world.there() == pull.commit
     assert (pull.head, pull.base, pull.title, pull.body) == (BRANCH, "main", proposal.title, proposal.body)
     assert (pull.draft, pull.labels, pull.reviewers) == (True, ("automated",), ("una",))
-    assert {asked.token for asked in github.asked} == {"x"}
+    assert {asked.token for asked in github.requests} == {"x"}
     assert snapshot_of(world.project) == before
 
 
@@ -61,7 +61,7 @@ def test_a_second_time_it_is_found(world: PublishWorld, github: FakeGitHub):
     again = world.publish(worktree)
     assert (again.pr_url, again.commit, again.adopted) == (first.pr_url, first.commit, True)
     assert len(github.pulls) == 1
-    operations = [asked.operation for asked in github.asked]
+    operations = [asked.operation for asked in github.requests]
     assert (operations.count("PullRequestForBranch"), operations.count("PullRequestCreate")) == (1, 1)
 
 
@@ -100,7 +100,7 @@ def test_a_conflict_publishes_nothing(world: PublishWorld, github: FakeGitHub):
 def test_nothing_to_publish(world: PublishWorld, github: FakeGitHub):
     """A task that changed no file has no pull request, and it is said."""
     published = world.publish(world.work({}))
-    assert published.result is Result.NOTHING
+    assert published.result is PublishResult.NOTHING
     assert "changes no file" in published.notes[0]
     assert (world.there(), github.pulls) == ("", ())
 
@@ -110,8 +110,8 @@ def test_a_branch_that_was_merged_by_hand(world: PublishWorld, github: FakeGitHu
     worktree = world.work({"mine.txt": "mine"})
     git(world.project, "push", "-q", "origin", f"{BRANCH}:main")
     published = world.publish(worktree)
-    assert (published.result, published.base) == (Result.NOTHING, worktree.base)
-    assert published.notes == (f"main has all of {BRANCH} already, so nothing was published",)
+    assert (published.result, published.base) == (PublishResult.NOTHING, worktree.base)
+    assert published.notes == (f"main already contains {BRANCH}, so nothing was published",)
     assert github.pulls == ()
 
 
@@ -119,14 +119,14 @@ def test_no_remote(world: PublishWorld):
     """The branch is the result: a note, no failure, and no gh."""
     git(world.project, "remote", "remove", "origin")
     published = world.publish(world.work({"mine.txt": "mine"}))
-    assert (published.result, published.commit) == (Result.BRANCH, tip(world))
+    assert (published.result, published.commit) == (PublishResult.BRANCH, tip(world))
     assert published.notes == (f"there is no remote, so {BRANCH} is the result",)
 
 
 def test_a_remote_that_is_not_github(world: PublishWorld):
     """There can be no pull request there, and the settings that would help are named."""
     git(world.project, "remote", "set-url", "origin", str(world.bare))
-    with pytest.raises(GitError, match="not a repository on GitHub") as caught:
+    with pytest.raises(GitError, match="not a GitHub repository") as caught:
         world.publish(world.work({"mine.txt": "mine"}))
     assert caught.value.code is Code.PUBLISH_FAILED
     assert "git.on_complete" in caught.value.hint
@@ -172,7 +172,7 @@ def test_after_a_failure_it_goes_on(world: PublishWorld, github: FakeGitHub):
     (world.bare / "hooks").mkdir(exist_ok=True)
     (world.bare / "hooks/pre-receive").write_text("#!/bin/sh\nexit 1\n")
     (world.bare / "hooks/pre-receive").chmod(0o755)
-    assert world.publish(worktree).result is Result.PULL_REQUEST
+    assert world.publish(worktree).result is PublishResult.PULL_REQUEST
     assert len(github.pulls) == 1
 
 
@@ -204,7 +204,7 @@ def test_somebody_was_faster(world: PublishWorld, github: FakeGitHub):
 def test_a_label_that_is_not_there(world: PublishWorld, github: FakeGitHub):
     """Said with the command that makes it; there is no pull request without it."""
     worktree = world.work({"mine.txt": "mine"})
-    with pytest.raises(GitError, match="no such label") as caught:
+    with pytest.raises(GitError, match="does not have the label") as caught:
         world.publish(worktree, structs.replace(PROPOSAL, labels=("nope",)))
     assert "gh label create" in caught.value.hint
     assert github.pulls == ()
@@ -214,7 +214,7 @@ def test_a_repository_that_gh_cannot_see(world: PublishWorld, github: FakeGitHub
     """Told before anything is pushed."""
     github.hub.name = "acme/other"
     worktree = world.work({"mine.txt": "mine"})
-    with pytest.raises(GitError, match="no such repository"):
+    with pytest.raises(GitError, match="does not exist"):
         world.publish(worktree)
     assert world.there() == ""
 
@@ -227,7 +227,7 @@ def test_auto_merge_waits_for_checks(world: PublishWorld, github: FakeGitHub):
         published = world.publish(worktree, AUTO)
         assert published.notes == ("GitHub merges it once its checks pass",)
     assert [(pull.auto_merge, pull.state) for pull in github.pulls] == [(True, "OPEN")]
-    asked = [asked for asked in github.asked if asked.operation == "PullRequestAutoMerge"]
+    asked = [asked for asked in github.requests if asked.operation == "PullRequestAutoMerge"]
     assert {asked.variables["input"]["mergeMethod"] for asked in asked} == {"SQUASH"}
 
 
@@ -276,7 +276,7 @@ def test_auto_merge_that_is_switched_off(world: PublishWorld, github: FakeGitHub
 def test_a_draft_is_not_merged(world: PublishWorld, github: FakeGitHub):
     """Nor is GitHub asked to."""
     published = world.publish(world.work({"mine.txt": "mine"}), structs.replace(AUTO, draft=True))
-    assert published.notes == ("a draft is not merged by itself",)
+    assert published.notes == ("auto-merge does not apply to drafts",)
     assert github.pulls[0].state == "OPEN"
 
 
@@ -312,5 +312,5 @@ def test_a_gh_that_names_no_address(world: PublishWorld, tmp_path: Path, monkeyp
     (folder / "gh").write_text("#!/bin/sh\necho done >&2; echo 'https://github.com/acme/app'\n")
     (folder / "gh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    with pytest.raises(module.GhError, match="not where"):
+    with pytest.raises(module.GhError, match="printed no URL"):
         create_pull_request(NAME, BRANCH, "main", PROPOSAL)

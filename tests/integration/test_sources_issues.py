@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import UsageError
-from ostler.git.gh import GhError
-from ostler.sources.issues import comment_once, list_issues, plain_repository
+from ostler.git.publish.gh import GhError
+from ostler.sources.issues import comment_once, list_issues, normalize_repository
 from ostler.sources.origin import IssueOrigin
 from ostler.testing.fake_github import HOST, FakeGitHub
 from publish_world import open_github
@@ -32,7 +32,7 @@ def test_open_issues_with_the_label(github: FakeGitHub) -> None:
     github.hub.revise(closed.number, state="CLOSED")
     first, long = list_issues(REPOSITORY, "good first issue")
     assert (first.task.title, first.task.source) == ("First", f"github:{REPOSITORY}#1")
-    assert first.task.body == f"a\n\nb\n\n{first.where}"
+    assert first.task.body == f"a\n\nb\n\n{first.location}"
     assert len(long.task.title) <= 200 and "x" * 256 in long.task.body
     assert list_issues(REPOSITORY, "none") == []
 
@@ -52,7 +52,7 @@ def test_an_issue_that_is_not_there(github: FakeGitHub) -> None:
     """One sentence, for the notice."""
     with pytest.raises(GhError):
         comment_once(IssueOrigin(REPOSITORY, 99), "<!-- ostler a-1 -->", "Done")
-    with pytest.raises(GhError, match="no such repository"):
+    with pytest.raises(GhError, match="the repository does not exist"):
         list_issues(f"{HOST}/acme/other", "ready")
 
 
@@ -62,11 +62,11 @@ def test_an_issue_that_is_not_there(github: FakeGitHub) -> None:
 )
 def test_a_repository_has_one_spelling(given: str, plain: str) -> None:
     """So that its issues are the same ones however it is named."""
-    assert plain_repository(given) == plain
+    assert normalize_repository(given) == plain
 
 
 @pytest.mark.parametrize("given", ["", "app", "a//b", "a/b/c/d", "a b/c"])
 def test_what_is_no_repository(given: str) -> None:
     """Told before gh is asked."""
-    with pytest.raises(UsageError, match="is no repository"):
-        plain_repository(given)
+    with pytest.raises(UsageError, match="invalid repository"):
+        normalize_repository(given)

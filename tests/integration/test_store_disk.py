@@ -18,7 +18,7 @@ from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.atomic import write_atomic
 from ostler.store.sqlite import SqliteJournal
 
-CHILD = Path(__file__).parent.parent / "journal_child.py"
+CHILD = Path(__file__).parents[1] / "support" / "journal_child.py"
 APPENDS = 20
 
 needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
@@ -37,7 +37,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def run_traced(path: Path, *options: str) -> tuple[list[str], str]:
-    """What a child that appends said, and the trace of its flushes."""
+    """The output of a child that appends, and the trace of its flushes."""
     trace = path.with_name("trace")
     command = ["strace", "-f", "-o", str(trace), "-e", "trace=fsync,fdatasync", *options]
     done = subprocess.run(
@@ -79,7 +79,7 @@ def test_failed_flush_is_never_acknowledged(tmp_path: Path) -> None:
 
 
 def test_disk_full_and_back(small_disk: Path) -> None:
-    """A full disk refuses with its code and loses nothing; when space is back, the same journal goes on."""
+    """A full disk raises its code and loses nothing; when space is free again, the same journal works."""
     path = small_disk / ".ostler" / "ostler.db"
     with SqliteJournal(path, create=True) as journal:
         assert journal.append(make_record(1), make_row(1))
@@ -99,7 +99,7 @@ def test_disk_full_and_back(small_disk: Path) -> None:
 
 
 def fill(journal: SqliteJournal, seq: int) -> tuple[int, list[Code]]:
-    """Append until the disk is full: the seq that did not fit, and why."""
+    """Append until the disk is full; return the seq that did not fit, and the error."""
     while True:
         try:
             assert journal.append(make_record(seq), make_row(seq))
@@ -109,7 +109,7 @@ def fill(journal: SqliteJournal, seq: int) -> tuple[int, list[Code]]:
 
 
 def test_full_disk_at_creation(small_disk: Path) -> None:
-    """A journal that does not fit is not made at all."""
+    """A journal that does not fit is not created at all."""
     (small_disk / "filler").write_bytes(bytes(1_030_000))
     with pytest.raises(OstlerError) as caught:
         SqliteJournal(small_disk / ".ostler" / "ostler.db", create=True)
@@ -118,7 +118,7 @@ def test_full_disk_at_creation(small_disk: Path) -> None:
 
 
 def test_read_only_disk(small_disk: Path) -> None:
-    """A read-only place is refused with its name and exit 2."""
+    """A read-only directory is refused with its name and exit 2."""
     path = make(small_disk / ".ostler" / "ostler.db")
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     with pytest.raises(UsageError, match=str(path)) as caught, SqliteJournal(path) as journal:

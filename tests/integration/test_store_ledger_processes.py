@@ -34,24 +34,26 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["probe", "try"])
 def test_one_caller_over_all_processes(path: Path, verb: str) -> None:
-    """However many ask for a window that is due, or a choice that has rested: exactly one may try each."""
+    """However many callers ask for a window that is due, or a model after its cooldown: exactly one may try
+    each.
+    """
     ledger = SqliteLedger(path)
     for number in range(COUNT):
         ledger.close_window(Window("p", str(number)), NOW - 1, Code.RATE_LIMITED, "", NOW - 1)
-        ledger.fail(str(number), Code.RATE_LIMITED, "", NOW - 1, 1, 1)
+        ledger.record_failure(str(number), Code.RATE_LIMITED, "", NOW - 1, 1, 1)
     ledger.close()
     assert CHILDREN.run_together(path, verb, COUNT) == {b"won %d" % number: 1 for number in range(COUNT)}
 
 
 @pytest.mark.slow
 def test_one_budget_for_all_processes(path: Path) -> None:
-    """Not one repeat more than the hour has, and not one less."""
+    """Exactly as many retries as the hour has."""
     assert CHILDREN.run_together(path, "spend", COUNT) == {b"won": COUNT}
 
 
 @pytest.mark.slow
 def test_kill_between_notes_loses_none(path: Path) -> None:
-    """Whatever the ledger answered for before kill -9 is there afterwards."""
+    """What the ledger acknowledged before kill -9 is there afterwards."""
     chance = random.Random(7)
     acknowledged: set[str] = set()
     for _ in range(60 if FULL else 6):
@@ -66,15 +68,15 @@ def test_kill_between_notes_loses_none(path: Path) -> None:
         assert acknowledged <= {
             f"{limit.window.provider}:{limit.window.account}" for limit in ledger.limits(NOW)
         }
-        assert acknowledged <= {rest.choice for rest in ledger.rests(NOW)}
-        assert not ledger.spend_repeat(NOW, len(acknowledged))
+        assert acknowledged <= {rest.model for rest in ledger.cooldowns(NOW)}
+        assert not ledger.take_retry(NOW, len(acknowledged))
         ledger.close()
         assert apsw.Connection(str(path)).pragma("integrity_check") == "ok"
 
 
 @pytest.mark.parametrize(("point", "kept"), [("ledger.write", 0), ("ledger.written", 1)])
 def test_kill_beside_the_commit(path: Path, point: str, kept: int) -> None:
-    """A limit is noted as a whole or not at all."""
+    """A limit is recorded completely or not at all."""
     with CHILDREN.start(path, "note", 9, OSTLER_FAILPOINT=f"{point}:kill:1") as child:
         assert child.stdout is not None
         assert child.stdout.read() == b""

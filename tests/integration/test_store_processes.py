@@ -75,7 +75,7 @@ def test_kill_while_appending(tmp_path: Path, verb: str) -> None:
 @pytest.mark.parametrize("verb", ["append", "loop"])
 @pytest.mark.parametrize(("point", "kept"), [("journal.append", 4), ("journal.appended", 5)])
 def test_kill_beside_the_commit(tmp_path: Path, verb: str, point: str, kept: int) -> None:
-    """Killed before the commit a record is absent; killed after it, present though nobody was told."""
+    """Killed before the commit a record is absent; killed after it, present but not acknowledged."""
     path = tmp_path / "ostler.db"
     SqliteJournal(path, create=True).close()
     with CHILDREN.start(path, verb, 9, OSTLER_FAILPOINT=f"{point}:kill:5") as child:

@@ -133,7 +133,7 @@ def test_a_collector_that_is_down_changes_nothing(world: World) -> None:
     done = world.ostler("run", "--all")
     assert time.monotonic() - began < 50
     assert world.show(task)["status"] == "completed"
-    assert done.stderr.count("does not take traces; the next run sends them") == 1
+    assert done.stderr.count("does not accept traces; the next run sends them") == 1
     assert "opentelemetry" not in done.stderr
     with Receiver() as collector:
         sends_to(world, collector.address)
@@ -168,6 +168,6 @@ def test_without_the_extra_a_sentence_says_so(world: World, collector: Receiver)
     sends_to(world, collector.address)
     task = world.new()
     done = world.ostler("run", "--all")
-    assert "telemetry is off, as its packages are missing: pip install 'ostler[otel]'" in done.stderr
+    assert "telemetry is off because its packages are missing: pip install 'ostler[otel]'" in done.stderr
     assert world.show(task)["status"] == "completed"
     assert collector.calls == []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ostler.web.application import BASE, ROUTES
 from ostler.web.pages import PAGES
-from ostler.web.routes import BASE, ROUTES
 from web_world import JSON, Client, Served, note_of, printed_address, serve, shared_world
 from world import World, wait_until
 
@@ -178,7 +178,7 @@ def test_the_server_leaves_no_trace(tmp_path: Path) -> None:
         note_of(world).write_bytes(stale)
         second = world.start("serve", "--port", str(first.port), "--view-only", "--json")
         wait_until(lambda: note_of(world).read_bytes() != stale, 60, "no server came up")
-        assert Served(world, second).get("/session")["carries"] is False
+        assert Served(world, second).get("/session")["runs_tasks"] is False
     finally:
         world.close()
 

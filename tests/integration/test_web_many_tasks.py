@@ -48,8 +48,10 @@ def test_filters_count_what_they_find(server: Served) -> None:
     assert found["total"] == sum("99" in str(n)[:2] for n in range(0, MANY, 4))
     assert found["counts"]["needs_you"] == MANY // 4
     assert [row["asks"] for row in found["tasks"]] == ["resume", "resume"]
-    assert server.get("/tasks?status=nothing", 400)["hint"].startswith("known are pending")
-    assert server.get("/tasks?after=nothing", 400)["message"] == "after is no place in this list"
+    assert server.get("/tasks?status=nothing", 400)["hint"].startswith("use one of pending")
+    assert (
+        server.get("/tasks?after=nothing", 400)["message"] == "invalid after: it is not a cursor of this list"
+    )
 
 
 def _seconds(server: Served, query: str) -> float:

@@ -13,8 +13,8 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from schemathesis.schemas import APIOperation
 
-from ostler.web.openapi import openapi
-from ostler.web.routes import BASE, ROUTES
+from ostler.web.application import BASE, ROUTES
+from ostler.web.openapi import make_openapi
 from web_world import Served, serve
 from world import World
 
@@ -35,7 +35,7 @@ def test_every_operation_keeps_its_word(world: World) -> None:
     world.ostler("run", task)
     server = serve(world, "--view-only")  # so that what is written here is never run
     document = server.get("/openapi.json")
-    assert document == json.loads(msgspec.json.encode(openapi(ROUTES, BASE)))
+    assert document == json.loads(msgspec.json.encode(make_openapi(ROUTES, BASE)))
     found = [result.ok() for result in schemathesis.openapi.from_dict(document).get_all_operations()]
     operations = [one for one in found if one.definition.raw["operationId"] not in STREAMS]
     assert len(operations) == len(ROUTES) - len(STREAMS)

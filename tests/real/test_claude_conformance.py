@@ -1,4 +1,4 @@
-"""The real claude keeps every promise that its executor makes for it."""
+"""The real claude passes the conformance suite."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from pathlib import Path
 import pytest
 
 from ostler.config.settings import ExecutorSettings
-from ostler.executors.claude import ClaudeExecutor
+from ostler.executors.claude.executor import ClaudeExecutor
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.conformance import CHECKS, Make, Subject, run_check
 from ostler.testing.fake_llm import FAULTS, Answer, FakeLlm, Request, fit, say
 from real_claude import claude_environment, require_claude
 
+pytestmark = pytest.mark.full
+
 
 def remember(request: Request) -> Answer:
-    """A model that knows what it was told, and nothing else."""
+    """A model that returns what the conversation contains."""
     if shaped := fit(request, sure=True):
         return shaped
-    asked = "Which word" in " ".join(request.history[-3:])
-    heard = (*request.history, str(request.body["system"]))
-    told = any("Remember the word osprey" in text for text in heard)
-    return say("osprey" if asked and told else "OK")
+    requested = "Which word" in " ".join(request.history[-3:])
+    observed = (*request.history, str(request.body["system"]))
+    reported = any("Remember the word osprey" in text for text in observed)
+    return say("osprey" if requested and reported else "OK")
 
 
 def make(llm: FakeLlm, command: str = "") -> Make:
@@ -32,7 +34,7 @@ def make(llm: FakeLlm, command: str = "") -> Make:
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_real_claude_conforms(check: str, tmp_path: Path) -> None:
-    """What holds for the fake holds for the program that it stands for."""
+    """The real program passes the checks that the fake passes."""
     with FakeLlm(remember) as good, FakeLlm([FAULTS["d7_silence"]]) as silent, FakeLlm([Answer()]) as empty:
         subject = Subject(
             make=make(good),

@@ -1,33 +1,39 @@
-"""The installed claude is the one that was proved, and says so where it does not understand us (A30)."""
+"""The installed claude is the tested version, and reports an argument that it does not accept (A30)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ostler.errors import Code
-from ostler.executors.claude import ClaudeExecutor
-from ostler.executors.drift import find_drift, flags_used, read_help
-from ostler.executors.health import Health, State, probe
-from ostler.executors.known import CLAUDE
+from ostler.executors.claude.executor import ClaudeExecutor
+from ostler.executors.discover import CLAUDE
+from ostler.executors.health import Health, HealthState, probe_program
+from ostler.executors.survey import find_drift, list_flags, read_help
 from ostler.testing.fake_llm import FakeLlm, say
 from real_claude import Seat, require_claude
 
-
-def test_version_is_the_proved_one() -> None:
-    """What the tests drive is what known.py says was proved."""
-    assert probe(require_claude()) == Health(State.HEALTHY, CLAUDE.proved)
+pytestmark = pytest.mark.full
 
 
+@pytest.mark.smoke
+def test_version_is_the_tested_one() -> None:
+    """The installed version is the tested version of discover.py."""
+    assert probe_program(require_claude()) == Health(HealthState.HEALTHY, CLAUDE.tested_version)
+
+
+@pytest.mark.smoke
 def test_no_flag_of_ours_is_gone() -> None:
-    """The real help is understood, and lists every flag that the adapter passes."""
-    assert find_drift(require_claude(), ClaudeExecutor.dialect) == []
-    assert (read_help(require_claude()) or frozenset()) > flags_used(ClaudeExecutor.dialect)[()]
+    """The real help lists every flag that the executor passes."""
+    assert find_drift(require_claude(), ClaudeExecutor.spec) == []
+    assert (read_help(require_claude()) or frozenset()) > list_flags(ClaudeExecutor.spec)[()]
 
 
 def test_unknown_flag_names_the_version(tmp_path: Path) -> None:
-    """As after an upgrade that dropped one: no retry, and the person learns which version it is."""
+    """An unknown flag is not retried, and the message names the version."""
     with FakeLlm([say("OK")]) as llm:
         result = Seat(tmp_path, llm, "--no-such-flag").spawn()
     assert result.code is Code.AGENT_INCOMPATIBLE
     assert "'--no-such-flag'" in result.message
-    assert f"found {CLAUDE.proved}" in result.message
+    assert f"found {CLAUDE.tested_version}" in result.message

@@ -1,4 +1,4 @@
-"""The real claude and a provider that fails: each row has its code, soon, and leaves nothing running."""
+"""The real claude with a failing provider: each row has its code, and no process is left."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code
-from ostler.model.call import RetrySeen
+from ostler.model.call import RetryReported
 from ostler.testing.fake_llm import FAULTS, FakeLlm, limited, say
 from real_claude import Seat
+
+pytestmark = pytest.mark.full
 
 # Row: its code, and how many requests claude makes of it at the most with the two retries that we leave it.
 ROWS: dict[str, tuple[Code | None, int]] = {
@@ -40,33 +42,33 @@ SOON_SECONDS = 40.0  # ten times what the slowest row takes
 
 @pytest.mark.parametrize("row", ROWS)
 def test_each_fault_of_the_provider_has_its_code(row: str, tmp_path: Path) -> None:
-    """The right code within seconds, no more requests than allowed, and no process left."""
+    """The expected code within seconds, no more requests than allowed, and no process left."""
     code, requests = ROWS[row]
     began = time.monotonic()
     with FakeLlm([FAULTS[row]]) as llm:
         seat = Seat(tmp_path, llm)
         result = seat.spawn()
     assert result.code is code, result.message
-    assert 1 <= len(llm.asked) <= requests
+    assert 1 <= len(llm.prompts) <= requests
     assert time.monotonic() - began < SOON_SECONDS
     assert seat.processes() == []
     assert code is None or (result.message.startswith("claude ") and "\n" not in result.message)
 
 
 @pytest.mark.parametrize("row", ["d5_reset", "d5_end"])
-def test_a_connection_that_breaks_is_told_as_such(row: str, tmp_path: Path) -> None:
-    """In the stream or, when the next request meets the closed connection first, on the network."""
+def test_a_connection_that_breaks_is_reported_as_such(row: str, tmp_path: Path) -> None:
+    """STREAM_BROKEN, or NETWORK when the next request uses the closed connection first."""
     with FakeLlm([FAULTS[row]]) as llm:
         seat = Seat(tmp_path, llm)
         result = seat.spawn()
     assert result.code in (Code.STREAM_BROKEN, Code.NETWORK), result.message
-    assert 2 <= len(llm.asked) <= 4
+    assert 2 <= len(llm.prompts) <= 4
     assert seat.processes() == []
 
 
 @pytest.mark.parametrize("row", ["d6_pings", "d6_endless", "d7_silence"])
 def test_a_provider_that_never_ends_is_left(row: str, tmp_path: Path) -> None:
-    """Claude prints nothing while it waits for ten minutes; we wait as long as the settings say."""
+    """Claude prints nothing while it waits for ten minutes; the timeout of the settings applies."""
     with FakeLlm([FAULTS[row]]) as llm:
         seat = Seat(tmp_path, llm)
         result = seat.spawn(idle_timeout_seconds=2.0)
@@ -76,18 +78,19 @@ def test_a_provider_that_never_ends_is_left(row: str, tmp_path: Path) -> None:
 
 
 def test_a_short_limit_is_waited_for_by_claude_itself(tmp_path: Path) -> None:
-    """A limit that passes within its retries is heard of and costs no attempt."""
+    """A limit that ends within the retries of claude is reported and costs no attempt."""
     with FakeLlm([limited("1"), say("ANSWER")]) as llm:
         seat = Seat(tmp_path, llm)
         result = seat.spawn()
     assert result.text == "ANSWER", result.message
-    assert [event.code for event in seat.heard(RetrySeen) if isinstance(event, RetrySeen)] == [
+    assert [event.code for event in seat.heard(RetryReported) if isinstance(event, RetryReported)] == [
         Code.RATE_LIMITED
     ]
 
 
+@pytest.mark.smoke
 def test_a_long_limit_is_not_waited_for(tmp_path: Path) -> None:
-    """Claude gives up at once on more than a minute, so that whoever waits knows that it is more."""
+    """Claude does not wait for more than a minute, so the delay is more than a minute."""
     with FakeLlm([limited("3600")]) as llm:
         result = Seat(tmp_path, llm).spawn()
     assert result.code is Code.RATE_LIMITED
@@ -95,8 +98,8 @@ def test_a_long_limit_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_an_unknown_tool_is_the_models_mistake(tmp_path: Path) -> None:
-    """The model is told, and the run goes on."""
+    """The model gets an error, and the run continues."""
     with FakeLlm([FAULTS["d10_tool_only"], say("ANSWER")]) as llm:
         result = Seat(tmp_path, llm).spawn()
     assert result.text == "ANSWER", result.message
-    assert llm.asked[1].holds("no_such_tool")
+    assert llm.prompts[1].holds("no_such_tool")

@@ -1,4 +1,4 @@
-"""The real claude as a client of `ostler mcp`: from outside, and as the agent of a task."""
+"""The real claude as a client of `ostler mcp`: on its own, and as the agent of a task."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from mcp_world import mcp_config
-from ostler.executors.claude import SWITCHES
+from ostler.executors.claude.executor import DEFAULT_ENV
 from ostler.testing.fake_llm import FakeLlm, call, say
 from real_claude import real_world, require_claude
 from world import World
+
+pytestmark = pytest.mark.full
 
 STRICT = ("--mcp-config", mcp_config(), "--strict-mcp-config", "--allowedTools", "mcp__ostler")
 SUBMIT = call("mcp__ostler__submit", title="Draw the map", body="With all the roads.", weight="trivial")
@@ -24,15 +26,15 @@ ANSWER = call("StructuredOutput", status="complete", reason="", summary="I drew 
 
 @pytest.fixture
 def closing() -> Iterator[list[World]]:
-    """Projects whose processes are ended afterwards."""
+    """Yield projects whose processes are stopped afterwards."""
     worlds: list[World] = []
     yield worlds
     for world in worlds:
         world.close()
 
 
-def test_claude_writes_a_task_down_and_lists_it(tmp_path: Path, closing: list[World]) -> None:
-    """As a person has it do: the task is in the project, and claude was told that nobody works on it yet."""
+def test_claude_creates_a_task_and_lists_it(tmp_path: Path, closing: list[World]) -> None:
+    """The task is in the project, and claude gets the notice that no worker runs."""
     with FakeLlm([SUBMIT, call("mcp__ostler__list"), say("It is written down.")]) as llm:
         world = real_world(tmp_path, llm)
         closing.append(world)
@@ -40,7 +42,7 @@ def test_claude_writes_a_task_down_and_lists_it(tmp_path: Path, closing: list[Wo
         done = subprocess.run(
             [require_claude(), "--print", *STRICT],
             cwd=world.root,
-            env=world.environ | SWITCHES,
+            env=world.environ | DEFAULT_ENV,
             input="Have the map drawn.",
             capture_output=True,
             text=True,
@@ -50,11 +52,12 @@ def test_claude_writes_a_task_down_and_lists_it(tmp_path: Path, closing: list[Wo
     assert done.stdout == "It is written down.\n", done.stderr
     (task,) = world.json("status")["tasks"]
     assert (task["title"], task["weight"], task["status"]) == ("Draw the map", "trivial", "pending")
-    assert llm.asked[1].holds(f"`ostler run {task['id']}`") and llm.asked[2].holds("ostler.status/1")
+    assert llm.prompts[1].holds(f"`ostler run {task['id']}`") and llm.prompts[2].holds("ostler.status/1")
 
 
+@pytest.mark.smoke
 def test_an_agent_reports_by_its_tool(tmp_path: Path, closing: list[World]) -> None:
-    """The settings give claude the server; inside the task that has one tool, whose word counts."""
+    """Within a task the server has one tool, whose report counts."""
     with FakeLlm([WRITE, REPORT, ANSWER]) as llm:
         world = real_world(tmp_path, llm)
         closing.append(world)
@@ -62,6 +65,6 @@ def test_an_agent_reports_by_its_tool(tmp_path: Path, closing: list[World]) -> N
         task = world.new("Draw the map", "--weight", "trivial")
         world.ostler("run", task)
     assert world.show(task)["status"] == "completed"
-    (said,) = [line for line in world.events(task) if line["type"] == "agent_reported"]
-    assert (said["attempt"], said["status"], said["reason"]) == (1, "complete", "It is drawn.")
-    assert [name for name in llm.asked[0].tools if name.startswith("mcp__")] == ["mcp__ostler__report"]
+    (printed,) = [line for line in world.events(task) if line["type"] == "agent_reported"]
+    assert (printed["attempt"], printed["status"], printed["reason"]) == (1, "complete", "It is drawn.")
+    assert [name for name in llm.prompts[0].tools if name.startswith("mcp__")] == ["mcp__ostler__report"]

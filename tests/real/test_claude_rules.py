@@ -17,11 +17,13 @@ import pytest
 from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
-from ostler.executors.claude import ClaudeExecutor
+from ostler.executors.claude.executor import ClaudeExecutor
 from ostler.model.call import Permissions, ToolDenied
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.fake_llm import FakeLlm, call, say
 from real_claude import Seat, require_claude
+
+pytestmark = pytest.mark.full
 
 TOUCH = call("Bash", command="touch made.txt && chmod 600 made.txt")
 WRITE = call("Write", file_path="made.txt", content="x")
@@ -30,11 +32,11 @@ HOOK = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "to
 
 
 class Project:
-    """A checkout with a worktree below it, in which claude is asked to use one tool."""
+    """A checkout with a worktree, in which claude is asked to use one tool."""
 
-    def __init__(self, place: Path) -> None:
-        self._place = place
-        self.root = place / "workspace"
+    def __init__(self, directory: Path) -> None:
+        self._place = directory
+        self.root = directory / "workspace"
         self.worktree = self.root / ".ostler" / "worktrees" / "task-1"
 
     def run(
@@ -45,10 +47,10 @@ class Project:
             self._write(files, trusted)
             settings = ExecutorSettings(command=require_claude(), permissions=permissions)
             executor = ClaudeExecutor("claude", settings, DefaultCommandRunner())
-            asked = seat.call("PROMPT")
-            env = {**asked.env, "OSTLER_PROJECT": str(self.root)}
-            asked = replace(asked, cwd=str(self.worktree), env=env)
-            result = asyncio.run(executor.spawn(asked, seat.events.append))
+            requested = seat.call("PROMPT")
+            env = {**requested.env, "OSTLER_PROJECT": str(self.root)}
+            requested = replace(requested, cwd=str(self.worktree), env=env)
+            result = asyncio.run(executor.spawn(requested, seat.events.append))
             assert result.ok, result.message
             return seat
 
@@ -70,7 +72,7 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Not yet a directory."""
+    """Return a project whose directory does not exist yet."""
     return Project(tmp_path)
 
 
@@ -79,13 +81,14 @@ WORKTREE = ".ostler/worktrees/task-1/.claude"
 
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
 def test_what_the_project_allows_is_allowed_in_a_worktree(project: Project, name: str) -> None:
-    """Rules with spaces and commas arrive whole, although no file of claude's is in the worktree."""
+    """Rules with spaces and commas are passed completely to claude in a worktree without settings."""
     project.run(TOUCH, {f".claude/{name}": ALLOW})
     assert project.made()
 
 
+@pytest.mark.smoke
 def test_what_the_project_denies_is_denied_in_a_worktree(project: Project) -> None:
-    """A denied tool is not there, whatever the permissions."""
+    """A denied tool is not available, whatever the permissions."""
     project.run(WRITE, {".claude/settings.json": {"permissions": {"deny": ["Write"]}}}, "accept-edits")
     assert not project.made()
 
@@ -93,20 +96,20 @@ def test_what_the_project_denies_is_denied_in_a_worktree(project: Project) -> No
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
 @pytest.mark.parametrize("trusted", [True, False])
 def test_agent_cannot_allow_itself_a_tool(project: Project, name: str, trusted: bool) -> None:
-    """A file that appeared in the worktree widens nothing, even where the person trusts the project."""
+    """A settings file that an agent wrote in the worktree has no effect, even in a trusted project."""
     seat = project.run(TOUCH, {f"{WORKTREE}/{name}": {"permissions": {"allow": ["Bash"]}}}, trusted=trusted)
     assert not project.made()
     assert [event.tool for event in seat.events if isinstance(event, ToolDenied)] == ["Bash"]
 
 
 def test_agent_cannot_leave_a_hook(project: Project) -> None:
-    """What it wrote into settings.json is not run at the next start."""
+    """A hook that an agent wrote to settings.json does not run at the next start."""
     project.run(WRITE, {f"{WORKTREE}/settings.json": HOOK}, "accept-edits")
     assert (project.made(), project.made("hooked.txt")) == (True, False)
 
 
-def test_hook_of_the_project_itself_is_claudes_own_affair(project: Project) -> None:
-    """The same file in the checkout and in the worktree is the person's: claude treats it as ever."""
+def test_hook_of_the_project_itself_is_used_as_usual(project: Project) -> None:
+    """A file that is the same in the checkout and the worktree is used by claude as usual."""
     files: dict[str, object] = {f"{WORKTREE}/settings.json": HOOK, ".claude/settings.json": HOOK}
     project.run(WRITE, files, "accept-edits")
     assert project.made("hooked.txt")

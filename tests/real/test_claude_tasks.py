@@ -1,4 +1,4 @@
-"""Whole tasks with the real claude, started as a person starts them."""
+"""Whole tasks with the real claude, started from the command line."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from ostler.testing.fake_llm import FAULTS, FakeLlm, Request, Turn, call
 from real_claude import real_world
 from world import KILL, STOP, World, end, wait_until
 
+pytestmark = pytest.mark.full
+
 WRITE = call("Write", file_path="hello.txt", content="hello\n")
 ANSWER = {"status": "complete", "reason": "", "summary": "I wrote hello.txt."}
 DONE = call("StructuredOutput", **ANSWER)
 
 
 class Model:
-    """A server whose script each test sets before it starts a run."""
+    """A server whose script each test sets before a run."""
 
     def __init__(self) -> None:
         self.turns: list[Any] = [DONE]
@@ -47,8 +49,9 @@ def project(tmp_path: Path, model: Model) -> Iterator[World]:
     made.close()
 
 
+@pytest.mark.smoke
 def test_a_task_is_completed_and_committed(project: World, model: Model) -> None:
-    """One attempt: the file is in the commit on the task's branch, tokens and money are shown."""
+    """One attempt: the commit on the branch has the file; tokens and cost are shown."""
     model.turns = [WRITE, DONE]
     task = project.new("Add a greeting", "-d", "Write hello.txt")
     done = project.ostler("run", task)
@@ -62,10 +65,10 @@ def test_a_task_is_completed_and_committed(project: World, model: Model) -> None
 
 
 @pytest.mark.parametrize(("number", "code"), [(KILL, -9), (STOP, 143)])
-def test_a_run_that_is_killed_goes_on_in_the_same_session(
+def test_a_run_that_is_killed_continues_in_the_same_session(
     project: World, model: Model, number: int, code: int
 ) -> None:
-    """In the middle of a tool: nothing lives on, and the next run's claude remembers the first prompt."""
+    """After a kill no process is left, and the next run resumes the session."""
     project.environ["OSTLER_EXECUTORS__CLAUDE__ARGS"] = '["--allowedTools", "Bash"]'
     model.turns = [WRITE, call("Bash", command="touch started; tail -f /dev/null"), DONE]
     task = project.new("Mend the gate", "-d", "It squeaks in the wind.")
@@ -78,8 +81,8 @@ def test_a_run_that_is_killed_goes_on_in_the_same_session(
     shown = check_ended(project, task, done.returncode)
     assert (shown["status"], [a["resumed"] for a in shown["attempts"]]) == ("completed", [False, True])
     assert project.git("show", f"ostler/{task}:hello.txt") == "hello\n"
-    assert sum(text.count("It squeaks in the wind.") for text in model.llm.asked[-1].history) == 1
-    assert model.llm.asked[-1].holds("stopped in the middle of it")
+    assert sum(text.count("It squeaks in the wind.") for text in model.llm.prompts[-1].history) == 1
+    assert model.llm.prompts[-1].holds("stopped in the middle of it")
 
 
 # Row: the status, the code, the exit and the number of attempts with the retries that are the default.
@@ -95,7 +98,7 @@ ENDINGS = {
 
 @pytest.mark.parametrize("row", ENDINGS)
 def test_a_provider_that_fails_ends_the_task_with_its_code(project: World, model: Model, row: str) -> None:
-    """Nothing that cannot help is repeated, a limit defers the task, and it is told in one sentence."""
+    """A final failure is not retried, a limit defers the task, and the message is one sentence."""
     status, code, exit_code, attempts = ENDINGS[row]
     model.turns = [FAULTS[row]]
     task = project.new()
@@ -108,7 +111,7 @@ def test_a_provider_that_fails_ends_the_task_with_its_code(project: World, model
 
 
 def test_an_overloaded_provider_is_tried_again(project: World, model: Model) -> None:
-    """The first attempt fails, the second goes on in the same session and completes the task."""
+    """The first attempt fails; the second resumes the session and completes the task."""
     model.turns = [*[FAULTS["d3_529"]] * 3, WRITE, DONE]
     task = project.new()
     done = project.ostler("run", task)
@@ -118,7 +121,7 @@ def test_an_overloaded_provider_is_tried_again(project: World, model: Model) -> 
 
 
 def test_a_task_of_five_megabytes_is_refused_once(project: World, tmp_path: Path) -> None:
-    """It fits no model: the task fails with that reason, after one attempt."""
+    """The prompt is too large for every model: the task fails after one attempt."""
     (tmp_path / "long.md").write_text("# A long task\n\n" + "word " * 1_000_000)
     project.ostler("run", "-f", str(tmp_path / "long.md"), code=1)
     task = project.json("status")["tasks"][0]["id"]
@@ -127,7 +130,7 @@ def test_a_task_of_five_megabytes_is_refused_once(project: World, tmp_path: Path
 
 
 def test_a_denied_tool_is_a_warning_of_the_task(project: World, model: Model) -> None:
-    """The task completes, and says that something was not allowed."""
+    """The task completes with a warning about the denied tool."""
     model.turns = [WRITE, call("Bash", command="touch /somewhere-else"), DONE]
     task = project.new()
     project.ostler("run", task)

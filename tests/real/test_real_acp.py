@@ -1,4 +1,4 @@
-"""The real agents that speak ACP, and both adapters, against our model server; only under make test-full."""
+"""The real ACP agents and both adapters with a local model server; only in make test-full."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ostler.errors import Code
-from ostler.model.call import LineUnread, SessionReplaced, ToolDenied, ToolUsed
+from ostler.model.call import LineSkipped, SessionReplaced, ToolDenied, ToolUsed
 from ostler.testing.fake_llm import FakeLlm, Turn, fail, say
 from real_agents import ADAPTERS, AGENTS, Seat, turns
 
@@ -27,24 +27,24 @@ pytestmark = [
 ]
 
 
-def seat(name: str, place: Path, llm: FakeLlm, permissions: Any = "accept-edits") -> Seat:
-    return Seat(name, place, llm, permissions, kind=PROGRAMS[name])
+def seat(name: str, directory: Path, llm: FakeLlm, permissions: Any = "accept-edits") -> Seat:
+    return Seat(name, directory, llm, permissions, kind=PROGRAMS[name])
 
 
-def answers(name: str, *wanted: Turn) -> FakeLlm:
-    """The adapter of codex names its tools in a way that our server does not list."""
-    return FakeLlm(list(wanted) if name == "codex-acp" else turns(list(wanted)))
+def answers(name: str, *expected: Turn) -> FakeLlm:
+    """Return the answers for the adapter of codex, whose tools have other names."""
+    return FakeLlm(list(expected) if name == "codex-acp" else turns(list(expected)))
 
 
-def test_a_tool_edits_a_file_and_the_session_goes_on(name: str, tmp_path: Path) -> None:
-    """An edit is allowed, text and tool arrive, and a second process continues where the first ended."""
+def test_a_tool_edits_a_file_and_the_session_continues(name: str, tmp_path: Path) -> None:
+    """An edit is allowed, the text and the tool are reported, and a second process resumes the session."""
     write = (AGENTS | ADAPTERS)[name].write(tmp_path / "workspace" / "hello.txt")
     with answers(name, write, say("ANSWER-ONE"), say("ANSWER-TWO")) as llm:
         bench = seat(name, tmp_path, llm)
         first = bench.spawn("PROMPT-ONE")
         assert first.code is None and first.text.endswith("ANSWER-ONE"), first.message
         assert (bench.workspace / "hello.txt").read_text() == "hello\n"
-        assert (len(bench.heard(ToolUsed)), bench.heard(LineUnread)) == (1, [])
+        assert (len(bench.heard(ToolUsed)), bench.heard(LineSkipped)) == (1, [])
         second = bench.resume("PROMPT-TWO", first.session_id)
         assert bench.processes() == []
     can = bench.executor.capabilities
@@ -55,7 +55,7 @@ def test_a_tool_edits_a_file_and_the_session_goes_on(name: str, tmp_path: Path) 
 
 
 def test_nothing_is_done_without_permission(name: str, tmp_path: Path) -> None:
-    """With `ask` and nobody there a command is not run, whoever prevents it."""
+    """With `ask` a command does not run."""
     shell = (AGENTS | ADAPTERS)[name].shell("echo hi > made.txt")
     with answers(name, shell, say("I could not.")) as llm:
         bench = seat(name, tmp_path, llm, "ask")
@@ -66,8 +66,8 @@ def test_nothing_is_done_without_permission(name: str, tmp_path: Path) -> None:
     assert bool(bench.heard(ToolDenied)) != decides_itself
 
 
-def test_unknown_session_is_begun_with_the_whole_task(name: str, tmp_path: Path) -> None:
-    """A lost session is never resumed silently: the new one is told, and gets the fresh prompt."""
+def test_unknown_session_is_replaced_with_the_fresh_prompt(name: str, tmp_path: Path) -> None:
+    """A lost session is replaced by a new one with the fresh prompt, and that is reported."""
     with answers(name, say("ANSWER")) as llm:
         bench = seat(name, tmp_path, llm)
         result = bench.resume("Go on.", str(uuid.uuid4()), fresh_prompt="THE-WHOLE-TASK")
@@ -76,11 +76,11 @@ def test_unknown_session_is_begun_with_the_whole_task(name: str, tmp_path: Path)
         return
     assert result.code is None and result.text.endswith("ANSWER"), result.message
     assert bench.heard(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
-    assert any(request.holds("THE-WHOLE-TASK") for request in llm.asked)
+    assert any(request.holds("THE-WHOLE-TASK") for request in llm.prompts)
 
 
-def test_refused_key_is_told(name: str, tmp_path: Path) -> None:
-    """401 is AUTH_FAILED, except that opencode does not pass the number on."""
+def test_refused_key_is_reported(name: str, tmp_path: Path) -> None:
+    """401 is AUTH_FAILED, except for opencode, which does not report the status."""
     with FakeLlm([fail(401, "bad key")]) as llm:
         result = seat(name, tmp_path, llm).spawn()
     assert result.code is (Code.API_ERROR if name == "opencode" else Code.AUTH_FAILED), result.message

@@ -1,4 +1,4 @@
-"""The real codex, gemini, qwen, opencode and copilot against our model server; only under make test-full."""
+"""The real codex, gemini, qwen, opencode and copilot with a local model server; only in make test-full."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ pytestmark = [
 
 
 def test_resume_keeps_the_history_and_counts_once(name: str, tmp_path: Path) -> None:
-    """The server receives the first prompt and answer again, and each call has its own tokens."""
+    """The server receives the first prompt and answer again, and each call has its own usage."""
     with FakeLlm(turns([say("ANSWER-ONE"), say("ANSWER-TWO")])) as llm:
         seat = Seat(name, tmp_path, llm)
         first = seat.spawn("PROMPT-ONE")
         assert (first.code, first.text) == (None, "ANSWER-ONE"), first.message
-        told = [e.session_id for e in seat.heard(SessionStarted) if isinstance(e, SessionStarted)]
+        reported = [e.session_id for e in seat.heard(SessionStarted) if isinstance(e, SessionStarted)]
         second = seat.resume("PROMPT-TWO", first.session_id, session_usage=first.session_usage or first.usage)
     assert (second.code, second.text) == (None, "ANSWER-TWO"), second.message
-    assert told == [first.session_id] and second.session_id == first.session_id
-    last = next(request for request in reversed(llm.asked) if request.tool_entries)
+    assert reported == [first.session_id] and second.session_id == first.session_id
+    last = next(request for request in reversed(llm.prompts) if request.tool_entries)
     assert all(last.holds(text) for text in ("PROMPT-ONE", "ANSWER-ONE", "PROMPT-TWO"))
     assert second.usage == first.usage
     assert (first.usage.total > 0) == seat.executor.capabilities.reports_usage
@@ -43,7 +43,7 @@ def test_resume_keeps_the_history_and_counts_once(name: str, tmp_path: Path) -> 
 
 
 def test_an_answer_to_a_schema(name: str, tmp_path: Path) -> None:
-    """Who claims it sends the schema to its model, in a new session and in a resumed one; others go on."""
+    """An agent with structured output sends the schema to its model, in a new and in a resumed session."""
     schema = json.dumps(ANSWER_SCHEMA)
     answer = {"status": "complete", "reason": "", "summary": "I did it."}
     with FakeLlm(lambda request: fit(request, **answer) or say("OK")) as llm:
@@ -56,7 +56,7 @@ def test_an_answer_to_a_schema(name: str, tmp_path: Path) -> None:
 
 
 def test_a_tool_edits_a_file(name: str, tmp_path: Path) -> None:
-    """With the default permissions the agent edits its workspace, and that is told."""
+    """With the default permissions the agent edits a file, and the tool is reported."""
     with FakeLlm(turns([AGENTS[name].write(tmp_path / "workspace" / "hello.txt"), say("Done.")])) as llm:
         seat = Seat(name, tmp_path, llm)
         result = seat.spawn("Greet the world.")
@@ -67,7 +67,7 @@ def test_a_tool_edits_a_file(name: str, tmp_path: Path) -> None:
 
 
 def test_nothing_is_done_without_permission(name: str, tmp_path: Path) -> None:
-    """With `ask` and nobody there a command is refused, and where the agent tells it we tell it."""
+    """With `ask` a command is denied, and the denial is reported if the agent reports it."""
     with FakeLlm(turns([AGENTS[name].shell("echo hi > made.txt"), say("I could not.")])) as llm:
         seat = Seat(name, tmp_path, llm, "ask")
         result = seat.spawn()
@@ -77,18 +77,18 @@ def test_nothing_is_done_without_permission(name: str, tmp_path: Path) -> None:
     assert ("PERMISSION_DENIED" in result.warnings) == AGENTS[name].tells_denials
 
 
-def test_unknown_session_is_begun_with_the_whole_task(name: str, tmp_path: Path) -> None:
-    """A lost session is never resumed silently: the new one is told, and gets the fresh prompt."""
+def test_unknown_session_is_replaced_with_the_fresh_prompt(name: str, tmp_path: Path) -> None:
+    """A lost session is replaced by a new one with the fresh prompt, and that is reported."""
     with FakeLlm(turns([say("ANSWER")])) as llm:
         seat = Seat(name, tmp_path, llm)
         result = seat.resume("Go on.", str(uuid.uuid4()), fresh_prompt="THE-WHOLE-TASK")
     assert (result.code, result.text) == (None, "ANSWER"), result.message
     assert seat.heard(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
-    assert llm.asked[0].holds("THE-WHOLE-TASK") and not llm.asked[0].holds("Go on.")
+    assert llm.prompts[0].holds("THE-WHOLE-TASK") and not llm.prompts[0].holds("Go on.")
 
 
-def test_refused_key_is_told_soon(name: str, tmp_path: Path) -> None:
-    """401 is AUTH_FAILED, and nobody waits three minutes for it."""
+def test_refused_key_is_reported_soon(name: str, tmp_path: Path) -> None:
+    """401 is AUTH_FAILED, without minutes of retries."""
     with FakeLlm([fail(401, "bad key")]) as llm:
         began = time.monotonic()
         result = Seat(name, tmp_path, llm).spawn()
@@ -97,13 +97,13 @@ def test_refused_key_is_told_soon(name: str, tmp_path: Path) -> None:
 
 
 def test_empty_answer_is_no_success(name: str, tmp_path: Path) -> None:
-    """An agent whose model says nothing has not succeeded, whatever it exits with."""
+    """An empty answer is a failure, whatever the exit code."""
     with FakeLlm([say("")]) as llm:
         assert Seat(name, tmp_path, llm).spawn().code is Code.RESPONSE_EMPTY
 
 
 def test_killed_in_the_middle_of_a_tool_it_can_be_resumed(name: str, tmp_path: Path) -> None:
-    """Whoever kills it: the code says so, its tools die with it, and the session goes on."""
+    """After a kill the code is correct, the tools are stopped, and the session can be resumed."""
     forever = AGENTS[name].shell("touch started; tail -f /dev/null")
     with FakeLlm(turns([forever, say("ANSWER-TWO")])) as llm:
         seat = Seat(name, tmp_path, llm, "skip")
@@ -112,7 +112,7 @@ def test_killed_in_the_middle_of_a_tool_it_can_be_resumed(name: str, tmp_path: P
         assert seat.processes() == []
         again = seat.resume("PROMPT-TWO", killed.session_id, fresh_prompt="PROMPT-TWO, from the start")
     assert (again.code, again.text) == (None, "ANSWER-TWO"), again.message
-    last = next(request for request in reversed(llm.asked) if request.tool_entries)
+    last = next(request for request in reversed(llm.prompts) if request.tool_entries)
     assert last.holds("PROMPT-TWO")
     assert last.holds("PROMPT-ONE") != bool(seat.heard(SessionReplaced))
 
@@ -125,7 +125,7 @@ async def _kill_in_tool(seat: Seat) -> CallResult:
 
 
 def test_stopped_in_time(name: str, tmp_path: Path) -> None:
-    """At its timeout the agent and everything that it started are gone."""
+    """At the timeout the agent and all its processes are stopped."""
     forever = AGENTS[name].shell("touch started; tail -f /dev/null")
     with FakeLlm(turns([forever, say("never")])) as llm:
         seat = Seat(name, tmp_path, llm, "skip")
@@ -135,7 +135,7 @@ def test_stopped_in_time(name: str, tmp_path: Path) -> None:
 
 
 def test_task_through_the_whole_program(name: str, tmp_path: Path) -> None:
-    """`ostler run` has the real agent edit a file in the task's worktree and commits what it did."""
+    """`ostler run` commits the edit of the real agent in the worktree of the task."""
     steps: list[Turn] = []
     with FakeLlm(turns(steps)) as llm:
         world = real_world(name, tmp_path, llm)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ostler.config.file import read_file
 from ostler.config.settings import Settings
+from ostler.config.toml_file import read_file
 
 
 def told(path: Path) -> list[str]:
-    return [mistake.line for mistake in read_file(Settings, path, "ostler.toml", "project file").mistakes]
+    return [mistake.line for mistake in read_file(Settings, path, "ostler.toml", "project file").errors]
 
 
 BAD_BYTES = [

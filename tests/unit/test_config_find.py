@@ -72,7 +72,7 @@ def test_a_bad_variable_is_a_usage_error(tmp_path: Path, named: str) -> None:
     """A root that is no directory is told, with exit 2."""
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(UsageError, match="OSTLER_PROJECT is no directory: ") as caught:
+    with pytest.raises(UsageError, match="OSTLER_PROJECT is not a directory: ") as caught:
         find_root(tmp_path, {"OSTLER_PROJECT": named})
     assert caught.value.exit == 2
     assert caught.value.hint

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ostler.config.literal import literal, quote
+from examples import examples
+from ostler.config.literal import quote, to_toml
 from ostler.config.load import load_settings
 from ostler.config.show import rows
 from ostler.errors import SettingsInvalid
 
 within_a_second = settings(
-    max_examples=200,
+    max_examples=examples(200),
     deadline=10_000,  # ten times the promise of one second
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -92,14 +93,14 @@ def test_almost_toml(tmp_path: Path, pieces: list[str]) -> None:
 @given(st.dictionaries(NAME, TREE, max_size=5))
 def test_random_trees(tmp_path: Path, tree: dict[str, object]) -> None:
     """Nor does any valid TOML with any shape under any name."""
-    text = "\n".join(f"{quote(name)} = {literal(value)}" for name, value in tree.items())
+    text = "\n".join(f"{quote(name)} = {to_toml(value)}" for name, value in tree.items())
     survive(tmp_path, text.encode(), {})
 
 
 VARIABLE = st.lists(st.sampled_from([*(name.upper() for name in NAMES), "", "_", "x", "MINE"]), max_size=5)
 TEXTS = (
     st.text(max_size=20)
-    | TREE.map(literal)
+    | TREE.map(to_toml)
     | st.sampled_from(["1", "true", "[1]", "{}", '{"jobs": 2}', "null"])
 )
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostler.config.literal import literal, quote, shorten
+from examples import examples
+from ostler.config.literal import quote, shorten, to_toml
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 SCALARS = st.one_of(
@@ -27,11 +28,11 @@ def containers(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     return st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3)
 
 
-@settings(max_examples=200, deadline=10_000)
+@settings(max_examples=examples(200), deadline=10_000)
 @given(SCALARS | containers(SCALARS | containers(SCALARS)))
 def test_tomllib_reads_back_what_is_written(value: object) -> None:
     """Every literal is TOML of the same value, on one line, with nothing that moves a cursor."""
-    written = literal(value)
+    written = to_toml(value)
     assert tomllib.loads(f"x = {written}") == {"x": value}
     assert written.isprintable()
 
@@ -50,12 +51,12 @@ def test_tomllib_reads_back_what_is_written(value: object) -> None:
 )
 def test_what_toml_has_no_word_for(value: object, written: str) -> None:
     """Messages also show what a file or a variable should not have held."""
-    assert literal(value) == written
+    assert to_toml(value) == written
 
 
 def test_an_int_that_python_itself_will_not_print() -> None:
     """A hexadecimal number of thousands of digits is valid TOML."""
-    assert literal(1 << 99999) == "an int of more than 64 bits"
+    assert to_toml(1 << 99999) == "an int of more than 64 bits"
 
 
 def test_long_text_is_cut() -> None:

@@ -9,20 +9,20 @@ import pytest
 
 from ostler.config.load import load_settings
 from ostler.config.settings import Settings
-from ostler.config.template import starter
+from ostler.config.template import starter_config
 
 
 @pytest.mark.parametrize("executor", ["claude", "scripted", "command", "my agent", 'a"b\\', ""])
 def test_the_starter_is_valid_and_sets_the_executor(tmp_path: Path, executor: str) -> None:
     """Whatever the agent is called, the file that init writes can be read."""
-    (tmp_path / "ostler.toml").write_text(starter(executor))
+    (tmp_path / "ostler.toml").write_text(starter_config(executor))
     assert load_settings(tmp_path, {}).settings.run.executor == executor
 
 
 def test_every_line_that_is_commented_out_shows_a_default(tmp_path: Path) -> None:
     """Removing a # changes nothing until the value is changed."""
-    text = re.sub(r"^# (\w+ = )", r"\1", starter("claude"), flags=re.MULTILINE)
-    assert text.count("\n#") < starter("claude").count("\n#")
+    text = re.sub(r"^# (\w+ = )", r"\1", starter_config("claude"), flags=re.MULTILINE)
+    assert text.count("\n#") < starter_config("claude").count("\n#")
     (tmp_path / "ostler.toml").write_text(text)
     loaded = load_settings(tmp_path, {})
     assert loaded.settings.run == Settings().run
@@ -32,12 +32,12 @@ def test_every_line_that_is_commented_out_shows_a_default(tmp_path: Path) -> Non
 
 def test_the_starter_names_every_section() -> None:
     """Nobody needs the manual to learn that a section exists."""
-    found = set(re.findall(r"\[(\w+)", starter("claude")))
+    found = set(re.findall(r"\[(\w+)", starter_config("claude")))
     assert found == set(Settings.__struct_fields__)
 
 
 def test_the_starter_is_short() -> None:
     """A person reads it whole on one screen."""
-    lines = starter("claude").splitlines()
+    lines = starter_config("claude").splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 100

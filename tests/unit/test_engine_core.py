@@ -1,4 +1,4 @@
-"""decide and evolve: the walk of one task, step by step."""
+"""decide and evolve: the steps of one task."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from ostler.model.event import (
     WorkspaceReleased,
 )
 from ostler.model.ids import TaskId
-from ostler.model.plan import plan_for
+from ostler.model.plan import build_plan
 from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 
 ID = TaskId("greet-ab12")
-CREATED = TaskCreated(Task("Greet", id=ID), plan_for("small", ("implement",)), 1, "seed")
+CREATED = TaskCreated(Task("Greet", id=ID), build_plan("small", ("implement",)), 1, "seed")
 
 
 def after(*events: Event) -> State:
@@ -50,7 +50,7 @@ def ended(verdict: str, **fields: object) -> CallEnded:
 CLAIMED, STARTED = TaskClaimed("r1"), TaskStarted("/w", "ostler/greet-ab12", "abc")
 
 
-def test_a_task_walks_from_created_to_closed_in_the_order_of_the_story() -> None:
+def test_a_task_runs_its_steps_in_order_from_created_to_closed() -> None:
     """Each event leads to the next step of prepare, call, checkpoint, finish, release."""
     story: list[tuple[Event, type | None]] = [
         (CLAIMED, PrepareWorkspace),
@@ -69,7 +69,7 @@ def test_a_task_walks_from_created_to_closed_in_the_order_of_the_story() -> None
 
 
 def test_keys_name_every_counter_and_never_come_back() -> None:
-    """Reopening, deferring and going on all give the call another key."""
+    """Reopening, deferring and a further iteration change the key."""
     first = after(CLAIMED, STARTED)
     second = after(CLAIMED, STARTED, ended("continue"))
     deferred = after(
@@ -102,14 +102,14 @@ def test_keys_name_every_counter_and_never_come_back() -> None:
     ],
 )
 def test_a_verdict_leads_to_its_ending(verdict: str, status: TaskStatus, code: Code) -> None:
-    """What a call asks for is what Finish is told to write."""
+    """Finish has the status, code and message of the call."""
     step = decide(after(CLAIMED, STARTED, ended(verdict, code=code, message="why")))
     assert isinstance(step, Finish)
     assert (step.ending.status, step.ending.code, step.ending.message) == (status, code, "why")
 
 
 def test_at_the_iteration_limit_the_task_pauses_with_its_code() -> None:
-    """Ten calls of a small task without a word end in ITERATION_LIMIT, not in an eleventh call."""
+    """After ten calls without completion, a small task ends with ITERATION_LIMIT."""
     state = after(CLAIMED, STARTED, *[ended("continue")] * 10)
     step = decide(state)
     assert isinstance(step, Finish)
@@ -129,11 +129,11 @@ def test_cancel_after_the_end_changes_nothing() -> None:
     """A late cancel is recorded, and the completed task stays completed."""
     state = after(CLAIMED, STARTED, ended("complete"), CheckpointMade("implement", "s"), TaskCompleted("s"))
     late = evolve(state, Record(ID, state.seq + 1, 9.0, DecisionRecorded("cancel")))
-    assert (late.status, late.cancel, late.seq) == (TaskStatus.COMPLETED, False, state.seq + 1)
+    assert (late.status, late.cancel_requested, late.seq) == (TaskStatus.COMPLETED, False, state.seq + 1)
 
 
 def test_a_claim_after_a_crash_checks_the_workspace_again() -> None:
-    """The next run prepares anew, keeps the session, and calls with the same key."""
+    """The next run prepares the workspace again, keeps the session, and uses the same key."""
     crashed = after(CLAIMED, STARTED)
     state = evolve(crashed, Record(ID, 4, 4.0, TaskClaimed("r2")))
     assert isinstance(decide(state), PrepareWorkspace)
@@ -149,7 +149,7 @@ def test_an_interrupted_run_leaves_the_task_pending() -> None:
 
 
 def test_the_third_failure_is_quarantine() -> None:
-    """failed, failed, quarantined."""
+    """The statuses are failed, failed, quarantined."""
     events: list[Event] = []
     seen: list[str] = []
     for _ in range(3):
@@ -160,14 +160,14 @@ def test_the_third_failure_is_quarantine() -> None:
 
 
 def test_a_step_that_fails_ends_the_task_with_its_code() -> None:
-    """A worktree that cannot be made is a failed task, not a crash."""
+    """If a worktree cannot be created, the task fails."""
     step = decide(after(CLAIMED, StepFailed(Code.BRANCH_EXISTS, "taken")))
     assert isinstance(step, Finish)
     assert step.ending.code is Code.BRANCH_EXISTS
 
 
 def test_reopening_starts_the_phases_again_and_keeps_the_history() -> None:
-    """After retry the counters are new, the round is the next one, and the failures stay counted."""
+    """After a retry the counters are reset, the round is incremented, and the failures are kept."""
     state = after(
         CLAIMED, STARTED, ended("failed", code=Code.TIMEOUT), TaskFailed(Code.TIMEOUT, "slow"), TaskReopened()
     )
@@ -182,7 +182,7 @@ def test_reopening_starts_the_phases_again_and_keeps_the_history() -> None:
 
 
 def test_reopening_a_running_or_completed_task_changes_nothing() -> None:
-    """External events are legal in any stage, and recorded even when they mean nothing."""
+    """External events are valid in any stage, also without effect."""
     running = after(CLAIMED, STARTED)
     same = evolve(running, Record(ID, 4, 4.0, TaskReopened()))
     assert (same.round, same.status) == (1, TaskStatus.IN_PROGRESS)
@@ -190,13 +190,13 @@ def test_reopening_a_running_or_completed_task_changes_nothing() -> None:
 
 @pytest.mark.parametrize("seq", [1, 2, 4, 99])
 def test_a_record_that_is_not_the_next_is_refused(seq: int) -> None:
-    """evolve refuses a gap and a repetition."""
+    """evolve rejects gaps and repetitions."""
     with pytest.raises(OutOfOrder):
         evolve(after(CLAIMED), Record(ID, seq, 1.0, STARTED))
 
 
 def test_records_that_no_decision_could_lead_to_are_refused() -> None:
-    """A second end, a second creation, a beginning that is none."""
+    """A second end, a second creation and another first event are rejected."""
     done = after(CLAIMED, TaskCancelled())
     for event in (TaskCompleted(), TaskFailed(Code.TIMEOUT, ""), TaskPaused(), CREATED):
         with pytest.raises(OutOfOrder):
@@ -206,15 +206,15 @@ def test_records_that_no_decision_could_lead_to_are_refused() -> None:
 
 
 def test_an_event_of_a_newer_version_is_kept_and_folded_as_nothing() -> None:
-    """An unknown event counts, and changes nothing else."""
+    """An unknown event increments seq and changes nothing else."""
     before = after(CLAIMED, STARTED)
     state = evolve(before, Record(ID, 4, 4.0, msgspec.Raw(b'{"type":"from_the_future"}')))
     assert (state.seq, state.stage, state.status) == (4, before.stage, before.status)
 
 
 def test_the_state_stays_under_a_kilobyte() -> None:
-    """With a long title, a worktree, a message and a session it still fits beside each record."""
-    long = TaskCreated(Task("x" * 120, id=ID), plan_for("small", ("implement",)), 1, "0" * 32)
+    """The limit also holds with a long title, a worktree, a message and a session."""
+    long = TaskCreated(Task("x" * 120, id=ID), build_plan("small", ("implement",)), 1, "0" * 32)
     records = [Record(ID, 1, 1.0, long), Record(ID, 2, 2.0, CLAIMED), Record(ID, 3, 3.0, STARTED)]
     records.append(
         Record(ID, 4, 4.0, ended("continue", session_id="0" * 36, answer="transcripts/implement-001.md"))

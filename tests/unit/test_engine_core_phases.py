@@ -1,4 +1,4 @@
-"""Phases, gates and people's words in the core: what came of races and repeats that went wrong once."""
+"""Phases, gates and decisions in the core: regression tests of races and repeats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ostler.model.event import (
     TaskStarted,
 )
 from ostler.model.ids import TaskId
-from ostler.model.plan import Gate, plan_for
+from ostler.model.plan import Gate, build_plan
 from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
@@ -37,8 +37,8 @@ CANNOT = GateDecided("test", "command", "could_not_run", "no such program", "two
 
 
 def after(*events: Event, retries: int = 5) -> State:
-    """The state of a task whose test has a command for a gate, after these events."""
-    plan = plan_for("small", ("implement", "test", "validate"))
+    """The state of a task with a command gate on test, after these events."""
+    plan = build_plan("small", ("implement", "test", "validate"))
     phases = [replace(one, gate=Gate("command")) if one.id == "test" else one for one in plan.phases]
     plan = replace(plan, phases=tuple(phases), max_phase_retries=retries)
     story = (TaskCreated(Task("Greet", id=ID), plan, 1, "seed"), CLAIMED, STARTED, *events)
@@ -46,7 +46,7 @@ def after(*events: Event, retries: int = 5) -> State:
 
 
 def answered(state: State, step: str, *events: Event) -> State:
-    """The state after records that all answer one step."""
+    """The state after records with the same step key."""
     for event in events:
         state = evolve(state, Record(ID, state.seq + 1, 1.0, event, step))
     return state
@@ -63,14 +63,14 @@ def status_of(state: State, phase: str) -> str:
 
 
 def test_what_a_call_asked_for_outlives_a_stopped_run() -> None:
-    """Blocked, and the run stopped before that was written down: the next run writes it and calls nobody."""
+    """If the run stops before a block is recorded, the next run records it without a call."""
     blocked = CallEnded("implement", 1, "blocked", Code.AGENT_BLOCKED, "no key")
     step = decide(after(blocked, TaskReleased("stopped"), CLAIMED))
     assert isinstance(step, Finish) and step.ending.code is Code.AGENT_BLOCKED
 
 
 def test_a_skip_is_not_undone_by_the_answer_of_the_call() -> None:
-    """The agent wants to go on, but a person has left the phase meanwhile."""
+    """The agent's result `continue` is ignored after a person skipped the phase."""
     called = after()
     key = key_of(called)
     skipped = answered(called, "", DecisionRecorded("skip", "by hand", "implement"))
@@ -80,7 +80,7 @@ def test_a_skip_is_not_undone_by_the_answer_of_the_call() -> None:
 
 
 def test_a_pause_that_was_taken_back_does_not_pause() -> None:
-    """Resume came while the pause was being written down."""
+    """A resume arrives before the pause is recorded."""
     pausing = answered(after(), "", DecisionRecorded("pause"))
     key = key_of(pausing)
     resumed = answered(pausing, "", DecisionRecorded("resume"))
@@ -90,22 +90,22 @@ def test_a_pause_that_was_taken_back_does_not_pause() -> None:
 
 
 def test_the_same_failure_counts_over_the_work_in_between() -> None:
-    """C102: implement passes each time, and the gate of test says the same each time."""
+    """C102: implement passes each time, and the gate of test fails with the same error each time."""
     once = (*IMPLEMENTED, *TESTED, FAILS)
     step = decide(after(*once, *once, *once))
     assert isinstance(step, Finish) and step.ending.code is Code.STUCK
 
 
-def test_a_skip_of_the_failing_phase_ends_its_story() -> None:
-    """What went wrong in it is not told to the phases after it."""
+def test_a_skip_of_the_failing_phase_drops_its_feedback() -> None:
+    """Its failure is not included in the prompts of later phases."""
     back = after(*IMPLEMENTED, *TESTED, FAILS)
-    assert back.retry_of == "test" and back.word
+    assert back.retry_of == "test" and back.feedback_seq
     skipped = answered(back, "", DecisionRecorded("skip", "flaky", "test"))
-    assert (skipped.retry_of, skipped.word, skipped.signatures) == ("", 0, ())
+    assert (skipped.retry_of, skipped.feedback_seq, skipped.signatures) == ("", 0, ())
 
 
 def test_a_skipped_phase_stays_skipped_when_the_work_goes_back() -> None:
-    """Validate sends it back over test, which a person has skipped."""
+    """A retry from validate to implement keeps test skipped."""
     skips = DecisionRecorded("skip", "no tests here", "test")
     finds = CallEnded("validate", 1, "blocked", Code.AGENT_BLOCKED, "R1 does not hold")
     back = after(skips, *IMPLEMENTED, finds)
@@ -114,17 +114,17 @@ def test_a_skipped_phase_stays_skipped_when_the_work_goes_back() -> None:
 
 
 def test_a_gate_that_could_not_run_is_asked_again_by_resume() -> None:
-    """Without a word for the agent nobody works again; with one the work goes back."""
+    """Without feedback only the gate is checked again; with feedback the work is repeated."""
     stopped = after(*IMPLEMENTED, *TESTED, CANNOT, TaskBlocked(Code.GATE_UNRUNNABLE, "no such program"))
     silent = answered(stopped, "", DecisionRecorded("resume"), CLAIMED)
     told = answered(stopped, "", DecisionRecorded("resume", "use make"), CLAIMED)
     assert isinstance(decide(silent), CheckGate)
-    assert (told.stage, told.current.id, told.word) == (Stage.NEW, "implement", stopped.seq + 1)
+    assert (told.stage, told.current.id, told.feedback_seq) == (Stage.NEW, "implement", stopped.seq + 1)
 
 
 def test_a_refusal_that_is_resumed_points_to_the_persons_record() -> None:
-    """The next prompt is made from there, with the last failure beside it, even without a word."""
+    """The next prompt uses that record and the last failure, also without text."""
     refused = after(*IMPLEMENTED, *TESTED, FAILS, TaskBlocked(Code.GATE_REJECTED, "1 failed"), retries=0)
     on = answered(refused, "", DecisionRecorded("resume"))
     assert (on.status, on.current.id, on.retry_of) == (TaskStatus.PENDING, "implement", "test")
-    assert on.word == refused.seq + 1
+    assert on.feedback_seq == refused.seq + 1

@@ -1,4 +1,4 @@
-"""What an auto gate takes for met."""
+"""The criteria of an auto gate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ostler.engine.steps.criteria import error_lines, unmet
+from ostler.engine.steps.gates.criteria import find_error_lines, list_unmet_criteria
 
 MARK = "<phase_complete>true</phase_complete>"
 
@@ -56,14 +56,14 @@ HARMLESS = (
 
 @pytest.mark.parametrize("line", REPORTED)
 def test_a_line_that_reports_an_error_is_found(line: str) -> None:
-    """As compilers, test runners, shells and people write it, decorated or not."""
-    assert error_lines(f"All good so far.\n{line}\nDone.")
+    """The formats of compilers, test runners, shells and people are recognised."""
+    assert find_error_lines(f"All good so far.\n{line}\nDone.")
 
 
 @pytest.mark.parametrize("line", HARMLESS)
-def test_a_line_that_only_speaks_of_errors_is_not(line: str) -> None:
-    """`0 errors` and `error handling` are no errors (mistake 17 of the seed)."""
-    assert error_lines(f"All good so far.\n{line}\nDone.") == []
+def test_a_line_that_only_mentions_errors_is_not(line: str) -> None:
+    """`0 errors` and `error handling` are not errors (mistake 17 of the seed)."""
+    assert find_error_lines(f"All good so far.\n{line}\nDone.") == []
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_line_that_only_speaks_of_errors_is_not(line: str) -> None:
 def test_each_criterion_is_held_against_the_text(
     criteria: tuple[str, ...], text: str, open_ones: int
 ) -> None:
-    """Every one that is not met is named; any other word than ours must occur as it is written."""
-    found = unmet(criteria, text, "test")
+    """Every unmet criterion is reported; unknown criteria have to occur literally."""
+    found = list_unmet_criteria(criteria, text, "test")
     assert len(found) == open_ones
     assert all(any(criterion in one for criterion in criteria) for one in found)
 
@@ -100,7 +100,7 @@ def test_each_criterion_is_held_against_the_text(
     "text", ["a" * 300_000, "1 " * 150_000, "a." * 150_000 + "Error", "0" * 300_000, ": " * 150_000]
 )
 def test_a_long_line_takes_no_longer_than_it_is_long(text: str) -> None:
-    """No pattern goes back and forth over what an agent wrote."""
+    """No pattern backtracks quadratically."""
     began = time.monotonic()
-    error_lines(text)
+    find_error_lines(text)
     assert time.monotonic() - began < 10

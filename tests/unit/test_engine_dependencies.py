@@ -1,11 +1,11 @@
-"""Tasks that come after others: when they cannot begin, when they can again; none waits for itself."""
+"""Dependencies: when a task is blocked, when it is reopened, and cycles."""
 
 from __future__ import annotations
 
 import pytest
 
 from ostler.engine.core.evolve import fold
-from ostler.engine.dependencies import find_cycle, settle, unmet
+from ostler.engine.dependencies import find_cycle, find_dependency_event, list_unmet
 from ostler.errors import Code
 from ostler.model.attempt import TaskRow
 from ostler.model.event import (
@@ -18,8 +18,8 @@ from ostler.model.event import (
     TaskReopened,
 )
 from ostler.model.ids import TaskId
-from ostler.model.plan import plan_for
-from ostler.model.rows import row_of
+from ostler.model.plan import build_plan
+from ostler.model.rows import build_row
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
 
@@ -29,10 +29,10 @@ BLOCKED = TaskBlocked(Code.DEPENDENCY_FAILED, "")
 
 
 def row(*events: Event) -> TaskRow:
-    """A task that comes after two others, after these events."""
+    """A task that depends on two others, after these events."""
     task = Task("Last", id=ID, after=(FIRST, SECOND))
-    story = (TaskCreated(task, plan_for("trivial"), 1, "seed"), *events)
-    return row_of(fold([Record(ID, n, float(n), event) for n, event in enumerate(story, 1)]))
+    story = (TaskCreated(task, build_plan("trivial"), 1, "seed"), *events)
+    return build_row(fold([Record(ID, n, float(n), event) for n, event in enumerate(story, 1)]))
 
 
 def standing(first: str, second: str = "completed") -> dict[TaskId, str]:
@@ -40,43 +40,43 @@ def standing(first: str, second: str = "completed") -> dict[TaskId, str]:
 
 
 def test_only_what_is_not_completed_is_unmet() -> None:
-    """In the order in which they were named."""
-    assert unmet(row(), standing("pending", "failed")) == (FIRST, SECOND)
-    assert unmet(row(), standing("completed", "in_progress")) == (SECOND,)
-    assert unmet(row(), standing("completed", "approved")) == ()
+    """Unmet dependencies are listed in their order."""
+    assert list_unmet(row(), standing("pending", "failed")) == (FIRST, SECOND)
+    assert list_unmet(row(), standing("completed", "in_progress")) == (SECOND,)
+    assert list_unmet(row(), standing("completed", "approved")) == ()
 
 
 @pytest.mark.parametrize("status", LOST)
 def test_a_task_is_blocked_when_one_before_it_ended_without_success(status: TaskStatus) -> None:
-    """Its message names that one and how it ended."""
-    event = settle(row(), standing(status))
+    """The message contains the dependency and its status."""
+    event = find_dependency_event(row(), standing(status))
     assert isinstance(event, TaskBlocked)
     assert event.code is Code.DEPENDENCY_FAILED
-    assert event.message == f"it comes after {FIRST}, which is {status}"
+    assert event.message == f"it depends on {FIRST}, which is {status}"
 
 
 def test_a_task_is_blocked_when_one_before_it_is_gone() -> None:
-    """Nobody can say any more that it was completed."""
-    assert settle(row(), {SECOND: "completed"}) == TaskBlocked(
-        Code.DEPENDENCY_FAILED, f"it comes after {FIRST}, which is gone"
+    """A deleted dependency blocks the task."""
+    assert find_dependency_event(row(), {SECOND: "completed"}) == TaskBlocked(
+        Code.DEPENDENCY_FAILED, f"it depends on {FIRST}, which is deleted"
     )
 
 
 @pytest.mark.parametrize("status", sorted(set(TaskStatus) - set(LOST)))
 def test_nothing_is_written_while_there_is_hope(status: TaskStatus) -> None:
-    """A task that rests or is stuck may still be completed."""
-    assert settle(row(), standing(status)) is None
+    """A waiting or blocked dependency may still be completed."""
+    assert find_dependency_event(row(), standing(status)) is None
 
 
 def test_it_is_written_once() -> None:
     """A blocked task is not blocked again."""
-    assert settle(row(BLOCKED), standing("failed")) is None
+    assert find_dependency_event(row(BLOCKED), standing("failed")) is None
 
 
 @pytest.mark.parametrize("status", sorted(set(TaskStatus) - set(LOST)))
 def test_it_is_open_again_when_the_one_before_it_is(status: TaskStatus) -> None:
-    """Whoever retried that one wants this one too."""
-    assert settle(row(BLOCKED), standing(status)) == TaskReopened(by="dependency")
+    """A task is reopened when its dependency is retried."""
+    assert find_dependency_event(row(BLOCKED), standing(status)) == TaskReopened(by="dependency")
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_it_is_open_again_when_the_one_before_it_is(status: TaskStatus) -> None:
     ids=["begun", "blocked by its agent", "paused", "about to be cancelled", "goes on without it"],
 )
 @pytest.mark.parametrize("status", ["failed", "pending"])
-def test_what_people_or_agents_decided_stands(events: tuple[Event, ...], status: str) -> None:
-    """Only a task that waits for another is touched because of it."""
-    assert settle(row(*events), standing(status)) is None
+def test_decisions_of_people_and_agents_are_kept(events: tuple[Event, ...], status: str) -> None:
+    """Only tasks that are blocked by a dependency are changed."""
+    assert find_dependency_event(row(*events), standing(status)) is None
 
 
 def test_a_task_without_dependencies_is_none_of_this() -> None:
-    """Its state is not even read."""
-    assert settle(TaskRow(ID, 1, "pending", "", "P2", 1.0, 1.0, b"not a state"), {}) is None
+    """A task without dependencies is not decoded."""
+    assert find_dependency_event(TaskRow(ID, 1, "pending", "", "P2", 1.0, 1.0, b"not a state"), {}) is None
 
 
 def graph(**after: str) -> dict[TaskId, tuple[TaskId, ...]]:
@@ -117,12 +117,12 @@ def graph(**after: str) -> dict[TaskId, tuple[TaskId, ...]]:
     ],
 )
 def test_a_cycle_is_found_and_named(after: dict[TaskId, tuple[TaskId, ...]], cycle: str) -> None:
-    """From the first task in it back to itself; the way there is left out."""
+    """The path starts and ends with the same task, without the tasks that lead to it."""
     assert find_cycle([TaskId("a")], after) == cycle.split()
 
 
 def test_a_long_chain_is_walked_without_recursion() -> None:
-    """Ten thousand links, closed at the end."""
+    """A cycle of ten thousand tasks is found."""
     names = [TaskId(f"t{number}") for number in range(10_000)]
     after = {name: (names[number - 1],) for number, name in enumerate(names) if number}
     assert find_cycle([names[-1]], after) == []

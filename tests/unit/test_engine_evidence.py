@@ -1,4 +1,4 @@
-"""What a successful call proves (contract.md, "Evidence")."""
+"""The verdict on a successful call (contract.md, "Evidence")."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
+from ostler.engine.steps.agent_call.evidence import Evidence, depends_on_changes, evaluate
 from ostler.model.task import Weight
-from ostler.prompt.report import Word
+from ostler.prompt.report import AgentReport
 
 DONE, BLOCKED = "<phase_complete>true</phase_complete>", "<phase_blocked>no key</phase_blocked>"
 
@@ -31,8 +31,8 @@ DONE, BLOCKED = "<phase_complete>true</phase_complete>", "<phase_blocked>no key<
 def test_the_table_of_evidence(
     text: str, weight: Weight, speaks: bool, changed: bool, verdict: str, warnings: tuple[str, ...]
 ) -> None:
-    """A mark decides; without one, a change counts for trivial tasks and for agents that cannot speak."""
-    found = judge(Witness(text, "", "implement", weight, speaks, changed))
+    """A mark decides; without one, a change completes trivial tasks and agents without status reports."""
+    found = evaluate(Evidence(text, "", "implement", weight, speaks, changed))
     assert (found.verdict, found.warnings) == (verdict, warnings)
     assert found.message == ("no key" if verdict == "blocked" else "")
 
@@ -50,8 +50,8 @@ def test_the_table_of_evidence(
 def test_the_workspace_is_looked_at_only_where_it_decides(
     text: str, weight: Weight, speaks: bool, hinges: bool
 ) -> None:
-    """Git is asked when there is no mark and a change would count, and at no other time."""
-    assert hinges_on_changes(Witness(text, "", "implement", weight, speaks)) == hinges
+    """Git runs only if there is no mark and a change would complete the phase."""
+    assert depends_on_changes(Evidence(text, "", "implement", weight, speaks)) == hinges
 
 
 def answer(status: str, summary: str = "s") -> str:
@@ -78,18 +78,20 @@ def answer(status: str, summary: str = "s") -> str:
 def test_a_structured_answer_comes_first_and_marks_second(
     text: str, weight: Weight, verdict: str, warnings: tuple[str, ...]
 ) -> None:
-    """What cannot be read as one falls back to the marks, then to one more iteration; NO_MARK is as ever."""
-    found = judge(Witness(text, "", "implement", weight, True, True, structured=True))
+    """An unreadable structured answer falls back to marks, then to one more iteration."""
+    found = evaluate(Evidence(text, "", "implement", weight, True, True, structured=True))
     assert (found.verdict, found.warnings) == (verdict, warnings)
     assert found.message == ("no key" if verdict == "blocked" else "")
 
 
-def test_an_object_says_nothing_where_nobody_asked_for_one() -> None:
-    """An executor that is not held to the schema may print such objects for any reason."""
-    assert judge(Witness(answer("complete"), "", "implement", "small", True)).verdict == "continue"
+def test_an_object_is_ignored_without_a_schema() -> None:
+    """Without a schema, a JSON object in the answer has no meaning."""
+    assert evaluate(Evidence(answer("complete"), "", "implement", "small", True)).verdict == "continue"
 
 
 def test_the_agents_own_report_is_stronger_than_its_answer() -> None:
-    """`ostler report` and the state file are said on purpose."""
-    said = Witness(answer("complete"), "", "test", "small", True, structured=True, word=Word("paused"))
-    assert judge(said).verdict == "paused"
+    """`ostler report` and the state file override marks."""
+    said = Evidence(
+        answer("complete"), "", "test", "small", True, structured=True, report=AgentReport("paused")
+    )
+    assert evaluate(said).verdict == "paused"

@@ -1,4 +1,4 @@
-"""When two failures are the same."""
+"""Signatures of failures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ostler.engine.steps.signature import signature_of
+from ostler.engine.steps.gates.signature import compute_signature
 
 FAILURE = """\
 ============================= test session starts ==============================
@@ -39,20 +39,20 @@ OTHER = {
 
 
 def test_a_signature_is_sixteen_digits() -> None:
-    """Short enough for a record."""
-    assert re.fullmatch("[0-9a-f]{16}", signature_of(FAILURE))
+    """A signature has sixteen hexadecimal digits."""
+    assert re.fullmatch("[0-9a-f]{16}", compute_signature(FAILURE))
 
 
 @pytest.mark.parametrize("how", SAME)
 def test_the_same_failure_has_the_same_signature(how: str) -> None:
-    """Whenever, wherever and in whatever order it was printed."""
-    assert signature_of(SAME[how]) == signature_of(FAILURE)
+    """Time, path and order do not change the signature."""
+    assert compute_signature(SAME[how]) == compute_signature(FAILURE)
 
 
 @pytest.mark.parametrize("how", OTHER)
 def test_another_failure_has_another_signature(how: str) -> None:
-    """What went wrong is what counts."""
-    assert signature_of(OTHER[how]) != signature_of(FAILURE)
+    """Different errors have different signatures."""
+    assert compute_signature(OTHER[how]) != compute_signature(FAILURE)
 
 
 @pytest.mark.parametrize(
@@ -68,21 +68,21 @@ def test_another_failure_has_another_signature(how: str) -> None:
     ],
 )
 def test_what_changes_by_itself_does_not_count(one: str, other: str) -> None:
-    """Addresses, hashes, times, figures and paths."""
-    assert signature_of(one) == signature_of(other)
+    """Addresses, hashes, times, numbers and paths are ignored."""
+    assert compute_signature(one) == compute_signature(other)
 
 
 @pytest.mark.parametrize(
     "text", ["/" * 200_000, "a/" * 100_000, "a" * 200_000, "-" * 200_000, "\x1b[" * 100_000]
 )
 def test_a_long_line_takes_no_longer_than_it_is_long(text: str) -> None:
-    """Whatever a command prints, the gate comes to its end."""
+    """The computation takes linear time."""
     began = time.monotonic()
-    signature_of(text)
+    compute_signature(text)
     assert time.monotonic() - began < 10
 
 
 def test_only_the_end_counts() -> None:
-    """A command that says ever more before it fails still fails in the same way."""
+    """Additional output before the failure does not change the signature."""
     end = "x\n" * 250 + FAILURE
-    assert signature_of("once upon a time\n" * 3 + end) == signature_of(end)
+    assert compute_signature("once upon a time\n" * 3 + end) == compute_signature(end)

@@ -1,4 +1,4 @@
-"""Our side of ACP: recorded agents, the protocol's schema, and what may be done unasked."""
+"""The ACP client: recorded agents, the schema of the protocol, and permissions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pydantic import BaseModel
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
-from ostler.executors.acp_agents import AGENTS
-from ostler.executors.acp_tool import PERMISSION_REQUEST, Tool, may, merge
+from ostler.executors.acp.agents import AGENTS
+from ostler.executors.acp.tools import PERMISSION_REQUEST, ToolCall, is_allowed, merge_tool_call
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import (
     AgentCall,
     AgentEvent,
     CallResult,
     Permissions,
-    TextSaid,
+    TextReceived,
     ToolDenied,
     ToolReturned,
     ToolUsed,
@@ -36,19 +36,19 @@ SHELL = "echo hi > file.txt"
 
 
 class Player(MockCommandRunner):
-    """Answers as the recorded agent did: each request with what it said to that."""
+    """Responds to each request as the recorded agent did."""
 
     def __init__(self, answers: dict[str, list[dict[str, Any]]]) -> None:
         super().__init__(run_function=self.play)
         self._answers = answers
 
     async def play(self, command: Command, sink: Sink) -> Exit:
-        heard = 0
-        while heard < len(self.said):
-            asked = json.loads(self.said[heard])
-            heard += 1
-            for line in self._answers.get(asked.get("method", ""), [{"result": {}}]):
-                members = line if "method" in line else {"id": asked.get("id"), **line}
+        observed = 0
+        while observed < len(self.written):
+            requested = json.loads(self.written[observed])
+            observed += 1
+            for line in self._answers.get(requested.get("method", ""), [{"result": {}}]):
+                members = line if "method" in line else {"id": requested.get("id"), **line}
                 sink(json.dumps({"jsonrpc": "2.0", **members}).encode())
         return Exit(0, 1.0, stdout_bytes=1)
 
@@ -82,7 +82,7 @@ EXPECTED = {
 
 
 def answers_of(sample: str) -> dict[str, list[dict[str, Any]]]:
-    """The recorded handshake, and the turn with a tool."""
+    """Return the recorded handshake, and the turn with a tool."""
     hello, session, _, turn, *_ = json.loads((SAMPLES / f"{sample}.json").read_text())
     said = session["session/new"]
     updates = [
@@ -115,7 +115,7 @@ def spawn(
 
 @pytest.mark.parametrize("sample", EXPECTED)
 def test_recorded_agents_are_understood(sample: str, tmp_path: Path) -> None:
-    """Each agent's turn with a tool: its text, tokens, money, tool and model, as it spelled them."""
+    """The text, tokens, cost, tool and model of each recorded turn are read."""
     wanted = EXPECTED[sample]
     runner = Player(answers_of(sample))
     result, events = spawn(wanted.kind, runner, tmp_path)
@@ -129,7 +129,7 @@ def test_recorded_agents_are_understood(sample: str, tmp_path: Path) -> None:
     returned = [event for event in events if isinstance(event, ToolReturned)]
     assert [event.id for event in returned] == [event.id for event in used]
     assert tuple(event.text.strip() for event in returned) == wanted.returned
-    assert result.session_id == json.loads(runner.said[-1])["params"]["sessionId"]
+    assert result.session_id == json.loads(runner.written[-1])["params"]["sessionId"]
 
 
 OURS: dict[str, type[BaseModel]] = {
@@ -145,7 +145,7 @@ OURS: dict[str, type[BaseModel]] = {
 
 
 def checked(lines: list[bytes]) -> Iterator[str]:
-    """The methods of our messages, each held against the schema."""
+    """Return the methods of the messages, each checked against the schema."""
     for line in lines:
         message = json.loads(line)
         assert line.endswith(b"\n") and line.count(b"\n") == 1
@@ -159,7 +159,7 @@ def checked(lines: list[bytes]) -> Iterator[str]:
 
 
 def test_what_we_ask_is_what_the_schema_allows(tmp_path: Path) -> None:
-    """Handshake, session, mode, model and prompt, in this order; the prompt is no slash command."""
+    """Handshake, session, mode, model and prompt are sent in order; the prompt is not a slash command."""
     runner = Player(answers_of("codex"))
     spawn("codex-acp", runner, tmp_path, model="gpt-5")
     expected = [
@@ -169,14 +169,14 @@ def test_what_we_ask_is_what_the_schema_allows(tmp_path: Path) -> None:
         "session/set_config_option",
         "session/prompt",
     ]
-    assert list(checked(runner.said)) == expected
-    assert json.loads(runner.said[2])["params"]["modeId"] == "workspace-write"
-    assert json.loads(runner.said[-1])["params"]["prompt"] == [{"type": "text", "text": "\n/do it"}]
+    assert list(checked(runner.written)) == expected
+    assert json.loads(runner.written[2])["params"]["modeId"] == "workspace-write"
+    assert json.loads(runner.written[-1])["params"]["prompt"] == [{"type": "text", "text": "\n/do it"}]
 
 
 @pytest.mark.parametrize("can", [{"sessionCapabilities": {"resume": {}}}, {"loadSession": True}], ids=str)
 def test_how_we_resume_is_what_the_schema_allows(can: dict[str, Any], tmp_path: Path) -> None:
-    """The way that keeps quiet is preferred to the one that replays the session."""
+    """session/resume is preferred to session/load, which replays the history."""
     hello = {"result": {"protocolVersion": 1, "agentCapabilities": can}}
     old = {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "p"}}
     replay = {"method": "session/update", "params": {"sessionId": "s-1", "update": old}}
@@ -189,7 +189,7 @@ def test_how_we_resume_is_what_the_schema_allows(can: dict[str, Any], tmp_path: 
     settings = ExecutorSettings(command="/bin/true")
     executor = ExecutorRegistry().get("acp")("mine", settings, runner)
     result = asyncio.run(executor.resume(AgentCall("i", "p", session_id="s-1"), lambda _: None))
-    assert list(checked(runner.said))[1] == ("session/load" if "loadSession" in can else "session/resume")
+    assert list(checked(runner.written))[1] == ("session/load" if "loadSession" in can else "session/resume")
     assert (result.code, result.session_id) == (Code.RESPONSE_EMPTY, "s-1")
 
 
@@ -211,7 +211,7 @@ def ask(kind: str, *offered: str, **tool: Any) -> dict[str, Any]:
 def test_nothing_is_ever_allowed_for_always(
     offered: tuple[str, ...], chosen: str | None, tmp_path: Path
 ) -> None:
-    """Where only `always` is offered the answer is no, even when everything is allowed."""
+    """When the agent offers only `always`, the request is denied."""
     turn = [ask("execute", *offered), {"result": {"stopReason": "end_turn"}}]
     answers = {
         "initialize": [{"result": {"protocolVersion": 1}}],
@@ -220,8 +220,8 @@ def test_nothing_is_ever_allowed_for_always(
     }
     runner = Player(answers)
     result, events = spawn("acp", runner, tmp_path, "skip")
-    assert list(checked(runner.said))[-1] == "permission"
-    reply = json.loads(runner.said[-1])
+    assert list(checked(runner.written))[-1] == "permission"
+    reply = json.loads(runner.written[-1])
     assert (reply["id"], reply["result"]["outcome"].get("optionId")) == ("their-own", chosen)
     refused = chosen != "id-allow_once"
     assert any(isinstance(event, ToolDenied) for event in events) == refused
@@ -229,31 +229,31 @@ def test_nothing_is_ever_allowed_for_always(
 
 
 def test_what_we_do_not_offer_is_refused(tmp_path: Path) -> None:
-    """A request for a file or a terminal has an answer, so that no agent waits for ever."""
+    """A request for a file or a terminal gets an error response."""
     asks = {"method": "fs/read_text_file", "id": 7, "params": {"path": "/etc/passwd"}}
     runner = Player({"initialize": [asks]})
     spawn("acp", runner, tmp_path)
-    assert json.loads(runner.said[1])["error"]["code"] == -32601
+    assert json.loads(runner.written[1])["error"]["code"] == -32601
 
 
-def test_part_says_cancel_only_during_a_turn(tmp_path: Path) -> None:
-    """Before the prompt there is nothing to cancel."""
-    from ostler.executors.acp_conversation import AcpConversation, Wishes
+def test_prepare_stop_sends_cancel_only_during_a_turn(tmp_path: Path) -> None:
+    """Before the prompt no cancellation is sent."""
+    from ostler.executors.acp.conversation import AcpConversation, SessionOptions
 
     said: list[bytes] = []
     talk = AcpConversation(
-        AgentCall("i", "p"), lambda _: None, Wishes("acp", resume=False, permissions="ask")
+        AgentCall("i", "p"), lambda _: None, SessionOptions("acp", resume=False, permissions="ask")
     )
-    talk.begin(said.append)
-    talk.part()
+    talk.start(said.append)
+    talk.prepare_stop()
     assert len(said) == 1
-    talk.take(b'{"id": 1, "result": {"protocolVersion": 1}}')
-    talk.take(b'{"id": 2, "result": {"sessionId": "s-1"}}')
-    talk.part()
+    talk.receive_line(b'{"id": 1, "result": {"protocolVersion": 1}}')
+    talk.receive_line(b'{"id": 2, "result": {"sessionId": "s-1"}}')
+    talk.prepare_stop()
     assert list(checked(said)) == ["initialize", "session/new", "session/prompt", "session/cancel"]
 
 
-EDIT = Tool("t", kind="edit")
+EDIT = ToolCall("t", kind="edit")
 
 
 @pytest.mark.parametrize(
@@ -261,10 +261,10 @@ EDIT = Tool("t", kind="edit")
 )
 @pytest.mark.parametrize("permissions", ["ask", "accept-edits", "skip"])
 def test_table_of_permissions(permissions: Permissions, kind: str | None, tmp_path: Path) -> None:
-    """`ask` allows nothing, `skip` everything, accept-edits what happens to files."""
+    """`ask` allows nothing, `skip` everything, accept-edits tools on files."""
     files = kind in ("read", "edit", "delete", "move", "search", "think")
     allowed = {"ask": False, "accept-edits": files, "skip": True}[permissions]
-    assert may(permissions, Tool("t", kind=kind), str(tmp_path)) == allowed
+    assert is_allowed(permissions, ToolCall("t", kind=kind), str(tmp_path)) == allowed
 
 
 @pytest.mark.parametrize(
@@ -281,22 +281,24 @@ def test_table_of_permissions(permissions: Permissions, kind: str | None, tmp_pa
     ids=str,
 )
 def test_edits_stay_in_the_workspace(tool: dict[str, Any], allowed: bool, tmp_path: Path) -> None:
-    """Wherever an agent names the place, one outside is not edited unasked."""
-    asked = {"toolCall": {"toolCallId": "t", "kind": "edit", **tool}}
-    request = PERMISSION_REQUEST.decode(json.dumps(asked))
-    assert may("accept-edits", request.tool_call, str(tmp_path)) == allowed
+    """A path outside the workspace is not allowed, wherever the agent names it."""
+    requested = {"toolCall": {"toolCallId": "t", "kind": "edit", **tool}}
+    request = PERMISSION_REQUEST.decode(json.dumps(requested))
+    assert is_allowed("accept-edits", request.tool_call, str(tmp_path)) == allowed
 
 
-def test_later_news_of_a_tool_keep_what_was_known() -> None:
-    """An update without a kind, or with null, takes nothing away."""
-    news = msgspec.json.decode(b'{"toolCallId":"t","kind":null,"rawInput":null,"status":"failed"}', type=Tool)
-    known = msgspec.json.decode(b'{"toolCallId":"t","kind":"edit","rawInput":{"path":"a"}}', type=Tool)
-    both = merge(known, news)
+def test_later_news_of_a_tool_keep_earlier_members() -> None:
+    """An update without a kind, or with null, removes nothing."""
+    news = msgspec.json.decode(
+        b'{"toolCallId":"t","kind":null,"rawInput":null,"status":"failed"}', type=ToolCall
+    )
+    known = msgspec.json.decode(b'{"toolCallId":"t","kind":"edit","rawInput":{"path":"a"}}', type=ToolCall)
+    both = merge_tool_call(known, news)
     assert (both.kind, both.summary, both.status) == ("edit", "a", "failed")
 
 
-def test_messages_are_told_apart(tmp_path: Path) -> None:
-    """Pieces of one message are one text; another id, a thought or a tool begins a new one."""
+def test_messages_are_separated(tmp_path: Path) -> None:
+    """Chunks of one message are one text; another id, a thought or a tool starts a new message."""
 
     def piece(text: str, message: str | None = None, kind: str = "agent_message_chunk") -> dict[str, Any]:
         update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}, "messageId": message}
@@ -310,17 +312,17 @@ def test_messages_are_told_apart(tmp_path: Path) -> None:
         "session/prompt": [*turn, other, piece("d"), piece("e"), {"result": {"stopReason": "max_tokens"}}],
     }
     result, events = spawn("acp", Player(answers), tmp_path)
-    assert [event.text for event in events if isinstance(event, TextSaid)] == ["ab", "c", "de"]
+    assert [event.text for event in events if isinstance(event, TextReceived)] == ["ab", "c", "de"]
     assert (result.code, result.text, result.warnings) == (None, "de", ("RESPONSE_TRUNCATED",))
 
 
 @pytest.mark.parametrize("kind", sorted(AGENTS.keys() - {"acp"}))
-def test_known_agents_start_with_their_own_words(kind: str, tmp_path: Path) -> None:
-    """The table's arguments come first, a model only where the command line has a place for it."""
+def test_built_in_agents_start_with_their_arguments(kind: str, tmp_path: Path) -> None:
+    """The arguments of the table come first; the model is an argument only with a model flag."""
     runner = Player({})
     spawn(f"{kind}-acp", runner, tmp_path, model="m-1")
     _, *argv = runner.last.argv
     agent = AGENTS[kind]
     assert argv == [*agent.args, *(("--model", "m-1") if agent.model_flag else ())]
-    assert runner.last.env.items() >= agent.switches.items()
-    assert not agent.capabilities.takes_our_id
+    assert runner.last.env.items() >= agent.default_env.items()
+    assert not agent.capabilities.accepts_session_id

@@ -1,4 +1,4 @@
-"""Every recorded run of the real claude, judged as it was printed."""
+"""Every recorded run of the real claude is evaluated."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import pytest
 from msgspec import Raw
 
 from ostler.errors import Code
-from ostler.executors.claude_stream import ClaudeStream
-from ostler.executors.claude_verdict import judge
+from ostler.executors.claude.evaluate import evaluate_claude_run
+from ostler.executors.claude.stream import ClaudeStream
 from ostler.model.call import (
     AgentCall,
     AgentEvent,
     CallResult,
-    LineUnread,
-    RetrySeen,
+    LineSkipped,
+    RetryReported,
     SessionStarted,
-    TextSaid,
+    TextReceived,
     ToolDenied,
     ToolReturned,
     ToolUsed,
@@ -65,14 +65,14 @@ EXPECTED: dict[str, tuple[int, Code | None]] = {  # the exit status that the pro
 
 
 def play(name: str, status: int = 0, *, strip: tuple[str, ...] = ()) -> tuple[CallResult, list[AgentEvent]]:
-    """Feed a recorded run to the decoder; `strip` renames members away, as in versions that lack them."""
+    """Read a recorded run; `strip` renames members, as in versions without them."""
     events: list[AgentEvent] = []
-    heard = ClaudeStream(events.append)
+    observed = ClaudeStream(events.append)
     for line in (SAMPLES / f"{name}.jsonl").read_bytes().splitlines():
-        heard.take(_without(line, strip))
-    heard.close()
+        observed.read_line(_without(line, strip))
+    observed.close()
     exit = Exit(status, 1.0)
-    return judge(AgentCall("implementer", "p"), heard, exit, lambda: 0.0), events
+    return evaluate_claude_run(AgentCall("implementer", "p"), observed, exit, lambda: 0.0), events
 
 
 def _without(line: bytes, members: tuple[str, ...]) -> bytes:
@@ -82,23 +82,23 @@ def _without(line: bytes, members: tuple[str, ...]) -> bytes:
 
 
 def test_every_sample_is_expected() -> None:
-    """A sample that is added must be given its meaning here."""
+    """Each sample has an expected code here."""
     assert {path.stem for path in SAMPLES.glob("*.jsonl")} == set(EXPECTED)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_sample_gets_its_code(name: str) -> None:
-    """The code of a recorded run is the condition that the server had been told to play."""
+    """The code of a recorded run is the failure that the server played."""
     status, code = EXPECTED[name]
     result, events = play(name, status)
     assert result.code is code, result.message
     assert bool(result.text) is (code is None)
-    assert not [event for event in events if isinstance(event, LineUnread)]
+    assert not [event for event in events if isinstance(event, LineSkipped)]
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_text_alone_gives_the_same_code(name: str) -> None:
-    """Versions up to 2.1.197 name no status and no error word: their text must be enough."""
+    """Versions up to 2.1.197 report no status and no error type: the text is enough."""
     status, code = EXPECTED[name]
     structured = ("api_error_status", "error", "api_error", "terminal_reason", "stop_reason")
     result, _ = play(name, status, strip=structured)
@@ -106,54 +106,54 @@ def test_text_alone_gives_the_same_code(name: str) -> None:
     assert result.code is (Code.AGENT_FAILED if code in only_structured else code), result.message
 
 
-def test_tool_run_is_told_in_order() -> None:
-    """The caller hears the session, what was said and the tool with its command."""
+def test_tool_run_is_reported_in_order() -> None:
+    """The session, the text and the tool with its command are reported in order."""
     result, events = play("stream_tool_yolo")
     assert events[0] == SessionStarted("5663f41a-ba2a-4efc-a718-f4b655dfb472", "claude-opus-5-5", "2.1.325")
     command = "echo hi > file.txt && cat file.txt"
-    given = Raw(b'{"command":"%b","description":"write file"}' % command.encode())
+    provided = Raw(b'{"command":"%b","description":"write file"}' % command.encode())
     assert events[1:5] == [
-        TextSaid("I will write it."),
-        ToolUsed("Bash", command, "toolu_886de45d521845c49fbf", given),
+        TextReceived("I will write it."),
+        ToolUsed("Bash", command, "toolu_886de45d521845c49fbf", provided),
         ToolReturned("toolu_886de45d521845c49fbf", "hi"),
-        TextSaid("Done."),
+        TextReceived("Done."),
     ]
     assert result.usage == Usage(20, 10)
     assert result.text == "Done."
 
 
-def test_denial_is_told_once_and_warned_of() -> None:
-    """A denied tool comes as a line and again in the result; the caller hears of it once."""
+def test_denial_is_reported_once_and_warned_of() -> None:
+    """A denied tool is printed twice and reported once."""
     result, events = play("stream_tool_denied")
     assert [event.tool for event in events if isinstance(event, ToolDenied)] == ["Bash"]
     assert result.warnings == ("PERMISSION_DENIED",)
 
 
-def test_retries_are_told_with_their_reason() -> None:
-    """Each wait for the provider is heard with its code and delay."""
+def test_retries_are_reported_with_their_reason() -> None:
+    """Each retry is reported with its code and delay."""
     _, events = play("err_429_then_ok")
-    retries = [event for event in events if isinstance(event, RetrySeen)]
-    assert retries == [RetrySeen(Code.RATE_LIMITED, 1.0), RetrySeen(Code.OVERLOADED, 1.171)]
+    retries = [event for event in events if isinstance(event, RetryReported)]
+    assert retries == [RetryReported(Code.RATE_LIMITED, 1.0), RetryReported(Code.OVERLOADED, 1.171)]
 
 
 @pytest.mark.parametrize(("name", "more"), [("err_429_ra120_r1", True), ("err_429_ra1", False)])
 def test_a_limit_that_is_not_waited_for_is_a_long_one(name: str, more: bool) -> None:
-    """Claude waits up to a minute itself; that it gave up at once is all it tells of a longer limit."""
+    """Claude waits for up to a minute; without a wait the limit is longer."""
     after = play(name, 1)[0].retry_after_seconds
     assert (after is not None and after > 60) == more
 
 
 def test_last_result_counts() -> None:
-    """Two results in one run: the second is the answer and carries the running total."""
+    """The second of two results has the answer and the running total."""
     result, _ = play("input_stream_json")
     assert (result.text, result.cost_usd) == ("A2", pytest.approx(0.00028))
 
 
 def test_fallback_model_is_reported() -> None:
-    """After claude switched models by itself, the result names the one that answered."""
+    """After claude changed the model, the result names the model that answered."""
     assert play("err_529_fallback", 1)[0].model == "claude-sonnet-4-5"
 
 
 def test_truncation_is_a_warning() -> None:
-    """An answer over the output limit fails and says that it was cut."""
+    """An answer over the output limit fails with a warning."""
     assert play("err_max_tokens", 1)[0].warnings == ("RESPONSE_TRUNCATED",)

@@ -1,4 +1,4 @@
-"""Claude's stream when it is not what it should be."""
+"""Invalid output of claude."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from ostler.executors.claude_stream import ClaudeStream
-from ostler.model.call import AgentEvent, LineUnread, SessionStarted, TextSaid, ToolReturned, ToolUsed
+from ostler.executors.claude.stream import ClaudeStream
+from ostler.model.call import AgentEvent, LineSkipped, SessionStarted, TextReceived, ToolReturned, ToolUsed
 from ostler.model.usage import Usage
 
 
 def hear(*lines: bytes) -> tuple[ClaudeStream, list[AgentEvent]]:
     events: list[AgentEvent] = []
-    heard = ClaudeStream(events.append)
+    observed = ClaudeStream(events.append)
     for line in lines:
-        heard.take(line)
-    heard.close()
-    return heard, events
+        observed.read_line(line)
+    observed.close()
+    return observed, events
 
 
-def said(text: bytes) -> bytes:
+def printed(text: bytes) -> bytes:
     return b'{"type":"assistant","message":{"content":[{"type":"text","text":"' + text + b'"}]}}'
 
 
@@ -36,19 +36,19 @@ def returned(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("line", "event"),
     [
-        (said(b"plain"), TextSaid("plain")),
-        (said(b"lone \\ud800 half"), TextSaid("lone ? half")),
-        (said(b"bad \xff byte"), TextSaid("bad � byte")),
-        (said(b"nul \x00 inside"), TextSaid("nul \x00 inside")),
-        (b"\xef\xbb\xbf" + said(b"after a BOM"), TextSaid("after a BOM")),
-        (b'{"type":"assistant","message":{"content":"a string"}}', TextSaid("a string")),
+        (printed(b"plain"), TextReceived("plain")),
+        (printed(b"lone \\ud800 half"), TextReceived("lone ? half")),
+        (printed(b"bad \xff byte"), TextReceived("bad � byte")),
+        (printed(b"nul \x00 inside"), TextReceived("nul \x00 inside")),
+        (b"\xef\xbb\xbf" + printed(b"after a BOM"), TextReceived("after a BOM")),
+        (b'{"type":"assistant","message":{"content":"a string"}}', TextReceived("a string")),
         (
             b'{"message":{"usage":null,"content":[{"type":"text","text":"x"}]},"type":"assistant"}',
-            TextSaid("x"),
+            TextReceived("x"),
         ),
         (
             b'{"type":"assistant","subtype":7,"message":{"content":[{"type":"text","text":"x"}]}}',
-            TextSaid("x"),
+            TextReceived("x"),
         ),
         (
             b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"T","input":{"command":5}}]}}',
@@ -63,7 +63,7 @@ def returned(content: bytes) -> bytes:
         (
             b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"StructuredOutput","input":'
             b'{"status": "complete"}}]}}',
-            TextSaid('{"status": "complete"}'),
+            TextReceived('{"status": "complete"}'),
         ),
         (
             b'{"type":"assistant","message":{"content":[{"type":"tool_use","id":"u1","name":"T"}]}}',
@@ -78,15 +78,15 @@ def returned(content: bytes) -> bytes:
     ],
 )
 def test_line_is_read(line: bytes, event: AgentEvent) -> None:
-    """What json or a second look can read is heard (A12)."""
+    """A line that the tolerant decoder reads is used (A12)."""
     assert hear(line)[1] == [event]
 
 
-def test_what_the_answering_tool_returns_is_nobodys_business() -> None:
-    """The tool by which claude answers to a schema is no tool of the work."""
+def test_what_the_answering_tool_returns_is_not_reported() -> None:
+    """The tool of the structured output is not reported as a tool."""
     block = b'{"type":"tool_use","id":"u1","name":"StructuredOutput","input":{}}'
     answer = b'{"type":"assistant","message":{"content":[' + block + b"]}}"
-    assert hear(answer, returned(b'"Structured output provided"'))[1] == [TextSaid("{}")]
+    assert hear(answer, returned(b'"Structured output provided"'))[1] == [TextReceived("{}")]
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,12 @@ def test_what_the_answering_tool_returns_is_nobodys_business() -> None:
     ],
 )
 def test_line_is_unread(line: bytes) -> None:
-    """What nobody can read is counted and told, and does no harm (A14)."""
-    heard, events = hear(line, said(b"next"))
-    assert heard.unread == 1
-    assert isinstance(events[0], LineUnread)
+    """A line that cannot be read is counted and reported (A14)."""
+    observed, events = hear(line, printed(b"next"))
+    assert observed.skipped_lines == 1
+    assert isinstance(events[0], LineSkipped)
     assert len(events[0].detail) <= 200
-    assert events[1] == TextSaid("next")
+    assert events[1] == TextReceived("next")
 
 
 @pytest.mark.parametrize(
@@ -116,20 +116,20 @@ def test_line_is_unread(line: bytes) -> None:
     [b"", b"  ", b'{"type":"user","message":{}}', b'{"type":"new_in_3.0"}', b'{"type":"system"}', b"{}"],
 )
 def test_line_is_passed_over(line: bytes) -> None:
-    """Blank lines and kinds that tell the caller nothing are not mistakes."""
+    """Blank lines and unknown kinds are not errors."""
     assert hear(line) and hear(line)[1] == []
 
 
-def test_millions_of_unread_lines_are_told_briefly() -> None:
-    """An agent that prints rubbish fills the transcript, not the journal (A11)."""
-    heard, events = hear(*[b"y"] * 1000)
-    assert heard.unread == 1000
+def test_millions_of_unread_lines_are_reported_briefly() -> None:
+    """Many invalid lines are in the transcript, and few of them send events (A11)."""
+    observed, events = hear(*[b"y"] * 1000)
+    assert observed.skipped_lines == 1000
     assert len(events) == 21
-    assert events[-1] == LineUnread("and 980 more lines that are not JSON")
+    assert events[-1] == LineSkipped("and 980 more lines that are not JSON")
 
 
 def test_usage_without_a_result_is_counted_once_per_message() -> None:
-    """A killed run reports what its messages had cost; one message comes as several lines (C78)."""
+    """A killed run has the usage of its messages; a message has several lines (C78)."""
     message = {"id": "m1", "content": [], "usage": {"input_tokens": 10, "output_tokens": 1}}
     other = {**message, "id": "m2"}
     lines = [
@@ -139,7 +139,7 @@ def test_usage_without_a_result_is_counted_once_per_message() -> None:
 
 
 def test_usage_is_that_of_all_results_and_of_what_came_after_them() -> None:
-    """A background task makes claude answer twice, and a kill may come before the second result."""
+    """The usage includes all results and the messages after the last one."""
     message = {"content": [], "usage": {"input_tokens": 10, "output_tokens": 5}}
     lines = [json.dumps({"type": "assistant", "message": {**message, "id": id}}).encode() for id in "abc"]
     first = b'{"type":"result","result":"FIRST","usage":{"input_tokens":20,"output_tokens":10}}'
@@ -150,11 +150,11 @@ def test_usage_is_that_of_all_results_and_of_what_came_after_them() -> None:
 
 
 def test_result_is_announced_to_the_runner() -> None:
-    """Only a result line starts the runner's wait for the exit."""
-    heard = ClaudeStream(lambda _: None)
-    assert not heard.take(said(b"x"))
-    assert heard.take(b'{"subtype":"success","type":"result"}')
-    assert not heard.take(b'{"type":"system","subtype":"task_notification"}')
+    """Only a result line returns True."""
+    observed = ClaudeStream(lambda _: None)
+    assert not observed.read_line(printed(b"x"))
+    assert observed.read_line(b'{"subtype":"success","type":"result"}')
+    assert not observed.read_line(b'{"type":"system","subtype":"task_notification"}')
 
 
 JSON = st.recursive(
@@ -183,7 +183,7 @@ LINES = st.builds(
 
 @given(st.lists(LINES | st.binary(max_size=80), max_size=6))
 def test_no_stream_breaks_the_decoder(lines: list[bytes]) -> None:
-    """Whatever an agent prints, nothing is raised and every text can be stored as UTF-8 (G8)."""
-    heard, events = hear(*lines)
+    """No output raises an exception, and every text can be encoded as UTF-8 (G8)."""
+    observed, events = hear(*lines)
     assert msgspec.json.encode(events)
-    assert msgspec.json.encode(heard.usage)
+    assert msgspec.json.encode(observed.usage)

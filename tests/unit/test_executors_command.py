@@ -1,4 +1,4 @@
-"""Any program as an agent."""
+"""Any program as an agent, and the presets."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from ostler.config.settings import ExecutorSettings
-from ostler.errors import Code
-from ostler.executors.command import CommandExecutor
+from ostler.errors import Code, OstlerError
+from ostler.executors.command import PRESETS, CommandExecutor
+from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, AgentEvent, CallResult
-from ostler.model.command import Command, Exit, Sink, Stopped
+from ostler.model.command import Command, Exit, Sink, StopReason
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.mocks import MockCommandRunner
 
@@ -25,34 +26,34 @@ def run_shell(script: str, tmp_path: Path, *args: str, prompt: str = "the prompt
 
 
 def test_prompt_goes_to_stdin(tmp_path: Path) -> None:
-    """Without {prompt_file} the program reads the prompt, and what it prints is the answer."""
+    """Without {prompt_file} the prompt is passed on stdin, and the output is the answer."""
     assert run_shell("tr a-z A-Z", tmp_path).text == "THE PROMPT"
 
 
 def test_prompt_file_is_private_and_whole(tmp_path: Path) -> None:
-    """With {prompt_file} the prompt is a file beside the transcript that only we can read."""
+    """With {prompt_file} the prompt is in a private file beside the transcript."""
     result = run_shell('cat "$1"; stat -c " %a" "$1"; cat', tmp_path, "x", "{prompt_file}")
     assert result.text == "the prompt 600"
     assert (tmp_path / "transcript.prompt").read_text() == "the prompt"
 
 
 def test_prompt_file_without_a_transcript_is_removed() -> None:
-    """A call that keeps nothing leaves no prompt behind."""
-    seen: list[str] = []
+    """Without a transcript the prompt file is removed after the call."""
+    captured: list[str] = []
 
     async def look(command: Command, sink: Sink) -> Exit:
-        seen.extend((command.argv[1], Path(command.argv[1]).read_text()))
+        captured.extend((command.argv[1], Path(command.argv[1]).read_text()))
         return Exit(0, 0.0)
 
     settings = ExecutorSettings(command="true", args=("{prompt_file}",))
     executor = CommandExecutor("mine", settings, MockCommandRunner(run_function=look))
     assert asyncio.run(executor.spawn(AgentCall("i", "secret"), lambda _: None)).ok
-    assert seen[1] == "secret"
-    assert not Path(seen[0]).exists()
+    assert captured[1] == "secret"
+    assert not Path(captured[0]).exists()
 
 
 def test_places_are_filled_once(tmp_path: Path) -> None:
-    """Known names are filled, other braces stay, and what was filled in is not searched again."""
+    """Placeholders are replaced once; other braces are not changed."""
     runner = MockCommandRunner()
     settings = ExecutorSettings(command="true", args=("--m={model}", "{session_id}", '{"a": {}}', "{x}"))
     call = AgentCall("i", "p", "{model}", model="m-1")
@@ -76,21 +77,21 @@ def test_places_are_filled_once(tmp_path: Path) -> None:
     ],
 )
 def test_exit_code_decides(script: str, code: Code | None, tmp_path: Path) -> None:
-    """Exit 0 is success even in silence; a limit is believed only from a failed program (C36)."""
+    """Exit code 0 is a success even without output; a limit counts only after a failure (C36)."""
     result = run_shell(script, tmp_path)
     assert result.code is code, result.message
 
 
 def test_stop_is_never_success() -> None:
-    """A program without results that had to be stopped has not succeeded."""
-    runner = MockCommandRunner([b"half"], Exit(0, 1.0, Stopped.TIMEOUT))
+    """A program that was stopped has not succeeded."""
+    runner = MockCommandRunner([b"half"], Exit(0, 1.0, StopReason.TIMEOUT))
     executor = CommandExecutor("mine", ExecutorSettings(command="true"), runner)
     result = asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
     assert (result.code, result.text) == (Code.TIMEOUT, "")
 
 
 def test_only_the_end_of_the_output_is_kept() -> None:
-    """A program may print for hours; its last 64 KiB are its final text, and every line is heard."""
+    """The last 64 KiB of the output are the final text, and every line is reported."""
     events: list[AgentEvent] = []
     runner = MockCommandRunner([b"x" * 999 for _ in range(500)] + [b"the end"])
     executor = CommandExecutor("mine", ExecutorSettings(command="true"), runner)
@@ -101,10 +102,55 @@ def test_only_the_end_of_the_output_is_kept() -> None:
 
 
 def test_program_without_sessions_cannot_resume() -> None:
-    """Resume without {session_id} is refused before anything starts, with the setting to change."""
+    """Resuming without {session_id} fails before a start, and the message names the setting."""
     runner = MockCommandRunner()
     executor = CommandExecutor("mine", ExecutorSettings(command="true"), runner)
     result = asyncio.run(executor.resume(AgentCall("i", "p", "s"), lambda _: None))
     assert result.code is Code.RESUME_UNSUPPORTED
     assert "executors.mine.args" in result.message
     assert runner.commands == []
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    """Return a program that exists; the mock runner does not start it."""
+    path = tmp_path / "agent"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("model", ["", "m-1"])
+def test_prompt_is_never_an_argument(kind: str, model: str, program: str) -> None:
+    """The prompt is passed on stdin or in a file, and without a model there is no empty flag."""
+    runner = MockCommandRunner()
+    settings = ExecutorSettings(command=program, permissions="skip")
+    executor = ExecutorRegistry().make(kind, {kind: settings}, runner)
+    asyncio.run(executor.spawn(AgentCall("i", "the prompt", model=model), lambda _: None))
+    argv, stdin = runner.last.argv, runner.last.stdin
+    assert not [arg for arg in argv if "the prompt" in arg or "{" in arg or arg.endswith("=")]
+    assert stdin == (b"" if "--file" in argv else b"the prompt")
+    assert ("--model=m-1" in argv) == (bool(model) and kind != "amp")
+
+
+@pytest.mark.parametrize("kind", [kind for kind, preset in PRESETS.items() if preset.approves_all])
+def test_agent_that_approves_every_tool_needs_skip(kind: str) -> None:
+    """An agent that approves every tool needs permissions = "skip" (C22)."""
+    runner = MockCommandRunner()
+    executor = ExecutorRegistry().make(kind, {}, runner)
+    with pytest.raises(OstlerError, match="approves every tool") as caught:
+        executor.validate_availability()
+    result = asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
+    assert (result.code, runner.commands) == (Code.SANDBOX_UNAVAILABLE, [])
+    assert caught.value.code is Code.SANDBOX_UNAVAILABLE
+    assert f"executors.{kind}.permissions" in caught.value.hint
+
+
+def test_own_arguments_win(program: str) -> None:
+    """What a person wrote replaces the table's arguments."""
+    runner = MockCommandRunner()
+    settings = {"mine": ExecutorSettings(type="droid", command=program, args=("exec", "--own"))}
+    executor = ExecutorRegistry().make("mine", settings, runner)
+    asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
+    assert runner.last.argv == (program, "exec", "--own")

@@ -1,4 +1,4 @@
-"""Where an agent's program is looked for."""
+"""How the program of an agent is found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def program(path: Path, mode: int = 0o755) -> str:
 
 
 def test_order_of_places(tmp_path: Path) -> None:
-    """The variable wins over the settings, these over PATH, PATH over the known places (C25)."""
+    """The order is: variable, settings, PATH, paths of installers (C25)."""
     known = program(tmp_path / "home" / ".local" / "agent")
     environ = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home")}
     places = ("~/.missing/agent", "~/.local/agent")
@@ -34,7 +34,7 @@ def test_order_of_places(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o644, None])
 def test_explicit_choice_is_not_passed_over(mode: int | None, tmp_path: Path) -> None:
-    """A path that a person named and that cannot be run is an error, even when PATH has another."""
+    """A configured path that is not executable is an error, even when PATH has a program."""
     program(tmp_path / "bin" / "agent")
     named = tmp_path / "own" / "agent"
     if mode:
@@ -46,19 +46,19 @@ def test_explicit_choice_is_not_passed_over(mode: int | None, tmp_path: Path) ->
     assert by_settings == Search(None, (f"{named}{why}",))
 
 
-def test_other_command_has_no_known_places(tmp_path: Path) -> None:
-    """Somebody who set another command does not get the default program by accident."""
+def test_other_command_has_no_install_paths(tmp_path: Path) -> None:
+    """Another command is not searched in the paths of installers."""
     known = program(tmp_path / "known" / "agent")
     assert find_program("agent", "wrapper", {"PATH": ""}, (known,)) == Search(None, ("wrapper on PATH",))
 
 
 def test_directory_is_no_program(tmp_path: Path) -> None:
-    """A directory is executable and still nothing to start."""
+    """A directory is not a program."""
     assert find_program("agent", str(tmp_path), {}).path is None
 
 
 def test_missing_program_names_every_place() -> None:
-    """The error lists what was searched and how to install."""
+    """The error lists the places that were searched and the command that installs the program."""
     search = find_program("agent", "", {"PATH": ""}, ("/a/agent", "/b/agent"))
     with pytest.raises(AgentUnavailable, match="agent on PATH, /a/agent, /b/agent") as caught:
         require_program(search, "agent", "install it with: get-agent")
@@ -70,5 +70,5 @@ def test_missing_program_names_every_place() -> None:
     ("name", "variable"), [("claude", "OSTLER_CLAUDE_PATH"), ("my-agent.2", "OSTLER_MY_AGENT_2_PATH")]
 )
 def test_variable_of_a_name(name: str, variable: str) -> None:
-    """Every name has a variable that a shell can set."""
+    """Every name has a valid variable."""
     assert path_variable(name) == variable

@@ -1,4 +1,4 @@
-"""Whether an agent's program answers: five states, and a memory of one minute (C26)."""
+"""The health and the login of an agent program; results are cached for one minute (C26)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from ostler.executors.health import FRESH_SECONDS, Health, HealthProbe, State, probe
-from ostler.executors.known import PROGRAMS, KnownProgram
+from ostler.executors.discover import CLAUDE, CODEX, GEMINI, PROGRAMS, AgentProgram
+from ostler.executors.health import (
+    CACHE_SECONDS,
+    CachedProbe,
+    Health,
+    HealthState,
+    LoginStatus,
+    check_login,
+    probe_program,
+)
 from ostler.testing.fake_agent import fake_agent
 
 
-def script(place: Path, body: str, mode: int = 0o755) -> str:
-    path = place / "agent"
+def script(directory: Path, body: str, mode: int = 0o755) -> str:
+    path = directory / "agent"
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(mode)
     return str(path)
@@ -30,13 +38,13 @@ def script(place: Path, body: str, mode: int = 0o755) -> str:
     ],
 )
 def test_healthy_program_has_a_version(said: str, version: str, tmp_path: Path) -> None:
-    """The number is found in what each program prints around it."""
-    assert probe(script(tmp_path, f"cat <<'E'\n{said}\nE")) == Health(State.HEALTHY, version)
+    """The version is found in the output of each program."""
+    assert probe_program(script(tmp_path, f"cat <<'E'\n{said}\nE")) == Health(HealthState.HEALTHY, version)
 
 
 def test_version_on_stderr_counts(tmp_path: Path) -> None:
-    """Some programs print it there."""
-    assert probe(script(tmp_path, "echo 1.2.3 >&2")) == Health(State.HEALTHY, "1.2.3")
+    """The version may be on stderr."""
+    assert probe_program(script(tmp_path, "echo 1.2.3 >&2")) == Health(HealthState.HEALTHY, "1.2.3")
 
 
 @pytest.mark.parametrize(
@@ -45,20 +53,22 @@ def test_version_on_stderr_counts(tmp_path: Path) -> None:
         ("echo 'no libssl' >&2; exit 3", "--version exits with 3: no libssl"),
         ("exit 1", "--version exits with 1: no reason given"),
         ("kill -9 $$", "--version exits with -9: no reason given"),
-        ("echo hello", "--version names no version: hello"),
-        ("true", "--version names no version: nothing"),
+        ("echo hello", "--version prints no version: hello"),
+        ("true", "--version prints no version: nothing"),
     ],
 )
 def test_unhealthy_program_has_a_reason(body: str, detail: str, tmp_path: Path) -> None:
-    """It starts, and then fails or says nothing that could be a version."""
-    assert probe(script(tmp_path, body)) == Health(State.UNHEALTHY, detail=detail)
+    """The program starts, but fails or prints no version."""
+    assert probe_program(script(tmp_path, body)) == Health(HealthState.UNHEALTHY, detail=detail)
 
 
 def test_silent_program_is_a_timeout(tmp_path: Path) -> None:
-    """It is not waited for, and nothing of it is left."""
+    """A program without output is stopped, and no process is left."""
     alive = tmp_path / "alive"
     path = script(tmp_path, f"echo $$ > {alive}; exec tail -f /dev/null")
-    assert probe(path, seconds=0.5) == Health(State.TIMEOUT, detail="no answer to --version within 0.5 s")
+    assert probe_program(path, seconds=0.5) == Health(
+        HealthState.TIMEOUT, detail="no answer to --version within 0.5 s"
+    )
     if alive.exists():
         with pytest.raises(ProcessLookupError):
             os.kill(int(alive.read_text()), 0)
@@ -66,17 +76,17 @@ def test_silent_program_is_a_timeout(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", [None, "", "/nowhere/agent"])
 def test_absent_program_is_not_found(path: str | None) -> None:
-    """No path, or one at which there is nothing."""
-    assert probe(path).state is State.NOT_FOUND
+    """Without a path, or without a file at the path, the state is not_found."""
+    assert probe_program(path).state is HealthState.NOT_FOUND
 
 
 def test_lost_interpreter_is_named(tmp_path: Path) -> None:
-    """The script is there; what its first line names is not."""
+    """A script whose interpreter does not exist is not_found with a reason."""
     path = tmp_path / "agent"
     path.write_text("#!/nowhere/node\n")
     path.chmod(0o755)
-    detail = "the interpreter that its first line names is not there"
-    assert probe(str(path)) == Health(State.NOT_FOUND, detail=detail)
+    detail = "the interpreter that its first line names was not found"
+    assert probe_program(str(path)) == Health(HealthState.NOT_FOUND, detail=detail)
 
 
 @pytest.mark.parametrize(
@@ -84,46 +94,46 @@ def test_lost_interpreter_is_named(tmp_path: Path) -> None:
     [("\x7fELF not really", 0o755, "exec format error"), ("#!/bin/sh\n", 0o644, "permission denied")],
 )
 def test_program_that_cannot_start_is_an_error(content: str, mode: int, reason: str, tmp_path: Path) -> None:
-    """The system's own reason is passed on."""
+    """The reason of the operating system is reported."""
     path = tmp_path / "agent"
     path.write_text(content)
     path.chmod(mode)
-    assert probe(str(path)) == Health(State.ERROR, detail=f"cannot be started: {reason}")
+    assert probe_program(str(path)) == Health(HealthState.ERROR, detail=f"cannot be started: {reason}")
 
 
 @pytest.mark.parametrize("known", PROGRAMS, ids=lambda known: known.name)
-def test_fakes_have_the_proved_versions(known: KnownProgram, tmp_path: Path) -> None:
-    """The fake of an agent says that it is the version which its adapter was proved with."""
-    found = probe(str(fake_agent(tmp_path, known.name)))
-    assert found.state is State.HEALTHY
-    assert found.version == known.proved or not known.proved
+def test_fakes_have_the_tested_versions(known: AgentProgram, tmp_path: Path) -> None:
+    """The fake of each agent has the tested version."""
+    found = probe_program(str(fake_agent(tmp_path, known.name)))
+    assert found.state is HealthState.HEALTHY
+    assert found.version == known.tested_version or not known.tested_version
 
 
 class Counter:
-    """A probe that counts, at a time that is set by hand."""
+    """A probe that counts its calls, with a clock that the test sets."""
 
     def __init__(self) -> None:
         self.at = 1000.0
         self.asked = 0
-        self.probe = HealthProbe(lambda: self.at, self._ask)
+        self.probe = CachedProbe(lambda: self.at, self._ask)
 
     def _ask(self, path: str) -> Health:
         self.asked += 1
-        return Health(State.HEALTHY, f"1.0.{self.asked}")
+        return Health(HealthState.HEALTHY, f"1.0.{self.asked}")
 
 
 def test_answer_is_kept_for_a_minute(tmp_path: Path) -> None:
-    """Within 60 s a program is asked once, and then again."""
+    """Within 60 s a program is probed once."""
     counter, path = Counter(), script(tmp_path, "echo 1.0.0")
     assert [counter.probe(path).version for _ in range(3)] == ["1.0.1"] * 3
-    counter.at += FRESH_SECONDS - 0.1
+    counter.at += CACHE_SECONDS - 0.1
     assert counter.probe(path).version == "1.0.1"
     counter.at += 0.1
     assert counter.probe(path).version == "1.0.2"
 
 
 def test_upgrade_is_seen_at_once(tmp_path: Path) -> None:
-    """A file that was replaced is asked anew, also where its date and size are those of the old one."""
+    """A replaced file is probed again, even with the same date and size."""
     counter, path = Counter(), script(tmp_path, "echo 1.0.0")
     before = Path(path).stat()
     assert counter.probe(path).version == "1.0.1"
@@ -135,7 +145,7 @@ def test_upgrade_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_link_to_another_version_is_seen_at_once(tmp_path: Path) -> None:
-    """As claude's own updater does it: the name stays, and leads elsewhere."""
+    """A changed link is probed again, as after an update of claude."""
     counter = Counter()
     for name in ("one", "two"):
         (tmp_path / name).write_text("x")
@@ -148,7 +158,39 @@ def test_link_to_another_version_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_program_that_appears_is_seen_at_once(tmp_path: Path) -> None:
-    """What was missing is not missing for another minute after its installation."""
-    probe = HealthProbe()
-    assert probe(str(tmp_path / "agent")).state is State.NOT_FOUND
-    assert probe(script(tmp_path, "echo 1.0.0")).state is State.HEALTHY
+    """A program is found immediately after its installation."""
+    probe = CachedProbe()
+    assert probe(str(tmp_path / "agent")).state is HealthState.NOT_FOUND
+    assert probe(script(tmp_path, "echo 1.0.0")).state is HealthState.HEALTHY
+
+
+ENVIRON = {"PATH": os.environ["PATH"]}
+
+
+@pytest.mark.parametrize("known", [CLAUDE, CODEX], ids=lambda known: known.name)
+def test_a_program_that_can_be_asked_decides(known: AgentProgram, tmp_path: Path) -> None:
+    """The login check of the program decides."""
+    for logged_in, expected in ((True, LoginStatus.YES), (False, LoginStatus.NO)):
+        path = fake_agent(tmp_path, known.name, logged_in=logged_in, ledger=str(tmp_path / "ledger"))
+        assert check_login(known, str(path), ENVIRON) is expected
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_a_pretty_printed_no_is_a_no(tmp_path: Path) -> None:
+    """The real claude prints its answer on several lines."""
+    path = tmp_path / "claude"
+    path.write_text("#!/bin/sh\nprintf '{\\n  \"loggedIn\": false\\n}\\n'\nexit 1\n")
+    path.chmod(0o755)
+    assert check_login(CLAUDE, str(path), ENVIRON) is LoginStatus.NO
+
+
+def test_nothing_is_claimed_without_an_answer(tmp_path: Path) -> None:
+    """Without a check, with a key that the check ignores, or after an error the login is unknown."""
+    codex = fake_agent(tmp_path, "codex", logged_in=False)
+    assert check_login(CODEX, str(codex), ENVIRON | {"OPENAI_API_KEY": "k"}) is LoginStatus.UNKNOWN
+    assert check_login(GEMINI, str(fake_agent(tmp_path, "gemini")), ENVIRON) is LoginStatus.UNKNOWN
+    assert check_login(CLAUDE, str(tmp_path / "gone"), ENVIRON) is LoginStatus.UNKNOWN
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho unknown command; exit 2\n")
+    broken.chmod(0o755)
+    assert check_login(CLAUDE, str(broken), ENVIRON) is LoginStatus.UNKNOWN

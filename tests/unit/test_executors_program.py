@@ -1,4 +1,4 @@
-"""The agents' side of the conversation: arguments, environment, sessions, discovery."""
+"""The agent programs: arguments, environment, sessions, discovery."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code
-from ostler.executors.health import probe
-from ostler.executors.hearing import Hearing
-from ostler.executors.known import PROGRAMS, KnownProgram
-from ostler.executors.program import Dialect, ProgramExecutor, listening
+from ostler.executors.discover import PROGRAMS, AgentProgram
+from ostler.executors.health import probe_program
+from ostler.executors.output import OutputFormat
+from ostler.executors.program import AgentSpec, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities, Executor
 from ostler.executors.registry import ExecutorRegistry
-from ostler.executors.verdict import Manner
+from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced
 from ostler.model.command import Command, Exit, Sink
 from ostler.model.usage import Usage
@@ -29,8 +29,8 @@ AGENTS = ("codex", "copilot", "cursor", "gemini", "opencode", "qwen")
 PERMISSIONS = ("ask", "accept-edits", "skip")
 
 
-def executor(kind: str, place: Path, runner: MockCommandRunner, **settings: Any) -> Executor:
-    program = str(fake_agent(place / "bin", kind))
+def executor(kind: str, directory: Path, runner: MockCommandRunner, **settings: Any) -> Executor:
+    program = str(fake_agent(directory / "bin", kind))
     return ExecutorRegistry().get(kind)(kind, ExecutorSettings(command=program, **settings), runner)
 
 
@@ -39,9 +39,9 @@ def run(made: Executor, verb: str, call: AgentCall) -> tuple[CallResult, list[Ag
     return asyncio.run(getattr(made, verb)(call, events.append)), events
 
 
-def argv(kind: str, verb: str, place: Path, **settings: Any) -> str:
+def argv(kind: str, verb: str, directory: Path, **settings: Any) -> str:
     runner = MockCommandRunner()
-    run(executor(kind, place, runner, **settings), verb, AgentCall("i", "the prompt", ID, model="m-1"))
+    run(executor(kind, directory, runner, **settings), verb, AgentCall("i", "the prompt", ID, model="m-1"))
     return " ".join(runner.commands[0].argv[1:])
 
 
@@ -63,7 +63,7 @@ def argv(kind: str, verb: str, place: Path, **settings: Any) -> str:
     ],
 )
 def test_model_and_session(kind: str, verb: str, expected: str, tmp_path: Path) -> None:
-    """The model is kept on resume, and only an agent that takes our id is given it."""
+    """A resumed session has the model; only an agent that accepts a session id gets one."""
     assert argv(kind, verb, tmp_path).endswith(expected)
 
 
@@ -79,7 +79,7 @@ def test_model_and_session(kind: str, verb: str, expected: str, tmp_path: Path) 
     ],
 )
 def test_permissions(kind: str, flags: tuple[str, str, str], tmp_path: Path) -> None:
-    """Each permission has its flag, on resume as well (C22)."""
+    """Each permission has its flag, also on resume (C22)."""
     for permission, flag in zip(PERMISSIONS, flags, strict=True):
         for verb in ("spawn", "resume"):
             assert flag in argv(kind, verb, tmp_path, permissions=permission)
@@ -87,28 +87,28 @@ def test_permissions(kind: str, flags: tuple[str, str, str], tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", AGENTS)
 def test_prompt_is_on_stdin_alone(kind: str, tmp_path: Path) -> None:
-    """A prompt that looks like options or a slash command is text, and no argument has it."""
+    """A prompt that looks like options or a slash command is text, and is not in the arguments."""
     runner = MockCommandRunner()
     made = executor(kind, tmp_path, runner, args=("--own",))
     run(made, "spawn", AgentCall("i", "/help --yolo", ID))
     assert runner.last.stdin == b"\n/help --yolo"
     assert runner.last.argv[-1] == "--own"
-    assert not [word for word in runner.last.argv if "help" in word or "the prompt" in word]
+    assert not [arg for arg in runner.last.argv if "help" in arg or "the prompt" in arg]
 
 
 @pytest.mark.parametrize("kind", AGENTS)
 def test_settings_win_over_the_call_and_our_switches(kind: str, tmp_path: Path) -> None:
-    """What a person writes in [executors.NAME] env is what the agent sees."""
+    """The variables of [executors.NAME] env override all others."""
     runner = MockCommandRunner()
     made = executor(kind, tmp_path, runner, env={"A": "settings", "OPENCODE_PERMISSION": "{}"})
     run(made, "spawn", AgentCall("i", "p", ID, env={"A": "call", "B": "call"}))
-    seen = {name: runner.last.env[name] for name in ("A", "B", "OPENCODE_PERMISSION")}
-    assert seen == {"A": "settings", "B": "call", "OPENCODE_PERMISSION": "{}"}
+    captured = {name: runner.last.env[name] for name in ("A", "B", "OPENCODE_PERMISSION")}
+    assert captured == {"A": "settings", "B": "call", "OPENCODE_PERMISSION": "{}"}
 
 
 @pytest.mark.parametrize("permission", PERMISSIONS)
-def test_opencode_cannot_be_talked_out_of_its_permissions(permission: str, tmp_path: Path) -> None:
-    """A variable that the person happens to have set does not widen what the settings allow."""
+def test_a_variable_does_not_extend_the_permissions_of_opencode(permission: str, tmp_path: Path) -> None:
+    """A variable of the user does not extend the permissions of the settings."""
     runner = MockCommandRunner()
     made = executor("opencode", tmp_path, runner, permissions=permission)
     run(made, "spawn", AgentCall("i", "p", ID, env={"OPENCODE_PERMISSION": '{"*":"allow"}'}))
@@ -119,33 +119,33 @@ def test_opencode_cannot_be_talked_out_of_its_permissions(permission: str, tmp_p
 @pytest.mark.parametrize("name", ["GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "QWEN_CODE_SYSTEM_DEFAULTS_PATH"])
 @pytest.mark.parametrize("kept", [True, False])
 def test_our_defaults_are_a_file_of_the_call(name: str, kept: bool, tmp_path: Path) -> None:
-    """The settings that keep an agent quiet are written for the call; a person's own file is left alone."""
-    seen: list[str] = []
+    """The default settings are in a file of the call; a file of the user is not replaced."""
+    captured: list[str] = []
 
     async def look(command: Command, sink: Sink) -> Exit:
-        seen.extend((command.env[name], Path(command.env[name]).read_text()))
+        captured.extend((command.env[name], Path(command.env[name]).read_text()))
         return Exit(0, 0.0)
 
     kind = name.partition("_")[0].lower()
     made = executor(kind, tmp_path, MockCommandRunner(run_function=look))
     run(made, "spawn", AgentCall("i", "p", ID, transcript=str(tmp_path / "t.jsonl") if kept else ""))
-    assert json.loads(seen[1])["general"]["enableAutoUpdate"] is False
-    assert Path(seen[0]).exists() == kept
+    assert json.loads(captured[1])["general"]["enableAutoUpdate"] is False
+    assert Path(captured[0]).exists() == kept
     own = tmp_path / "own.json"
     own.write_text("{}")
     run(made, "spawn", AgentCall("i", "p", ID, env={name: str(own)}))
-    assert seen[2:] == [str(own), "{}"]
+    assert captured[2:] == [str(own), "{}"]
 
 
 @pytest.mark.parametrize("verb", ["spawn", "resume"])
 @pytest.mark.parametrize("kept", [True, False])
 def test_codex_finds_its_schema_in_a_file_of_the_call(verb: str, kept: bool, tmp_path: Path) -> None:
-    """Beside the transcript and never in the workspace; without a transcript it is gone after the call."""
-    seen: list[tuple[str, str]] = []
+    """The schema is in a file beside the transcript; without a transcript it is removed after the call."""
+    captured: list[tuple[str, str]] = []
 
     async def look(command: Command, sink: Sink) -> Exit:
         path = command.argv[command.argv.index("--output-schema") + 1]
-        seen.append((path, Path(path).read_text()))
+        captured.append((path, Path(path).read_text()))
         return Exit(0, 0.0)
 
     (tmp_path / "work").mkdir()
@@ -156,24 +156,24 @@ def test_codex_finds_its_schema_in_a_file_of_the_call(verb: str, kept: bool, tmp
         "i", "p", ID, schema='{"type":"object"}', cwd=str(tmp_path / "work"), transcript=transcript
     )
     run(made, verb, call)
-    path, text = seen[0]
+    path, text = captured[0]
     assert text == '{"type":"object"}' and Path(path).exists() == kept
     assert not kept or Path(path).parent == tmp_path / "papers"
     assert list((tmp_path / "work").iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in AGENTS if kind != "codex"])
-def test_who_cannot_be_held_to_a_schema_is_not_given_one(kind: str, tmp_path: Path) -> None:
-    """The call is the same as without: no flag, no failure."""
+def test_agent_without_structured_output_gets_no_schema(kind: str, tmp_path: Path) -> None:
+    """An agent without structured output gets no flag, and does not fail."""
     runner = MockCommandRunner()
     made = executor(kind, tmp_path, runner)
     run(made, "spawn", AgentCall("i", "p", ID, schema='{"type":"object"}'))
     assert not made.capabilities.structured_output
-    assert not [word for word in runner.last.argv if "schema" in word or "object" in word]
+    assert not [arg for arg in runner.last.argv if "schema" in arg or "object" in arg]
 
 
 def twice(first: Exit, lines: list[bytes]) -> MockCommandRunner:
-    """A runner whose first run ends so, and whose second prints these lines."""
+    """Return a runner whose first run ends like this, and whose second prints these lines."""
     exits = [first]
 
     async def play(command: Command, sink: Sink) -> Exit:
@@ -186,11 +186,11 @@ def twice(first: Exit, lines: list[bytes]) -> MockCommandRunner:
     return MockCommandRunner(run_function=play)
 
 
-def test_lost_thread_is_begun_again_under_its_new_name(tmp_path: Path) -> None:
-    """Codex names the new thread itself: that name is told, and its tokens start at zero."""
+def test_lost_thread_is_replaced_by_a_new_one(tmp_path: Path) -> None:
+    """Codex chooses the id of the new thread, which is reported; its usage starts at zero."""
     usage = b'{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":5}}'
-    said = b'{"type":"item.completed","item":{"type":"agent_message","text":"ok"}}'
-    lines = [b'{"type":"thread.started","thread_id":"new-1"}', said, usage]
+    printed = b'{"type":"item.completed","item":{"type":"agent_message","text":"ok"}}'
+    lines = [b'{"type":"thread.started","thread_id":"new-1"}', printed, usage]
     runner = twice(Exit(1, 0.5, stderr_tail="no rollout found for thread id x"), lines)
     call = AgentCall("i", "go on", "old-1", fresh_prompt="all of it", session_usage=Usage(500, 500))
     result, events = run(executor("codex", tmp_path, runner), "resume", call)
@@ -201,7 +201,7 @@ def test_lost_thread_is_begun_again_under_its_new_name(tmp_path: Path) -> None:
 
 
 def test_taken_id_is_resumed(tmp_path: Path) -> None:
-    """After a crash gemini knows our id already: the session goes on, and that is told."""
+    """After a crash the session of gemini exists: it is resumed, and that is reported."""
     runner = twice(Exit(42, 0.5, stderr_tail='Session ID "x" already exists.'), [])
     _, events = run(executor("gemini", tmp_path, runner), "spawn", AgentCall("i", "p", ID))
     assert events[0] == SessionReplaced(ID, resumed=True)
@@ -210,47 +210,50 @@ def test_taken_id_is_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["codex", "opencode", "cursor"])
 def test_agent_that_never_named_its_session_has_none(kind: str, tmp_path: Path) -> None:
-    """The id that we proposed is not the agent's: the next attempt must begin, not resume."""
+    """Without a reported session id the next attempt starts a new session."""
     runner = MockCommandRunner(exit=Exit(1, 0.1))
     assert run(executor(kind, tmp_path, runner), "spawn", AgentCall("i", "p", ID))[0].session_id == ""
 
 
 def tansy(runner: MockCommandRunner, *, resumes: bool) -> Executor:
-    """An agent of someone else's, whose failures are a sentence and a number."""
+    """An agent of another package, which reports failures as a text and a number."""
 
-    def decode(line: bytes, heard: Hearing) -> bool:
-        heard.fail(line.decode(), retry_after_seconds=30.0)
-        return heard.finish()
+    def decode(line: bytes, observed: StreamState) -> bool:
+        observed.fail(line.decode(), retry_after_seconds=30.0)
+        return observed.finish()
 
     class Tansy(ProgramExecutor):
-        dialect = Dialect(
-            KnownProgram("tansy", "get tansy"),
+        spec = AgentSpec(
+            AgentProgram("tansy", "get tansy"),
             Capabilities(resumes=resumes),
             lambda start: (),
-            listening(Manner("tansy", decode)),
+            decode_with(OutputFormat("tansy", decode)),
         )
 
     return Tansy("tansy", ExecutorSettings(command="true"), runner)
 
 
 def test_wait_that_is_a_number_is_taken() -> None:
-    """An agent that has a field for it need not say it in words; a failure that is no limit has no wait."""
-    for said, expected in (("rate limited", (Code.RATE_LIMITED, 30.0)), ("oops", (Code.AGENT_FAILED, None))):
-        runner = MockCommandRunner([said.encode()], Exit(1, 0.1))
+    """A delay in a field is used; a failure that is not a limit has no delay."""
+    for printed, expected in (
+        ("rate limited", (Code.RATE_LIMITED, 30.0)),
+        ("oops", (Code.AGENT_FAILED, None)),
+    ):
+        runner = MockCommandRunner([printed.encode()], Exit(1, 0.1))
         result, _ = run(tansy(runner, resumes=True), "spawn", AgentCall("i", "the prompt", ID))
         assert (result.code, result.retry_after_seconds) == expected
 
 
 def test_agent_without_sessions_is_not_asked_for_one() -> None:
-    """Nothing is started: resuming is no claim of it."""
+    """Resuming without the capability starts no program."""
     runner = MockCommandRunner()
     result, _ = run(tansy(runner, resumes=False), "resume", AgentCall("i", "the prompt", ID))
     assert (result.code, runner.commands) == (Code.RESUME_UNSUPPORTED, [])
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-def test_missing_program_says_how_to_install_it(kind: str) -> None:
-    """Before anything is started the person learns the one command."""
+def test_missing_program_names_the_install_command(kind: str) -> None:
+    """The error names the command that installs the program, before a start."""
     made = ExecutorRegistry().get(kind)(kind, ExecutorSettings(command="/nowhere/it"), MockCommandRunner())
     with pytest.raises(AgentUnavailable) as caught:
         made.validate_availability()
@@ -259,8 +262,8 @@ def test_missing_program_says_how_to_install_it(kind: str) -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_known_program_is_found(program: Any, tmp_path: Path) -> None:
-    """Each is found by its variable, on PATH and where installers put it; an executor has its name."""
+def test_agent_program_is_found(program: Any, tmp_path: Path) -> None:
+    """Each program is found by its variable, on PATH and in the paths of installers."""
     name = Path(fake_agent(tmp_path / "bin", program.name)).name
     home = str(tmp_path)
     assert program.find({"PATH": "", "HOME": home}).path is None
@@ -270,4 +273,4 @@ def test_known_program_is_found(program: Any, tmp_path: Path) -> None:
     variable = f"OSTLER_{program.name.upper()}_PATH"
     assert program.find({variable: str(tmp_path / "bin" / name), "PATH": ""}).path
     assert program.name in ExecutorRegistry().list()
-    assert probe(str(own)).version
+    assert probe_program(str(own)).version

@@ -9,7 +9,7 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import UsageError
-from ostler.executors.claude import ClaudeExecutor
+from ostler.executors.claude.executor import ClaudeExecutor
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.process.protocol import CommandRunner
@@ -22,7 +22,7 @@ def make_mock(name: str, settings: ExecutorSettings, runner: CommandRunner) -> E
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_built_in_name_makes_an_executor(name: str) -> None:
-    """Every shipped name leads to something that has a name and capabilities."""
+    """Every built-in name makes an executor with a name and capabilities."""
     executor = ExecutorRegistry().get(name)(name, ExecutorSettings(command="true"), MockCommandRunner())
     assert executor.name == name
     assert isinstance(executor.capabilities.resumes, bool)
@@ -33,17 +33,17 @@ def test_alias_is_the_same_type() -> None:
     assert ExecutorRegistry().get("claude-code") is ClaudeExecutor
 
 
-def test_unknown_name_lists_the_known_ones() -> None:
-    """A misspelt name is answered with what there is (C3)."""
+def test_unknown_name_lists_the_available_ones() -> None:
+    """The error lists the available names (C3)."""
     with pytest.raises(UsageError, match=r"^unknown executor: clod$") as caught:
         ExecutorRegistry().get("clod")
-    told = caught.value.hint.removeprefix("known are ").split(", ")
-    assert told == ExecutorRegistry().list()
-    assert set(BUILT_IN) <= set(told)
+    reported = caught.value.hint.removeprefix("available: ").split(", ")
+    assert reported == ExecutorRegistry().list()
+    assert set(BUILT_IN) <= set(reported)
 
 
 def test_duplicate_is_refused() -> None:
-    """A name is given once; the first owner keeps it."""
+    """A name can be registered once."""
     registry = ExecutorRegistry()
     registry.register("mine", make_mock)
     with pytest.raises(UsageError, match="mine is already registered"):
@@ -53,7 +53,7 @@ def test_duplicate_is_refused() -> None:
 
 
 def test_a_built_in_type_can_be_replaced_on_purpose() -> None:
-    """In this registry only."""
+    """A replacement affects only this registry."""
     registry = ExecutorRegistry()
     registry.register("claude", make_mock, replaces=True)
     assert registry.get("claude-code") is make_mock
@@ -61,7 +61,7 @@ def test_a_built_in_type_can_be_replaced_on_purpose() -> None:
 
 
 def test_dotted_path_is_imported_on_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registering a path costs nothing; the module is loaded when the name is asked for."""
+    """The module of a path is imported on first use."""
     (tmp_path / "lazy_executor.py").write_text("def make(name, settings, runner): return name\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     registry = ExecutorRegistry()
@@ -72,7 +72,7 @@ def test_dotted_path_is_imported_on_use(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("path", ["no_such_module:make", "json:no_such_name", "json"])
 def test_broken_path_is_one_sentence(path: str) -> None:
-    """A path that leads nowhere names itself."""
+    """The error names the invalid path."""
     registry = ExecutorRegistry()
     registry.register("broken", path)
     with pytest.raises(UsageError, match=f"executor broken cannot be loaded from {path}"):
@@ -80,7 +80,7 @@ def test_broken_path_is_one_sentence(path: str) -> None:
 
 
 def test_module_that_breaks_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other people's code may fail in any way while it is imported."""
+    """A module of another package may raise any exception on import."""
     (tmp_path / "bad_executor.py").write_text("raise RuntimeError('no licence')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     registry = ExecutorRegistry()
@@ -90,7 +90,7 @@ def test_module_that_breaks_is_one_sentence(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_installed_package_offers_an_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third party's entry point is found by name and listed, and cannot take a built-in name."""
+    """An entry point is found and listed, and cannot replace a built-in name."""
     package = tmp_path / "third-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: third\nVersion: 1.0\n")
@@ -106,7 +106,7 @@ def test_installed_package_offers_an_executor(tmp_path: Path, monkeypatch: pytes
 
 
 def test_several_instances_share_a_type() -> None:
-    """Two names in the settings may be one type with different options."""
+    """Two names in the settings may have the same type with different options."""
     settings = {"work": ExecutorSettings(type="claude"), "home": ExecutorSettings(type="claude")}
     registry = ExecutorRegistry()
     made = [registry.make(name, settings, MockCommandRunner()) for name in ("work", "home", "claude")]

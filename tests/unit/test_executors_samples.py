@@ -1,4 +1,4 @@
-"""Every recorded run of the other agents, judged as it was printed."""
+"""Every recorded run of the other agents is evaluated."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ostler.model.call import (
     AgentCall,
     AgentEvent,
     CallResult,
-    LineUnread,
-    RetrySeen,
+    LineSkipped,
+    RetryReported,
     SessionStarted,
-    TextSaid,
+    TextReceived,
     ToolDenied,
     ToolReturned,
     ToolUsed,
-    UsageSeen,
+    UsageReported,
 )
 from ostler.model.command import Exit
 from ostler.model.usage import Usage
@@ -93,20 +93,20 @@ EXPECTED: dict[str, Expected] = {
 
 
 def play(
-    sample: str, exit: Exit, place: Path, call: AgentCall | None = None
+    sample: str, exit: Exit, directory: Path, call: AgentCall | None = None
 ) -> tuple[CallResult, list[AgentEvent]]:
-    """The executor of the sample's agent hears it; nothing is started."""
+    """Read the sample with the executor of its agent, without a program."""
     kind, _, name = sample.partition("/")
     lines = (SAMPLES / kind / f"{name}.jsonl").read_bytes().splitlines() if name else []
-    settings = ExecutorSettings(command=str(fake_agent(place, kind)))
+    settings = ExecutorSettings(command=str(fake_agent(directory, kind)))
     executor = ExecutorRegistry().get(kind)(kind, settings, MockCommandRunner(lines, exit))
     events: list[AgentEvent] = []
     return asyncio.run(executor.spawn(call or AgentCall("i", "p", OURS), events.append)), events
 
 
 @pytest.mark.parametrize("sample", EXPECTED)
-def test_sample_is_judged(sample: str, tmp_path: Path) -> None:
-    """Each recorded run gets its code, its text, its tokens and its tools, and every line is understood."""
+def test_sample_is_evaluated(sample: str, tmp_path: Path) -> None:
+    """Each recorded run has its code, text, usage and tools, and every line is read."""
     expected = EXPECTED[sample]
     result, events = play(sample, Exit(expected.status, 1.0, stdout_bytes=1), tmp_path)
     assert (result.code, result.text) == (expected.code, expected.text), result.message
@@ -114,12 +114,12 @@ def test_sample_is_judged(sample: str, tmp_path: Path) -> None:
     assert tuple(event.tool for event in events if isinstance(event, ToolUsed)) == expected.tools
     assert tuple(event.tool for event in events if isinstance(event, ToolDenied)) == expected.denied
     assert ("PERMISSION_DENIED" in result.warnings) == bool(expected.denied)
-    assert not [event for event in events if isinstance(event, LineUnread)]
+    assert not [event for event in events if isinstance(event, LineSkipped)]
 
 
 @pytest.mark.parametrize("sample", EXPECTED)
-def test_session_is_told_once(sample: str, tmp_path: Path) -> None:
-    """Each run names its session, once, and the result carries the agent's name for it."""
+def test_session_is_reported_once(sample: str, tmp_path: Path) -> None:
+    """Each run reports its session once, and the result has the id of the agent."""
     result, events = play(sample, Exit(EXPECTED[sample].status, 1.0), tmp_path)
     started = [event.session_id for event in events if isinstance(event, SessionStarted)]
     assert len(started) == 1
@@ -137,8 +137,8 @@ RETURNED = {
 
 
 @pytest.mark.parametrize("sample", RETURNED)
-def test_tool_is_told_with_its_input_and_what_it_returned(sample: str, tmp_path: Path) -> None:
-    """What the tool was asked is an object that names the command; what came of it names the use."""
+def test_tool_is_reported_with_its_input_and_what_it_returned(sample: str, tmp_path: Path) -> None:
+    """The input of a tool names the command; the result has the id of the use."""
     _, events = play(sample, Exit(0, 1.0), tmp_path)
     (used,) = [event for event in events if isinstance(event, ToolUsed)]
     (returned,) = [event for event in events if isinstance(event, ToolReturned)]
@@ -149,7 +149,7 @@ def test_tool_is_told_with_its_input_and_what_it_returned(sample: str, tmp_path:
 
 @pytest.mark.parametrize("sample", EXPECTED)
 def test_nothing_returns_that_was_not_used(sample: str, tmp_path: Path) -> None:
-    """Every result belongs to a use that was told before it, and comes once."""
+    """Every result belongs to a reported use, and comes once."""
     _, events = play(sample, Exit(EXPECTED[sample].status, 1.0), tmp_path)
     used: list[str] = []
     for event in events:
@@ -160,37 +160,37 @@ def test_nothing_returns_that_was_not_used(sample: str, tmp_path: Path) -> None:
 
 
 def test_all_samples_are_expected() -> None:
-    """A sample that nobody judges is no test."""
+    """Each sample has an expected result here."""
     kinds = {name.partition("/")[0] for name in EXPECTED}
     there = {f"{kind}/{path.stem}" for kind in kinds for path in (SAMPLES / kind).glob("*.jsonl")}
     assert there == set(EXPECTED)
 
 
 def test_codex_counts_only_what_the_run_added(tmp_path: Path) -> None:
-    """The thread's tokens, less those of the runs before; a smaller total is a thread begun anew."""
+    """The usage is that of the thread without the earlier runs; a smaller total is a new thread."""
     call = AgentCall("i", "p", OURS, session_usage=Usage(10, 5))
     result, events = play("codex/exec_resume", Exit(0, 1.0), tmp_path, call)
     assert (result.usage, result.session_usage) == (Usage(10, 5), Usage(20, 10))
-    assert UsageSeen(Usage(10, 5)) in events
+    assert UsageReported(Usage(10, 5)) in events
     larger = AgentCall("i", "p", OURS, session_usage=Usage(1000, 5))
     assert play("codex/exec_resume", Exit(0, 1.0), tmp_path, larger)[0].usage == Usage(20, 10)
 
 
 def test_codex_reconnecting_is_a_wait(tmp_path: Path) -> None:
-    """An error while codex tries again is told as a wait, with what it waits for."""
+    """An error while codex reconnects is reported as a retry with its reason."""
     _, events = play("codex/err_429", Exit(1, 1.0), tmp_path)
-    waits = [event for event in events if isinstance(event, RetrySeen)]
+    waits = [event for event in events if isinstance(event, RetryReported)]
     assert [wait.code for wait in waits] == [Code.RATE_LIMITED] * 5
 
 
 def test_gemini_pieces_become_one_message(tmp_path: Path) -> None:
-    """What comes in pieces is told as one text."""
+    """Deltas are reported as one text."""
     _, events = play("gemini/stream_tool_auto_edit", Exit(0, 1.0), tmp_path)
-    assert [event.text for event in events if isinstance(event, TextSaid)] == ["Done"]
+    assert [event.text for event in events if isinstance(event, TextReceived)] == ["Done"]
 
 
 def test_opencode_sums_its_steps(tmp_path: Path) -> None:
-    """Money is added up step by step, and none is unknown rather than nothing."""
+    """The cost is the sum of the steps; without a price it is unknown."""
     assert play("opencode/run_text", Exit(0, 1.0), tmp_path)[0].cost_usd is None
     paid, _ = play("opencode/err_max_tokens", Exit(0, 1.0), tmp_path)
     assert (paid.cost_usd, paid.warnings) == (0.00002, ("RESPONSE_TRUNCATED",))
@@ -218,15 +218,15 @@ STDERR: dict[str, tuple[int, str, Code]] = {
 
 @pytest.mark.parametrize("case", STDERR)
 def test_refusal_on_stderr_has_its_code(case: str, tmp_path: Path) -> None:
-    """What an agent says when it does not even begin; the session rules then start it a second time."""
-    kind, (status, said, code) = case.partition(" ")[0], STDERR[case]
-    result, _ = play(f"{kind}/", Exit(status, 0.1, stderr_tail=said), tmp_path)
+    """An error before the start of a session has its code; the session is then started a second time."""
+    kind, (status, printed, code) = case.partition(" ")[0], STDERR[case]
+    result, _ = play(f"{kind}/", Exit(status, 0.1, stderr_tail=printed), tmp_path)
     assert result.code is code, result.message
 
 
 @pytest.mark.parametrize("kind", ["codex", "gemini", "qwen", "opencode", "copilot", "cursor"])
 def test_a_silent_good_exit_is_no_success(kind: str, tmp_path: Path) -> None:
-    """An agent that another program ended with SIGTERM may exit with 0: without a result that is nothing."""
+    """After SIGTERM an agent may exit with 0: without a result that is a failure."""
     assert play(f"{kind}/", Exit(0, 0.1, stdout_bytes=9), tmp_path)[0].code is Code.NO_RESULT
     assert play(f"{kind}/", Exit(0, 0.1), tmp_path)[0].code is Code.RESPONSE_EMPTY
     assert play(f"{kind}/", Exit(-15, 0.1), tmp_path)[0].code is Code.AGENT_KILLED

@@ -1,4 +1,4 @@
-"""The other agents' streams when they are not what they should be."""
+"""Invalid output of the other agents."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.executors import codex, copilot, cursor, gemini, opencode
-from ostler.executors.hearing import Hearing
-from ostler.executors.verdict import Listener, Manner
-from ostler.model.call import AgentCall, AgentEvent, LineUnread, SessionStarted, ToolUsed
+from ostler.executors.output import OutputFormat, StreamReader
+from ostler.executors.stream_state import StreamState
+from ostler.model.call import AgentCall, AgentEvent, LineSkipped, SessionStarted, ToolUsed
 from ostler.model.command import Exit
 
-MANNERS = {module.MANNER.program: module.MANNER for module in (codex, copilot, cursor, gemini, opencode)}
+FORMATS = {module.OUTPUT.program: module.OUTPUT for module in (codex, copilot, cursor, gemini, opencode)}
 TYPES = (
     *("thread.started", "item.started", "item.completed", "turn.completed", "turn.failed", "error"),
     *("init", "message", "tool_use", "tool_result", "result", "system", "assistant", "tool_call"),
@@ -41,39 +41,45 @@ LINES = st.builds(
 )
 
 
-@pytest.mark.parametrize("manner", MANNERS.values(), ids=MANNERS)
+@pytest.mark.parametrize("output_format", FORMATS.values(), ids=FORMATS)
 @given(lines=st.lists(LINES, max_size=6), status=st.integers(-64, 255))
-def test_no_line_breaks_a_decoder(manner: Manner, lines: list[dict[str, Any]], status: int) -> None:
-    """Whatever a new version prints, the run is judged; nothing is raised, and every input is an object."""
+def test_no_line_breaks_a_decoder(
+    output_format: OutputFormat, lines: list[dict[str, Any]], status: int
+) -> None:
+    """No line raises an exception, the run is evaluated, and every tool input is an object."""
     events: list[AgentEvent] = []
-    heard = Listener(manner, AgentCall("i", "p", "s-1"), events.append)
+    observed = StreamReader(output_format, AgentCall("i", "p", "s-1"), events.append)
     for line in lines:
-        heard.take(json.dumps(line).encode())
-    result = heard.judge(Exit(status, 1.0))
+        observed.read_line(json.dumps(line).encode())
+    result = observed.evaluate(Exit(status, 1.0))
     assert result.code is None or result.message
     for used in (event for event in events if isinstance(event, ToolUsed)):
         assert isinstance(msgspec.json.decode(used.input), dict) and b"\n" not in bytes(used.input)
 
 
-@pytest.mark.parametrize("manner", MANNERS.values(), ids=MANNERS)
-def test_foreign_lines_are_counted(manner: Manner) -> None:
-    """What is not JSON is told, the first twenty one by one, and does no harm."""
+@pytest.mark.parametrize("output_format", FORMATS.values(), ids=FORMATS)
+def test_foreign_lines_are_counted(output_format: OutputFormat) -> None:
+    """Lines that are not JSON are counted, and the first twenty are reported."""
     events: list[AgentEvent] = []
-    heard = Listener(manner, AgentCall("i", "p"), events.append)
+    observed = StreamReader(output_format, AgentCall("i", "p"), events.append)
     for number in range(30):
-        assert not heard.take(b"warning %d" % number)
-    heard.take(b" ")
-    heard.judge(Exit(0, 1.0, long_lines=1))
-    told = [event.detail for event in events if isinstance(event, LineUnread)]
-    assert (len(told), told[0], told[-1]) == (22, "warning 0", "and 10 more lines that are not JSON")
+        assert not observed.read_line(b"warning %d" % number)
+    observed.read_line(b" ")
+    observed.evaluate(Exit(0, 1.0, long_lines=1))
+    reported = [event.detail for event in events if isinstance(event, LineSkipped)]
+    assert (len(reported), reported[0], reported[-1]) == (
+        22,
+        "warning 0",
+        "and 10 more lines that are not JSON",
+    )
 
 
 @pytest.mark.parametrize("name", ["--last", "../../etc", "a b", "", "x" * 101])
 def test_session_that_could_be_an_option_is_not_taken(name: str) -> None:
-    """A session id becomes an argument: one that reads as an option or a path is no id."""
+    """A session id that looks like an option or a path is ignored."""
     events: list[AgentEvent] = []
-    heard = Hearing(AgentCall("i", "p"), events.append)
-    heard.begin(name)
-    assert (heard.session_id, events) == ("", [])
-    heard.begin("ses_1")
+    observed = StreamState(AgentCall("i", "p"), events.append)
+    observed.start_session(name)
+    assert (observed.session_id, events) == ("", [])
+    observed.start_session("ses_1")
     assert events == [SessionStarted("ses_1")]

@@ -1,4 +1,4 @@
-"""What each agent's tools were asked and what they returned, in the words of its own wire."""
+"""The inputs and results of tools in the output formats of the agents."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import pytest
 from msgspec import Raw
 
 from ostler.executors import codex, copilot, cursor, gemini, opencode
-from ostler.executors.acp_updates import Updates
-from ostler.executors.hearing import Hearing
-from ostler.executors.tool_input import NOTHING, given, object_in, object_of
-from ostler.executors.verdict import Listener
+from ostler.executors.acp.updates import UpdateReader
+from ostler.executors.agent_json import EMPTY_OBJECT, build_input, parse_object, to_object
+from ostler.executors.output import StreamReader
+from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, AgentEvent, ToolDenied, ToolReturned, ToolUsed
-from ostler.views.edits import edits_of
+from ostler.views.edits import find_edits
 
-MANNERS = {module.MANNER.program: module.MANNER for module in (codex, copilot, cursor, gemini, opencode)}
+FORMATS = {module.OUTPUT.program: module.OUTPUT for module in (codex, copilot, cursor, gemini, opencode)}
 Line = dict[str, Any]
 
 
 def hear(program: str, *lines: Line) -> list[AgentEvent]:
     events: list[AgentEvent] = []
-    heard = Listener(MANNERS[program], AgentCall("i", "p", "s-1"), events.append)
+    observed = StreamReader(FORMATS[program], AgentCall("i", "p", "s-1"), events.append)
     for line in lines:
-        heard.take(json.dumps(line).encode())
+        observed.read_line(json.dumps(line).encode())
     return [event for event in events if isinstance(event, ToolUsed | ToolReturned | ToolDenied)]
 
 
@@ -80,7 +80,7 @@ ENDINGS: list[tuple[str, Line, str, bool]] = [
 
 @pytest.mark.parametrize(("program", "line", "text", "failed"), ENDINGS)
 def test_tool_returns(program: str, line: Line, text: str, failed: bool) -> None:
-    """The use comes first, with what it was asked; then what came of it, under the same number."""
+    """The use is reported with its input, then the result with the same id."""
     used, returned = hear(program, STARTED[program], line)
     assert isinstance(used, ToolUsed) and isinstance(returned, ToolReturned)
     assert msgspec.json.decode(used.input)["command"] == "ls"
@@ -95,8 +95,8 @@ def test_tool_returns(program: str, line: Line, text: str, failed: bool) -> None
         ({"status": "error", "error": "it broke"}, "it broke", True),
     ],
 )
-def test_opencode_tells_both_at_once(state: Line, text: str, failed: bool) -> None:
-    """It names a tool when it is over."""
+def test_opencode_reports_both_at_once(state: Line, text: str, failed: bool) -> None:
+    """Opencode reports a tool when it has finished."""
     assert hear("opencode", opencode_tool(**state)) == [
         ToolUsed("bash", "ls", "c1", Raw(b'{"command": "ls"}')),
         ToolReturned("c1", text, failed),
@@ -104,15 +104,15 @@ def test_opencode_tells_both_at_once(state: Line, text: str, failed: bool) -> No
 
 
 def test_refused_tool_returns_nothing() -> None:
-    """That it was denied is told instead."""
+    """A denied tool is reported as denied, without a result."""
     refused = opencode_tool(status="error", error="The user rejected permission to use it")
     declined = item("command_execution", command="ls", status="declined")
     for events in (hear("opencode", refused), hear("codex", STARTED["codex"], declined)):
         assert [type(event) for event in events] == [ToolUsed, ToolDenied]
 
 
-def test_codex_tells_of_a_change_once() -> None:
-    """Whether it starts with a word or not."""
+def test_codex_reports_a_change_once() -> None:
+    """An edit is reported once, with or without a start event."""
     change = {"changes": [{"path": "a.py", "kind": "update"}], "status": "completed"}
     alone = hear("codex", item("file_change", **change))
     announced = hear("codex", item("file_change", done=False, **change), item("file_change", **change))
@@ -120,26 +120,26 @@ def test_codex_tells_of_a_change_once() -> None:
     assert alone == announced == [ToolUsed("edit", "a.py", "i1", expected), ToolReturned("i1")]
 
 
-def test_codex_tells_what_a_server_was_asked() -> None:
-    """And its answer, which comes in pieces."""
-    asked = {"server": "docs", "tool": "find", "arguments": {"q": "x"}}
+def test_codex_reports_what_a_server_was_asked() -> None:
+    """The input and the result of an MCP tool are reported."""
+    requested = {"server": "docs", "tool": "find", "arguments": {"q": "x"}}
     answer = {"content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}
-    begun, done = item("mcp_tool_call", False, **asked), item("mcp_tool_call", **asked, result=answer)
+    begun, done = item("mcp_tool_call", False, **requested), item("mcp_tool_call", **requested, result=answer)
     used, returned = hear("codex", begun, done)
     assert isinstance(used, ToolUsed)
-    assert msgspec.json.decode(used.input) == asked
+    assert msgspec.json.decode(used.input) == requested
     assert returned == ToolReturned("i1", "one\ntwo")
-    failed = hear("codex", item("mcp_tool_call", **asked, status="failed", error={"message": "no"}))
+    failed = hear("codex", item("mcp_tool_call", **requested, status="failed", error={"message": "no"}))
     assert failed[-1] == ToolReturned("i1", "no", failed=True)
 
 
 def updates(*news: Line) -> list[AgentEvent]:
     events: list[AgentEvent] = []
-    heard = Updates(Hearing(AgentCall("i", "p"), events.append))
+    observed = UpdateReader(StreamState(AgentCall("i", "p"), events.append))
     for update in news:
         params = {"sessionId": "s", "update": {"toolCallId": "t1", **update}}
-        heard.take(Raw(json.dumps(params).encode()), "s")
-    heard.close()
+        observed.read(Raw(json.dumps(params).encode()), "s")
+    observed.close()
     return events
 
 
@@ -147,20 +147,20 @@ DIFF = {"type": "diff", "path": "/w/a.py", "oldText": "x", "newText": "y"}
 
 
 def test_acp_agent_that_only_shows_its_change() -> None:
-    """What it changes is what the tool was asked."""
+    """Without an input the diff is the input."""
     done = {"sessionUpdate": "tool_call_update", "status": "completed", "content": [DIFF]}
     used, returned = updates({"sessionUpdate": "tool_call", "kind": "edit", "title": "Edit"}, done)
     assert isinstance(used, ToolUsed)
-    assert edits_of(msgspec.json.decode(used.input)) == [{"path": "/w/a.py", "old": "x", "new": "y"}]
+    assert find_edits(msgspec.json.decode(used.input)) == [{"path": "/w/a.py", "old": "x", "new": "y"}]
     assert returned == ToolReturned("t1")
 
 
 def test_acp_agent_that_changes_several_files_at_once() -> None:
-    """All of them are kept; a file that is new has no old text."""
+    """All diffs are reported; a new file has no old text."""
     new = {"type": "diff", "path": "/w/b.py", "oldText": None, "newText": "z"}
     (used, _) = updates({"sessionUpdate": "tool_call", "status": "completed", "content": [DIFF, new]})
     assert isinstance(used, ToolUsed)
-    found = edits_of(msgspec.json.decode(used.input))
+    found = find_edits(msgspec.json.decode(used.input))
     assert [(edit["path"], edit["old"], edit["new"]) for edit in found] == [
         ("/w/a.py", "x", "y"),
         ("/w/b.py", "", "z"),
@@ -185,7 +185,7 @@ def test_acp_agent_that_changes_several_files_at_once() -> None:
     ],
 )
 def test_acp_outcome(news: Line, text: str, failed: bool) -> None:
-    """Told once, however often the agent says that the tool is over."""
+    """The result is reported once, however often the agent repeats the end of the tool."""
     begun = {"sessionUpdate": "tool_call", "kind": "execute", "rawInput": {"command": "ls"}}
     done = {"sessionUpdate": "tool_call_update", **news}
     assert updates(begun, done, done)[1:] == [ToolReturned("t1", text, failed)]
@@ -203,19 +203,19 @@ def test_acp_outcome(news: Line, text: str, failed: bool) -> None:
     ],
 )
 def test_input_is_an_object_on_one_line(raw: bytes, kept: bytes) -> None:
-    """Whatever an agent hands to a tool, its record is one line of JSON."""
-    assert bytes(object_of(Raw(raw))) == kept
+    """Any input of a tool becomes one line of JSON."""
+    assert bytes(to_object(Raw(raw))) == kept
 
 
 @pytest.mark.parametrize(
     ("text", "kept"), [('{"a": 1}', b'{"a":1}'), ("{", b'{"text":"{"}'), ('{"a":' * 5000, b"")]
 )
 def test_what_a_model_wrote_is_an_object_too(text: str, kept: bytes) -> None:
-    """It may be no JSON at all."""
-    assert bytes(object_in(text)) == (kept or b'{"text":%b}' % json.dumps(text).encode())
+    """A text that is not JSON becomes an object."""
+    assert bytes(parse_object(text)) == (kept or b'{"text":%b}' % json.dumps(text).encode())
 
 
-def test_only_what_is_known_is_given() -> None:
-    """An object of nothing is empty."""
-    assert bytes(given(command="ls", query="")) == b'{"command":"ls"}'
-    assert given() == NOTHING
+def test_empty_members_are_omitted() -> None:
+    """Empty members are omitted."""
+    assert bytes(build_input(command="ls", query="")) == b'{"command":"ls"}'
+    assert build_input() == EMPTY_OBJECT

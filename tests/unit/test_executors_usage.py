@@ -1,4 +1,4 @@
-"""Each agent counts cached tokens in its own way; for us each token is of one kind."""
+"""The agents count cached tokens in different ways; Ostler counts each token once."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ CLAUDE = {
 OPENCODE = {"input": 100, "output": 30, "reasoning": 20, "cache": {"read": 600, "write": 300}}
 
 
-def hear(kind: str, place: Path, lines: list[dict[str, Any]], **call: Any) -> CallResult:
-    """The executor of an agent hears these lines; nothing is started."""
-    settings = ExecutorSettings(command=str(fake_agent(place, kind)))
+def hear(kind: str, directory: Path, lines: list[dict[str, Any]], **call: Any) -> CallResult:
+    """Read these lines with the executor of an agent, without a program."""
+    settings = ExecutorSettings(command=str(fake_agent(directory, kind)))
     runner = MockCommandRunner([json.dumps(line).encode() for line in lines], Exit(0, 1.0))
     executor = ExecutorRegistry().get(kind)(kind, settings, runner)
     return asyncio.run(executor.spawn(AgentCall("i", "p", "s-1", **call), lambda _: None))
@@ -63,12 +63,12 @@ LINES: dict[str, list[dict[str, Any]]] = {
     ],
 )
 def test_each_token_is_counted_once(kind: str, expected: Usage, tmp_path: Path) -> None:
-    """Input is what was neither read from the cache nor written to it; thoughts are output."""
+    """Input excludes tokens that were read from or written to the cache; thoughts are output."""
     assert hear(kind, tmp_path, LINES[kind]).usage == expected
 
 
 def test_a_run_without_a_result_counts_once_too(tmp_path: Path) -> None:
-    """What qwen's messages told before it was cut off is read as its result would be."""
+    """The usage in the messages of qwen is read like that of its result."""
     message = {"id": "m-1", "content": [], "usage": QWEN}
     result = hear("qwen", tmp_path, [{"type": "assistant", "message": message}])
     assert (result.usage, result.session_usage) == (Usage(400, 50, 600), None)
@@ -76,7 +76,7 @@ def test_a_run_without_a_result_counts_once_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "input_tokens"), [("codex", 50), ("qwen", 200)])
 def test_a_session_is_counted_from_where_it_was(kind: str, input_tokens: int, tmp_path: Path) -> None:
-    """Running totals are compared kind by kind, so that the cache of an earlier run is not counted again."""
+    """Running totals are compared by kind of token: cached tokens of an earlier run do not count again."""
     before = {"codex": Usage(50, 20, 300, 100), "qwen": Usage(200, 20, 300)}[kind]
     result = hear(kind, tmp_path, LINES[kind], session_usage=before)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (input_tokens, 30)

@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ import pytest
 from ostler.errors import Code, OstlerError
 from ostler.files import atomic, failpoint
 from ostler.files.atomic import (
-    create_once,
+    create_exclusive,
     make_private_dir,
-    remove_leftovers,
+    remove_temporary_files,
     write_atomic,
     write_projection,
 )
@@ -118,7 +119,7 @@ def test_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def interrupt(fd: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(atomic, "flush", interrupt)
+    monkeypatch.setattr(atomic, "sync_file", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_atomic(tmp_path / "file", b"new")
     assert list(tmp_path.iterdir()) == []
@@ -154,7 +155,7 @@ def test_create_once(tmp_path: Path) -> None:
     won: list[bytes] = []
 
     def create(data: bytes) -> None:
-        if create_once(path, data):
+        if create_exclusive(path, data):
             won.append(data)
 
     threads = [threading.Thread(target=create, args=(bytes([number]) * 100_000,)) for number in range(8)]
@@ -178,5 +179,29 @@ def test_leftovers_of_the_dead_are_removed(tmp_path: Path) -> None:
     living.touch()
     foreign.touch()
     assert len(list(tmp_path.glob(".*.tmp"))) == 3
-    assert remove_leftovers(tmp_path) == 1
+    assert remove_temporary_files(tmp_path) == 1
     assert set(tmp_path.iterdir()) == {living, foreign}
+
+
+@pytest.mark.parametrize("plant", [os.symlink, os.link], ids=["symbolic", "hard"])
+def test_a_planted_temporary_file_is_not_written_to(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    plant: Callable[[Path, Path], None],
+    write: Callable[[Path, bytes], None],
+) -> None:
+    """A link that has the name of the temporary file just before it is made leads nobody astray."""
+    victim, real = tmp_path / "victim", os.open
+    victim.write_bytes(b"precious")
+    victim.chmod(0o640)
+
+    def open_after_planting(path: str, flags: int, *mode: int, **directory: int) -> int:
+        if flags & os.O_CREAT and not os.path.lexists(tmp_path / path):
+            plant(victim, tmp_path / path)
+        return real(path, flags, *mode, **directory)
+
+    monkeypatch.setattr(os, "open", open_after_planting)
+    with suppress(OstlerError, FileExistsError):
+        write(tmp_path / "file", b"new")
+    assert victim.read_bytes() == b"precious"
+    assert victim.stat().st_mode & 0o777 == 0o640

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code, OstlerError, UsageError
-from ostler.files.disk import disk_error, machine_error, require_writable
+from ostler.files.disk import require_writable, to_disk_error, to_machine_error
 
 
 @pytest.mark.parametrize(
@@ -25,15 +25,15 @@ from ostler.files.disk import disk_error, machine_error, require_writable
 )
 def test_each_errno_has_its_code_and_names_the_path(number: int, code: Code, exit_code: int) -> None:
     """The table; every sentence has the path and a next step."""
-    told = disk_error(Path("/some/place"), OSError(number, ""))
+    told = to_disk_error(Path("/some/place"), OSError(number, ""))
     assert (told.code, told.exit) == (code, exit_code)
     assert "/some/place" in told.message and told.hint
 
 
 def test_a_read_only_disk_is_nobodys_task() -> None:
     """It is a UsageError, at which a run stops; a file that is not ours to write fails only its task."""
-    assert isinstance(disk_error("x", OSError(errno.EROFS, "")), UsageError)
-    assert not isinstance(disk_error("x", OSError(errno.EACCES, "")), UsageError)
+    assert isinstance(to_disk_error("x", OSError(errno.EROFS, "")), UsageError)
+    assert not isinstance(to_disk_error("x", OSError(errno.EACCES, "")), UsageError)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_read_only_disk_is_nobodys_task() -> None:
 )
 def test_only_the_machine_is_blamed_for_what_only_it_can_do(surprise: Exception, code: Code | None) -> None:
     """What may be a bug of ours stays one."""
-    told = machine_error(surprise)
+    told = to_machine_error(surprise)
     assert (told.code if isinstance(told, OstlerError) else None) == code
 
 

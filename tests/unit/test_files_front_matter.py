@@ -25,7 +25,7 @@ from ostler.files.yaml import YamlInvalid
 def test_both_parts(text: str, values: object, body: str, above: int) -> None:
     """The body keeps its own rules, and its lines can be counted from the top of the file."""
     found = split_front_matter(text, "f.md")
-    assert (found.values, found.body, found.above, found.warnings) == (values, body, above, ())
+    assert (found.values, found.body, found.lines_before, found.warnings) == (values, body, above, ())
 
 
 def test_a_text_without_front_matter_says_so() -> None:
@@ -37,12 +37,12 @@ def test_a_text_without_front_matter_says_so() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("---\na: 1\n", "f.md:1: the front matter that begins here is not closed by a line of ---"),
+        ("---\na: 1\n", "f.md:1: the front matter that begins here is not closed by a line `---`"),
         ("---\n- a\n---\n", "f.md:2: front matter must be lines of `key: value`"),
         ("---\njust words\n---\n", "f.md:2: front matter must be lines of `key: value`"),
         ("---\na: 1\nb: *a\n---\n", "f.md:3: aliases and tags are not allowed"),
         ("---\na: 1\nb: [\n---\n", "f.md:3: expected the node content, but found '<stream end>'"),
-        ("---\na: 1\n  b: 2\n---\n", "f.md:3: a colon where none can be; put the text in quotes"),
+        ("---\na: 1\n  b: 2\n---\n", "f.md:3: unexpected colon; put the text in quotes"),
     ],
 )
 def test_a_mistake_names_the_line_of_the_file(text: str, message: str) -> None:

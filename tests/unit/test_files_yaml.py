@@ -44,16 +44,16 @@ def test_values_are_plain(text: str, value: object) -> None:
         ("a: 1\nb: !!python/object:os.system x", "f:2: aliases and tags are not allowed"),
         ("a: 1\nb: 2\na: 3", "f:3: 'a' is given twice"),
         ("- {a: {b: 1, b: 2}}", "f:1: 'b' is given twice"),
-        ("a: 1\n? [b]\n: c", "f:2: a key must be one word or text"),
-        ("a: b: c", "f:1: a colon where none can be; put the text in quotes"),
-        ("a: 1\n---\nb: 2", "f:2: a second document begins here; one is expected"),
-        ("a: 1\nb: \0", "f:2: a character that cannot be printed"),
+        ("a: 1\n? [b]\n: c", "f:2: a key must be a single text"),
+        ("a: b: c", "f:1: unexpected colon; put the text in quotes"),
+        ("a: 1\n---\nb: 2", "f:2: a second document begins here; expected one"),
+        ("a: 1\nb: \0", "f:2: unprintable character"),
         ("a: [1", "f:1: expected ',' or ']', but got '<stream end>'"),
-        ("- " * 300, "f:1: it is nested too deeply"),
-        ("[" * 5000, "f:1: it is nested too deeply"),
-        ('a: 1\nb: "\\0"', "f:2: a character that cannot be printed"),
-        ('a: 1\n"\\e": 2', "f:2: a key must be one word or text"),
-        (r'a: "\ud800"', "f:1: a character that cannot be printed"),
+        ("- " * 300, "f:1: nested too deeply"),
+        ("[" * 5000, "f:1: nested too deeply"),
+        ('a: 1\nb: "\\0"', "f:2: unprintable character"),
+        ('a: 1\n"\\e": 2', "f:2: a key must be a single text"),
+        (r'a: "\ud800"', "f:1: unprintable character"),
         ("x" * ((1 << 20) + 1), "f:1: the text is larger than 1 MiB"),
     ],
 )
@@ -66,7 +66,9 @@ def test_a_mistake_is_one_sentence_with_its_line(text: str, message: str) -> Non
 
 def test_each_part_knows_its_line() -> None:
     """Who checks what a value means can say where it stands, counted from the top of the file."""
-    document = read_yaml("steps:\n  - skill: a\n  -\n    skill: b\n    inputs: [x, y]\n", "p.yaml", above=10)
+    document = read_yaml(
+        "steps:\n  - skill: a\n  -\n    skill: b\n    inputs: [x, y]\n", "p.yaml", lines_before=10
+    )
     lines = {(): 11, ("steps",): 11, ("steps", 0, "skill"): 12, ("steps", 1, "skill"): 14}
     assert {path: document.lines[path] for path in lines} == lines
     assert document.error(("steps", 1, "inputs", 1), "no").message == "p.yaml:15: no"

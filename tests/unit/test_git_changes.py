@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_world import World, commit_step, git, make_world
-from ostler.git.changes import list_changes, list_commits
+from ostler.git.commit.diff import list_changes, list_commits
 from ostler.model.change import FileChange
 
 

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from git_world import TASK, World, commit_step, git, make_world, snapshot_of
-from ostler.git.diff import DiffStat, changed, current_tree, diff, diff_stat, diff_worktree
+from ostler.git.commit.diff import (
+    DiffStat,
+    diff_commits,
+    diff_worktree,
+    has_changed_since,
+    read_diff_stat,
+    write_current_tree,
+)
 
 REF = f"refs/heads/ostler/{TASK}"
 
@@ -56,7 +63,7 @@ def test_every_kind_of_change_is_a_change(world: World, change):
     """Written, staged, committed, committed elsewhere, deleted, made executable: all are work."""
     worktree = world.prepare()
     change(worktree.path)
-    assert changed(worktree, worktree.base)
+    assert has_changed_since(worktree, worktree.base)
 
 
 def ignore(path: Path) -> None:
@@ -75,7 +82,7 @@ def test_what_is_no_change(world: World, nothing):
     """Ignored files, our own state and a rewrite of the same bytes are no work."""
     worktree = world.prepare()
     nothing(worktree.path)
-    assert not changed(worktree, worktree.base)
+    assert not has_changed_since(worktree, worktree.base)
 
 
 def test_changed_since_a_checkpoint(world: World):
@@ -83,8 +90,8 @@ def test_changed_since_a_checkpoint(world: World):
     worktree = world.prepare()
     write(worktree.path)
     made = commit_step(worktree).commit
-    assert not changed(worktree, made)
-    assert changed(worktree, worktree.base)
+    assert not has_changed_since(worktree, made)
+    assert has_changed_since(worktree, worktree.base)
 
 
 def test_uncommitted_work_is_in_the_diff(world: World):
@@ -97,7 +104,7 @@ def test_uncommitted_work_is_in_the_diff(world: World):
     before = snapshot_of(world.project)
     patch = diff_worktree(worktree)
     assert b"+new\n" in patch and b"+u\n" in patch and b"-one\n" in patch
-    assert diff_stat(worktree.repository, worktree.base, current_tree(worktree)) == DiffStat(
+    assert read_diff_stat(worktree.repository, worktree.base, write_current_tree(worktree)) == DiffStat(
         files=3, insertions=2, deletions=1
     )
     assert (worktree.repository.git_dir / "index").read_bytes() == index
@@ -111,8 +118,8 @@ def test_the_diff_of_a_branch_survives_its_worktree(world: World):
     (worktree.path / "new.txt").write_text("new\n")
     before = diff_worktree(worktree)
     commit_step(worktree)
-    assert diff(world.repository, worktree.base, REF) == before
-    assert diff_stat(world.repository, worktree.base, REF) == DiffStat(1, 1, 0)
+    assert diff_commits(world.repository, worktree.base, REF) == before
+    assert read_diff_stat(world.repository, worktree.base, REF) == DiffStat(1, 1, 0)
 
 
 def test_renames_binaries_and_settings_of_the_user(world: World):
@@ -125,6 +132,6 @@ def test_renames_binaries_and_settings_of_the_user(world: World):
     (worktree.path / "binary").write_bytes(bytes(range(256)))
     patch = diff_worktree(worktree)
     assert b"rename from long.txt" in patch and b"--git a/" in patch and b"\x1b[" not in patch
-    assert diff_stat(worktree.repository, worktree.base, current_tree(worktree)) == DiffStat(
+    assert read_diff_stat(worktree.repository, worktree.base, write_current_tree(worktree)) == DiffStat(
         files=2, insertions=0, deletions=0
     )

@@ -7,7 +7,7 @@ import pytest
 
 from git_world import World, git, make_world
 from ostler.errors import Code, GitError
-from ostler.git.discovery import discover
+from ostler.git.discovery import discover_repository
 
 
 @pytest.fixture
@@ -17,13 +17,13 @@ def world(tmp_path: Path) -> World:
 
 def test_not_a_git_directory_is_none(tmp_path: Path):
     """A plain directory is no error: work happens in place."""
-    assert discover(tmp_path) is None
+    assert discover_repository(tmp_path) is None
 
 
 def test_top_and_subdirectory(world: World):
     """From a subdirectory the same repository is found, and where in it we are."""
-    top = discover(world.project)
-    below = discover(world.project / "sub")
+    top = discover_repository(world.project)
+    below = discover_repository(world.project / "sub")
     assert top and below
     assert (top.prefix, below.prefix) == ("", "sub")
     assert top.git_dir == top.common_dir == world.project / ".git"
@@ -33,7 +33,7 @@ def test_top_and_subdirectory(world: World):
 def test_project_in_a_linked_worktree(world: World, tmp_path: Path):
     """A project that is itself a worktree shares the common directory of its repository."""
     git(world.project, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
-    found = discover(tmp_path / "side")
+    found = discover_repository(tmp_path / "side")
     assert found
     assert found.common_dir == world.project / ".git"
     assert found.git_dir == world.project / ".git" / "worktrees" / "side"
@@ -42,7 +42,7 @@ def test_project_in_a_linked_worktree(world: World, tmp_path: Path):
 def test_names_with_spaces_and_unicode(tmp_path: Path):
     """Spaces, quotes and letters of any script in the path are nothing special."""
     made = World(tmp_path, "my prøject 'ü' 日本")
-    found = discover(made.project)
+    found = discover_repository(made.project)
     assert found and found.work_tree == made.project
 
 
@@ -50,7 +50,7 @@ def test_bare_repository_is_refused(tmp_path: Path):
     """A repository without files is a sentence, not a crash."""
     git(tmp_path, "init", "-q", "--bare", "bare.git")
     with pytest.raises(GitError) as caught:
-        discover(tmp_path / "bare.git")
+        discover_repository(tmp_path / "bare.git")
     assert "bare" in caught.value.message and caught.value.hint
 
 
@@ -63,7 +63,7 @@ def test_a_damaged_repository_is_not_taken_for_none(world: World, damage: str):
         (world.project / ".git").rename(world.project / "elsewhere")
         (world.project / ".git").write_text("gitdir: /nowhere/at/all\n")
     with pytest.raises(GitError) as caught:
-        discover(world.project)
+        discover_repository(world.project)
     assert caught.value.code is Code.GIT_CORRUPT
 
 
@@ -73,16 +73,16 @@ def test_dubious_ownership_says_what_to_do_and_the_advice_helps(world: World):
     for path in (world.project, world.project / ".git"):
         os.chown(path, 65534, 65534)
     with pytest.raises(GitError) as caught:
-        discover(world.project)
+        discover_repository(world.project)
     assert caught.value.exit == 2
     assert f'safe.directory "{world.project}"' in caught.value.hint
     git(world.root, "config", "--global", "--add", "safe.directory", str(world.project))
-    assert discover(world.project)
+    assert discover_repository(world.project)
 
 
 def test_line_break_in_the_path_is_refused(tmp_path: Path):
     """A path that git's line-wise answer cannot carry is refused by name."""
     made = World(tmp_path, "two\nlines")
     with pytest.raises(GitError) as caught:
-        discover(made.project)
+        discover_repository(made.project)
     assert "line break" in caught.value.message

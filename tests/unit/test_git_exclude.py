@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from git_world import World, commit_step, git, make_world, tree
-from ostler.git.diff import changed
-from ostler.git.exclude import exclude_file, list_untracked, pattern_of, write_exclude
+from ostler.git.commit.diff import has_changed_since
+from ostler.git.commit.exclude import exclude_file, list_untracked, to_exclude_pattern, write_exclude
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def world(tmp_path: Path) -> World:
 )
 def test_a_path_is_named_and_nothing_else(path: str, line: str) -> None:
     """No character of it is a pattern; a line break is the one that cannot be written."""
-    assert pattern_of(path) == line
+    assert to_exclude_pattern(path) == line
 
 
 def test_every_look_at_the_worktree_passes_over_them(world: World) -> None:
@@ -39,9 +39,9 @@ def test_every_look_at_the_worktree_passes_over_them(world: World) -> None:
     write_exclude(worktree.repository, ("local", "linked"))
     (worktree.path / "local").write_text("x")
     (worktree.path / "linked").symlink_to("/usr")
-    assert not changed(worktree, worktree.base)
+    assert not has_changed_since(worktree, worktree.base)
     (worktree.path / "sub" / "local").write_text("x")
-    assert changed(worktree, worktree.base)
+    assert has_changed_since(worktree, worktree.base)
     commit_step(worktree)
     assert "sub/local" in tree(world) and not {"local", "linked"} & tree(world)
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from git_traps import Traps, commit_bait, plant_by_include, plant_hooks, plant_in_configuration, plant_nested
 from git_world import World, git, make_world, snapshot_of
 from ostler.errors import Code, GitError, PathEscape
-from ostler.git.discovery import discover
-from ostler.git.export import directory_of, export
+from ostler.git.discovery import discover_repository
+from ostler.git.worktree.export import create_project_directory, export_commit
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {size}\n"
 
@@ -38,7 +38,7 @@ def test_the_commit_and_nothing_else(world: World, tmp_path: Path) -> None:
     (world.project / "a.txt").write_text("not committed")
     (world.project / "new.txt").write_text("new")
     before = snapshot_of(world.project)
-    export(world.repository, commit, tmp_path / "out")
+    export_commit(world.repository, commit, tmp_path / "out")
     assert files_of(tmp_path / "out") == {
         "a.txt": "one\n",
         "sub/b.txt": "two\n",
@@ -52,7 +52,7 @@ def test_git_works_in_it_and_what_it_writes_stays_there(world: World, tmp_path: 
     """Status, history and commits; the project's repository gets no object and no ref."""
     commit = git(world.project, "rev-parse", "HEAD")
     out = tmp_path / "out"
-    export(world.repository, commit, out)
+    export_commit(world.repository, commit, out)
     assert git(out, "status", "--porcelain") == ""
     assert git(out, "rev-parse", "HEAD") == commit
     objects = sorted(path.name for path in (world.project / ".git" / "objects").rglob("*"))
@@ -75,7 +75,7 @@ def test_no_trap_of_the_repository_fires(world: World, tmp_path: Path) -> None:
     plant_hooks(traps, worktree)
     plant_nested(traps, worktree)
     traps.disarm()
-    out = export(world.repository, worktree.base, tmp_path / "out")
+    out = export_commit(world.repository, worktree.base, tmp_path / "out")
     git(out.work_tree, "status")
     git(out.work_tree, "log", "-p", "-1")
     assert traps.fired() == set()
@@ -88,7 +88,7 @@ def test_a_filter_that_is_required_is_refused(world: World, tmp_path: Path) -> N
     git(world.project, "config", "filter.crypt.required", "true")
     commit = world.commit({".gitattributes": "*.key filter=crypt\n", "a.key": "x\n"})
     with pytest.raises(GitError) as refused:
-        export(world.repository, commit, tmp_path / "out")
+        export_commit(world.repository, commit, tmp_path / "out")
     assert refused.value.code is Code.LFS_UNAVAILABLE and "a.key" in refused.value.message
 
 
@@ -107,7 +107,7 @@ def lfs(world: World, content: bytes, stored: bytes | None) -> str:
 def test_a_large_file_comes_from_where_the_project_keeps_it(world: World, tmp_path: Path) -> None:
     """Without running git-lfs; a file under the filter that was committed as it is stays as it is."""
     commit = lfs(world, b"large" * 1000, b"large" * 1000)
-    export(world.repository, commit, tmp_path / "out")
+    export_commit(world.repository, commit, tmp_path / "out")
     assert (tmp_path / "out" / "dir" / "large.bin").read_bytes() == b"large" * 1000
     assert (tmp_path / "out" / "plain.bin").read_text() == "plain"
 
@@ -117,7 +117,7 @@ def test_a_large_file_that_is_not_there_is_told(world: World, tmp_path: Path, st
     """Never fetched, or not what its name says: nothing is checked on a pointer."""
     commit = lfs(world, b"large", stored)
     with pytest.raises(GitError) as refused:
-        export(world.repository, commit, tmp_path / "out")
+        export_commit(world.repository, commit, tmp_path / "out")
     assert refused.value.code is Code.LFS_UNAVAILABLE
 
 
@@ -125,39 +125,39 @@ def test_a_large_file_that_is_not_there_is_told(world: World, tmp_path: Path, st
 def test_only_a_commits_own_name_will_do(world: World, tmp_path: Path, name: str) -> None:
     """What a branch means may change; an option is no commit."""
     with pytest.raises(GitError):
-        export(world.repository, name, tmp_path / "out")
+        export_commit(world.repository, name, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_commit_that_is_not_there_is_told(world: World, tmp_path: Path) -> None:
     """A typed error, whatever git says."""
     with pytest.raises(GitError):
-        export(world.repository, "f" * 40, tmp_path / "out")
+        export_commit(world.repository, "f" * 40, tmp_path / "out")
 
 
 def test_odd_names_and_a_project_below(tmp_path: Path) -> None:
     """Quotes, backslashes and blanks in paths; the project's directory is found or made, never by a link."""
     world = World(tmp_path, 'it\'s "quoted" \\ here #1')
     commit = world.commit({"sub/ü x.txt": "x\n", "link/x": "x\n"})
-    made = export(world.repository, commit, tmp_path / "out")
+    made = export_commit(world.repository, commit, tmp_path / "out")
     assert (made.work_tree / "sub" / "ü x.txt").read_text() == "x\n"
-    below = export(replace(world.repository, prefix="sub"), commit, tmp_path / "below")
-    assert directory_of(below) == tmp_path / "below" / "sub"
-    missing = export(replace(world.repository, prefix="not/there"), commit, tmp_path / "m")
-    assert directory_of(missing).is_dir()
+    below = export_commit(replace(world.repository, prefix="sub"), commit, tmp_path / "below")
+    assert create_project_directory(below) == tmp_path / "below" / "sub"
+    missing = export_commit(replace(world.repository, prefix="not/there"), commit, tmp_path / "m")
+    assert create_project_directory(missing).is_dir()
     os.rename(tmp_path / "m" / "not", tmp_path / "m" / "else")
     (tmp_path / "m" / "not").symlink_to(tmp_path)
     with pytest.raises(PathEscape):
-        directory_of(missing)
+        create_project_directory(missing)
 
 
 def test_a_shallow_clone_has_the_history_that_it_has(world: World, tmp_path: Path) -> None:
     """Git in the checkout knows where the history ends, as in the project."""
     commit = world.commit({"later.txt": "later\n"})
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{world.project}", "shallow")
-    found = discover(tmp_path / "shallow")
+    found = discover_repository(tmp_path / "shallow")
     assert found
-    export(found, commit, tmp_path / "out")
+    export_commit(found, commit, tmp_path / "out")
     assert git(tmp_path / "out", "log", "--format=%H") == commit
 
 
@@ -171,5 +171,5 @@ def test_sha256_repositories(tmp_path: Path) -> None:
     git(project, "config", "user.email", "a@b")
     commit = world.commit({"a": "a\n"})
     assert len(commit) == 64
-    export(world.repository, commit, tmp_path / "out")
+    export_commit(world.repository, commit, tmp_path / "out")
     assert files_of(tmp_path / "out") == {"a": "a\n"}

@@ -9,11 +9,11 @@ import pytest
 
 from git_world import World, commit_step, git, make_world
 from ostler.errors import Code, GitError
-from ostler.git import program
-from ostler.git.command import run
-from ostler.git.failure import explain, lock_in_the_way
-from ostler.git.program import execute
-from ostler.git.worktree import prepare
+from ostler.git.run import program
+from ostler.git.run.command import run_git
+from ostler.git.run.failure import classify_failure, find_lock_file
+from ostler.git.run.program import execute_git
+from ostler.git.worktree.worktree import prepare_worktree
 
 SAID = [
     ("fatal: Unable to create '/p/.git/index.lock': File exists.\n\nAnother git process", Code.GIT_LOCKED),
@@ -39,7 +39,7 @@ SAID = [
 @pytest.mark.parametrize(("said", "code"), SAID)
 def test_complaints_have_codes(said: str, code: Code):
     """Each thing that git says has its code, and the sentence names the place."""
-    error = explain(("add",), said.encode(), Path("/some/place"))
+    error = classify_failure(("add",), said.encode(), Path("/some/place"))
     assert error.code is code
     assert "/some/place" in error.message + error.hint or code in (Code.GIT_LOCKED, Code.BRANCH_EXISTS)
     assert "{" not in error.message + error.hint
@@ -48,15 +48,16 @@ def test_complaints_have_codes(said: str, code: Code):
 def test_braces_in_a_message_are_text():
     """What git quotes from a hostile name is never formatted."""
     assert (
-        "{place.__class__}" in explain(("add",), b"fatal: bad object {place.__class__}", Path("/p")).message
+        "{place.__class__}"
+        in classify_failure(("add",), b"fatal: bad object {place.__class__}", Path("/p")).message
     )
 
 
 def test_the_lock_is_found_with_quotes_in_its_name():
     """A path may contain quotes and spaces."""
     said = b"fatal: Unable to create '/it's here/.git/index.lock': File exists.\n"
-    assert lock_in_the_way(said) == Path("/it's here/.git/index.lock")
-    assert lock_in_the_way(b"fatal: other") is None
+    assert find_lock_file(said) == Path("/it's here/.git/index.lock")
+    assert find_lock_file(b"fatal: other") is None
 
 
 def test_bad_configuration_is_a_sentence(tmp_path: Path):
@@ -65,7 +66,7 @@ def test_bad_configuration_is_a_sentence(tmp_path: Path):
     repository = world.repository
     (world.project / ".git" / "config").write_text("[core\n")
     with pytest.raises(GitError) as caught:
-        run(repository, "status")
+        run_git(repository, "status")
     assert caught.value.code is Code.GIT_CORRUPT
     assert "bad config line 1" in caught.value.message
 
@@ -74,12 +75,12 @@ def test_a_missing_directory_and_a_missing_git(tmp_path: Path, monkeypatch: pyte
     """No worktree is WORKTREE_LOST; no git says what to install."""
     world = make_world(tmp_path)
     with pytest.raises(GitError) as caught:
-        execute(("status",), {"PATH": program.search_path()}, tmp_path / "missing")
+        execute_git(("status",), {"PATH": program.search_path()}, tmp_path / "missing")
     assert caught.value.code is Code.WORKTREE_LOST
     repository = world.repository
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(GitError) as caught:
-        run(repository, "status")
+        run_git(repository, "status")
     assert "not installed" in caught.value.message and caught.value.exit == 2
 
 
@@ -92,13 +93,13 @@ def test_files_that_cannot_be_used_have_codes_too(tmp_path: Path, monkeypatch: p
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/p")
 
-    monkeypatch.setattr("ostler.git.index.shutil.copy2", full)
+    monkeypatch.setattr("ostler.git.commit.index.shutil.copy2", full)
     with pytest.raises(GitError) as caught:
         commit_step(worktree)
     assert caught.value.code is Code.DISK_FULL
     shutil.rmtree(world.project / ".git")
     with pytest.raises(GitError) as caught:
-        prepare(repository, tmp_path / "w" / "t", "ostler/t", "0" * 40, "t")
+        prepare_worktree(repository, tmp_path / "w" / "t", "ostler/t", "0" * 40, "t")
     assert caught.value.code is Code.GIT_CORRUPT
 
 
@@ -108,5 +109,5 @@ def test_a_git_that_hangs_is_stopped(tmp_path: Path):
     git(world.project, "config", "core.excludesFile", str(tmp_path / "pipe"))
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(GitError) as caught:
-        run(world.repository, "status", timeout_seconds=0.3)
+        run_git(world.repository, "status", timeout_seconds=0.3)
     assert "took longer than 0.3 s" in caught.value.message

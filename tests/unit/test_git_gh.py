@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code
-from ostler.git import gh
-from ostler.git.gh import GhError, explain_gh, run_gh
+from ostler.git.publish import gh
+from ostler.git.publish.gh import GhError, classify_gh_failure, run_gh
 
 
 def install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str) -> None:
@@ -54,17 +54,17 @@ def test_it_runs_in_an_empty_directory_with_the_users_login(monkeypatch: pytest.
 
 def test_the_token_is_in_no_agents_environment(monkeypatch: pytest.MonkeyPatch):
     """S9: the list that every agent's environment is made from has no name of GitHub's in it."""
-    from ostler.process.environment import child_environment
+    from ostler.process.environment import build_child_environment
 
     for name in ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN"):
         monkeypatch.setenv(name, "s3cret")
-    assert "s3cret" not in child_environment(os.environ, (), {}).values()
+    assert "s3cret" not in build_child_environment(os.environ, (), {}).values()
 
 
 def test_a_gh_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """It is given its time and no more."""
     install(monkeypatch, tmp_path, "exec sleep 60")
-    monkeypatch.setattr(gh, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(gh, "TIMEOUT_SECONDS", 0.2)
     with pytest.raises(GhError, match="did not answer"):
         run_gh("pr")
 
@@ -72,22 +72,38 @@ def test_a_gh_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 @pytest.mark.parametrize(
     ("said", "expected", "hint"),
     [
-        ("To get started with GitHub CLI, please run:  gh auth login", "who you are", "gh auth login"),
-        ("HTTP 401: Bad credentials (https://api.github.com/graphql)", "who you are", "gh auth login"),
-        ("HTTP 403: API rate limit exceeded for user ID 1.", "slow down", "try again later"),
-        ("GraphQL: was submitted too quickly, secondary rate limit", "slow down", "try again later"),
-        ("HTTP 403: Resource not accessible by personal access token", "may not do", "gh auth status"),
-        ("GraphQL: Could not resolve to a Repository with the name 'a/b'.", "no such", "gh auth status"),
-        ("could not add label: 'automated' not found", "no such label", "gh label create"),
+        (
+            "To get started with GitHub CLI, please run:  gh auth login",
+            "rejected your login",
+            "gh auth login",
+        ),
+        (
+            "HTTP 401: Bad credentials (https://api.github.com/graphql)",
+            "rejected your login",
+            "gh auth login",
+        ),
+        ("HTTP 403: API rate limit exceeded for user ID 1.", "rate limit is reached", "try again later"),
+        (
+            "GraphQL: was submitted too quickly, secondary rate limit",
+            "rate limit is reached",
+            "try again later",
+        ),
+        ("HTTP 403: Resource not accessible by personal access token", "has no permission", "gh auth status"),
+        (
+            "GraphQL: Could not resolve to a Repository with the name 'a/b'.",
+            "cannot see it",
+            "gh auth status",
+        ),
+        ("could not add label: 'automated' not found", "does not have the label", "gh label create"),
         ("HTTP 502: Server Error (https://api.github.com/graphql)", "not be reached", "try again later"),
         ('Post "https://api.github.com/graphql": dial tcp: no such host', "not be reached", "later"),
-        ("GraphQL: Something else (createPullRequest)", "gh refused: GraphQL: Something else", "later"),
-        ("", "it said nothing", "later"),
+        ("GraphQL: Something else (createPullRequest)", "gh failed: GraphQL: Something else", "later"),
+        ("", "no output", "later"),
     ],
 )
 def test_every_complaint_is_a_sentence_with_a_way_out(said: str, expected: str, hint: str):
     """What happened, in GitHub's words where they help, and one thing to do."""
-    error = explain_gh(said)
+    error = classify_gh_failure(said)
     assert expected in error.message
     assert "\n" not in error.message
     assert hint in error.hint

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.git.gh import GhError
-from ostler.git.github import repository_name, require_known_host
+from ostler.git.publish.gh import GhError
+from ostler.git.publish.github import parse_repository_name, require_known_host
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from ostler.git.github import repository_name, require_known_host
 )
 def test_an_address_and_its_repository(address: str, expected: str | None):
     """Every usual spelling; a host without a dot is an alias, which gh's own default stands for."""
-    assert repository_name(address) == expected
+    assert parse_repository_name(address) == expected
 
 
 @pytest.mark.parametrize("host", ["evil.example", "git.corp.example.evil.example"])

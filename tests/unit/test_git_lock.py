@@ -11,8 +11,8 @@ import pytest
 
 from git_world import World, commit_step, git, make_world
 from ostler.errors import Code, GitError
-from ostler.git import lock
-from ostler.git.command import run
+from ostler.git.run import lock
+from ostler.git.run.command import run_git
 
 LONG_AGO = 60.0
 
@@ -33,7 +33,7 @@ def test_an_old_lock_without_an_owner_is_removed(world: World, caplog: pytest.Lo
     """What a git that was killed left is cleared away once, and the log says so."""
     left = leave_lock(world.project / ".git" / "index.lock", LONG_AGO)
     started = time.monotonic()
-    run(world.repository, "read-tree", "HEAD")
+    run_git(world.repository, "read-tree", "HEAD")
     assert not left.exists()
     assert time.monotonic() - started < 5
     assert [record.levelname for record in caplog.records] == ["WARNING"]
@@ -43,27 +43,27 @@ def test_a_fresh_lock_is_waited_for(world: World):
     """Another git that ends within seconds costs a wait, not an error."""
     held = leave_lock(world.project / ".git" / "index.lock")
     threading.Timer(0.3, held.unlink).start()
-    run(world.repository, "read-tree", "HEAD")
+    run_git(world.repository, "read-tree", "HEAD")
 
 
 def test_a_lock_that_stays_is_git_locked(world: World, monkeypatch: pytest.MonkeyPatch):
     """A fresh lock is never removed, however long we waited."""
-    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.3)
     held = leave_lock(world.project / ".git" / "index.lock")
     with pytest.raises(GitError) as caught:
-        run(world.repository, "read-tree", "HEAD")
+        run_git(world.repository, "read-tree", "HEAD")
     assert caught.value.code is Code.GIT_LOCKED
     assert held.exists()
 
 
 def test_an_old_lock_with_a_live_owner_stays(world: World, monkeypatch: pytest.MonkeyPatch):
     """Age alone proves nothing: a git that still works in this tree keeps its lock."""
-    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.3)
     held = leave_lock(world.project / ".git" / "index.lock", LONG_AGO)
     command = ["git", "-C", str(world.project), "cat-file", "--batch"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as owner:
         with pytest.raises(GitError) as caught:
-            run(world.repository, "read-tree", "HEAD")
+            run_git(world.repository, "read-tree", "HEAD")
         owner.stdin.close() if owner.stdin else None
     assert caught.value.code is Code.GIT_LOCKED
     assert held.exists()
@@ -90,22 +90,26 @@ def test_a_killed_agents_lock_does_not_stop_a_checkpoint(world: World):
 
 def test_hold_is_exclusive_and_leaves_nothing(tmp_path: Path):
     """A second run waits, and gives up with a sentence; no file is written for it."""
-    with lock.hold(tmp_path), pytest.raises(GitError) as caught, lock.hold(tmp_path, patience_seconds=0.05):
+    with (
+        lock.hold_lock(tmp_path),
+        pytest.raises(GitError) as caught,
+        lock.hold_lock(tmp_path, timeout_seconds=0.05),
+    ):
         pass
     assert caught.value.code is Code.GIT_LOCKED
-    with lock.hold(tmp_path, patience_seconds=0.05):
+    with lock.hold_lock(tmp_path, timeout_seconds=0.05):
         assert os.listdir(tmp_path) == []
 
 
 def test_a_child_that_inherits_the_lock_keeps_it(tmp_path: Path):
     """When we are killed, the git that we started still keeps others out until it ends."""
-    with lock.hold(tmp_path) as descriptor:
+    with lock.hold_lock(tmp_path) as descriptor:
         script = "import sys; sys.stdin.read()"
         child = subprocess.Popen(
             [sys.executable, "-c", script], stdin=subprocess.PIPE, pass_fds=(descriptor,)
         )
-    with pytest.raises(GitError), lock.hold(tmp_path, patience_seconds=0.05):
+    with pytest.raises(GitError), lock.hold_lock(tmp_path, timeout_seconds=0.05):
         pass
     child.communicate(b"")
-    with lock.hold(tmp_path, patience_seconds=5):
+    with lock.hold_lock(tmp_path, timeout_seconds=5):
         pass

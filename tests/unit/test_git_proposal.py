@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostler.git.proposal import write_body, write_title
+from ostler.git.publish.proposal import write_body, write_title
 
 
 def test_a_title_is_one_line_with_our_mark():

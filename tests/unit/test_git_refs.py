@@ -8,7 +8,7 @@ import pytest
 
 from git_world import World, git, make_world
 from ostler.errors import Code, GitError
-from ostler.git.refs import check_ref, find_base, is_branch_name
+from ostler.git.refs import check_branch_name, find_base, is_branch_name
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_git_agrees_on_names():
 def test_bad_names_are_refused_with_a_sentence(name: str):
     """A bad name is the caller's mistake, and says which name it was."""
     with pytest.raises(GitError) as caught:
-        check_ref(name)
+        check_branch_name(name)
     assert caught.value.code is Code.USAGE
     assert repr(name) in caught.value.message
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from git_world import World, git, make_world
-from ostler.git.registration import State, inspect, restore_pointer
 from ostler.git.repository import Worktree
+from ostler.git.worktree.registration import WorktreeState, inspect_worktree, restore_pointers
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def files(worktree: Worktree) -> dict[str, bytes]:
 def test_what_git_wrote_is_what_we_would_write(worktree: Worktree):
     """An untouched worktree needs nothing put right: our bytes are git's bytes."""
     before = files(worktree)
-    assert restore_pointer(worktree) is False
+    assert restore_pointers(worktree) is False
     assert files(worktree) == before
 
 
@@ -79,7 +79,7 @@ def test_every_tampering_is_undone(worktree: Worktree, tamper: Callable[[Worktre
     """The files that lead git from the worktree to the repository have their bytes again."""
     before = files(worktree)
     tamper(worktree)
-    assert restore_pointer(worktree) is True
+    assert restore_pointers(worktree) is True
     assert files(worktree) == before
     assert git(worktree.path, "status", "--porcelain") == ""
     assert Path("/etc/passwd").exists()
@@ -88,17 +88,17 @@ def test_every_tampering_is_undone(worktree: Worktree, tamper: Callable[[Worktre
 def test_states(worktree: Worktree, tmp_path: Path):
     """Each state of a worktree is told apart by looking at files alone."""
     admin = worktree.repository.git_dir
-    assert inspect(worktree) is State.WHOLE
+    assert inspect_worktree(worktree) is WorktreeState.COMPLETE
     (admin / "locked").write_text("initializing")
-    assert inspect(worktree) is State.HALF_MADE
+    assert inspect_worktree(worktree) is WorktreeState.INCOMPLETE
     (admin / "locked").write_text("by the user")
-    assert inspect(worktree) is State.WHOLE
+    assert inspect_worktree(worktree) is WorktreeState.COMPLETE
     shutil.move(worktree.path, tmp_path / "moved")
-    assert inspect(worktree) is State.LOST
+    assert inspect_worktree(worktree) is WorktreeState.LOST
     shutil.rmtree(admin)
-    assert inspect(worktree) is State.ABSENT
+    assert inspect_worktree(worktree) is WorktreeState.ABSENT
     shutil.move(tmp_path / "moved", worktree.path)
-    assert inspect(worktree) is State.UNREGISTERED
+    assert inspect_worktree(worktree) is WorktreeState.UNREGISTERED
 
 
 def test_another_worktree_of_that_name_is_taken(tmp_path: Path):
@@ -106,6 +106,6 @@ def test_another_worktree_of_that_name_is_taken(tmp_path: Path):
     world: World = make_world(tmp_path)
     git(world.project, "worktree", "add", "-q", "-b", "x", str(tmp_path / "elsewhere" / world.path.name))
     worktree = world.repository
-    from ostler.git.repository import worktree_at
+    from ostler.git.repository import locate_worktree
 
-    assert inspect(worktree_at(worktree, world.path, "x", "HEAD")) is State.TAKEN
+    assert inspect_worktree(locate_worktree(worktree, world.path, "x", "HEAD")) is WorktreeState.NAME_TAKEN

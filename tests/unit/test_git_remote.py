@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_world import git, make_world
-from ostler.git.remote import Remote, find_remote, without_login
+from ostler.git.publish.remote import Remote, find_remote, strip_login
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_a_remote_with_the_name_of_an_option_is_none(tmp_path: Path):
 def test_an_address_loses_its_login():
     """Neither a name nor a token is repeated in a message."""
     said = "fatal: unable to access 'https://una:s3cret@example.org/a.git/': 403"
-    assert without_login(said) == "fatal: unable to access 'https://example.org/a.git/': 403"
+    assert strip_login(said) == "fatal: unable to access 'https://example.org/a.git/': 403"

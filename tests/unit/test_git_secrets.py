@@ -9,8 +9,8 @@ import pytest
 
 from git_world import World, commit_step, git, make_world
 from ostler.errors import Code, GitError
+from ostler.git.publish.secrets import find_secrets, redact_secrets, require_no_secrets
 from ostler.git.repository import Worktree
-from ostler.git.secrets import find_secrets, hide_secrets, refuse_secrets
 
 # Put together here, so that nobody who looks for secrets finds one in this file.
 AWS = "AKIA" + "Q3EGTVZ7XWYB2K5M"
@@ -56,13 +56,13 @@ def test_none_is_left_in_a_text(kind: str) -> None:
     """What an agent says of its work goes to others; a key goes with all of its lines."""
     block = f"{SAMPLES[kind]}\nMIIEpAIBAAKCAQEA\n-----END " + "OPENSSH PRIVATE KEY-----"
     secret = block if kind == "a private key" else SAMPLES[kind]
-    assert hide_secrets(f"für {secret} and more") == f"für ({kind}, not shown) and more"
-    assert hide_secrets("\n".join(HARMLESS)) == "\n".join(HARMLESS)
+    assert redact_secrets(f"für {secret} and more") == f"für ({kind}, not shown) and more"
+    assert redact_secrets("\n".join(HARMLESS)) == "\n".join(HARMLESS)
 
 
 def test_a_key_without_an_end_hides_the_rest() -> None:
     """It may have been cut off."""
-    assert hide_secrets(f"a {SAMPLES['a private key']}\nMIIEpAIB\n") == "a (a private key, not shown)"
+    assert redact_secrets(f"a {SAMPLES['a private key']}\nMIIEpAIB\n") == "a (a private key, not shown)"
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
@@ -147,7 +147,7 @@ def test_the_refusal_names_places_and_no_secret(world: World) -> None:
     """Five places, a number for the rest, what to do; and not a character of what was found."""
     worktree = work(world, {f"f{n}.txt": f"{AWS}\n" for n in range(7)})
     with pytest.raises(GitError) as caught:
-        refuse_secrets(worktree.repository, worktree.base, git(worktree.path, "rev-parse", "HEAD"))
+        require_no_secrets(worktree.repository, worktree.base, git(worktree.path, "rev-parse", "HEAD"))
     error = caught.value
     assert error.code is Code.PUBLISH_FAILED
     assert "f0.txt:1 (an AWS access key" in error.message and "2 more" in error.message

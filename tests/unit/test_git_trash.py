@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.git.trash import discard, empty_trash
+from ostler.git.worktree.trash import discard, empty_trash
 
 DEEP = 1500
 

@@ -1,4 +1,4 @@
-"""The clients: the seed's own list of cases (seed 003, section 4.1), the real one on the loopback."""
+"""The clients: the cases of seed 003, section 4.1, with a local server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ostler.llm.client import (
 )
 from ostler.llm.failure import ModelError
 from ostler.model.usage import Usage
-from ostler.project.execution import ExecutionErrorCode, seed_code
+from ostler.project.execution import ExecutionErrorCode, to_execution_code
 from ostler.testing.fake_llm import FakeLlm, Turn, fail, say
 from ostler.testing.mocks import MockClaudeClient
 
@@ -47,14 +47,14 @@ def anthropic(llm: FakeLlm) -> AnthropicClaudeClient:
 if {"ANTHROPIC_API_KEY", "OSTLER_FULL"} <= {*os.environ}:  # it costs money
 
     def test_anthropic_completes_a_trivial_prompt_for_real() -> None:
-        """The seed's one test against the real API."""
+        """The test of the seed with the real API."""
         client = AnthropicClaudeClient(ClaudeClientConfig(os.environ["ANTHROPIC_API_KEY"]))
         response = ask(client, ClaudeRequest("Be brief.", "Say OK.", DEFAULT_MODEL_MAP["haiku"], 50))
         assert response.content and response.usage.total > 0 and response.stop_reason == "end_turn"
 
 
 def test_anthropic_response_shape() -> None:
-    """The same through the real SDK on the loopback: text, tokens, stop reason; and what was sent."""
+    """The real SDK with a local server: text, usage, stop reason, and the request."""
     with FakeLlm([say("Hello.", usage=Usage(12, 3))]) as llm:
         response = ask(anthropic(llm))
     shape = (response.content, response.input_tokens, response.output_tokens, response.stop_reason)
@@ -80,21 +80,21 @@ def test_anthropic_response_shape() -> None:
     ],
 )
 def test_anthropic_error_mapping(turn: Turn, code: Code, named: ExecutionErrorCode) -> None:
-    """Section 14.3, row by row: one request each, as the SDK's own retries are off."""
+    """Section 14.3: one request for each row, because the retries of the SDK are off."""
     with FakeLlm([turn]) as llm:
         error = refusal(anthropic(llm))
-    assert (error.code, seed_code(error.code), len(llm.requests)) == (code, named, 1)
+    assert (error.code, to_execution_code(error.code), len(llm.requests)) == (code, named, 1)
 
 
 def test_anthropic_connection_error_is_a_timeout() -> None:
-    """Nobody listens at that address."""
+    """No server listens at the address."""
     with FakeLlm([]) as llm:
         client = anthropic(llm)
-    assert seed_code(refusal(client).code) is E.API_TIMEOUT
+    assert to_execution_code(refusal(client).code) is E.API_TIMEOUT
 
 
-def test_anthropic_already_aborted_calls_nobody() -> None:
-    """ABORTED, before a connection is made."""
+def test_anthropic_already_aborted_sends_nothing() -> None:
+    """ABORTED before a connection is made."""
     abort = asyncio.Event()
     abort.set()
     with FakeLlm([say("Hello.")]) as llm:
@@ -106,31 +106,31 @@ def test_anthropic_already_aborted_calls_nobody() -> None:
 
 
 def test_mock_returns_configured_response() -> None:
-    """The very same value."""
+    """The response is the configured value."""
     configured = ClaudeResponse("Yes.", 1, 2, "stop_sequence")
     assert ask(MockClaudeClient(lambda request: configured)) is configured
 
 
 def test_mock_records_call_history() -> None:
-    """Each request as it came."""
+    """Each request is recorded."""
     mock = MockClaudeClient()
     ask(mock)
     assert mock.calls == [ASKED]
 
 
 def test_mock_default_response_when_no_generator_provided() -> None:
-    """With 100 and 200 tokens."""
+    """The default response has 100 and 200 tokens."""
     assert ask(MockClaudeClient()) == ClaudeResponse("Mock output for task", 100, 200, "end_turn")
 
 
 def test_mock_custom_response_generator_works() -> None:
-    """The answer may depend on the request."""
+    """The response may depend on the request."""
     mock = MockClaudeClient(lambda request: ClaudeResponse(request.user_message.upper(), 1, 1, "end_turn"))
     assert ask(mock).content == "HELLO?"
 
 
 def test_mock_set_error_makes_next_call_throw() -> None:
-    """The next one only."""
+    """Only the next call fails."""
     mock = MockClaudeClient()
     mock.set_error(ModelError(Code.OVERLOADED, "busy"))
     assert refusal(mock).code is Code.OVERLOADED
@@ -138,7 +138,7 @@ def test_mock_set_error_makes_next_call_throw() -> None:
 
 
 def test_mock_set_delay_adds_artificial_latency() -> None:
-    """Not less than what was set."""
+    """A call takes at least the delay."""
     mock = MockClaudeClient()
     mock.set_delay(0.1)
     began = time.monotonic()
@@ -147,7 +147,7 @@ def test_mock_set_delay_adds_artificial_latency() -> None:
 
 
 def test_mock_respects_abort_during_delay() -> None:
-    """It ends long before the delay does, and does not count as a call."""
+    """An abort ends the delay, and the call is not recorded."""
     mock = MockClaudeClient()
     mock.set_delay(600.0)
 
@@ -162,7 +162,7 @@ def test_mock_respects_abort_during_delay() -> None:
 
 
 def test_mock_abort_already_set_is_immediate_rejection() -> None:
-    """And it does not count as a call."""
+    """The call is not recorded."""
     abort = asyncio.Event()
     abort.set()
     mock = MockClaudeClient()
@@ -171,9 +171,9 @@ def test_mock_abort_already_set_is_immediate_rejection() -> None:
 
 
 def test_mock_multiple_calls_accumulate_in_history() -> None:
-    """In their order."""
+    """Calls are recorded in order."""
     mock = MockClaudeClient()
-    asked = [ClaudeRequest("", f"Question {number}", "m") for number in range(3)]
-    for request in asked:
+    requested = [ClaudeRequest("", f"Question {number}", "m") for number in range(3)]
+    for request in requested:
         ask(mock, request)
-    assert mock.calls == asked
+    assert mock.calls == requested

@@ -1,8 +1,9 @@
-"""Events out of bytes, and what no answer may carry."""
+"""Streamed answers: events from bytes, and answers without keys."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -12,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.errors import Code
-from ostler.llm.anthropic_stream import MessagesAnswer
-from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse
-from ostler.llm.exchange import exchange, read_events, require_key
+from ostler.llm.anthropic import MessagesAnswer
+from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, ToolUse
+from ostler.llm.exchange import ToolUseBuilder, read_answer, read_events, require_key
 from ostler.llm.failure import ModelError
-from ostler.llm.openai_stream import ChatAnswer
+from ostler.llm.openai import ChatAnswer
 
 STREAM = (
     b': hello\n\nevent: a\ndata: {"a": 1}\n\ndata:{"b":2}\r\n\r\nid: 7\ndata: [DONE]\n\nretry: 3\ndata: lost'
@@ -36,20 +37,20 @@ async def events_of(data: bytes, cuts: list[int]) -> list[bytes]:
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=20))
 def test_events_do_not_depend_on_how_they_arrive(cuts: list[int]) -> None:
-    """Wherever the network cuts the bytes, the same events come out; a line without an end is none."""
+    """The same bytes in other chunks give the same events; a line without an end is not an event."""
     assert asyncio.run(events_of(STREAM, cuts)) == EVENTS
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_can_be_read(data: bytes) -> None:
-    """What is no event stream gives no events, and no error."""
+    """Bytes that are not an event stream give no events and no error."""
     if b"data:" not in data:
         assert asyncio.run(events_of(data, [])) == []
 
 
 @pytest.mark.parametrize("key", ["", "  ", "sk\nnew", "sk-\u00e9", "two words", "sk\x00"])
 def test_a_key_that_cannot_be_one_is_refused_unseen(key: str) -> None:
-    """It would break the header, and the library's own error would print it."""
+    """An invalid key is an error that does not contain the key."""
     with pytest.raises(ModelError) as caught:
         require_key(ClaudeClientConfig(key), "SOME_KEY")
     assert caught.value.code is Code.AUTH_FAILED
@@ -58,25 +59,25 @@ def test_a_key_that_cannot_be_one_is_refused_unseen(key: str) -> None:
 
 
 def test_a_key_loses_the_newline_of_its_file() -> None:
-    """`export KEY=$(cat file)` is forgiving, other ways of setting it are not."""
+    """A newline at the end of a key is removed."""
     assert require_key(ClaudeClientConfig(" sk-1\n"), "SOME_KEY") == "sk-1"
 
 
 def test_a_config_does_not_show_its_key() -> None:
-    """It may stand in a log or a traceback."""
+    """The repr of the configuration has no key."""
     assert "sk-1" not in repr(ClaudeClientConfig("sk-1", "http://x"))
 
 
 def ask_claude(*events: str, secret: str = "sk-0123456789") -> tuple[ClaudeResponse, list[bytes]]:
-    """What a stream of these events is as an answer, and the lines that were passed on."""
+    """Return the answer of these events, and the lines that were passed on."""
     lines: list[bytes] = []
 
     @asynccontextmanager
     async def body() -> AsyncIterator[AsyncIterator[bytes]]:
         yield pieces("".join(f"data: {event}\n\n" for event in events).encode(), [])
 
-    asked = ClaudeRequest("", "", "m", on_line=lines.append)
-    return asyncio.run(exchange(asked, body(), MessagesAnswer("host"), secret)), lines
+    requested = ClaudeRequest("", "", "m", on_line=lines.append)
+    return asyncio.run(read_answer(requested, body(), MessagesAnswer("host"), secret)), lines
 
 
 START = '{"type":"message_start","message":{"model":"m-1","usage":{"input_tokens":7,"output_tokens":1}}}'
@@ -97,7 +98,7 @@ def message_delta(reason: str, tokens: int = 5) -> str:
 
 
 def test_text_blocks_are_joined_by_a_blank_line() -> None:
-    """C20; blocks of other kinds, and events that nobody knows yet, are passed over."""
+    """C20: other blocks and unknown events are skipped."""
     thinking = '{"type":"content_block_start","index":1,"content_block":{"type":"thinking","thinking":""}}'
     thought = '{"type":"content_block_delta","index":1,"delta":{"type":"thinking_delta","thinking":"hm"}}'
     unknown = '{"type":"hologram","delta":"?","index":9}'
@@ -127,7 +128,7 @@ def test_text_blocks_are_joined_by_a_blank_line() -> None:
     ],
 )
 def test_a_reason_to_stop_is_one_of_three(reason: str, stop: str) -> None:
-    """An unknown reason is an ordinary end."""
+    """An unknown stop reason is a normal end."""
     response, _ = ask_claude(START, *text_block(0, "x"), message_delta(reason), STOP)
     assert response.stop_reason == stop
 
@@ -147,7 +148,7 @@ def test_a_reason_to_stop_is_one_of_three(reason: str, stop: str) -> None:
     ],
 )
 def test_what_came_before_a_failure_is_kept(events: tuple[str, ...], code: Code) -> None:
-    """D4, D5, D10: no success, but the text and the tokens are not forgotten."""
+    """D4, D5, D10: the error has the text and the usage so far."""
     with pytest.raises(ModelError) as caught:
         ask_claude(*events)
     assert caught.value.code is code
@@ -156,30 +157,30 @@ def test_what_came_before_a_failure_is_kept(events: tuple[str, ...], code: Code)
 
 
 def test_a_key_in_the_answer_is_hidden() -> None:
-    """Neither the text nor the transcript may carry it, whoever put it there."""
-    said = text_block(0, "it is sk-0123456789")
-    response, lines = ask_claude(START, *said, message_delta("end_turn"), STOP)
+    """Neither the text nor the transcript contains the key."""
+    printed = text_block(0, "it is sk-0123456789")
+    response, lines = ask_claude(START, *printed, message_delta("end_turn"), STOP)
     assert response.content == "it is (key)"
     assert not any(b"sk-0123456789" in line for line in lines)
 
 
 @pytest.mark.parametrize("secret", ["k", "text", "none", "ollama"])
 def test_a_key_that_is_a_word_leaves_the_answer_alone(secret: str) -> None:
-    """Local servers take any; to hide it would tear the events apart."""
-    said = text_block(0, "ok, none of the text is ollama's")
-    response, _ = ask_claude(START, *said, message_delta("end_turn"), STOP, secret=secret)
+    """A short key of a local server is not redacted, because it may be part of the events."""
+    printed = text_block(0, "ok, none of the text is ollama's")
+    response, _ = ask_claude(START, *printed, message_delta("end_turn"), STOP, secret=secret)
     assert response.content == "ok, none of the text is ollama's"
 
 
 def chat(*chunks: str) -> ChatAnswer:
     answer = ChatAnswer("host")
     for chunk in chunks:
-        answer.take(chunk.encode())
+        answer.read_event(chunk.encode())
     return answer
 
 
-def test_a_chat_answer_is_put_together() -> None:
-    """Other choices, empty chunks and unknown fields are passed over; cached tokens are counted once."""
+def test_a_chat_answer_is_assembled() -> None:
+    """Other choices, empty chunks and unknown fields are skipped; cached tokens are counted once."""
     answer = chat(
         '{"model":"g","choices":[{"index":0,"delta":{"role":"assistant","content":null}}]}',
         '{"choices":[{"index":0,"delta":{"content":"Hel","hologram":1}},{"index":1,"delta":{"content":"no"}}]}',
@@ -194,5 +195,50 @@ def test_a_chat_answer_is_put_together() -> None:
 
 
 def test_done_without_a_reason_is_no_end() -> None:
-    """A gateway that gives up says [DONE] as well."""
+    """[DONE] without a finish reason is not a complete answer."""
     assert chat('{"choices":[{"delta":{"content":"x"}}]}', "[DONE]").stop is None
+
+
+def chat_tool_uses(*deltas: list[dict[str, object]]) -> tuple[ToolUse, ...]:
+    """Return the tool uses of a Chat Completions stream with these tool_calls."""
+    answer = ChatAnswer("host")
+    for calls in deltas:
+        answer.read_event(json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]}).encode())
+    return answer.uses
+
+
+def test_parts_of_two_uses_are_kept_apart() -> None:
+    """OpenAI sends the name once, then parts of the arguments with an index."""
+    first = {"index": 0, "id": "a", "function": {"name": "read", "arguments": ""}}
+    second = {"index": 1, "id": "b", "function": {"name": "list", "arguments": ""}}
+    more = [
+        {"index": index, "function": {"arguments": part}}
+        for index, part in ((0, '{"x"'), (1, "{}"), (0, ":1}"))
+    ]
+    uses = chat_tool_uses([first], [second], *([part] for part in more))
+    assert uses == (ToolUse("a", "read", '{"x":1}'), ToolUse("b", "list", "{}"))
+
+
+@pytest.mark.parametrize("index", [{}, {"index": None}])
+def test_whole_uses_need_no_index(index: dict[str, object]) -> None:
+    """Some servers send each use as a whole, without an index or an id."""
+    calls = [{**index, "id": id, "function": {"name": "read", "arguments": "{}"}} for id in ("a", None)]
+    assert chat_tool_uses(calls) == (ToolUse("a", "read"), ToolUse("call_1", "read"))
+
+
+def test_a_use_without_a_function_is_still_answered() -> None:
+    """The use has an empty name, and the model gets an error."""
+    assert chat_tool_uses([{"index": 0, "id": "a", "function": None}]) == (ToolUse("a", "", "{}"),)
+
+
+def test_arguments_of_nothing_are_nothing() -> None:
+    """A part without a use is ignored."""
+    parts = ToolUseBuilder()
+    parts.add(3, '{"x":1}')
+    assert parts.uses == ()
+
+
+@pytest.mark.parametrize("written", ["", "{", "[1]", "null", '"x"', '{"a":"\udcff"}', "[" * 100_000])
+def test_what_is_no_object_goes_back_as_an_empty_one(written: str) -> None:
+    """The APIs accept only objects as arguments."""
+    assert ToolUse("a", "read", written).input == {}

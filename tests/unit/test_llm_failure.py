@@ -1,4 +1,4 @@
-"""What a provider says instead of an answer, as one of our codes."""
+"""The codes of provider errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.errors import CODES, Code
-from ostler.llm.failure import Rejection, code_of, failure_of, read_rejection, read_retry_after
+from ostler.llm.failure import Rejection, classify_rejection, make_error, parse_retry_after, read_rejection
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
@@ -46,15 +46,15 @@ def now() -> float:
     ],
 )
 def test_a_rejection_has_its_code(status: int, kinds: tuple[str, ...], message: str, code: Code) -> None:
-    """The table of C42: words before the kind of error before the status."""
-    assert code_of(Rejection(status, message, kinds)) is code
+    """C42: the text, then the name of the error, then the status decides."""
+    assert classify_rejection(Rejection(status, message, kinds)) is code
 
 
 @pytest.mark.parametrize(
     "code", [Code.AUTH_FAILED, Code.MODEL_NOT_FOUND, Code.BILLING, Code.PROMPT_TOO_LARGE]
 )
-def test_what_no_repeat_mends_is_final(code: Code) -> None:
-    """A key, a model, an account and a prompt do not change by asking again."""
+def test_what_no_retry_fixes_is_final(code: Code) -> None:
+    """Errors of the key, the model, the account and the prompt are not retried."""
     assert not CODES[code].retryable
 
 
@@ -82,14 +82,14 @@ def test_what_no_repeat_mends_is_final(code: Code) -> None:
     ],
 )
 def test_retry_after_is_read(header: str | None, seconds: float | None) -> None:
-    """D1: seconds or a date, never more than thirty days; anything else leaves the wait to us."""
-    assert read_retry_after(header, now) == seconds
+    """D1: the header has seconds or a date, and is limited to thirty days; other values are ignored."""
+    assert parse_retry_after(header, now) == seconds
 
 
 @given(st.text())
 def test_no_header_breaks_the_reading(header: str) -> None:
-    """Whatever stands there, the result is usable."""
-    seconds = read_retry_after(header, now)
+    """No value of the header raises an exception."""
+    seconds = parse_retry_after(header, now)
     assert seconds is None or 0 <= seconds <= 30 * 86400
 
 
@@ -112,28 +112,28 @@ def test_no_header_breaks_the_reading(header: str) -> None:
     ],
 )
 def test_an_error_body_is_read(body: bytes, expected: Rejection) -> None:
-    """Both dialects, and what proxies send instead."""
+    """Error bodies of both APIs and of proxies are parsed."""
     assert read_rejection(503, body) == expected
 
 
 def test_a_status_inside_a_stream_counts() -> None:
-    """Some gateways say 200 and give the true status as the error's code."""
+    """Some gateways send status 200 with the real status as the error's code."""
     assert read_rejection(200, b'{"error":{"code":429,"message":"slow"}}').status == 429
     assert read_rejection(500, b'{"error":{"code":429,"message":"slow"}}').status == 500
 
 
 @given(st.integers(100, 599), st.binary(max_size=200) | st.text().map(lambda text: json.dumps(text).encode()))
 def test_any_body_becomes_one_line(status: int, body: bytes) -> None:
-    """No error of a provider is so strange that it breaks ours, or fills a screen."""
-    failure = failure_of(read_rejection(status, body), "host", now)
+    """Any error body becomes one short line."""
+    failure = make_error(read_rejection(status, body), "host", now)
     assert failure.code in CODES
     assert "\n" not in failure.message
     assert len(failure.message) < 400
 
 
 def test_the_message_says_who_and_what() -> None:
-    """One sentence: the host, the status, the provider's words."""
-    failure = failure_of(Rejection(429, "slow\n  down", ("rate_limit_error",), "3"), "api.example.org", now)
+    """The message has the host, the status and the text of the provider."""
+    failure = make_error(Rejection(429, "slow\n  down", ("rate_limit_error",), "3"), "api.example.org", now)
     assert failure.message == "api.example.org answered 429: slow down"
     assert failure.retry_after_seconds == 3
-    assert failure_of(Rejection(500), "api.example.org", now).message == "api.example.org answered 500"
+    assert make_error(Rejection(500), "api.example.org", now).message == "api.example.org answered 500"

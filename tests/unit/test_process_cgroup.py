@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from ostler.errors import Code
+from ostler.executors.exit_status import classify_exit
+from ostler.model.command import Exit
 from ostler.process import cgroup
-from ostler.process.cgroup import Group, groups_of
+from ostler.process.cgroup import MemoryGroup, parse_cgroup_line
 
 ROOT = "/sys/fs/cgroup"
 MB = 2**20
@@ -26,19 +29,19 @@ MB = 2**20
 )
 def test_a_group_and_those_around_it_are_found(line: str, expected: list[str]) -> None:
     """Of version 1 only the memory controller counts; the innermost comes first."""
-    groups = groups_of(line)
-    assert [str(group.place) for group in groups] == expected
+    groups = parse_cgroup_line(line)
+    assert [str(group.path) for group in groups] == expected
     assert {group.kills for group in groups} <= {
         "memory.oom_control" if "memory" in line else "memory.events"
     }
 
 
-def write_group(place: Path, limit: str, used_mb: int, cached_mb: int = 0) -> Group:
+def write_group(place: Path, limit: str, used_mb: int, cached_mb: int = 0) -> MemoryGroup:
     place.mkdir(parents=True)
     (place / "memory.max").write_text(f"{limit}\n")
     (place / "memory.current").write_text(f"{used_mb * MB}\n")
     (place / "memory.stat").write_text(f"anon 5\ninactive_file {cached_mb * MB}\nactive_file 7\n")
-    return Group(place)
+    return MemoryGroup(place)
 
 
 @pytest.mark.parametrize(
@@ -62,19 +65,78 @@ def test_room_is_the_limit_less_what_is_taken(
 ) -> None:
     """No limit is no figure, and there is never less than nothing."""
     group = write_group(tmp_path / "group", limit, used_mb, cached_mb)
-    monkeypatch.setattr(cgroup, "own_groups", lambda: [group])
-    assert cgroup.room_in_groups_mb() == expected
+    monkeypatch.setattr(cgroup, "list_own_groups", lambda: [group])
+    assert cgroup.available_memory_mb() == expected
 
 
 def test_the_narrowest_group_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit may stand on a group around ours; one whose files are missing says nothing."""
     inner = write_group(tmp_path / "outer/inner", "max", 10)
     outer = write_group(tmp_path / "outer2", str(500 * MB), 100)
-    monkeypatch.setattr(cgroup, "own_groups", lambda: [inner, outer, Group(tmp_path / "gone")])
-    assert cgroup.room_in_groups_mb() == 400
+    monkeypatch.setattr(cgroup, "list_own_groups", lambda: [inner, outer, MemoryGroup(tmp_path / "gone")])
+    assert cgroup.available_memory_mb() == 400
 
 
 def test_this_machine_can_be_asked() -> None:
     """The real groups give a figure or none, without an error."""
-    room = cgroup.room_in_groups_mb()
+    room = cgroup.available_memory_mb()
     assert room is None or room >= 0
+
+
+@pytest.fixture
+def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A counter of our own."""
+    path = tmp_path / "memory.events"
+    path.write_text("low 0\nmax 17\noom 3\noom_kill 2\noom_group_kill 9\n")
+    monkeypatch.setattr(cgroup, "_find_counter", lambda: path)
+    return path
+
+
+def test_more_kills_than_before_are_evidence(counter: Path) -> None:
+    """The count is that of oom_kill alone, and only a rise of it counts."""
+    before = cgroup.count_oom_kills()
+    assert before == 2
+    assert not cgroup.was_oom_killed_since(before)
+    counter.write_text("oom 4\noom_kill 3\n")
+    assert cgroup.was_oom_killed_since(before)
+
+
+@pytest.mark.parametrize("content", ["", "oom_kill_disable 0\nunder_oom 0\n", "oom_kill many\n"])
+def test_a_counter_that_says_nothing_is_no_evidence(counter: Path, content: str) -> None:
+    """Without a figure on both sides nothing is claimed."""
+    counter.write_text(content)
+    assert cgroup.count_oom_kills() is None
+    assert not cgroup.was_oom_killed_since(2)
+    counter.unlink()
+    assert cgroup.count_oom_kills() is None
+    assert not cgroup.was_oom_killed_since(None)
+
+
+@pytest.mark.parametrize(
+    ("status", "oom_killed", "code"),
+    [
+        (-9, True, Code.AGENT_OOM),
+        (137, True, Code.AGENT_OOM),  # a shell around the agent tells it so
+        (-9, False, Code.AGENT_KILLED),
+        (137, False, Code.AGENT_KILLED),
+        (-15, True, Code.AGENT_KILLED),
+        (-11, True, Code.AGENT_KILLED),
+        (1, True, Code.AGENT_FAILED),
+    ],
+)
+def test_a_death_is_named_by_its_evidence(status: int, oom_killed: bool, code: Code) -> None:
+    """Only KILL, and only when the kernel was killing for memory meanwhile, is AGENT_OOM."""
+    ending = classify_exit(Exit(status, 3.0, oom_killed=oom_killed, peak_memory_mb=700), "claude")
+    assert ending.code is code
+    assert ("after using 700 MB" in ending.message) is (code is Code.AGENT_OOM)
+
+
+def test_a_heap_that_is_used_up_is_want_of_memory() -> None:
+    """Node aborts with these words; a program that only mentions them and exits has failed otherwise."""
+    said = (
+        "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n 1: 0xb8 node\n"
+    )
+    aborted = classify_exit(Exit(134, 3.0, stderr_tail=said), "gemini")
+    assert aborted.code is Code.AGENT_OOM
+    assert "NODE_OPTIONS" in aborted.message
+    assert classify_exit(Exit(1, 3.0, stderr_tail=said), "gemini").code is Code.AGENT_FAILED

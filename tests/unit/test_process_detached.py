@@ -11,16 +11,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.process.detached import Detached, start_detached
+from ostler.process.detached import DetachedProgram, start_detached
 from world import wait_until
 
 BEGINS = """
 import os, sys, time
-from ostler.process.detached import keep_word, say_begun
+from ostler.process.detached import keep_descriptor_private, report_started
 word = int(sys.argv[1])
-keep_word(word)
+keep_descriptor_private(word)
 print("pid", os.getpid(), "session", os.getsid(0), "input", sys.stdin.read(), flush=True)
-say_begun(word)
+report_started(word)
 time.sleep(300)
 """
 STARTER = """
@@ -30,7 +30,7 @@ start_detached([sys.executable, "-c", "import os, time; print(os.getpid(), flush
 """
 
 
-def start(tmp_path: Path, program: str) -> tuple[Detached, str]:
+def start(tmp_path: Path, program: str) -> tuple[DetachedProgram, str]:
     """Start this Python program, and what it printed by then."""
     log = tmp_path / "log"
     with log.open("wb") as output:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.process.environment import child_environment
+from ostler.process.environment import build_child_environment
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ from ostler.process.environment import child_environment
 )
 def test_inherited_variables_pass_only_when_listed(name: str, allow: tuple[str, ...], passes: bool) -> None:
     """The base list, what is allowed by name or pattern, and the few that never pass."""
-    assert child_environment({name: "x"}, allow, {}) == ({name: "x"} if passes else {})
+    assert build_child_environment({name: "x"}, allow, {}) == ({name: "x"} if passes else {})
 
 
 def test_extra_wins_and_is_not_filtered() -> None:
     """What the executor sets itself is passed as it is."""
     extra = {"PATH": "/opt/bin", "SSH_AUTH_SOCK": "mine"}
-    assert child_environment({"PATH": "/bin", "HOME": "/h"}, (), extra) == {"HOME": "/h", **extra}
+    assert build_child_environment({"PATH": "/bin", "HOME": "/h"}, (), extra) == {"HOME": "/h", **extra}

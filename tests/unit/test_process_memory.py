@@ -16,22 +16,26 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_quick_figure_is_never_below_the_exact_one() -> None:
     """Both see what we take, and the quick one may only be too high."""
     hoard = b"x" * (30 << 20)
-    quick, exact = memory.most_kb([os.getpid()]), memory.exact_kb([os.getpid()])
+    quick, exact = memory.estimate_memory_kb([os.getpid()]), memory.measure_memory_kb([os.getpid()])
     assert len(hoard) // 1024 < exact <= quick + 1024
 
 
 def test_both_ways_to_ask_agree() -> None:
     """What psutil says, where there is no /proc, is of the same size."""
     hoard = b"x" * (30 << 20)
-    told = memory._kb_by_psutil(os.getpid())
-    assert len(hoard) // 1024 < told < memory.exact_kb([os.getpid()]) + 100 * 1024
+    told = memory._read_kb_by_psutil(os.getpid())
+    assert len(hoard) // 1024 < told < memory.measure_memory_kb([os.getpid()]) + 100 * 1024
 
 
 def test_nobody_takes_nothing() -> None:
     """A process that has ended counts for nothing, however one asks."""
     gone = [2**22 + 1]
-    assert (memory.most_kb(gone), memory.exact_kb(gone), memory._kb_by_psutil(gone[0])) == (0, 0, 0)
-    assert memory.processes_below(gone[0]) == memory._processes_by_psutil(gone[0]) == []
+    assert (
+        memory.estimate_memory_kb(gone),
+        memory.measure_memory_kb(gone),
+        memory._read_kb_by_psutil(gone[0]),
+    ) == (0, 0, 0)
+    assert memory.list_descendants(gone[0]) == memory._list_descendants_by_psutil(gone[0]) == []
 
 
 @LINUX
@@ -39,7 +43,7 @@ def test_a_process_that_hides_its_memory_is_counted_roughly(monkeypatch: pytest.
     """On an older kernel, or without the right to read the exact figures, the quick one counts."""
     read = memory._read
     monkeypatch.setattr(memory, "_read", lambda pid, name: b"" if name == "smaps_rollup" else read(pid, name))
-    assert memory.exact_kb([os.getpid()]) > 1024
+    assert memory.measure_memory_kb([os.getpid()]) > 1024
 
 
 def test_swapped_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,4 +54,4 @@ def test_swapped_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(memory, "_read", lambda _, name: status if name == "status" else rollup)
-    assert (memory.most_kb([1, 2]), memory.exact_kb([1, 2])) == (246, 116)
+    assert (memory.estimate_memory_kb([1, 2]), memory.measure_memory_kb([1, 2])) == (246, 116)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code, OstlerError, SpawnError
-from ostler.model.command import Command, Exit, Stopped
+from ostler.model.command import Command, Exit, StopReason
 from ostler.process.runner import DefaultCommandRunner
 
 FULL = bool(os.environ.get("OSTLER_FULL"))
@@ -111,7 +111,7 @@ def test_empty_input_ends_at_once() -> None:
 def test_silence_is_stopped() -> None:
     """No byte on either stream for so long: stopped as idle, though the total limit is far."""
     ended, _ = run(sh("echo one; sleep 60", idle_timeout_seconds=0.2, grace_seconds=20))
-    assert ended.stopped is Stopped.IDLE
+    assert ended.stopped is StopReason.IDLE
     assert ended.status == -signal.SIGTERM
 
 
@@ -127,7 +127,7 @@ def test_total_limit_holds_while_it_talks() -> None:
     script = "trap '' TERM; while :; do echo x; sleep 0.02; done"
     for limit in PATIENCE_SECONDS:
         ended, lines = run(sh(script, timeout_seconds=limit))
-        assert ended.stopped is Stopped.TIMEOUT
+        assert ended.stopped is StopReason.TIMEOUT
         assert ended.duration_seconds < 10 * (limit + 0.2)
         if lines:
             break
@@ -144,7 +144,7 @@ def test_after_its_result_it_has_a_short_while_to_exit() -> None:
         return line == b"result"
 
     ended, _ = run(sh(script, result_grace_seconds=0.1, grace_seconds=10), sink)
-    assert (ended.status, ended.stopped) == (0, Stopped.AFTER_RESULT)
+    assert (ended.status, ended.stopped) == (0, StopReason.AFTER_RESULT)
     assert lines == [b"result", b"bye"]
 
 
@@ -355,3 +355,15 @@ def _file(path: Path, text: str, mode: int) -> str:
     path.write_text(text)
     path.chmod(mode)
     return str(path)
+
+
+def test_a_stopped_program_can_clean_up(tmp_path: Path) -> None:
+    """A program that is suspended when its time is over still gets TERM, and the grace to act on it."""
+    script = "trap 'echo clean > cleaned; exit 3' TERM; echo x; kill -STOP $$; while :; do sleep 0.01; done"
+    for limit in PATIENCE_SECONDS:
+        ended, lines = run(sh(script, cwd=str(tmp_path), timeout_seconds=limit, grace_seconds=8.0))
+        assert ended.stopped is StopReason.TIMEOUT
+        if lines:
+            break
+    assert (ended.status, (tmp_path / "cleaned").read_text()) == (3, "clean\n")
+    assert ended.duration_seconds < limit + 8.0

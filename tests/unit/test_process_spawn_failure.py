@@ -8,7 +8,7 @@ import pytest
 
 from ostler.errors import Code, SpawnError
 from ostler.model.command import Command
-from ostler.process.spawn_failure import check_arguments, spawn_error
+from ostler.process.spawn_failure import check_arguments, create_spawn_error
 
 AGENT = Command(("agent",), "/place", {})
 
@@ -17,12 +17,12 @@ AGENT = Command(("agent",), "/place", {})
     ("number", "step", "code", "says", "advises"),
     [
         (errno.ENOENT, "exec", Code.AGENT_NOT_FOUND, "agent was not found", "install"),
-        (errno.EACCES, "exec", Code.AGENT_NOT_FOUND, "agent may not be executed", "chmod +x"),
+        (errno.EACCES, "exec", Code.AGENT_NOT_FOUND, "agent is not executable", "chmod +x"),
         (errno.ENOEXEC, "exec", Code.AGENT_NOT_FOUND, "not a program for this machine", "architecture"),
-        (errno.ENOENT, "chdir", Code.WORKTREE_LOST, "/place cannot be entered", "made anew"),
+        (errno.ENOENT, "chdir", Code.WORKTREE_LOST, "cannot enter the directory /place", "created again"),
         (errno.E2BIG, "exec", Code.SPAWN_FAILED, "too long", "stdin or in a file"),
         (errno.ENOMEM, "fork", Code.SPAWN_FAILED, "no memory left", "run.jobs"),
-        (errno.EAGAIN, "fork", Code.SPAWN_FAILED, "limit of processes", "ulimit -u"),
+        (errno.EAGAIN, "fork", Code.SPAWN_FAILED, "process limit is reached", "ulimit -u"),
         (errno.EMFILE, "open", Code.SPAWN_FAILED, "too many open files", "ulimit -n"),
         (errno.ENFILE, "open", Code.SPAWN_FAILED, "the machine has too many", "fs.file-max"),
         (errno.ELOOP, "exec", Code.SPAWN_FAILED, "agent could not be started", "ostler doctor"),
@@ -32,7 +32,7 @@ def test_each_errno_has_its_code_sentence_and_advice(
     number: int, step: str, code: Code, says: str, advises: str
 ) -> None:
     """Every refusal of the operating system says what it was and what to do."""
-    error = spawn_error(number, step, AGENT)
+    error = create_spawn_error(number, step, AGENT)
     assert (error.code, error.errno) == (code, number)
     assert says in error.message
     assert advises in error.hint

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import uuid
 
 import pytest
 
-from ostler.process.sweep import sweep
+from ostler.process.sweep import find_marked_processes, kill_marked_processes
+from world import wait_until
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def test_only_matching_markers_are_ended(sleepers) -> None:
     """Those of one store are ended; another's, and those without a marker, live on."""
     store = uuid.uuid4().hex
     ours, other, plain = sleepers(f"{store}:t1:1"), sleepers("other:t1:1"), sleepers(None)
-    assert sweep(lambda marker: marker.startswith(f"{store}:")) == 1
+    assert kill_marked_processes(lambda marker: marker.startswith(f"{store}:")) == 1
     assert ours.wait(20) == -9
     assert (other.poll(), plain.poll()) == (None, None)
 
@@ -41,9 +43,9 @@ def test_children_that_inherited_the_marker_are_ended(sleepers) -> None:
     script = "trap '' TERM; setsid sleep 60 & echo $!; wait"
     shell = sleepers(f"{store}:t1:1", ("sh", "-c", script))
     shell.stdout.readline()
-    assert sweep(f"{store}:t1:1".__eq__) >= 2
+    assert kill_marked_processes(f"{store}:t1:1".__eq__) >= 2
     assert shell.wait(20) == -9
-    assert sweep(f"{store}:t1:1".__eq__) == 0
+    assert kill_marked_processes(f"{store}:t1:1".__eq__) == 0
 
 
 def test_marker_of_a_name_that_only_ends_alike_is_not_ours(sleepers) -> None:
@@ -52,7 +54,22 @@ def test_marker_of_a_name_that_only_ends_alike_is_not_ours(sleepers) -> None:
     env = {"PATH": os.environ["PATH"], "NOT_OSTLER_ATTEMPT": token, "OTHER": f"OSTLER_ATTEMPT={token}"}
     with subprocess.Popen(["sleep", "60"], env=env) as process:
         try:
-            assert sweep(token.__eq__) == 0
+            assert kill_marked_processes(token.__eq__) == 0
             assert process.poll() is None
         finally:
             process.kill()
+
+
+def test_a_process_and_its_child_carry_the_marker() -> None:
+    """Others, and those that have ended, are not listed."""
+    marker = f"store:task-{os.getpid()}:1"
+    script = "import subprocess, sys; subprocess.run(['cat'])"
+    child = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, env={**os.environ, "OSTLER_ATTEMPT": marker}
+    )
+    try:
+        wait_until(lambda: len(find_marked_processes().get(marker, [])) == 2, 30, "they are not found")
+        assert child.pid in find_marked_processes()[marker]
+    finally:
+        child.communicate(timeout=30)
+    assert marker not in find_marked_processes()

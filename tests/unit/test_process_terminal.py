@@ -12,9 +12,9 @@ import pytest
 from ostler.model.command import Command, Exit
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import StandardSpawner, create_spawner
-from ostler.process.terminal import PtySpawner, terminal_works
+from ostler.process.terminal import PtySpawner, is_terminal_usable
 
-pytestmark = pytest.mark.skipif(not terminal_works(), reason="no terminal can be opened here")
+pytestmark = pytest.mark.skipif(not is_terminal_usable(), reason="no terminal can be opened here")
 
 
 def run(script: str, stdin: bytes = b"") -> tuple[Exit, list[bytes]]:

@@ -1,4 +1,4 @@
-"""The seed's AgentExecutor, from a task to a file: its own list of cases (seed 003, section 4.4)."""
+"""The seed's AgentExecutor from a task to a file: the cases of seed 003, section 4.4."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def world(tmp_path: Path) -> ExecutorWorld:
 
 
 def test_execute_a_task_pending_in_progress_completed(world: ExecutorWorld) -> None:
-    """As others see it before, while the model is asked, and after."""
+    """The status before, during and after the call."""
     seen: list[TaskStatus] = []
 
     def look(request: ClaudeRequest) -> ClaudeResponse:
@@ -51,7 +51,7 @@ def test_execute_a_task_pending_in_progress_completed(world: ExecutorWorld) -> N
 
 
 def test_output_file_is_written_to_the_correct_path(world: ExecutorWorld) -> None:
-    """outputs/{squad}/{skill}/{task}.md holds what the model said."""
+    """outputs/{squad}/{skill}/{task}.md has the answer of the model."""
     result = world.execute()
     path = world.root / "outputs" / "strategy" / "research" / f"{result.task_id}.md"
     assert path.read_text() == "Mock output for task\n"
@@ -68,7 +68,7 @@ def test_execution_result_has_correct_fields(world: ExecutorWorld) -> None:
 
 
 def test_task_status_in_workspace_is_completed_after_execution(world: ExecutorWorld) -> None:
-    """Also for whoever opens the project later, with the document's path."""
+    """The status is in the project, with the path of the document."""
     state = world.state(world.execute().task_id)
     assert (state.status, state.output) == (
         TaskStatus.COMPLETED,
@@ -98,22 +98,22 @@ def test_task_with_this_status_executes_normally(world: ExecutorWorld, status: T
 
 
 def test_task_with_status_revision_executes_with_revision_context(world: ExecutorWorld) -> None:
-    """A person looked at it and sent it back; the session goes on with their words."""
+    """A rejected document continues its session with the feedback."""
     task = world.add(replace(RESEARCH, review="human"))
     first = world.execute(task)
     assert (first.status, first.output_path) == ("completed", task.output and task.output.path)
     assert world.state(task.id).status is TaskStatus.NEEDS_REVIEW and first.warnings
     with Project.open(world.root, {}) as project:
-        project.reject(task.id, "Name the price.")
+        project.act(task.id, "reject", text="Name the price.")
     assert world.state(task.id).status is TaskStatus.REVISION
     assert world.execute(task).status == "completed"
-    assert "Name the price." in world.asked
+    assert "Name the price." in world.last_prompt
 
 
 def test_task_that_came_as_a_revision_has_revision_context(world: ExecutorWorld) -> None:
     """revision > 0 on the task itself, as a pipeline writes it."""
     world.execute(replace(RESEARCH, revision=2))
-    assert "## Revision Context\nThis is revision #2." in world.asked
+    assert "## Revision Context\nThis is revision #2." in world.last_prompt
 
 
 def completed(world: ExecutorWorld, task: Task) -> None:
@@ -130,7 +130,7 @@ def cancelled(world: ExecutorWorld, task: Task) -> None:
 
 
 def in_progress(world: ExecutorWorld, task: Task) -> None:
-    world.tell(task.id, TaskClaimed("another"))
+    world.record(task.id, TaskClaimed("another"))
 
 
 def in_review(world: ExecutorWorld, task: Task) -> None:
@@ -138,16 +138,16 @@ def in_review(world: ExecutorWorld, task: Task) -> None:
 
 
 def blocked(world: ExecutorWorld, task: Task) -> None:
-    world.tell(task.id, TaskClaimed("another"), TaskBlocked(Code.AGENT_BLOCKED, "no idea"))
+    world.record(task.id, TaskClaimed("another"), TaskBlocked(Code.AGENT_BLOCKED, "no idea"))
 
 
 def deferred(world: ExecutorWorld, task: Task) -> None:
-    world.tell(task.id, TaskClaimed("another"), TaskDeferred(Code.RATE_LIMITED, "later", 1.0))
+    world.record(task.id, TaskClaimed("another"), TaskDeferred(Code.RATE_LIMITED, "later", 1.0))
 
 
 def paused(world: ExecutorWorld, task: Task) -> None:
     with Project.open(world.root, {}) as project:
-        project.pause(task.id)
+        project.act(task.id, "pause")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_task_with_this_status_is_not_executable(
 
 
 def test_skill_not_found_fails_the_task(world: ExecutorWorld) -> None:
-    """SKILL.md went away after the task was added: SKILL_NOT_FOUND, task failed, no call."""
+    """A SKILL.md that is deleted after the task was added: SKILL_NOT_FOUND, task failed, no call."""
     task = world.add()
     (world.root / ".agents/skills/research/SKILL.md").unlink()
     assert failed_with(world.execute(task), E.SKILL_NOT_FOUND)
@@ -180,7 +180,7 @@ def test_skill_not_found_fails_the_task(world: ExecutorWorld) -> None:
 
 
 def test_skill_not_found_for_a_new_task_adds_none(world: ExecutorWorld) -> None:
-    """It is refused before it is written down, as its output could not be named."""
+    """The task is refused before it is added, because its output has no path."""
     result = world.execute(replace(RESEARCH, skill="reserch"))
     assert failed_with(result, E.SKILL_NOT_FOUND) and "reserch" in str(result.error)
     with Project.open(world.root, {}) as project:
@@ -194,7 +194,7 @@ def test_skill_with_no_reference_files_executes_normally(world: ExecutorWorld) -
 
 
 def test_skill_with_references_has_them_in_the_system_prompt(world: ExecutorWorld) -> None:
-    """The other way round, so that the case before can fail."""
+    """The reverse case, as a control."""
     world.skill("copy", body="You write.", references={"a.md": "First.", "b.md": "Second."})
     world.execute(replace(RESEARCH, skill="copy"))
     system = world.client.calls[0].system_prompt
@@ -205,16 +205,16 @@ def test_skill_with_references_has_them_in_the_system_prompt(world: ExecutorWorl
 
 
 def test_product_context_exists_included_in_user_message(world: ExecutorWorld) -> None:
-    """Word for word, as the first section."""
+    """The context is the first section, verbatim."""
     world.file("context/product-marketing-context.md", "We sell hay.")
     world.execute()
-    assert "## Product Context\nWe sell hay." in world.asked
+    assert "## Product Context\nWe sell hay." in world.last_prompt
 
 
 def test_product_context_does_not_exist_executes_with_a_note(world: ExecutorWorld) -> None:
     """Some tasks need none."""
     assert world.execute().status == "completed"
-    assert "No product marketing context available" in world.asked
+    assert "No product marketing context available" in world.last_prompt
 
 
 def test_product_context_is_created_by_its_own_skill(world: ExecutorWorld) -> None:
@@ -223,11 +223,11 @@ def test_product_context_is_created_by_its_own_skill(world: ExecutorWorld) -> No
     first = world.execute(replace(RESEARCH, skill="product-marketing-context"))
     assert (first.status, first.output_path) == ("completed", "context/product-marketing-context.md")
     world.execute()
-    assert "## Product Context\nMock output for task" in world.asked
+    assert "## Product Context\nMock output for task" in world.last_prompt
 
 
 def test_product_context_that_cannot_be_read_fails_the_task(world: ExecutorWorld) -> None:
-    """CONTEXT_NOT_FOUND, as the text would lack the facts; a link to elsewhere is not followed."""
+    """CONTEXT_NOT_FOUND for an unreadable context; a link out of the project is not followed."""
     (world.root / "context").mkdir()
     (world.root / "context/product.md").symlink_to("/etc/hostname")
     result = world.execute()
@@ -239,14 +239,14 @@ def test_product_context_that_cannot_be_read_fails_the_task(world: ExecutorWorld
 
 
 def test_upstream_inputs_are_loaded_and_included(world: ExecutorWorld) -> None:
-    """With what each is and where it came from."""
+    """Each input has its description and source."""
     world.file("outputs/a.md", "They have horses.")
     world.execute(replace(RESEARCH, inputs=(Input("outputs/a.md", "The survey"),)))
-    assert "### Input: The survey\nSource: outputs/a.md\n\nThey have horses." in world.asked
+    assert "### Input: The survey\nSource: outputs/a.md\n\nThey have horses." in world.last_prompt
 
 
 def test_upstream_input_is_missing(world: ExecutorWorld) -> None:
-    """INPUT_NOT_FOUND names the path; the task failed, and nobody was asked."""
+    """INPUT_NOT_FOUND has the path; the task failed without a call."""
     result = world.execute(replace(RESEARCH, inputs=(Input("outputs/gone.md"),)))
     assert failed_with(result, E.INPUT_NOT_FOUND) and "outputs/gone.md" in str(result.error)
     assert world.state(result.task_id).status is TaskStatus.FAILED
@@ -255,7 +255,7 @@ def test_upstream_input_is_missing(world: ExecutorWorld) -> None:
 
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/hostname", "link.md"])
 def test_upstream_input_outside_of_the_project(world: ExecutorWorld, path: str) -> None:
-    """Nothing that leaves the project gets into a prompt."""
+    """No file outside the project gets into a prompt."""
     (world.root / "link.md").symlink_to("/etc/hostname")
     result = world.execute(replace(RESEARCH, inputs=(Input(path),)))
     assert failed_with(result, E.INPUT_NOT_FOUND)
@@ -263,9 +263,9 @@ def test_upstream_input_outside_of_the_project(world: ExecutorWorld, path: str) 
 
 
 def test_task_has_no_inputs(world: ExecutorWorld) -> None:
-    """The first of a pipeline has none, and is told so."""
+    """The prompt states that there are no inputs."""
     assert world.execute(replace(RESEARCH, inputs=())).status == "completed"
-    assert "No upstream inputs for this task." in world.asked
+    assert "No upstream inputs for this task." in world.last_prompt
 
 
 # Output writing edge cases
@@ -287,14 +287,14 @@ def test_foundation_skill_writes_the_context_file(world: ExecutorWorld) -> None:
 
 
 def test_the_path_of_the_task_is_the_canonical_one(world: ExecutorWorld) -> None:
-    """Section 10: whoever made the task says where; it is not derived from the squad again."""
+    """Section 10: an explicit output path is not derived from the squad."""
     result = world.execute(replace(RESEARCH, output=Output("drafts/hay.md")))
     assert result.output_path == "drafts/hay.md"
     assert (world.root / "drafts/hay.md").is_file() and not (world.root / "outputs").exists()
 
 
 def test_workspace_write_fails(world: ExecutorWorld) -> None:
-    """A file is where a directory should be: WORKSPACE_WRITE_FAILED, task failed, its tokens counted."""
+    """A file in place of a directory: WORKSPACE_WRITE_FAILED, task failed, tokens counted."""
     world.file("outputs", "in the way")
     result = world.execute()
     assert failed_with(result, E.WORKSPACE_WRITE_FAILED)
@@ -304,7 +304,7 @@ def test_workspace_write_fails(world: ExecutorWorld) -> None:
 
 @pytest.mark.parametrize("path", ["../out.md", "/tmp/out.md", "a/../../b.md"])
 def test_output_path_that_leaves_the_workspace(world: ExecutorWorld, path: str) -> None:
-    """Refused before anything is asked."""
+    """Refused before any call."""
     assert failed_with(world.execute(replace(RESEARCH, output=Output(path))), E.WORKSPACE_WRITE_FAILED)
     assert world.client.calls == []
 
@@ -312,7 +312,7 @@ def test_output_path_that_leaves_the_workspace(world: ExecutorWorld, path: str) 
 def test_output_path_that_became_a_link(
     world: ExecutorWorld, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Nothing is written through a link that was planted after the task was added."""
+    """Nothing is written through a link that was created after the task."""
     outside = tmp_path_factory.mktemp("outside")
     task = world.add(replace(RESEARCH, output=Output("drafts/hay.md")))
     (world.root / "drafts").symlink_to(outside)
@@ -320,11 +320,11 @@ def test_output_path_that_became_a_link(
     assert list(outside.iterdir()) == []
 
 
-# Where it works
+# Project root
 
 
 def test_the_project_is_a_project_a_path_or_the_configs_root(world: ExecutorWorld) -> None:
-    """All three are the same place."""
+    """All three are the same project."""
     config = create_default_config(project_root=world.root)
     with Project.open(world.root, {}, create=True) as project:
         executors = [
@@ -338,7 +338,7 @@ def test_the_project_is_a_project_a_path_or_the_configs_root(world: ExecutorWorl
 
 
 def test_the_place_that_is_named_stands_above_the_environment(world: ExecutorWorld, tmp_path: Path) -> None:
-    """As for an executor within an agent that itself works for another project."""
+    """An executor inside an agent of another project uses its own project."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     environ = {"OSTLER_PROJECT": str(elsewhere)}
@@ -350,7 +350,7 @@ def test_the_place_that_is_named_stands_above_the_environment(world: ExecutorWor
 def test_the_example_runs(
     world: ExecutorWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the module's docstring shows, word for word."""
+    """The example of the module's docstring, verbatim."""
     import ostler.project.agent_executor as module
 
     monkeypatch.chdir(world.root)
@@ -362,7 +362,7 @@ def test_the_example_runs(
 
 
 def test_the_skill_that_goes_on_keeps_the_tasks_own_tier(world: ExecutorWorld) -> None:
-    """What this execution wanted otherwise is not handed on."""
+    """Overrides of one execution do not apply to the next."""
     world.skill("copy")
     task = replace(RESEARCH, tier="haiku", next=("copy",))
     world.execute(task, agent_config=AgentConfig(model_tier="opus"))

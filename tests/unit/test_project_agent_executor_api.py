@@ -43,7 +43,7 @@ def world(tmp_path: Path) -> ExecutorWorld:
     ],
 )
 def test_api_error_is_retried_then_fails(world: ExecutorWorld, said: Code, code: ExecutionErrorCode) -> None:
-    """429, 529, 500, 408 and no connection: three attempts, then the seed's code for it."""
+    """429, 529, 500, 408 and no connection: three attempts, then the seed's code."""
     world.client.generator = fails(said)
     result = world.execute()
     assert failed_with(result, code)
@@ -53,14 +53,14 @@ def test_api_error_is_retried_then_fails(world: ExecutorWorld, said: Code, code:
 
 @pytest.mark.parametrize("said", [Code.AUTH_FAILED, Code.MODEL_NOT_FOUND, Code.BILLING])
 def test_auth_error_fails_immediately(world: ExecutorWorld, said: Code) -> None:
-    """401, 403 and 404 are API_ERROR and yet not repeated: our own code says that it would not help."""
+    """401, 403 and 404 are API_ERROR and final."""
     world.client.generator = fails(said)
     assert failed_with(world.execute(), E.API_ERROR)
     assert len(world.client.calls) == 1
 
 
 def test_retry_succeeds_on_second_attempt(world: ExecutorWorld) -> None:
-    """One failure that passes is no failure of the task."""
+    """A failure that passes does not fail the task."""
     world.client.generator = fails(Code.OVERLOADED, times=1)
     result = world.execute()
     assert (result.status, len(world.client.calls)) == ("completed", 2)
@@ -75,7 +75,7 @@ def test_all_retries_exhausted_task_failed(world: ExecutorWorld) -> None:
 
 
 def test_a_limit_defers_the_task_instead_of_losing_it(world: ExecutorWorld) -> None:
-    """The result failed as the seed wants it; `ostler run` goes on with the task when the limit has ended."""
+    """The result is failed as in the seed; `ostler run` resumes the task after the limit."""
     world.client.generator = fails(Code.RATE_LIMITED)
     result = world.execute()
     assert failed_with(result, E.API_RATE_LIMITED)
@@ -87,7 +87,7 @@ def test_a_limit_defers_the_task_instead_of_losing_it(world: ExecutorWorld) -> N
 
 @pytest.mark.parametrize("content", ["", " \n\t "])
 def test_empty_or_whitespace_response(world: ExecutorWorld, content: str) -> None:
-    """RESPONSE_EMPTY, task failed, nothing written, not repeated, and its tokens are counted."""
+    """RESPONSE_EMPTY: task failed, nothing written, no retry, tokens counted."""
     world.client.generator = lambda request: ClaudeResponse(content, 9, 1, "end_turn")
     result = world.execute()
     assert failed_with(result, E.RESPONSE_EMPTY)
@@ -107,7 +107,7 @@ def test_response_truncated_is_a_warning(world: ExecutorWorld) -> None:
 
 
 def test_normal_response(world: ExecutorWorld) -> None:
-    """Any other end of an answer is a whole one."""
+    """Any other stop reason is a complete answer."""
     world.client.generator = lambda request: ClaudeResponse("All of it.", 9, 1, "stop_sequence")
     result = world.execute()
     assert (result.status, result.error, result.warning) == ("completed", None, None)
@@ -118,7 +118,7 @@ def test_normal_response(world: ExecutorWorld) -> None:
 
 
 def test_tokens_used_matches_the_response(world: ExecutorWorld) -> None:
-    """As the provider counted them."""
+    """The tokens are those of the provider."""
     world.client.generator = lambda request: ClaudeResponse("Text.", 321, 45, "end_turn")
     used = world.execute().tokens_used
     assert (used.input, used.output) == (321, 45)
@@ -131,7 +131,7 @@ def test_total_is_input_plus_output(world: ExecutorWorld) -> None:
 
 
 def test_tokens_of_failed_attempts_are_counted(world: ExecutorWorld) -> None:
-    """Two attempts broke off after ten tokens each; they were billed, too."""
+    """Two attempts broke off after ten tokens each; they are included."""
     left = iter((1, 2))
 
     def answer(request: ClaudeRequest) -> ClaudeResponse:
@@ -147,11 +147,11 @@ def test_tokens_of_failed_attempts_are_counted(world: ExecutorWorld) -> None:
 
 
 def test_tokens_of_earlier_executions_are_not_counted_again(world: ExecutorWorld) -> None:
-    """A second draft has its own; the task's own total is in the project."""
+    """A second draft has its own tokens; the total of the task is in the project."""
     task = world.add(replace(RESEARCH, review="human"))
     world.execute(task)
     with Project.open(world.root, {}) as project:
-        project.reject(task.id, "Shorter.")
+        project.act(task.id, "reject", text="Shorter.")
     assert world.execute(task).tokens_used.total == 300
     assert world.state(task.id).usage.total == 600
 
@@ -160,7 +160,7 @@ def test_tokens_of_earlier_executions_are_not_counted_again(world: ExecutorWorld
 
 
 def test_duration_ms_is_approximately_correct(world: ExecutorWorld) -> None:
-    """At least what the model took, at most what the caller measured."""
+    """At least the duration of the call, at most that of the caller."""
     world.client.set_delay(0.2)
     began = time.monotonic()
     result = world.execute()
@@ -172,7 +172,7 @@ def test_duration_ms_is_approximately_correct(world: ExecutorWorld) -> None:
 
 @pytest.mark.parametrize("retries", [0, 1, 4])
 def test_retryable_errors_are_retried_up_to_max_retries(world: ExecutorWorld, retries: int) -> None:
-    """So many repeats, and the first."""
+    """The first attempt and this many retries."""
     world.client.generator = fails(Code.OVERLOADED)
     world.execute(config={"max_retries": retries})
     assert len(world.client.calls) == retries + 1
@@ -188,7 +188,7 @@ def test_non_retryable_errors_are_not_retried(world: ExecutorWorld) -> None:
 
 
 def test_retryable_errors_of_the_config_are_all_that_is_repeated(world: ExecutorWorld) -> None:
-    """One that is left out is final."""
+    """A code that is left out is final."""
     world.client.generator = fails(Code.OVERLOADED)
     world.execute(config={"retryable_errors": (E.API_TIMEOUT,)})
     assert len(world.client.calls) == 1
@@ -196,7 +196,7 @@ def test_retryable_errors_of_the_config_are_all_that_is_repeated(world: Executor
 
 @pytest.mark.parametrize("said", [Code.OVERLOADED, Code.RATE_LIMITED])
 def test_exponential_backoff_doubles(world: ExecutorWorld, said: Code) -> None:
-    """1 s, 2 s, 4 s, on a clock that waits for nobody; the driver's own short waits are left out."""
+    """1 s, 2 s, 4 s on a virtual clock; the driver's own short waits are excluded."""
     world.client.generator = fails(said)
     clock = VirtualClock(time.time())
     config = create_default_config(max_retries=3)
@@ -209,13 +209,13 @@ def test_exponential_backoff_doubles(world: ExecutorWorld, said: Code) -> None:
 
 
 def test_agent_config_overrides_model_tier(world: ExecutorWorld) -> None:
-    """Above what the task and the config say."""
+    """The override has precedence over the task and the config."""
     world.execute(replace(RESEARCH, tier="haiku"), agent_config=AgentConfig(model_tier="opus"))
     assert world.client.calls[0].model == DEFAULT_MODEL_MAP["opus"]
 
 
 def test_agent_config_overrides_timeout(world: ExecutorWorld) -> None:
-    """Of each attempt: a model that never answers is API_TIMEOUT, and that is repeated."""
+    """The timeout is per attempt: API_TIMEOUT, which is retried."""
     hanging = Setting(asyncio.Event())
     task = replace(RESEARCH, timeout_seconds=LONG)
     result = world.execute(task, hanging, agent_config=AgentConfig(timeout_ms=1, max_retries=1))
@@ -225,7 +225,7 @@ def test_agent_config_overrides_timeout(world: ExecutorWorld) -> None:
 
 
 def test_agent_config_overrides_max_retries(world: ExecutorWorld) -> None:
-    """Above what the task says itself."""
+    """The override has precedence over the task."""
     world.client.generator = fails(Code.OVERLOADED)
     world.execute(replace(RESEARCH, max_retries=9), agent_config=AgentConfig(max_retries=1))
     assert len(world.client.calls) == 2
@@ -257,13 +257,13 @@ def test_default_config_used_when_no_overrides_provided(world: ExecutorWorld) ->
 def test_the_tasks_own_tier_stands_above_the_config(
     world: ExecutorWorld, task: dict[str, Any], config: dict[str, Any], model: str
 ) -> None:
-    """And a tier that the map does not have is a model's own name."""
+    """A tier that is not in the map is a model name."""
     world.execute(replace(RESEARCH, **task), config={**config, "default_max_tokens": 77})
     assert (world.client.calls[0].model, world.client.calls[0].max_tokens) == (model, 77)
 
 
 def test_models_of_the_settings_are_not_asked(world: ExecutorWorld) -> None:
-    """The client that was given is the only one, whatever the project uses by itself."""
+    """Only the given client is used, whatever the project's settings are."""
     world.file(
         "ostler.toml", '[[models]]\nname = "a"\nexecutor = "claude"\n[documents]\nexecutor = "claude"\n'
     )

@@ -34,7 +34,7 @@ def world(tmp_path: Path) -> ExecutorWorld:
 
 
 def test_signal_already_aborted_before_execution(world: ExecutorWorld) -> None:
-    """ABORTED; no call, no status change, no task and no project where there was none."""
+    """ABORTED: no call, no status change, and no project is created."""
     signal = asyncio.Event()
     signal.set()
     assert failed_with(world.execute(signal=signal), E.ABORTED)
@@ -46,7 +46,7 @@ def test_signal_already_aborted_before_execution(world: ExecutorWorld) -> None:
 
 
 def test_signal_aborted_during_api_call(world: ExecutorWorld) -> None:
-    """ABORTED at once, the client is cancelled, and the task is."""
+    """ABORTED at once; the client and the task are cancelled."""
     signal = asyncio.Event()
     began = time.monotonic()
     result = world.execute(client=Setting(signal), signal=signal)
@@ -60,7 +60,7 @@ def test_signal_aborted_during_api_call(world: ExecutorWorld) -> None:
 
 
 def test_signal_aborted_between_retries(world: ExecutorWorld) -> None:
-    """No further retries, and the wait of a minute is not waited."""
+    """No further retries, and the delay of a minute ends."""
     signal = asyncio.Event()
 
     def fail(request: ClaudeRequest) -> ClaudeResponse:
@@ -76,7 +76,7 @@ def test_signal_aborted_between_retries(world: ExecutorWorld) -> None:
 
 
 def test_an_abort_at_any_moment_leaves_a_whole_task(world: ExecutorWorld) -> None:
-    """Whichever comes first: not begun, given back, cancelled or completed, and never anything in between."""
+    """At any moment the task is not started, released, cancelled or completed."""
     tasks = [world.add() for _ in range(16)]
 
     async def scene() -> list[ExecutionResult]:
@@ -95,7 +95,7 @@ def test_an_abort_at_any_moment_leaves_a_whole_task(world: ExecutorWorld) -> Non
 
 
 def test_cancelling_at_any_moment_loses_nothing(world: ExecutorWorld) -> None:
-    """Each task can be executed again, or is completed; its document is written."""
+    """Each task can be executed again, or is completed with its document."""
     tasks = [world.add() for _ in range(12)]
 
     async def scene() -> None:
@@ -113,14 +113,14 @@ def test_cancelling_at_any_moment_loses_nothing(world: ExecutorWorld) -> None:
 
 
 def test_no_signal_provided(world: ExecutorWorld) -> None:
-    """It is optional."""
+    """The signal is optional."""
     assert world.execute(signal=None).status == "completed"
 
 
 def test_cancelling_the_coroutine_is_raised_and_leaves_the_task_to_be_executed_again(
     world: ExecutorWorld,
 ) -> None:
-    """The one thing besides Ctrl-C that is no result; nothing is lost by it."""
+    """Cancellation is raised, and the task can be executed again."""
     task = world.add()
     asked = asyncio.Event()
 
@@ -140,7 +140,7 @@ def test_cancelling_the_coroutine_is_raised_and_leaves_the_task_to_be_executed_a
 
 
 class Odd:
-    """A client that does as it is told to."""
+    """A client with scripted behaviour."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self._act = act
@@ -170,15 +170,15 @@ def throw(error: BaseException) -> Any:
 def test_whatever_a_client_does_is_a_result(
     world: ExecutorWorld, act: Callable[[], object], code: ExecutionErrorCode
 ) -> None:
-    """Also clients that raise the seed's own ExecutionError; the executor puts the task's id into it."""
+    """A client may raise the seed's ExecutionError; the executor adds the task id."""
     result = world.execute(client=Odd(act), config={"max_retries": 1})
     assert failed_with(result, code)
     assert world.state(result.task_id).status is TaskStatus.FAILED
 
 
-@pytest.mark.parametrize("place", ["project.agent_executor._run", "engine.steps.call.brief_writer"])
+@pytest.mark.parametrize("place", ["project.agent_executor._run", "engine.steps.call.build_document_prompt"])
 def test_a_bug_is_a_result(world: ExecutorWorld, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """UNKNOWN, with the message, the task and the exception itself; nothing holds the task afterwards."""
+    """UNKNOWN with the message, the task and the exception; the task is not locked afterwards."""
 
     def break_down(*_: object) -> None:
         raise ZeroDivisionError("a bug")
@@ -192,7 +192,7 @@ def test_a_bug_is_a_result(world: ExecutorWorld, place: str, monkeypatch: pytest
 
 
 def test_settings_with_mistakes_are_a_result(world: ExecutorWorld) -> None:
-    """Each mistake is named; nothing is made."""
+    """Each invalid value is named, and nothing is created."""
     world.file("ostler.toml", "[run]\njobs = 0\n")
     result = world.execute()
     assert result.error is not None and "jobs" in result.error.message
@@ -200,13 +200,13 @@ def test_settings_with_mistakes_are_a_result(world: ExecutorWorld) -> None:
 
 
 def test_a_task_that_asks_for_no_document(world: ExecutorWorld) -> None:
-    """Code is for an agent with hands; `ostler run` has one."""
+    """A task that changes code is refused."""
     result = world.execute(Task("Fix the login"))
     assert failed_with(result, E.TASK_NOT_EXECUTABLE) and "neither a skill nor an output" in str(result.error)
 
 
 def test_a_task_that_waits_for_another(world: ExecutorWorld) -> None:
-    """It cannot be begun now, and stays as it is."""
+    """The task cannot start now and is unchanged."""
     first = world.add()
     task = world.add(replace(RESEARCH, after=(first.id,)))
     assert failed_with(world.execute(task), E.TASK_NOT_EXECUTABLE)
@@ -218,7 +218,7 @@ def test_a_task_that_waits_for_another(world: ExecutorWorld) -> None:
 def test_a_task_of_an_interrupted_run_goes_on(world: ExecutorWorld) -> None:
     """Released by another run: pending again."""
     task = world.add()
-    world.tell(task.id, TaskClaimed("another"), TaskReleased("stopped"))
+    world.record(task.id, TaskClaimed("another"), TaskReleased("stopped"))
     assert world.execute(task).status == "completed"
 
 
@@ -226,7 +226,7 @@ def test_a_task_of_an_interrupted_run_goes_on(world: ExecutorWorld) -> None:
 
 
 def test_same_task_executed_many_times_at_once(world: ExecutorWorld) -> None:
-    """One claims it in the journal; the others have a conflict at once, and the model is asked one time."""
+    """One claims the task, the others get a conflict at once, and there is one call."""
     task = world.add()
     world.client.set_delay(0.2)
 
@@ -242,19 +242,19 @@ def test_same_task_executed_many_times_at_once(world: ExecutorWorld) -> None:
 
 
 def test_a_task_that_another_run_holds_is_left_to_it(world: ExecutorWorld) -> None:
-    """At once, without waiting for its end; before that run has even written its claim."""
+    """The conflict is immediate, even before the other run has recorded its claim."""
     task = world.add()
     held = try_lock(Layout(world.root).lock(task.id))
     assert held is not None
     with held:
         result = world.execute(task)
-    assert failed_with(result, E.TASK_NOT_EXECUTABLE) and "another run has" in str(result.error)
+    assert failed_with(result, E.TASK_NOT_EXECUTABLE) and "claimed by another run" in str(result.error)
     assert world.client.calls == []
     assert world.execute(task).status == "completed"
 
 
 def test_a_conflict_does_not_cancel_the_other_execution(world: ExecutorWorld) -> None:
-    """Whoever lost the claim and is aborted leaves the winner alone."""
+    """Aborting the one that lost the claim does not affect the winner."""
     task = world.add()
     world.client.set_delay(0.2)
 
@@ -270,7 +270,7 @@ def test_a_conflict_does_not_cancel_the_other_execution(world: ExecutorWorld) ->
 
 
 def test_different_tasks_execute_concurrently(world: ExecutorWorld) -> None:
-    """One executor, twelve tasks: twelve documents, all asked for at the same time."""
+    """One executor, twelve parallel tasks, twelve documents."""
     together, most = 0, 0
 
     class Slow:

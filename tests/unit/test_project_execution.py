@@ -1,11 +1,11 @@
-"""The seed's values: thirteen codes, the error, the result, and the factory of the defaults."""
+"""The values of the seed: thirteen codes, the error, the result and the default config."""
 
 from __future__ import annotations
 
 import pytest
 
 from ostler.config.load import load_settings
-from ostler.errors import Code, OstlerError, Warn, read_code
+from ostler.errors import Code, OstlerError, WarningCode, read_code
 from ostler.llm.client import DEFAULT_MODEL_MAP
 from ostler.model.task import Task
 from ostler.project.execution import (
@@ -13,19 +13,19 @@ from ostler.project.execution import (
     ExecutionErrorCode,
     TokensUsed,
     WorkspaceError,
-    failed,
-    seed_code,
+    create_failure,
+    to_execution_code,
 )
 from ostler.project.executor_config import (
     AgentConfig,
     ExecutorConfig,
-    amend,
+    apply_config,
     create_default_config,
-    settings_of,
+    to_settings,
 )
 
 E = ExecutionErrorCode
-OTHERS = {  # how no execution of a document can end, but for a bug of ours
+OTHERS = {  # codes that an execution of a document cannot have, except for a bug
     *(Code.AGENT_NOT_FOUND, Code.AGENT_INCOMPATIBLE, Code.SPAWN_FAILED, Code.AGENT_FAILED, Code.AGENT_KILLED),
     *(Code.AGENT_OOM, Code.CRASH_LOOP, Code.NEEDS_INPUT, Code.SESSION_NOT_FOUND, Code.SESSION_IN_USE),
     *(Code.RESUME_UNSUPPORTED, Code.AGENT_BLOCKED, Code.STUCK, Code.ITERATION_LIMIT, Code.GATE_REJECTED),
@@ -36,24 +36,24 @@ OTHERS = {  # how no execution of a document can end, but for a bug of ours
 
 
 def test_there_are_the_seeds_thirteen_codes() -> None:
-    """And each of them is reached by some code of ours."""
+    """Each of them has a code of ours."""
     assert len(E) == 13
-    assert {seed_code(code) for code in (*Code, *Warn)} == set(E)
+    assert {to_execution_code(code) for code in (*Code, *WarningCode)} == set(E)
 
 
 def test_every_code_of_ours_has_its_place() -> None:
-    """A new one has to be put into the table, or among those that cannot happen here."""
-    assert {code for code in Code if seed_code(code) is E.UNKNOWN} == OTHERS
+    """A new code must be in the table or in the exceptions."""
+    assert {code for code in Code if to_execution_code(code) is E.UNKNOWN} == OTHERS
 
 
 @pytest.mark.parametrize("code", [code for code in E if code is not E.RESPONSE_TRUNCATED])
 def test_a_seeds_code_becomes_itself_again(code: ExecutionErrorCode) -> None:
-    """A client may raise the seed's own error; what comes out at the other end is the same word."""
-    assert seed_code(read_code(code)) is code
+    """A seed's error of a client keeps its code."""
+    assert to_execution_code(read_code(code)) is code
 
 
 def test_execution_error_carries_what_the_seed_says() -> None:
-    """Message, code, task and cause; the code may be given as a word."""
+    """Message, code, task and cause; the code may be a string."""
     cause = ValueError("why")
     error = ExecutionError("No.", E.API_ERROR, "t-1", cause)
     assert (str(error), error.code, error.task_id, error.cause) == ("No.", "API_ERROR", "t-1", cause)
@@ -61,24 +61,24 @@ def test_execution_error_carries_what_the_seed_says() -> None:
 
 
 def test_an_error_becomes_a_failed_result() -> None:
-    """Ours with its code, any other as UNKNOWN with its name."""
-    ours = failed("t-1", "copy", WorkspaceError(Code.PATH_ESCAPE, "it leaves"))
+    """An OstlerError keeps its code; any other error is UNKNOWN with its name."""
+    ours = create_failure("t-1", "copy", WorkspaceError(Code.PATH_ESCAPE, "it leaves"))
     assert ours.error is not None and (ours.error.code, ours.error.message) == (
         E.WORKSPACE_WRITE_FAILED,
         "it leaves",
     )
     assert isinstance(ours.error.cause, OstlerError)
-    other = failed("t-1", "copy", KeyError("x"))
+    other = create_failure("t-1", "copy", KeyError("x"))
     assert other.error is not None and (other.error.code, str(other.error)) == (E.UNKNOWN, "KeyError: 'x'")
 
 
 def test_total_is_the_sum() -> None:
-    """Of input and output."""
+    """The sum of input and output."""
     assert TokensUsed(3, 4).total == 7
 
 
 def test_create_default_config_has_the_seeds_defaults() -> None:
-    """C137; each may be named otherwise, and the map of one config is its own."""
+    """C137: each can be overridden, and each config has its own map."""
     config = create_default_config()
     assert config == ExecutorConfig(
         project_root=".",
@@ -97,8 +97,8 @@ def test_create_default_config_has_the_seeds_defaults() -> None:
 
 
 def test_the_config_becomes_settings() -> None:
-    """By the keys that a person would write."""
-    flags = settings_of(create_default_config(max_retries=7, retry_delay_ms=250))
+    """The keys are those of the settings."""
+    flags = to_settings(create_default_config(max_retries=7, retry_delay_ms=250))
     settings = load_settings(None, {}, flags).settings
     retry = settings.retry
     assert (retry.max_retries, retry.base_delay_seconds, retry.jitter) == (7, 0.25, 0.0)
@@ -106,11 +106,11 @@ def test_the_config_becomes_settings() -> None:
 
 
 def test_what_is_wanted_stands_above_the_task_and_that_above_the_config() -> None:
-    """Zero is a number, too."""
+    """Zero is a value."""
     config = create_default_config()
-    plain = amend(Task("x"), config, AgentConfig())
-    own = amend(Task("x", tier="haiku", timeout_seconds=5.0, max_retries=0), config, AgentConfig())
-    wanted = amend(Task("x", model="m", max_retries=1), config, AgentConfig("opus", 10, 0))
+    plain = apply_config(Task("x"), config, AgentConfig())
+    own = apply_config(Task("x", tier="haiku", timeout_seconds=5.0, max_retries=0), config, AgentConfig())
+    wanted = apply_config(Task("x", model="m", max_retries=1), config, AgentConfig("opus", 10, 0))
     assert [(one.model, one.timeout_seconds, one.max_retries) for one in (plain, own, wanted)] == [
         (DEFAULT_MODEL_MAP["sonnet"], 120.0, 2),
         (DEFAULT_MODEL_MAP["haiku"], 5.0, 0),

@@ -1,4 +1,4 @@
-"""Importing: all or none, each once, whatever is edited or imported meanwhile."""
+"""Imports: all or none, each once, also with edits and imports in between."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import OstlerError
-from ostler.model.ids import TaskId, tail_of
+from ostler.model.ids import TaskId, make_id_tail
 from ostler.model.task import Task
 from ostler.project.imports import import_tasks
 from ostler.project.project import Project
-from ostler.sources.found import Found, digest_of
+from ostler.sources.found import FoundTask, digest_of
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         yield made
 
 
-def found(title: str, source: str = "", **fields: object) -> Found:
-    return Found(Task(title, source=source or f"file:{title}.md", **fields), f"{title}.md:1")  # pyright: ignore
+def found(title: str, source: str = "", **fields: object) -> FoundTask:
+    return FoundTask(Task(title, source=source or f"file:{title}.md", **fields), f"{title}.md:1")  # pyright: ignore
 
 
 def ids(project: Project) -> list[TaskId]:
@@ -30,7 +30,7 @@ def ids(project: Project) -> list[TaskId]:
 
 
 def test_twice_is_once(project: Project) -> None:
-    """The second time everything is here already, also when a title was changed in between."""
+    """A second import adds nothing, even after a title changed."""
     first = import_tasks(project, [found("A"), found("B")])
     assert [one.is_new for one in first] == [True, True]
     again = import_tasks(project, [found("A, but better", "file:A.md"), found("B"), found("C")])
@@ -40,13 +40,13 @@ def test_twice_is_once(project: Project) -> None:
 
 
 def test_the_same_place_twice_in_one_import(project: Project) -> None:
-    """A file that is named and in a directory, too."""
+    """A file that is listed and in a directory is added once."""
     assert len(import_tasks(project, [found("A"), found("A")])) == 1
 
 
 def test_an_id_that_is_taken_by_another_source(project: Project) -> None:
-    """The next tail is drawn, and found again at the next import."""
-    tail = tail_of(digest_of("file:A.md"))
+    """The next tail is used, and found again at the next import."""
+    tail = make_id_tail(digest_of("file:A.md"))
     taken = project.add(Task("A", id=TaskId(f"a-{tail}"), source="file:other.md"))
     (first,) = import_tasks(project, [found("A")])
     (again,) = import_tasks(project, [found("A")])
@@ -55,7 +55,7 @@ def test_an_id_that_is_taken_by_another_source(project: Project) -> None:
 
 
 def test_one_mistake_adds_nothing(project: Project) -> None:
-    """All of them are told, those that were found before as well."""
+    """All errors are reported, including those of the source."""
     wrong = [
         found("A"),
         found("B", role="nobody"),
@@ -71,7 +71,7 @@ def test_one_mistake_adds_nothing(project: Project) -> None:
 
 
 def test_files_may_wait_for_each_other(project: Project) -> None:
-    """By their own ids, in whatever order they are read."""
+    """By ids, in any order."""
     late = found("A", id=TaskId("first-one"), after=(TaskId("second-one"),))
     imported = import_tasks(project, [late, found("B", id=TaskId("second-one"))])
     assert [one.task.id for one in imported] == ["first-one", "second-one"]
@@ -79,23 +79,23 @@ def test_files_may_wait_for_each_other(project: Project) -> None:
 
 
 def test_files_that_wait_for_each_other(project: Project) -> None:
-    """Refused with the way round; so is one without a title."""
+    """Refused with the cycle; a missing title is refused too."""
     first = found("A", id=TaskId("first-one"), after=(TaskId("second-one"),))
     second = found("B", id=TaskId("second-one"), after=(TaskId("first-one"),))
-    with pytest.raises(OstlerError, match="first-one -> second-one -> first-one wait for each other"):
+    with pytest.raises(OstlerError, match="dependency cycle: first-one -> second-one -> first-one"):
         import_tasks(project, [first, second])
     with pytest.raises(OstlerError, match=r"x.md: a task needs a title"):
-        import_tasks(project, [Found(Task("", source="file:x.md"), "x.md")])
+        import_tasks(project, [FoundTask(Task("", source="file:x.md"), "x.md")])
     assert not ids(project)
 
 
 def test_two_files_with_one_id(project: Project) -> None:
-    """Refused: one of them would be lost."""
+    """Refused, because one of them would be lost."""
     with pytest.raises(OstlerError, match="both have the id same-id"):
         import_tasks(project, [found("A", id=TaskId("same-id")), found("B", id=TaskId("same-id"))])
     assert not ids(project)
 
 
 def test_what_is_done_is_not_added(project: Project) -> None:
-    """A file whose status says so."""
-    assert import_tasks(project, [Found(Task("A", source="file:a.md"), "a.md", skipped=True)]) == []
+    """By the status in the file."""
+    assert import_tasks(project, [FoundTask(Task("A", source="file:a.md"), "a.md", skipped=True)]) == []

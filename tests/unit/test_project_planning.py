@@ -1,4 +1,4 @@
-"""The plan of a task, from its weight, its own words and the settings."""
+"""The plan of a task, from its weight, its fields and the settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ostler.config.load import load_settings
 from ostler.errors import UsageError
-from ostler.model.plan import FULL, OPEN, STANDARD, TRIVIAL, Gate, Plan
+from ostler.model.plan import FULL, NO_GATE, STANDARD, TRIVIAL, Gate, Plan
 from ostler.model.task import Task, Weight
 from ostler.project.planning import plan_task
 
@@ -35,16 +35,16 @@ def gates(plan: Plan) -> dict[str, str]:
 def test_plans_by_weight(
     tmp_path: Path, weight: Weight, phases: str, strategy: object, iterations: int
 ) -> None:
-    """C93: the phases, how they loop, and how often."""
+    """C93: the phases, their sessions and iterations."""
     plan = planned(tmp_path, task=Task("x", weight=weight))
     assert [phase.id for phase in plan.phases] == phases.split()
     assert {phase.strategy for phase in plan.phases} == {strategy}
     assert {phase.max_iterations for phase in plan.phases} == {iterations}
-    assert (plan.merge_gate, plan.publish, plan.max_phase_retries) == (OPEN, "none", 2)
+    assert (plan.merge_gate, plan.publish, plan.max_phase_retries) == (NO_GATE, "none", 2)
 
 
 def test_the_task_goes_before_the_settings(tmp_path: Path) -> None:
-    """Its own phases, else those of the settings for its weight."""
+    """The task's phases, else those of the settings for its weight."""
     toml = '[phases.plans]\nsmall = ["implement", "docs"]\n'
     assert [p.id for p in planned(tmp_path, toml).phases] == ["implement", "docs"]
     own = Task("x", phases=("implement", "review"))
@@ -77,14 +77,14 @@ def test_the_task_goes_before_the_settings(tmp_path: Path) -> None:
 def test_gates_weight_over_phase_over_default(
     tmp_path: Path, toml: str, expected: dict[str, str], retries: int
 ) -> None:
-    """C107, C108: what a person set is kept by every profile."""
+    """C107, C108: explicit settings have precedence over each profile."""
     plan = planned(tmp_path, toml)
     assert gates(plan) == expected
     assert plan.max_phase_retries == retries
 
 
 def test_options_of_a_phase(tmp_path: Path) -> None:
-    """C94: iterations, checkpoint, role; and a phase stands behind those that it depends on."""
+    """C94: iterations, checkpoint, role; a phase is after its dependencies."""
     toml = (
         '[phases.plans]\nsmall = ["test", "implement", "docs"]\n'
         '[phases.options.test]\ndepends_on = ["implement"]\nmax_iterations = 3\n'
@@ -99,23 +99,23 @@ def test_options_of_a_phase(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("toml", "told"),
     [
-        ('[phases.plans]\nsmall = ["implement", "implement"]\n', "named twice"),
+        ('[phases.plans]\nsmall = ["implement", "implement"]\n', "listed twice"),
         (
             '[phases.options.test]\ndepends_on = ["implement"]\n'
             '[phases.options.implement]\ndepends_on = ["test"]\n',
-            "wait for each other",
+            "dependency cycle",
         ),
-        ('[phases.plans]\nsmall = ["../x"]\n', "a phase cannot be called"),
+        ('[phases.plans]\nsmall = ["../x"]\n', "invalid phase name"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(tmp_path: Path, toml: str, told: str) -> None:
-    """One sentence, before any task is written down."""
+    """One error, before the task is added."""
     with pytest.raises(UsageError, match=told):
         planned(tmp_path, toml)
 
 
 def test_a_command_gate_keeps_its_command(tmp_path: Path) -> None:
-    """And a gate of another type has none."""
+    """A gate of another type has no command."""
     plan = planned(
         tmp_path, '[gates.commands]\ntest = "pytest -q"\n[gates.criteria]\nimplement = ["has_output"]\n'
     )

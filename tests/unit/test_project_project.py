@@ -1,20 +1,23 @@
-"""A project that is looked at, and its settings, which are read only when they are needed."""
+"""A project loads its settings only when they are needed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from ostler.errors import SettingsInvalid
+from journal_values import make_attempt
+from ostler.errors import SettingsInvalid, UsageError
 from ostler.model.task import Task
 from ostler.project.project import Project
+from ostler.prompt.report import parse_report
 
 BROKEN = '[run]\njobs = "two"\n'
 
 
 def test_tasks_can_be_looked_at_whatever_is_wrong_with_the_settings(tmp_path: Path) -> None:
-    """A mistake in ostler.toml stops what needs the settings, and nothing else."""
+    """An invalid ostler.toml stops only what needs the settings."""
     with Project.open(tmp_path, {}, create=True) as project:
         task = project.add(Task("Look at me"))
     (tmp_path / "ostler.toml").write_text(BROKEN)
@@ -25,8 +28,25 @@ def test_tasks_can_be_looked_at_whatever_is_wrong_with_the_settings(tmp_path: Pa
 
 
 def test_a_mistake_in_the_settings_leaves_no_project_behind(tmp_path: Path) -> None:
-    """What would write reads the settings first."""
+    """Writing reads the settings first."""
     (tmp_path / "ostler.toml").write_text(BROKEN)
     with pytest.raises(SettingsInvalid):
         Project.open(tmp_path, {}, create=True)
     assert [path.name for path in tmp_path.iterdir()] == ["ostler.toml"]
+
+
+def test_an_attempt_that_is_over_cannot_report(tmp_path: Path) -> None:
+    """A process of an earlier attempt cannot report for the current one."""
+    with Project.open(tmp_path, {}, create=True) as project:
+        task = project.add(Task("Greet")).id
+        first = project.journal.begin_attempt(make_attempt(task))
+        project.report(task, first, parse_report("complete", ""))
+        project.journal.end_attempt(replace(make_attempt(task, first), status="failed", duration_ms=1))
+        before = project.journal.position()
+        with pytest.raises(UsageError, match="has ended"):
+            project.report(task, first, parse_report("complete", ""))
+        second = project.journal.begin_attempt(make_attempt(task))
+        with pytest.raises(UsageError, match="has ended"):
+            project.report(task, first, parse_report("complete", ""))
+        assert second == first + 1
+        assert "agent_reported" not in str(project.journal.feed(before))

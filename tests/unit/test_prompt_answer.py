@@ -1,4 +1,4 @@
-"""The structured answer: found where it is meant, and nowhere else."""
+"""Structured answers are found where they are expected, and nowhere else."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from ostler.prompt.answer import ANSWER_SCHEMA, SHAPED_PHASES, read_answer, words_of
+from ostler.prompt.answer import ANSWER_SCHEMA, NO_REASON, STRUCTURED_PHASES, Mark, extract_text, read_answer
 from ostler.prompt.completion import check_phase_completion
-from ostler.prompt.mark import NO_REASON, Mark
 
 DONE = '{"status": "complete", "reason": "", "summary": "oiled"}'
 STUCK = '{"status": "blocked", "reason": "no key", "summary": "s"}'
@@ -65,7 +64,7 @@ def test_answers(text: str, expected: Mark | None) -> None:
 
 
 def test_an_object_of_the_prompt_is_an_echo() -> None:
-    """An example from the task, repeated among other words, is not the agent's answer."""
+    """An example of the task that is repeated in a text is not an answer."""
     prompt = f"Write a file with {DONE} in it."
     assert read_answer(f"I shall write {DONE} there.", prompt) is None
     assert read_answer(f"```json\n{DONE}\n```", prompt) is None
@@ -87,17 +86,17 @@ def test_an_object_of_the_prompt_is_an_echo() -> None:
     ],
 )
 def test_an_answer_in_plain_words(text: str, words: str) -> None:
-    """People and later prompts read what the agent says, not the object that it came in."""
-    assert words_of(text) == words
+    """People and later prompts get the text, not the object."""
+    assert extract_text(text) == words
 
 
 def test_phases_that_hand_on_a_document_are_not_shaped() -> None:
-    """Their whole text is what the next phase reads."""
-    assert SHAPED_PHASES.isdisjoint({"research", "spec", "design", "docs", "review"})
+    """The next phase reads the whole text."""
+    assert STRUCTURED_PHASES.isdisjoint({"research", "spec", "design", "docs", "review"})
 
 
 def test_json_counts_only_where_a_schema_is_enforced() -> None:
-    """Ordinary JSON in an ordinary answer says nothing; where it is enforced, marks are the second choice."""
+    """JSON in an ordinary answer has no effect; with a schema, marks are the fallback."""
     mark = "<phase_complete>true</phase_complete>"
     assert check_phase_completion(STUCK, "test") is None
     assert check_phase_completion(f"{STUCK}\n{mark}", "test") == Mark("complete")
@@ -106,7 +105,7 @@ def test_json_counts_only_where_a_schema_is_enforced() -> None:
 
 
 def test_the_schema_is_strict_and_plain_json() -> None:
-    """Codex demands that every property is required and no other allowed."""
+    """Codex requires that every property is required and no other allowed."""
     assert json.loads(json.dumps(ANSWER_SCHEMA)) == ANSWER_SCHEMA
     properties = ANSWER_SCHEMA["properties"]
     assert isinstance(properties, dict) and ANSWER_SCHEMA["required"] == list(properties)
@@ -121,7 +120,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize(("piece", "size"), [*((piece, 500_000) for piece in HOSTILE), ('{"a":', 5_000_000)])
 def test_a_long_answer_takes_no_time(piece: str, size: int) -> None:
-    """The whole run waits while an answer is read, so the worst text costs no more than its length."""
+    """The run waits while an answer is parsed, so the time must be linear."""
     text = piece * (size // len(piece))
     begun = time.monotonic()
     read_answer(text, 'a prompt with {"status": "complete"} in it')

@@ -1,23 +1,23 @@
-"""What an agent is told."""
+"""The prompt of an agent."""
 
 from __future__ import annotations
 
 import pytest
 
 from ostler.model.task import Task
-from ostler.prompt.builder import Past, build_prompt, interruption_note
+from ostler.prompt.builder import CallHistory, build_prompt, describe_interruption
 from ostler.prompt.completion import check_phase_completion
-from ostler.prompt.place import Place
 from ostler.prompt.retry import Retry
 from ostler.prompt.template import Template
+from ostler.prompt.variables import WorkingDirectory
 
 TASK = Task("Greet", "Write hello.txt with {{TASK_ID}} in it")
-PLACE = Place("/w/greet", "ostler/greet-ab12")
+PLACE = WorkingDirectory("/w/greet", "ostler/greet-ab12")
 
 
 def test_the_first_prompt_has_task_place_and_marks() -> None:
-    """Title, body as it was written, directory, branch and how to end."""
-    prompt = build_prompt(TASK, PLACE, Past())
+    """Title, body as written, directory, branch and how to end."""
+    prompt = build_prompt(TASK, PLACE, CallHistory())
     for part in (
         "# Greet",
         "{{TASK_ID}}",
@@ -30,30 +30,30 @@ def test_the_first_prompt_has_task_place_and_marks() -> None:
 
 
 def test_a_prompt_that_is_echoed_is_no_mark() -> None:
-    """An agent that repeats its whole prompt has said nothing."""
-    prompt = build_prompt(TASK, PLACE, Past())
+    """An agent that repeats its whole prompt has reported nothing."""
+    prompt = build_prompt(TASK, PLACE, CallHistory())
     assert check_phase_completion(prompt, "implement", prompt) is None
     assert check_phase_completion(prompt, "implement") is None
 
 
 def test_a_continued_session_is_not_told_the_task_again() -> None:
     """Resume sends only what is new (C6)."""
-    prompt = build_prompt(TASK, PLACE, Past(iteration=2, knows_task=True))
+    prompt = build_prompt(TASK, PLACE, CallHistory(iteration=2, session_has_task=True))
     assert "Greet" not in prompt and "phase_complete" in prompt
 
 
 def test_a_fresh_session_gets_the_last_answer() -> None:
-    """Trivial: the answer of the iteration before is carried over."""
-    prompt = build_prompt(TASK, PLACE, Past(iteration=2, last_answer="I wrote half of it."))
+    """Trivial: the answer of the previous iteration is included."""
+    prompt = build_prompt(TASK, PLACE, CallHistory(iteration=2, last_answer="I wrote half of it."))
     assert "# Greet" in prompt and "I wrote half of it." in prompt
 
 
 def test_a_resumed_agent_is_told_what_happened() -> None:
     """X7: the interruption and where its changes are."""
-    note = interruption_note("the run was stopped in the middle of it", PLACE)
-    prompt = build_prompt(TASK, PLACE, Past(interruption=note, knows_task=True))
+    note = describe_interruption("the run was stopped in the middle of it", PLACE)
+    prompt = build_prompt(TASK, PLACE, CallHistory(interruption=note, session_has_task=True))
     assert "the run was stopped in the middle of it" in prompt and "git status" in prompt
-    assert "git status" not in interruption_note("x", Place("/w"))
+    assert "git status" not in describe_interruption("x", WorkingDirectory("/w"))
 
 
 RETRY = Retry("test", "implement", 1, "the tests fail", "2 failed", "/t/retry-context-test-1.md")
@@ -65,55 +65,57 @@ def headings(prompt: str) -> list[str]:
 
 
 def test_a_plain_task_reads_as_ever() -> None:
-    """One phase, nothing before it: the task, what to do, where, and how to end, without a hole."""
-    prompt = build_prompt(TASK, PLACE, Past())
+    """The first phase has the task, the instructions, the directory and how to end."""
+    prompt = build_prompt(TASK, PLACE, CallHistory())
     assert headings(prompt) == ["# Greet", "## This phase: implement", "## Where you are", "## How to end"]
     assert "\n\n\n" not in prompt and prompt.endswith("instead.\n")
 
 
 def test_what_happened_before_comes_after_the_template() -> None:
-    """The last answer, the interruption and a person's word, in this order, each in its own section."""
-    past = Past(iteration=2, last_answer="half", interruption="It was killed.", word="Use blue.\n")
+    """The last answer, the interruption and the feedback, in this order, each in its own section."""
+    past = CallHistory(iteration=2, last_answer="half", interruption="It was killed.", feedback="Use blue.\n")
     prompt = build_prompt(TASK, PLACE, past, "implement", OWN)
     assert prompt.startswith("Do Greet in implement, round 2.\n\n## Your answer")
     assert headings(prompt) == [
         "## Your answer in the last iteration",
         "## What happened before",
-        "## A person says",
+        "## Feedback from a person",
         "## How to end",
     ]
-    assert "## A person says\n\nUse blue.\n\n##" in prompt
+    assert "## Feedback from a person\n\nUse blue.\n\n##" in prompt
 
 
 def test_a_word_reaches_a_session_that_knows_the_task() -> None:
-    """`resume -m` continues the session with what the person said, and nothing is told twice."""
-    prompt = build_prompt(TASK, PLACE, Past(iteration=3, knows_task=True, word="Use blue."))
-    assert prompt.startswith("Go on with the task.\n\n## A person says\n\nUse blue.")
-    assert "You have not said" not in prompt and "Greet" not in prompt
+    """`resume -m` continues the session with the feedback, and repeats nothing."""
+    prompt = build_prompt(TASK, PLACE, CallHistory(iteration=3, session_has_task=True, feedback="Use blue."))
+    assert prompt.startswith("Continue with the task.\n\n## Feedback from a person\n\nUse blue.")
+    assert "You have not stated" not in prompt and "Greet" not in prompt
 
 
 @pytest.mark.parametrize("template", [None, OWN])
 @pytest.mark.parametrize("knows_task", [False, True])
 def test_the_reason_of_a_retry_is_told_once(template: Template | None, knows_task: bool) -> None:
-    """Whether the session is known and whether the template has a place for it makes no difference."""
-    prompt = build_prompt(TASK, PLACE, Past(retry=RETRY, knows_task=knows_task), "implement", template)
+    """With and without a session, and with and without the variable in the template."""
+    prompt = build_prompt(
+        TASK, PLACE, CallHistory(retry=RETRY, session_has_task=knows_task), "implement", template
+    )
     for part in ("## What went wrong before", "the tests fail", "2 failed", RETRY.path):
         assert prompt.count(part) == 1
-    later = build_prompt(TASK, PLACE, Past(iteration=2, retry=RETRY, knows_task=True))
+    later = build_prompt(TASK, PLACE, CallHistory(iteration=2, retry=RETRY, session_has_task=True))
     assert "the tests fail" not in later
 
 
 def test_a_structured_ending_tells_what_the_fields_mean() -> None:
-    """And the marks, for an agent that nobody asks for the object; its prompt, echoed, is no answer."""
-    prompt = build_prompt(TASK, PLACE, Past(), structured=True)
-    assert "status is complete" in prompt and "summary" in prompt and "If nothing asks you" in prompt
+    """The marks are included for agents without a schema; an echoed prompt is not an answer."""
+    prompt = build_prompt(TASK, PLACE, CallHistory(), structured=True)
+    assert "status is complete" in prompt and "summary" in prompt and "If no object is requested" in prompt
     assert check_phase_completion(prompt, "implement", prompt, structured=True) is None
 
 
 def test_a_carried_answer_is_bounded_and_has_no_mark() -> None:
-    """A runaway answer does not make the next prompt too large, and its marks are gone."""
+    """A very long answer is shortened, and its marks are removed."""
     last = (
         "<phase_complete>false</phase_complete>" + "x" * 5_000_000 + "\n<test_complete>true</test_complete>"
     )
-    prompt = build_prompt(TASK, PLACE, Past(iteration=2, last_answer=last))
+    prompt = build_prompt(TASK, PLACE, CallHistory(iteration=2, last_answer=last))
     assert len(prompt) < 50_000 and "<test_complete>" not in prompt and "characters are left out" in prompt

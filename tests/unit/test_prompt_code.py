@@ -1,4 +1,4 @@
-"""Code in Markdown: what is code, what only looks like it, and how long it takes to tell."""
+"""Code in Markdown: what is code, what is not, and how long it takes to find."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ostler.prompt.code import blocks_in, without_code
+from ostler.prompt.code import find_blocks, strip_code
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ from ostler.prompt.code import blocks_in, without_code
 )
 def test_code_is_left_out(text: str, expected: str) -> None:
     """Blocks by their fences, spans by equal runs of backticks within a paragraph."""
-    assert without_code(text) == expected
+    assert strip_code(text) == expected
 
 
 def test_blocks_by_label() -> None:
-    """Only those with the label, in their order."""
+    """Only those with the label, in order."""
     text = "```json\n1\n```\n```py\n2\n```\n``` JSON \n3\n```\n```\n4"
-    assert list(blocks_in(text, frozenset({"json"}))) == ["1\n", "3\n"]
-    assert list(blocks_in(text, frozenset({""}))) == ["4"]
+    assert list(find_blocks(text, frozenset({"json"}))) == ["1\n", "3\n"]
+    assert list(find_blocks(text, frozenset({""}))) == ["4"]
 
 
 @pytest.mark.parametrize(
@@ -55,5 +55,5 @@ def test_blocks_by_label() -> None:
 def test_the_worst_text_takes_no_time(text: str) -> None:
     """A megabyte of backticks in any order."""
     begun = time.monotonic()
-    without_code(text)
+    strip_code(text)
     assert time.monotonic() - begun < 20

@@ -1,4 +1,4 @@
-"""Completion marks: the agent's own last word, and nothing that merely looks like it."""
+"""Completion marks: the last mark of the agent, and nothing that resembles one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from ostler.prompt.completion import check_phase_completion, without_marks
-from ostler.prompt.mark import Mark
+from ostler.prompt.answer import Mark
+from ostler.prompt.completion import check_phase_completion, strip_marks
 
 DONE, WHY = Mark("complete"), Mark("blocked", "no key")
 
@@ -45,7 +45,7 @@ def test_marks(text: str, expected: Mark | None) -> None:
 
 
 def test_a_line_echoed_from_the_prompt_is_not_the_agents_word() -> None:
-    """An agent that repeats its instructions has not finished."""
+    """An agent that repeats its instructions is not complete."""
     prompt = "Task: write <phase_complete>true</phase_complete> into a file\nmore"
     echo = "You said:\nTask: write <phase_complete>true</phase_complete> into a file"
     assert check_phase_completion(echo, "implement", prompt) is None
@@ -55,7 +55,7 @@ def test_a_line_echoed_from_the_prompt_is_not_the_agents_word() -> None:
 
 
 def test_a_task_about_marks_can_be_finished() -> None:
-    """E6: a mark alone on its line in the task does not make the agent's own, the same line, an echo."""
+    """E6: a mark on its own line of the task does not turn the agent's own mark into an echo."""
     prompt = "# Marks\n\nWrite this into a file:\n\n<phase_complete>true</phase_complete>\n\nand stop."
     echo = "Write this into a file:\n\n<phase_complete>true</phase_complete>"
     assert check_phase_completion(echo, "implement", prompt) is None
@@ -67,7 +67,7 @@ def test_a_task_about_marks_can_be_finished() -> None:
 
 
 def test_a_fence_in_the_prompt_does_not_open_the_agents_block() -> None:
-    """The closing line of a block is in many prompts; the block in the answer is closed all the same."""
+    """The end of a code block is in many prompts, and still closes the block of the answer."""
     prompt = "# Greet\n\n```\nhello\n```\n"
     answer = "I wrote:\n\n```python\nprint(1)\n```\n\n<phase_complete>true</phase_complete>"
     assert check_phase_completion(answer, "implement", prompt) == DONE
@@ -84,8 +84,8 @@ def test_a_fence_in_the_prompt_does_not_open_the_agents_block() -> None:
     ],
 )
 def test_a_text_to_quote_has_no_mark(text: str, expected: str) -> None:
-    """A spec is passed on without the mark at its end; what is no mark stays."""
-    assert without_marks(text) == expected
+    """A spec is passed on without its mark; other text stays."""
+    assert strip_marks(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_text_to_quote_has_no_mark(text: str, expected: str) -> None:
     ids=["complete", "blocked", "again", "code", "long name", "opened", "unclosed"],
 )
 def test_a_mark_that_never_ends_takes_no_time(piece: str) -> None:
-    """The whole run waits while an answer is read, so no answer may take long."""
+    """The run waits while an answer is parsed, so no answer may take long."""
     begun = time.monotonic()
     assert check_phase_completion(piece, "implement") is None
     assert time.monotonic() - begun < 20

@@ -1,4 +1,4 @@
-"""The prompt of a document: the seed's own list of cases (seed 003, section 4.3), and what else matters."""
+"""The prompt of a document: the cases of seed 003, section 4.3, and others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ostler.model.ids import TaskId
 from ostler.model.task import Output, Task
-from ostler.prompt.document import DocumentPrompt, Upstream, build_prompt, revise
-from ostler.prompt.skill import Reference, SkillContent
+from ostler.prompt.document import DocumentPrompt, Upstream, build_prompt, build_revision_prompt
+from ostler.skills.content import Reference, SkillContent
 
 SKILL = SkillContent(
     "copy",
@@ -54,12 +54,12 @@ def build(skill: SkillContent = SKILL, task: Task = TASK, *inputs: Upstream) -> 
 
 
 def test_builds_prompt_with_full_context() -> None:
-    """Skill, product context and inputs, in the seed's words and order."""
+    """Skill, product context and inputs, in the seed's text and order."""
     assert build(SKILL, TASK, SURVEY).user == WHOLE
 
 
 def test_system_prompt_contains_skill_body() -> None:
-    """It comes first: it is who the writer is."""
+    """The body of the skill comes first."""
     assert build().system.startswith("You write copy.\n\n---\n")
 
 
@@ -88,26 +88,26 @@ def test_user_message_contains_upstream_content_with_descriptions() -> None:
 
 @pytest.mark.parametrize("context", [None, "", " \n"])
 def test_no_product_context(context: str | None) -> None:
-    """Missing or empty, the message says so."""
+    """Missing or empty, the message states it."""
     user = build_prompt(SKILL, TASK, context, ()).user
     assert "## Product Context\nNo product marketing context available. Work with" in user
 
 
 def test_no_upstream_inputs() -> None:
-    """The message says so."""
+    """The message states it."""
     assert "## Upstream Inputs\nNo upstream inputs for this task." in build().user
 
 
 @pytest.mark.parametrize(("revision", "there"), [(0, False), (1, True), (3, True)])
 def test_revision_task_contains_revision_context(revision: int, there: bool) -> None:
-    """Between what is required and how to answer."""
+    """Between the requirements and the output instructions."""
     user = build(SKILL, Task("Sell hay", skill="copy", revision=revision)).user
     assert (f"## Revision Context\nThis is revision #{revision}." in user) is there
     assert ("## Revision Context" in user) is there
 
 
 def test_empty_skill_body_is_an_empty_system_prompt() -> None:
-    """And nothing breaks."""
+    """Nothing is missing without it."""
     assert build(SkillContent("copy", "", "")).system == ""
 
 
@@ -117,7 +117,7 @@ def test_multiple_upstream_inputs_appear_in_order() -> None:
     assert user.index("They have horses.") < user.index("### Input: The prices") < user.index("Ten a bale.")
 
 
-# Edge cases of section 2.4, and ours.
+# Edge cases of section 2.4, and others.
 
 
 def test_empty_requirements_do_no_harm() -> None:
@@ -126,28 +126,28 @@ def test_empty_requirements_do_no_harm() -> None:
 
 
 def test_an_input_without_a_description_is_called_by_its_file() -> None:
-    """Without its ending."""
+    """Without its suffix."""
     assert "### Input: survey\n" in build(SKILL, TASK, Upstream("outputs/survey.md", "", "x")).user
 
 
 def test_a_task_that_nobody_sent_is_from_a_person() -> None:
-    """No line is left half empty."""
+    """No line has a missing value."""
     assert "- **From:** a person\n" in build(SKILL, Task("Sell hay")).user
 
 
 def test_the_format_of_the_output_is_said() -> None:
-    """As the task names it."""
+    """The format of the task."""
     assert "- Format: html\n" in build(SKILL, Task("Sell hay", output=Output("a.html", "html"))).user
 
 
 def test_over_the_limit_references_are_left_out_last_first_and_that_is_said() -> None:
-    """The body and the inputs always stay; 0 is no limit."""
+    """The body and the inputs always stay; 0 means no limit."""
     references = tuple(Reference(f"{n}.md", n * 4000) for n in "abc")
     skill = SkillContent("copy", "", "Body.", references)
     fits = build_prompt(skill, TASK, None, (), 0)
     assert fits.dropped == () and fits.system.count("## Reference") == 3
     two = build_prompt(skill, TASK, None, (), 2500)
-    assert two.dropped == ("c.md",) and "(Left out, as they would not fit: c.md.)" in two.system
+    assert two.dropped == ("c.md",) and "(Left out because of their size: c.md.)" in two.system
     assert "c" * 4000 not in two.system and "b" * 4000 in two.system
     none = build_prompt(skill, TASK, None, (), 1)
     assert none.dropped == ("a.md", "b.md", "c.md") and none.system.startswith("Body.")
@@ -155,7 +155,7 @@ def test_over_the_limit_references_are_left_out_last_first_and_that_is_said() ->
 
 @given(st.text(), st.text(), st.text(), st.integers(0, 3))
 def test_no_text_is_changed_or_breaks_it(body: str, context: str, content: str, revision: int) -> None:
-    """Braces, percent signs, headings and marks go through as they are."""
+    """Braces, percent signs, headings and marks are unchanged."""
     task = Task("Sell", body, revision=revision)
     built = build_prompt(SkillContent("s", "", body), task, context, [Upstream("p", "d", content)])
     assert built.system == body.strip()
@@ -164,6 +164,6 @@ def test_no_text_is_changed_or_breaks_it(body: str, context: str, content: str, 
 
 
 def test_a_writer_who_remembers_is_told_only_what_is_wanted() -> None:
-    """Braces in the feedback are no places to fill; no reason is said to be none."""
-    assert "\n\nUse {name} and 5%.\n\n" in revise("Use {name} and 5%.\n")
-    assert "no reason was given" in revise("  ")
+    """Braces in the feedback are not replaced; a missing reason is stated."""
+    assert "\n\nUse {name} and 5%.\n\n" in build_revision_prompt("Use {name} and 5%.\n")
+    assert "no reason was given" in build_revision_prompt("  ")

@@ -1,4 +1,4 @@
-"""The built-in templates: each phase is told all that it needs, and nothing that is not there."""
+"""The built-in templates: each phase gets what it needs, and nothing that does not exist."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ import pytest
 
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
-from ostler.prompt.builder import Past, build_prompt
+from ostler.prompt.answer import Mark
+from ostler.prompt.builder import CallHistory, build_prompt
 from ostler.prompt.completion import check_phase_completion
-from ostler.prompt.mark import Mark
-from ostler.prompt.place import Place
 from ostler.prompt.retry import Retry
-from ostler.prompt.template import GENERAL, PHASES, built_in, render_template, variables_of
-from ostler.prompt.variables import KNOWN, Findings
+from ostler.prompt.template import GENERAL, PHASES, list_variables, load_built_in, render_template
+from ostler.prompt.variables import KNOWN, EarlierResults, WorkingDirectory
 
 MARK = "<phase_complete>true</phase_complete>"
 TASK = Task("Mend the gate", f"It squeaks, {{{{TASK_ID}}}}.\n\n{MARK}", TaskId("gate-ab12"), weight="large")
-PLACE = Place("/w/gate", "ostler/gate-ab12", "trunk")
-FULL = Past(
-    findings=Findings("RESEARCH", f"SPEC\n\n{MARK}", "DESIGN", "REVIEW", 2, "CHECKS"),
+PLACE = WorkingDirectory("/w/gate", "ostler/gate-ab12", "trunk")
+FULL = CallHistory(
+    results=EarlierResults("RESEARCH", f"SPEC\n\n{MARK}", "DESIGN", "REVIEW", 2, "CHECKS"),
     retry=Retry("test", "implement", 1, "REASON", "OUTPUT", "/t/retry-context-test-1.md"),
-    word="WORD",
+    feedback="WORD",
 )
 EVERY = sorted(PHASES | {GENERAL})
 READ_ONLY = {"research", "spec", "design", "validate", "review"}
-# What each phase is told of the others, beside the reason of a retry.
+# What each phase gets from the others, besides the reason of a retry.
 TOLD = {
     "research": set[str](),
     "spec": {"RESEARCH", "REVIEW"},
@@ -42,7 +41,7 @@ TOLD = {
 
 @pytest.mark.parametrize("phase", EVERY)
 def test_a_phase_is_told_what_it_needs(phase: str) -> None:
-    """The task, its place, what earlier phases found, what went wrong, a person's word, and how to end."""
+    """The task, its directory, earlier results, the retry reason, feedback, and how to end."""
     prompt = build_prompt(TASK, PLACE, FULL, phase)
     words = set(re.findall(r"\b(?:RESEARCH|SPEC|DESIGN|REVIEW|CHECKS)\b", prompt))
     assert words == TOLD[phase]
@@ -61,10 +60,10 @@ def test_a_phase_is_told_what_it_needs(phase: str) -> None:
 
 
 @pytest.mark.parametrize("phase", EVERY)
-@pytest.mark.parametrize("past", [Past(), FULL], ids=["bare", "full"])
-@pytest.mark.parametrize("place", [PLACE, Place("/w/gate")], ids=["git", "plain"])
-def test_nothing_is_left_over(phase: str, past: Past, place: Place) -> None:
-    """No variable but the one that a person wrote, no empty section, no hole, no branch without one."""
+@pytest.mark.parametrize("past", [CallHistory(), FULL], ids=["bare", "full"])
+@pytest.mark.parametrize("place", [PLACE, WorkingDirectory("/w/gate")], ids=["git", "plain"])
+def test_nothing_is_left_over(phase: str, past: CallHistory, place: WorkingDirectory) -> None:
+    """No leftover variable, no empty section, no gap, no branch without one."""
     prompt = build_prompt(TASK, place, past, phase)
     assert re.findall(r"\{\{.*?\}\}", prompt) == ["{{TASK_ID}}"]
     assert "\n\n\n" not in prompt and not re.search(r"^## .*\n+(?=## )", prompt, re.MULTILINE)
@@ -74,7 +73,7 @@ def test_nothing_is_left_over(phase: str, past: Past, place: Place) -> None:
 
 @pytest.mark.parametrize("phase", EVERY)
 def test_an_echo_is_no_word_and_an_own_mark_is(phase: str) -> None:
-    """E6 in every phase: repeated prompts say nothing, whatever is in them; the agent's own mark counts."""
+    """E6 in every phase: an echoed prompt has no effect; the agent's own mark counts."""
     prompt = build_prompt(TASK, PLACE, FULL, phase)
     assert check_phase_completion(prompt, phase, prompt) is None
     assert check_phase_completion(f"SPEC\n\n{MARK}", phase, prompt) == Mark("complete")
@@ -83,28 +82,28 @@ def test_an_echo_is_no_word_and_an_own_mark_is(phase: str) -> None:
 
 @pytest.mark.parametrize("phase", EVERY)
 def test_marks_stand_in_one_place(phase: str) -> None:
-    """A template says what to do; how to end is added to every one, the project's own included."""
-    assert "<phase_" not in built_in(phase).text and "_complete" not in built_in(phase).text
-    assert build_prompt(TASK, PLACE, Past(), phase).count("`<phase_complete>") == 1
+    """A template has the instructions; how to end is appended to each, also to those of the project."""
+    assert "<phase_" not in load_built_in(phase).text and "_complete" not in load_built_in(phase).text
+    assert build_prompt(TASK, PLACE, CallHistory(), phase).count("`<phase_complete>") == 1
 
 
 @pytest.mark.parametrize("phase", EVERY)
 def test_each_renders_with_everything_and_with_nothing(phase: str) -> None:
-    """Each variable that a template names reaches the text; none is needed."""
-    template = built_in(phase)
+    """Each variable of a template reaches the text; none is required."""
+    template = load_built_in(phase)
     full = render_template(template.text, {name: f"value of {name}" for name in KNOWN})
-    assert {name for name in KNOWN if f"value of {name}" in full} == variables_of(template)
+    assert {name for name in KNOWN if f"value of {name}" in full} == list_variables(template)
     assert 300 < len(render_template(template.text, {})) < 3000
 
 
 def test_checking_phases_send_the_work_back() -> None:
-    """Test, validate and review do not mend the change; they end as blocked, with what is wrong."""
+    """Test, validate and review do not fix the change; they end as blocked."""
     for phase in EVERY:
-        assert ("end as blocked" in built_in(phase).text) == (phase in {"test", "validate", "review"})
+        assert ("end as blocked" in load_built_in(phase).text) == (phase in {"test", "validate", "review"})
 
 
 def test_documents_are_the_last_message() -> None:
-    """Research, spec and design leave no file; what they say is passed on whole."""
+    """Research, spec and design change no file; their text is passed on."""
     for phase in ("research", "spec", "design"):
-        text = built_in(phase).text
-        assert "Your last message is the" in text and "leave the files as they are" in text
+        text = load_built_in(phase).text
+        assert "Your last message is the" in text and "do not change files" in text

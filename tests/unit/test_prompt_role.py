@@ -1,4 +1,4 @@
-"""Roles: the six built-in ones, the project's own, and which agent plays them."""
+"""Roles: the six built-in ones, those of the project, and their executors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from ostler.config.load import load_settings
 from ostler.errors import UsageError
 from ostler.model.task import Task
-from ostler.project.agents import executor_for
+from ostler.project.executors import choose_executor
 from ostler.prompt.role import AGENTS, find_agent, load_prompt
 
 SIX = ["architect", "decomposer", "implementer", "planner", "researcher", "reviewer"]
 
 
 def test_the_six_roles_have_prompts_of_their_own(tmp_path: Path) -> None:
-    """Each prompt names its role and is no copy of another."""
+    """Each prompt names its role and differs from the others."""
     assert sorted(AGENTS) == SIX
     prompts = {name: load_prompt(find_agent(name, tmp_path), tmp_path) for name in SIX}
     assert len(set(prompts.values())) == 6
@@ -25,7 +25,7 @@ def test_the_six_roles_have_prompts_of_their_own(tmp_path: Path) -> None:
 
 
 def test_the_projects_own_words_win(tmp_path: Path) -> None:
-    """.agents/roles/reviewer.md replaces ours; a new file makes a new role."""
+    """.agents/roles/reviewer.md replaces the built-in one; a new file adds a role."""
     (tmp_path / ".agents" / "roles").mkdir(parents=True)
     (tmp_path / ".agents" / "roles" / "reviewer.md").write_text("Be kind.\n")
     (tmp_path / ".agents" / "roles" / "poet.md").write_text("Rhyme.\n")
@@ -35,7 +35,7 @@ def test_the_projects_own_words_win(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["poet", "", "../implementer", "implementer.md"])
 def test_an_unknown_role_is_told_with_the_list(tmp_path: Path, name: str) -> None:
-    """C4: an error with the known ones, never a silent default."""
+    """C4: an error with the existing ones, never a silent default."""
     with pytest.raises(UsageError) as caught:
         find_agent(name, tmp_path)
     assert "implementer" in caught.value.hint
@@ -54,12 +54,12 @@ def test_an_unknown_role_is_told_with_the_list(tmp_path: Path, name: str) -> Non
 def test_which_executor_plays_a_role(
     tmp_path: Path, task: Task, flags: dict[str, object], expected: str
 ) -> None:
-    """The task's own, then what was asked for now, then the role's, then the default (C5)."""
+    """The task's, then the flag's, then the role's, then the default (C5)."""
     (tmp_path / "ostler.toml").write_text('[agents]\nimplementer = "codex"\n')
-    assert executor_for(task, load_settings(tmp_path, {}, flags)) == expected
+    assert choose_executor(task, load_settings(tmp_path, {}, flags)) == expected
 
 
 def test_a_role_is_bound_by_the_environment_too(tmp_path: Path) -> None:
     """OSTLER_AGENTS__REVIEWER names the reviewer's executor."""
     loaded = load_settings(tmp_path, {"OSTLER_AGENTS__REVIEWER": "mine"})
-    assert executor_for(Task("t", role="reviewer"), loaded) == "mine"
+    assert choose_executor(Task("t", role="reviewer"), loaded) == "mine"

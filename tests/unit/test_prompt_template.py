@@ -1,4 +1,4 @@
-"""Templates: found in the right place, strict about their variables, filled in once."""
+"""Templates: lookup, strict variables, one pass of replacement."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ostler.prompt.template import (
     PHASES,
     WRITE,
     Template,
-    built_in,
     check_template,
+    list_variables,
+    load_built_in,
     load_template,
     render_template,
-    variables_of,
 )
 from ostler.prompt.variables import KNOWN
 
@@ -59,7 +59,7 @@ def write_own(root: Path, phase: str, text: str | bytes) -> None:
     ],
 )
 def test_rendering(text: str, expected: str) -> None:
-    """Values, empty values that leave no hole, sections, and braces that are none of ours."""
+    """Values, empty values without a gap, sections, and other braces."""
     assert render_template(text, VALUES) == expected
 
 
@@ -70,13 +70,13 @@ def test_rendering(text: str, expected: str) -> None:
         ("ok {{TASK_ID}}\n\n  {{task_title}}", 3, "did you mean TASK_TITLE?"),
         ("\n{{TASK-ID}}", 2, "did you mean TASK_ID?"),
         ("{{#XYZZY}}a{{/XYZZY}}", 1, "unknown variable {{XYZZY}}"),
-        ("a\n{{#PHASE}}\nb", 2, "{{#PHASE}} is never closed"),
-        ("a\n{{/PHASE}}\nb", 2, "{{/PHASE}} closes no section"),
-        ("{{#PHASE}}\n{{#WEIGHT}}\n{{/PHASE}}\n{{/WEIGHT}}", 3, "{{/PHASE}} closes no section"),
+        ("a\n{{#PHASE}}\nb", 2, "{{#PHASE}} is not closed"),
+        ("a\n{{/PHASE}}\nb", 2, "{{/PHASE}} closes no open section"),
+        ("{{#PHASE}}\n{{#WEIGHT}}\n{{/PHASE}}\n{{/WEIGHT}}", 3, "{{/PHASE}} closes no open section"),
     ],
 )
 def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, text: str, line: int, words: str) -> None:
-    """An unknown variable is an error when the template is loaded, not an empty place in a prompt (C103)."""
+    """An unknown variable is an error when the template is loaded (C103)."""
     write_own(tmp_path, "test", text)
     with pytest.raises(UsageError) as caught:
         load_template("test", "", tmp_path)
@@ -86,7 +86,7 @@ def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, text: str, line: i
 
 
 def test_all_mistakes_are_told_at_once_within_reason() -> None:
-    """A line for each, twenty at most."""
+    """One line each, at most twenty."""
     with pytest.raises(UsageError) as two:
         check_template(Template("{{A1}}\n{{B1}}", "x.md"))
     assert [line[:7] for line in two.value.message.splitlines()] == ["x.md:1:", "x.md:2:"]
@@ -96,15 +96,15 @@ def test_all_mistakes_are_told_at_once_within_reason() -> None:
 
 
 def test_an_unchecked_text_is_checked_before_it_is_rendered() -> None:
-    """No way leads around the check."""
+    """Rendering checks too."""
     with pytest.raises(UsageError, match="template:1: unknown variable"):
         render_template("{{NOPE}}", VALUES)
 
 
 def test_lookup_goes_from_the_phase_over_the_project_to_ours(tmp_path: Path) -> None:
-    """C104: inline text, .agents/prompts, built in, and the general one for a phase nobody knows."""
-    assert load_template("test", "", tmp_path) == built_in("test")
-    assert load_template("test_e2e", "", tmp_path) == built_in(GENERAL)
+    """C104: inline text, .agents/prompts, built-in, and the general one for an unknown phase."""
+    assert load_template("test", "", tmp_path) == load_built_in("test")
+    assert load_template("test_e2e", "", tmp_path) == load_built_in(GENERAL)
     write_own(tmp_path, "test", "Ours: {{TASK_ID}}")
     write_own(tmp_path, "test_e2e", "Browser.")
     assert load_template("test", " \n", tmp_path) == Template("Ours: {{TASK_ID}}", ".agents/prompts/test.md")
@@ -113,38 +113,38 @@ def test_lookup_goes_from_the_phase_over_the_project_to_ours(tmp_path: Path) -> 
 
 
 def test_a_mistake_in_an_inline_text_names_its_phase(tmp_path: Path) -> None:
-    """The text has no file; the phase and the line find it."""
+    """Inline text has no file; the error has the phase and the line."""
     with pytest.raises(UsageError, match="phase test:2: unknown variable"):
         load_template("test", "a\n{{NOPE}}", tmp_path)
 
 
 @pytest.mark.parametrize("phase", ["", "../implement", "a/b", ".hidden", "a b", "test\n", "x" * 41, "ü"])
 def test_a_phase_is_no_path(tmp_path: Path, phase: str) -> None:
-    """A name that could lead out of the folder is refused before any file is looked for."""
-    with pytest.raises(UsageError, match="a phase cannot be called"):
+    """A name that could leave the folder is refused before any lookup."""
+    with pytest.raises(UsageError, match="invalid phase name"):
         load_template(phase, "", tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"", b" \n\n"])
 def test_a_file_that_says_nothing_readable_is_an_error(tmp_path: Path, content: bytes) -> None:
-    """An empty prompt would send an agent off with no task."""
+    """An empty prompt would give the agent no task."""
     write_own(tmp_path, "test", content)
     with pytest.raises(UsageError, match=r"test\.md"):
         load_template("test", "", tmp_path)
 
 
 def test_a_file_from_another_editor_is_read(tmp_path: Path) -> None:
-    """A byte order mark and carriage returns make no difference."""
+    """A byte order mark and carriage returns have no effect."""
     write_own(tmp_path, "test", b"\xef\xbb\xbf{{#SPEC_CONTENT}}\r\nx\r\n{{/SPEC_CONTENT}}\r\ny\r\n")
     assert render_template(load_template("test", "", tmp_path).text, {}) == "y\n"
 
 
 def test_every_built_in_template_stands_in_the_package() -> None:
-    """The list and the folder agree, and each uses only what is known."""
+    """The list and the folder agree, and each uses only known variables."""
     assert {path.stem for path in BUILT_IN.glob("*.md")} == PHASES | {GENERAL, WRITE}
     for phase in (*PHASES, GENERAL):
-        check_template(built_in(phase))
-        assert variables_of(built_in(phase)) >= {"TASK_TITLE", "TASK_DESCRIPTION", "WORKTREE_PATH"}
+        check_template(load_built_in(phase))
+        assert list_variables(load_built_in(phase)) >= {"TASK_TITLE", "TASK_DESCRIPTION", "WORKTREE_PATH"}
 
 
 names = st.sampled_from(sorted(KNOWN))
@@ -153,7 +153,7 @@ values = st.text(alphabet="{}#/ \nTASKIDa", max_size=30) | names.map(lambda name
 
 @given(st.lists(st.tuples(st.text(alphabet="ab \n", max_size=9), names), max_size=9), st.data())
 def test_a_value_is_never_looked_at_again(pieces: list[tuple[str, str]], data: st.DataObject) -> None:
-    """E6: whatever stands in a value stands in the prompt, letter for letter and in its order."""
+    """E6: the text of a value is in the prompt, verbatim and in order."""
     variables = {name: data.draw(values.filter(bool)) for _, name in pieces}
     text = "".join(f"{before}{{{{{name}}}}}" for before, name in pieces)
     assert render_template(text, variables) == "".join(before + variables[name] for before, name in pieces)
@@ -161,7 +161,7 @@ def test_a_value_is_never_looked_at_again(pieces: list[tuple[str, str]], data: s
 
 @given(st.lists(names, max_size=9), st.sets(names))
 def test_what_a_section_hides_depends_on_its_value_alone(sections: list[str], given_values: set[str]) -> None:
-    """Sections side by side: each shows its text exactly when its variable has a value."""
+    """Adjacent sections: each appears exactly when its variable has a value."""
     text = "".join(f"{{{{#{name}}}}}<{name}>{{{{/{name}}}}}" for name in sections)
     shown = "".join(f"<{name}>" for name in sections if name in given_values)
     assert render_template(text, dict.fromkeys(given_values, "v")) == shown
@@ -182,7 +182,7 @@ def test_what_a_section_hides_depends_on_its_value_alone(sections: list[str], gi
     ],
 )
 def test_a_long_template_takes_no_time(piece: str) -> None:
-    """A megabyte of the worst that there is is read as fast as they are long."""
+    """A megabyte of the worst input takes linear time."""
     text = piece * (1_000_000 // len(piece))
     begun = time.monotonic()
     render_template(text, {"TASK_ID": "{{TASK_ID}}", "PHASE": "p"})

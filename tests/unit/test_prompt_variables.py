@@ -1,22 +1,21 @@
-"""Every variable really gets its value."""
+"""The values of the variables."""
 
 from __future__ import annotations
 
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
-from ostler.prompt.place import Place
 from ostler.prompt.retry import Retry
-from ostler.prompt.variables import KNOWN, Findings, build_template_vars
+from ostler.prompt.variables import KNOWN, EarlierResults, WorkingDirectory, build_template_vars
 
 TASK = Task("Mend the gate", " It squeaks.\n", TaskId("gate-ab12"), weight="large")
-PLACE = Place("/w/gate", "ostler/gate-ab12", "main")
-FINDINGS = Findings("It is iron.", "Oil it.", "A can.", "One drop missing.", 2, "3 passed")
+PLACE = WorkingDirectory("/w/gate", "ostler/gate-ab12", "main")
+FINDINGS = EarlierResults("It is iron.", "Oil it.", "A can.", "One drop missing.", 2, "3 passed")
 RETRY = Retry("test", "implement", 1, "it squeaks", "squeak\nsqueak", "/t/retry-context-test-1.md")
 
 
 def test_every_variable_is_filled() -> None:
     """The seed left descriptions, earlier content and the retry context empty; here each has its value."""
-    filled = build_template_vars(TASK, "implement", 3, RETRY, place=PLACE, findings=FINDINGS)
+    filled = build_template_vars(TASK, "implement", 3, RETRY, workdir=PLACE, results=FINDINGS)
     context = filled.pop("RETRY_CONTEXT")
     assert filled == {
         "TASK_ID": "gate-ab12",
@@ -44,17 +43,17 @@ def test_every_variable_is_filled() -> None:
 
 
 def test_what_is_not_there_is_empty() -> None:
-    """Every name has a value, if only an empty one."""
+    """Every variable has a value, possibly empty."""
     bare = build_template_vars(Task("t"), "test")
     assert set(bare) == KNOWN
     assert {name for name, value in bare.items() if value} == {"TASK_TITLE", "PHASE", "WEIGHT", "ITERATION"}
 
 
 def test_content_comes_without_its_mark_and_not_without_end() -> None:
-    """The mark that ended a spec is not part of it, and a runaway answer does not fill every later prompt."""
+    """The mark of a spec is removed, and a very long answer is shortened."""
     spec = "Oil it.\n\n<phase_complete>true</phase_complete>\n"
-    assert build_template_vars(TASK, "test", findings=Findings(spec=spec))["SPEC_CONTENT"] == "Oil it."
-    huge = build_template_vars(TASK, "test", findings=Findings(spec=f"BEGIN{'x' * 5_000_000}END"))
+    assert build_template_vars(TASK, "test", results=EarlierResults(spec=spec))["SPEC_CONTENT"] == "Oil it."
+    huge = build_template_vars(TASK, "test", results=EarlierResults(spec=f"BEGIN{'x' * 5_000_000}END"))
     content = huge["SPEC_CONTENT"]
     assert content.startswith("BEGIN") and content.endswith("END") and len(content) < 61_000
     assert "characters are left out here" in content

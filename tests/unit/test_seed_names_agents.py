@@ -1,10 +1,9 @@
-"""The seeds' names around agents: executors, what they start, and their roles."""
+"""Names of the seeds for agents: executors, runners and roles."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from ostler.model.call import AgentCall
 from ostler.model.command import Command, Exit
 from ostler.prompt.role import AGENTS
 from ostler.testing.mocks import MockCommandRunner, MockExecutor
-from seed_names import Check, Named, Row
+from seed_names import Check, Named, Row, find_name
 
 CALL = AgentCall("implementer", "the prompt", "s-1", model="m-1")
 ECHO = Command(("sh", "-c", "cat; echo"), "/", {"PATH": "/usr/bin:/bin"}, b"said", timeout_seconds=60.0)
@@ -36,14 +35,14 @@ def executor_protocol(executor: Named, _: Path) -> None:
 
 
 def resumption(supports_resumption: Named, _: Path) -> None:
-    """Read from what the executor says that it can do."""
+    """Read from the capabilities."""
     for resumes in (True, False):
         mock = MockExecutor(capabilities=Capabilities(resumes=resumes))
         assert supports_resumption(mock) is resumes
 
 
 def executor_registry(registry_class: Named, _: Path) -> None:
-    """register, get, list; unknown ones named, duplicates refused, several instances of one type."""
+    """register, get, list; unknown names and duplicates are errors; several instances of one type."""
     registry = registry_class()
     registry.register("mine", lambda name, settings, runner: MockExecutor(name=name))
     assert {"mine", "claude", "cursor"} <= set(registry.list())
@@ -56,7 +55,7 @@ def executor_registry(registry_class: Named, _: Path) -> None:
 
 
 def agent_executor(flag: str, hint: str) -> Check:
-    """Started by an injected runner, with the prompt on stdin; without its program it says how to get it."""
+    """Started by an injected runner, with the prompt on stdin; a missing program has an install hint."""
 
     def check(executor_class: Named, place: Path) -> None:
         program = place / "program"
@@ -82,7 +81,7 @@ def command_runner(runner: Named, _: Path) -> None:
 
 
 def default_command_runner(runner_class: Named, _: Path) -> None:
-    """A real program, fed its stdin."""
+    """A real program with stdin."""
     assert run_echo(runner_class()) == ([b"said"], 0)
 
 
@@ -114,7 +113,7 @@ def agent(agent_class: Named, _: Path) -> None:
 
 
 def prompt_loader(load_prompt: Named, place: Path) -> None:
-    """A prompt for each role; the project's own words win."""
+    """A prompt for each role; that of the project wins."""
     prompts = {load_prompt(role, place) for role in AGENTS.values()}
     assert len(prompts) == 6 and all(len(prompt) > 200 for prompt in prompts)
     own = place / ".agents" / "roles"
@@ -140,5 +139,5 @@ TABLE: list[Row] = [
 
 @pytest.mark.parametrize(("name", "home", "check"), TABLE, ids=[name for name, *_ in TABLE])
 def test_name_is_there_and_behaves(name: str, home: str, check: Check, tmp_path: Path) -> None:
-    """Importable from its home, and one thing that it does."""
-    check(getattr(import_module(f"ostler.{home}"), name), tmp_path)
+    """Importable from its module, with one behaviour checked."""
+    check(find_name(name, home), tmp_path)

@@ -1,16 +1,15 @@
-"""The seeds' names around documents: skills, prompts, and the executor that writes them."""
+"""Names of the seeds for documents: skills, prompts, and their executor."""
 
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-import ostler
+from ostler import compat
 from ostler.errors import Code
-from seed_names import Check, Named, Row
+from seed_names import Check, Named, Row, find_name
 
 
 def skill_executor(executor_class: Named, _: Path) -> None:
@@ -22,12 +21,12 @@ def skill_executor(executor_class: Named, _: Path) -> None:
 
 def skill_loader(load_skill_content: Named, place: Path) -> None:
     """By name and project root; a missing one is a WorkspaceError."""
-    with pytest.raises(ostler.WorkspaceError) as caught:
+    with pytest.raises(compat.WorkspaceError) as caught:
         load_skill_content("none", place)
     assert caught.value.code is Code.SKILL_NOT_FOUND
     (place / ".agents/skills/some").mkdir(parents=True)
     (place / ".agents/skills/some/SKILL.md").write_text("---\nname: some\ndescription: x\n---\nBody.")
-    assert isinstance(load_skill_content("some", place), ostler.SkillContent)
+    assert isinstance(load_skill_content("some", place), compat.SkillContent)
 
 
 def prompt_builder(build_prompt: Named, _: Path) -> None:
@@ -36,7 +35,7 @@ def prompt_builder(build_prompt: Named, _: Path) -> None:
 
 
 def default_config(create_default_config: Named, _: Path) -> None:
-    assert create_default_config(max_retries=7) == ostler.ExecutorConfig(max_retries=7)
+    assert create_default_config(max_retries=7) == compat.ExecutorConfig(max_retries=7)
 
 
 def execution_error(error_class: Named, _: Path) -> None:
@@ -53,7 +52,7 @@ def model_map(tiers: Named, _: Path) -> None:
 
 
 def fields(*names: str) -> Check:
-    """A value with these, in this order."""
+    """A value with these fields, in this order."""
 
     def check(struct: Named, _: Path) -> None:
         assert struct.__struct_fields__[: len(names)] == names
@@ -79,5 +78,5 @@ TABLE: list[Row] = [
 
 @pytest.mark.parametrize(("name", "home", "check"), TABLE, ids=[name for name, *_ in TABLE])
 def test_name_is_there_and_behaves(name: str, home: str, check: Check, tmp_path: Path) -> None:
-    """Importable from its home, and one thing that it does."""
-    check(getattr(import_module(f"ostler.{home}"), name), tmp_path)
+    """Importable from its module, with one behaviour checked."""
+    check(find_name(name, home), tmp_path)

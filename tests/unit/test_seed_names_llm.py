@@ -1,4 +1,4 @@
-"""The seeds' names around a bare model: clients, what they are asked and what they answer."""
+"""Names of the seeds for model clients, requests and answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from ostler.errors import Code
 from ostler.llm.failure import ModelError
 from ostler.testing.mocks import MockClaudeClient
-from seed_names import Check, Named, Row
+from seed_names import Check, Named, Row, find_name
 
 
 def claude_client(client: Named, _: Path) -> None:
@@ -40,7 +40,7 @@ def response(response_class: Named, _: Path) -> None:
 
 
 def anthropic_client(client_class: Named, _: Path) -> None:
-    """Without a key it is not made, and says which one it wants; the exchange: test_llm_hostile.py."""
+    """Without a key it is not created, and the error names the key; the exchange: test_llm_hostile.py."""
     config = import_module("ostler.llm.client").ClaudeClientConfig
     with pytest.raises(ModelError, match="ANTHROPIC_API_KEY") as caught:
         client_class(config(""))
@@ -95,5 +95,5 @@ TABLE: list[Row] = [
 
 @pytest.mark.parametrize(("name", "home", "check"), TABLE, ids=[name for name, *_ in TABLE])
 def test_name_is_there_and_behaves(name: str, home: str, check: Check, tmp_path: Path) -> None:
-    """Importable from its home, and one thing that it does."""
-    check(getattr(import_module(f"ostler.{home}"), name), tmp_path)
+    """Importable from its module, with one behaviour checked."""
+    check(find_name(name, home), tmp_path)

@@ -1,4 +1,4 @@
-"""The seeds' names around a call: who carries it, who chooses its model, who is told."""
+"""Names of the seeds for calls: executor, selector, slots, spawners, events."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
+from ostler.calls.debugger import PromptData
 from ostler.config.settings import PoolSettings
-from ostler.model.choice import Choice, ModelPool
 from ostler.model.command import Command
 from ostler.model.ids import TaskId
-from ostler.model.notice import AgentQuiet
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.notice import AgentIdle
 from ostler.process.runner import DefaultCommandRunner
-from ostler.process.terminal import terminal_works
-from ostler.store.memory import MemoryJournal
+from ostler.process.terminal import is_terminal_usable
+from ostler.testing.memory_journal import MemoryJournal
 from ostler.testing.virtual_clock import VirtualClock
-from ostler.worker.debugger import PromptData
-from seed_names import Check, Named, Row
+from seed_names import Check, Named, Row, find_name
 
 ECHO = Command(("sh", "-c", "cat; echo"), "/", {"PATH": "/usr/bin:/bin"}, b"said", timeout_seconds=60.0)
 
@@ -33,16 +33,16 @@ def run_echo(runner: Any) -> tuple[list[bytes], int]:
 
 
 def cli_executor(executor_class: Named, _: Path) -> None:
-    """What seed 000 injects, in its order; the rest may be. See test_worker_cli_executor.py."""
+    """The parameters that seed 000 injects, in its order. See test_calls_cli_executor.py."""
     given = inspect.signature(executor_class).parameters
     assert list(given)[:4] == ["settings", "processes", "plugins", "logger"]
     assert {"selector", "slots", "clock", "debugger"} <= set(given)
 
 
 def model_selector(selector_class: Named, _: Path) -> None:
-    """Takes turns, and begins with the fallback models when told to."""
+    """Rotates, and starts with the fallback models after a switch."""
     selector = selector_class("round-robin", Random(0))
-    pool = ModelPool((Choice("a", "x"), Choice("b", "x"), Choice("c", "x", fallback=True)))
+    pool = ModelPool((ModelConfig("a", "x"), ModelConfig("b", "x"), ModelConfig("c", "x", fallback=True)))
     assert [selector.get_next(pool).name for _ in range(3)] == ["a", "b", "a"]
     selector.switch_to_fallback()
     assert selector.get_next(pool).name == "c"
@@ -50,22 +50,22 @@ def model_selector(selector_class: Named, _: Path) -> None:
 
 
 def worker_pool(pool_class: Named, _: Path) -> None:
-    """Pool by feature, then priority, then medium; places that are counted and given back."""
+    """Pool by feature, then priority, then medium; slots are counted and released."""
     pool = pool_class({"docs": PoolSettings(size=1)}, VirtualClock())
     asked = [("docs", "P0"), ("", "P0"), ("other", "P3"), ("", "")]
     assert [pool.pool_name(*one) for one in asked] == ["docs", "high", "low", "medium"]
 
     async def hold() -> int:
-        async with pool.slot("docs", 1.0):
+        async with pool.acquire("docs", 1.0):
             return pool.stats()["docs"].active
 
     assert (asyncio.run(hold()), pool.stats()["docs"].active) == (1, 0)
 
 
 def spawner_factory(create_spawner: Named, _: Path) -> None:
-    """Pipes, or a terminal where one works."""
+    """Pipes, or a terminal where available."""
     assert type(create_spawner(prefer_pty=False)).__name__ == "StandardSpawner"
-    expected = "PtySpawner" if terminal_works() else "StandardSpawner"
+    expected = "PtySpawner" if is_terminal_usable() else "StandardSpawner"
     assert type(create_spawner(prefer_pty=True)).__name__ == expected
 
 
@@ -93,30 +93,30 @@ def pre_prompt_event(event_class: Named, _: Path) -> None:
 
 
 def publisher(event_publisher: Named, _: Path) -> None:
-    """The journal is one: what it is told stands in the feed, in order, for all who look on."""
+    """The journal: notices are in the feed, in order."""
     journal = MemoryJournal()
     assert event_publisher in import_module("ostler.store.journal").Journal.__mro__
-    journal.notify(TaskId("t"), 1.0, [AgentQuiet(1, 5)])
-    journal.notify(TaskId("t"), 2.0, [AgentQuiet(1, 9)])
+    journal.notify(TaskId("t"), 1.0, [AgentIdle(1, 5)])
+    journal.notify(TaskId("t"), 2.0, [AgentIdle(1, 9)])
     assert [(line.task, line.at) for line in journal.feed()] == [("t", 1.0), ("t", 2.0)]
 
 
 TABLE: list[Row] = [
-    ("CliExecutor", "worker.cli_executor", cli_executor),
-    ("ModelSelector", "worker.selector", model_selector),
-    ("WorkerPool", "worker.slots", worker_pool),
-    ("WorkerPoolManager", "worker.slots", worker_pool),
+    ("CliExecutor", "calls.cli_executor", cli_executor),
+    ("ModelSelector", "calls.selector", model_selector),
+    ("WorkerPool", "calls.slots", worker_pool),
+    ("WorkerPoolManager", "calls.slots", worker_pool),
     ("create_spawner", "process.spawner", spawner_factory),
     ("StandardSpawner", "process.spawner", spawner),
     ("PtySpawner", "process.terminal", spawner),
-    ("calculate_backoff_delay", "worker.retry", backoff),
-    ("get_available_memory_mb", "worker.host", available_memory),
-    ("PrePromptEvent", "worker.debugger", pre_prompt_event),
+    ("calculate_backoff_delay", "calls.retry", backoff),
+    ("get_available_memory_mb", "calls.host", available_memory),
+    ("PrePromptEvent", "calls.debugger", pre_prompt_event),
     ("EventPublisher", "store.journal", publisher),
 ]
 
 
 @pytest.mark.parametrize(("name", "home", "check"), TABLE, ids=[name for name, *_ in TABLE])
 def test_name_is_there_and_behaves(name: str, home: str, check: Check, tmp_path: Path) -> None:
-    """Importable from its home, and one thing that it does."""
-    check(getattr(import_module(f"ostler.{home}"), name), tmp_path)
+    """Importable from its module, with one behaviour checked."""
+    check(find_name(name, home), tmp_path)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.sources.checklist import find_boxes, tick
+from ostler.sources.checklist import find_boxes, tick_box_in
 
 LIST = b"""\
 # Todo
@@ -69,24 +69,25 @@ def test_what_is_indented_below_is_its_description() -> None:
 def test_one_character_changes(end: bytes, mark: bytes) -> None:
     """Line ends, byte order mark, trailing spaces and bytes that are no UTF-8 stay."""
     data = mark + end.join((b"- [ ] First  ", b"\t- [ ] caf\xe9 \xff", b"- [ ] Last"))
-    ticked = tick(data, "First", 1)
+    ticked = tick_box_in(data, "First", 1)
     assert ticked == data.replace(b"[ ] First", b"[x] First")
-    assert tick(data, "Last", 1) == data.replace(b"[ ] Last", b"[x] Last")
+    assert tick_box_in(data, "Last", 1) == data.replace(b"[ ] Last", b"[x] Last")
 
 
 def test_same_texts_are_told_apart_by_their_number() -> None:
     """Ticked ones count, so that the second stays the second after the first is done."""
     data = b"- [ ] a\n- [ ] b\n- [ ] a\n"
     assert [(box.text, box.number) for box in find_boxes(data)] == [("a", 1), ("b", 1), ("a", 2)]
-    once = tick(data, "a", 1)
+    once = tick_box_in(data, "a", 1)
     assert once == b"- [x] a\n- [ ] b\n- [ ] a\n"
-    assert tick(once, "a", 2) == b"- [x] a\n- [ ] b\n- [x] a\n"
+    assert tick_box_in(once, "a", 2) == b"- [x] a\n- [ ] b\n- [x] a\n"
 
 
 def test_a_box_is_found_after_the_list_was_edited() -> None:
     """Re-ordered, nested, with another marker and more lines around it."""
     assert (
-        tick(b"# New\n\n1. x\n   * [ ]   Fix   it\n", "Fix it", 1) == b"# New\n\n1. x\n   * [x]   Fix   it\n"
+        tick_box_in(b"# New\n\n1. x\n   * [ ]   Fix   it\n", "Fix it", 1)
+        == b"# New\n\n1. x\n   * [x]   Fix   it\n"
     )
 
 
@@ -95,7 +96,7 @@ def test_a_box_is_found_after_the_list_was_edited() -> None:
 )
 def test_ticked_or_gone_is_nothing_to_do(data: bytes) -> None:
     """No second tick, and no other box instead."""
-    assert tick(data, "a", 1) is None
+    assert tick_box_in(data, "a", 1) is None
 
 
 LINES = st.sampled_from(
@@ -120,7 +121,7 @@ def test_each_open_box_can_be_ticked_alone(lines: list[bytes], end: bytes) -> No
     """Whatever the list: one byte differs, and that very box is ticked then, and no other."""
     data = end.join(lines)
     for box in find_boxes(data):
-        ticked = tick(data, box.text, box.number)
+        ticked = tick_box_in(data, box.text, box.number)
         if not box.is_open:
             assert ticked is None
             continue

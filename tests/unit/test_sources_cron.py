@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from ostler.errors import OstlerError
-from ostler.model.schedule import Schedule
-from ostler.sources.cron import local_zone, minute_of, newest_time, next_time
+from ostler.model.task import Schedule
+from ostler.sources.cron import format_minute, latest_time, local_zone, next_time
 
 
 @pytest.fixture(autouse=True)
@@ -67,9 +67,9 @@ def test_the_newest_of_a_window() -> None:
     """Its end belongs to it, its beginning does not."""
     every = Schedule("0 * * * *", "x:1")
     noon = at("2026-11-15T12:00")
-    assert newest_time(every, noon, noon + 3599) is None
-    assert newest_time(every, noon - 1, noon) == noon
-    assert newest_time(every, noon, noon + 3 * 3600) == noon + 3 * 3600
+    assert latest_time(every, noon, noon + 3599) is None
+    assert latest_time(every, noon - 1, noon) == noon
+    assert latest_time(every, noon, noon + 3 * 3600) == noon + 3 * 3600
 
 
 @pytest.mark.parametrize("name", ["Nowhere/Land", "XYZ+3", ":Europe/Berlin", ""])
@@ -81,4 +81,4 @@ def test_any_tz_is_a_zone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 def test_a_minute_has_one_name() -> None:
     """Also in the hour that comes twice."""
-    assert minute_of(at("2027-10-31T00:30")) != minute_of(at("2027-10-31T01:30"))
+    assert format_minute(at("2027-10-31T00:30")) != format_minute(at("2027-10-31T01:30"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli.given import read_text
+from ostler.cli.task_input import read_text
 from ostler.errors import UsageError
 from ostler.sources.markdown import find_files, read_files
 
@@ -82,7 +82,7 @@ def test_a_file_that_is_done_is_left_out(notes: Path) -> None:
     path = notes / "a.md"
     path.write_text("---\ntitle: A\nstatus: completed\n---\n")
     (done,), _ = read_files([str(path)], notes, read_text)
-    assert done.skipped and "left out" in done.notes[0]
+    assert done.skipped and "skipped" in done.notes[0]
     path.write_text('---\ntitle: A\nschedule: "0 6 * * 1"\n---\n')
     (timed,), _ = read_files([str(path)], notes, read_text)
-    assert not timed.skipped and f"{path}:3: schedule is for ostler worker" in timed.notes[0]
+    assert not timed.skipped and f"{path}:3: only ostler worker uses the schedule" in timed.notes[0]

@@ -1,4 +1,4 @@
-"""What every Journal promises, checked on each: in memory, in SQLite, and through the loop's writer."""
+"""The contract of a Journal, checked on each: in memory, in SQLite, and through the GroupWriter."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ostler.model.ids import TaskId
 from ostler.model.notice import Notice, ParseError, PhaseStarted
 from ostler.model.usage import Usage
 from ostler.store.journal import Journal
-from ostler.store.memory import MemoryJournal
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.writer import GroupWriter
+from ostler.testing.memory_journal import MemoryJournal
 
 
 class ThroughLoop:
@@ -44,13 +44,13 @@ class ThroughLoop:
         asyncio.run(self._wait(lambda: self._writer.notify(task, at, notices)))
 
     def begin(self, attempt: Attempt) -> int:
-        return asyncio.run(self._wait(lambda: self._writer.begin(attempt)))
+        return asyncio.run(self._wait(lambda: self._writer.begin_attempt(attempt)))
 
     def learn(self, task: TaskId, number: int, session_id: str) -> bool:
-        return asyncio.run(self._wait(lambda: self._writer.learn(task, number, session_id)))
+        return asyncio.run(self._wait(lambda: self._writer.set_session(task, number, session_id)))
 
     def end(self, attempt: Attempt) -> bool:
-        return asyncio.run(self._wait(lambda: self._writer.end(attempt)))
+        return asyncio.run(self._wait(lambda: self._writer.end_attempt(attempt)))
 
     def close(self) -> None:
         asyncio.run(self._writer.close())
@@ -89,7 +89,7 @@ class TestAppend:
         assert journal.read(TASK) == [record]
 
     def test_second_of_a_seq_is_refused_whole(self, journal: Journal) -> None:
-        """The loser of a seq changes nothing: no record, no row, no notice."""
+        """The second record of a seq changes nothing: no record, no row, no notice."""
         assert journal.append(make_record(1), make_row(1))
         before = journal.feed()
         loser = replace(make_record(1), event=TaskClaimed("another"))
@@ -99,14 +99,14 @@ class TestAppend:
         assert journal.feed() == before
 
     def test_row_follows_the_record(self, journal: Journal) -> None:
-        """Each record brings its task's row up to date."""
+        """Each record updates the row of its task."""
         journal.append(make_record(1), make_row(1))
         newer = replace(make_row(2), status="deferred", resumes_at=99.25, title="ü \N{SNOWMAN}")
         journal.append(make_record(2), newer)
         assert journal.row(TASK) == newer
 
     def test_row_keeps_what_it_comes_after(self, journal: Journal) -> None:
-        """Ids and the time, in order, also when a later record drops them."""
+        """Ids and the time are stored in order, also when a later record drops them."""
         waiting = replace(make_row(1), after=(OTHER, TaskId("x-1")), not_before=12.5)
         journal.append(make_record(1), waiting)
         assert journal.row(TASK) == waiting
@@ -115,7 +115,7 @@ class TestAppend:
         assert journal.row(TASK) == make_row(2)
 
     def test_statuses_of_some_tasks(self, journal: Journal) -> None:
-        """Those asked for and there, whether anything is left to do or not."""
+        """The requested tasks that exist, whether anything is left to do or not."""
         journal.append(make_record(1), replace(make_row(1), status="completed", open=False))
         journal.append(make_record(1, OTHER), make_row(1, OTHER))
         assert journal.statuses([TASK, TaskId("gone-1")]) == {TASK: "completed"}
@@ -129,7 +129,7 @@ class TestAppend:
         assert [record.seq for record in journal.read(TASK, 1)] == [2, 3]
 
     def test_tasks_are_apart(self, journal: Journal) -> None:
-        """The same seq of two tasks are two records."""
+        """The same seq of two tasks is two records."""
         assert journal.append(make_record(1), make_row(1))
         assert journal.append(make_record(1, OTHER), make_row(1, OTHER))
         assert journal.read(OTHER) == [make_record(1, OTHER)]
@@ -142,7 +142,7 @@ class TestAppend:
         assert [line.at for line in journal.feed()] == [5e9, -1.0]
 
     def test_event_of_a_newer_version_is_kept(self, journal: Journal) -> None:
-        """A type that this version does not know comes back as it was written."""
+        """A type that this version does not have is returned as it was written."""
         raw = msgspec.Raw(b'{"type":"task_teleported","to":"mars"}')
         journal.append(replace(make_record(1), event=raw), make_row(1))
         event = journal.read(TASK)[0].event
@@ -169,13 +169,13 @@ class TestLists:
         ],
     )
     def test_find(self, journal: Journal, prefix: str, expected: list[str]) -> None:
-        """A prefix finds all that start so; a whole id finds itself alone; wildcards mean nothing."""
+        """A prefix finds all ids that start with it; a whole id finds itself; wildcards have no effect."""
         for task in (TASK, OTHER, TaskId("fix")):
             journal.append(make_record(1, task), make_row(1, task))
         assert journal.find(prefix) == expected
 
     def test_unknown_task(self, journal: Journal) -> None:
-        """A task that does not exist has no history, and that is no error."""
+        """A task that does not exist has no history, and that is not an error."""
         assert (journal.row(TASK), journal.read(TASK), journal.attempts(TASK), journal.feed(0, TASK)) == (
             None,
             [],
@@ -186,7 +186,7 @@ class TestLists:
 
 class TestFeed:
     def test_events_and_notices_in_writing_order(self, journal: Journal) -> None:
-        """The feed numbers all that was written, of one task or of all, a page at a time."""
+        """The feed numbers everything that was written, of one task or of all, in pages."""
         journal.append(make_record(1), make_row(1), [PhaseStarted("implement")])
         journal.notify(OTHER, 7.0, [ParseError("x"), ParseError("y")])
         journal.append(make_record(2, event=TaskCompleted()), make_row(2))
@@ -206,27 +206,27 @@ class TestFeed:
         assert journal.feed(limit=2) == lines[:2]
 
     def test_store_id_stays(self, journal: Journal) -> None:
-        """The store has a name."""
+        """The store has an id."""
         assert journal.store_id == journal.store_id != ""
 
 
 class TestAttempts:
     def test_numbers_count_per_task(self, journal: Journal) -> None:
         """Each task counts its own attempts from 1."""
-        assert [journal.begin(make_attempt()), journal.begin(make_attempt())] == [1, 2]
-        assert journal.begin(make_attempt(OTHER)) == 1
+        assert [journal.begin_attempt(make_attempt()), journal.begin_attempt(make_attempt())] == [1, 2]
+        assert journal.begin_attempt(make_attempt(OTHER)) == 1
 
     def test_begin_closes_what_a_dead_run_left(self, journal: Journal) -> None:
-        """An attempt that still ran when the next one began was interrupted, and the feed says so."""
-        journal.begin(make_attempt())
-        journal.begin(make_attempt(started_at=3000.0))
+        """An attempt that was running when the next one started becomes interrupted, also in the feed."""
+        journal.begin_attempt(make_attempt())
+        journal.begin_attempt(make_attempt(started_at=3000.0))
         first, second = journal.attempts(TASK)
         assert (first.status, first.code, second.status) == ("interrupted", Code.INTERRUPTED, "running")
         assert types_of(journal.feed()) == ["attempt_started", "attempt_ended", "attempt_started"]
 
     def test_end_completes(self, journal: Journal) -> None:
-        """The end of the newest attempt is kept, with its figures, and told once."""
-        number = journal.begin(make_attempt())
+        """The end of the newest attempt is recorded once, with its figures."""
+        number = journal.begin_attempt(make_attempt())
         ended = replace(
             make_attempt(number=number),
             status="succeeded",
@@ -235,52 +235,54 @@ class TestAttempts:
             usage=Usage(3, 4),
             cost_usd=0.25,
         )
-        assert journal.end(ended)
+        assert journal.end_attempt(ended)
         assert journal.attempts(TASK) == [ended]
         assert journal.feed()[-1].at == 2001.5
-        assert not journal.end(ended)
+        assert not journal.end_attempt(ended)
         assert types_of(journal.feed()) == ["attempt_started", "attempt_ended"]
 
     def test_zombie_is_fenced(self, journal: Journal) -> None:
-        """An attempt that a newer one replaced cannot end any more."""
-        old = journal.begin(make_attempt())
-        journal.begin(make_attempt())
+        """An attempt that was replaced by a newer one cannot end."""
+        old = journal.begin_attempt(make_attempt())
+        journal.begin_attempt(make_attempt())
         before = (journal.attempts(TASK), journal.feed())
-        assert not journal.end(replace(make_attempt(number=old), status="succeeded"))
+        assert not journal.end_attempt(replace(make_attempt(number=old), status="succeeded"))
         assert (journal.attempts(TASK), journal.feed()) == before
 
     def test_named_session_is_kept_while_the_attempt_runs(self, journal: Journal) -> None:
-        """The id that an agent chose is in the row at once, nothing else changes, and no line is told."""
-        journal.begin(make_attempt(OTHER))
-        number = journal.begin(make_attempt())
+        """The session id of the agent is in the row at once; nothing else changes, and the feed has no line
+        for it.
+        """
+        journal.begin_attempt(make_attempt(OTHER))
+        number = journal.begin_attempt(make_attempt())
         before, feed = journal.attempts(TASK)[0], journal.feed()
-        assert journal.learn(TASK, number, "ses_1")
-        assert journal.learn(TASK, number, "ses_2")
+        assert journal.set_session(TASK, number, "ses_1")
+        assert journal.set_session(TASK, number, "ses_2")
         assert journal.attempts(TASK) == [replace(before, session_id="ses_2")]
         assert journal.feed() == feed
         assert journal.attempts(OTHER)[0].session_id == make_attempt().session_id
 
     def test_named_session_outlives_the_run(self, journal: Journal) -> None:
-        """Closed as interrupted by the next attempt, the row still names the agent's session."""
-        journal.learn(TASK, journal.begin(make_attempt()), "ses_1")
-        journal.begin(make_attempt())
+        """Interrupted by the next attempt, the row still has the agent's session."""
+        journal.set_session(TASK, journal.begin_attempt(make_attempt()), "ses_1")
+        journal.begin_attempt(make_attempt())
         first, _ = journal.attempts(TASK)
         assert (first.session_id, first.status) == ("ses_1", "interrupted")
 
     def test_session_of_an_attempt_that_is_over_is_refused(self, journal: Journal) -> None:
-        """Neither one that was replaced, nor one that ended, nor one that never was can learn anything."""
-        old = journal.begin(make_attempt())
-        new = journal.begin(make_attempt())
-        assert not journal.learn(TASK, old, "late")
-        journal.end(replace(make_attempt(number=new), status="succeeded"))
+        """A replaced, ended or missing attempt cannot get a session."""
+        old = journal.begin_attempt(make_attempt())
+        new = journal.begin_attempt(make_attempt())
+        assert not journal.set_session(TASK, old, "late")
+        journal.end_attempt(replace(make_attempt(number=new), status="succeeded"))
         before = journal.attempts(TASK)
-        assert not journal.learn(TASK, new, "late")
-        assert not journal.learn(TASK, 99, "late") and not journal.learn(OTHER, 1, "late")
+        assert not journal.set_session(TASK, new, "late")
+        assert not journal.set_session(TASK, 99, "late") and not journal.set_session(OTHER, 1, "late")
         assert journal.attempts(TASK) == before
 
     def test_end_of_nothing(self, journal: Journal) -> None:
-        """An attempt that was never begun cannot end."""
-        assert not journal.end(make_attempt(number=1))
+        """An attempt that was never started cannot end."""
+        assert not journal.end_attempt(make_attempt(number=1))
 
 
 names = st.tuples(st.sampled_from([TASK, OTHER]), st.integers(1, 4), st.integers(0, 9))
@@ -288,7 +290,7 @@ names = st.tuples(st.sampled_from([TASK, OTHER]), st.integers(1, 4), st.integers
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_append_is_compare_and_set(kind: str) -> None:
-    """Of any series of appends, exactly the first of each (task, seq) wins, and only it is to be seen."""
+    """Of any series of appends, exactly the first of each (task, seq) is stored and visible."""
 
     @settings(max_examples=40, deadline=None)
     @given(st.lists(names, max_size=20))

@@ -1,4 +1,4 @@
-"""Random histories of the ledger against models that are written differently, with clocks that jump."""
+"""Random histories of the ledger against models with other implementations, with clocks that jump."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class Machine(RuleBasedStateMachine):
 
 
 class LimitMachine(Machine):
-    """Windows that close, are probed and open."""
+    """Windows that are closed, probed and opened."""
 
-    ASKED = Window("p", "a", "m")
+    REQUEST = Window("p", "a", "m")
     WINDOWS = (Window("p", "a"), Window("p", "a", "m", "hour"), Window("p", "b"))
 
     def __init__(self) -> None:
@@ -75,19 +75,19 @@ class LimitMachine(Machine):
 
     @rule(who=CALLER)
     def ask(self, who: str) -> None:
-        told = self.ledgers[who].admit([self.ASKED], who, self.now)
+        result = self.ledgers[who].admit([self.REQUEST], who, self.now)
         met = [one for one in self.WINDOWS[:2] if one in self.ends and not self.void(self.noted[one])]
         last = max((self.ends[window] for window in met), default=0)
         taken = [window for window in met if self.is_taken(window, who)]
         if not met:
-            assert told == Open()
+            assert result == Open()
         elif last > self.now:
-            assert told == Closed(last, CODE, "")
+            assert result == Closed(last, CODE, "")
         elif taken:
-            assert isinstance(told, Closed)
-            assert self.now < told.until <= self.now + 5
+            assert isinstance(result, Closed)
+            assert self.now < result.until <= self.now + 5
         else:
-            assert told == Probe(tuple(sorted(met, key=lambda window: window.model)))
+            assert result == Probe(tuple(sorted(met, key=lambda window: window.model)))
             self.leases |= dict.fromkeys(met, (who, self.now + 60))
 
     def is_taken(self, window: Window, who: str) -> bool:
@@ -108,7 +108,7 @@ class LimitMachine(Machine):
 
 
 class RestMachine(Machine):
-    """Choices that fail, rest, are tried and recover."""
+    """Models that fail, are in cooldown, are tried and recover."""
 
     CHOICE = st.sampled_from(("x", "y"))
 
@@ -136,11 +136,11 @@ class RestMachine(Machine):
             opens = before is not None or self.failures[choice] >= threshold
             if opens:
                 self.resting[choice] = self.now + 60
-        assert self.ledgers[who].fail(choice, CODE, "", self.now, threshold, 60) is opens
+        assert self.ledgers[who].record_failure(choice, CODE, "", self.now, threshold, 60) is opens
 
     @rule(who=CALLER, choice=CHOICE)
     def succeed(self, who: str, choice: str) -> None:
-        self.ledgers[who].succeed(choice)
+        self.ledgers[who].record_success(choice)
         if choice in self.resting or self.failures.get(choice, 0) <= 1:
             self.forget(choice)
         else:
@@ -148,19 +148,19 @@ class RestMachine(Machine):
 
     @rule(who=CALLER, choice=CHOICE)
     def ask(self, who: str, choice: str) -> None:
-        told = self.ledgers[who].rest(choice, self.now)
+        result = self.ledgers[who].check_cooldown(choice, self.now)
         until = self.resting.get(choice)
         if until is None or self.void(self.failed_at[choice]):
-            assert told is None
+            assert result is None
         elif until > self.now:
-            assert told is not None
-            assert told.until == until
+            assert result is not None
+            assert result.until == until
         elif self.leased(self.trials.get(choice)):
-            assert told is not None
-            assert told.until is not None
-            assert self.now < told.until <= self.now + 5
+            assert result is not None
+            assert result.until is not None
+            assert self.now < result.until <= self.now + 5
         else:
-            assert told is None
+            assert result is None
             self.trials[choice] = self.now + 60
 
     @invariant()
@@ -168,11 +168,11 @@ class RestMachine(Machine):
         counted = [choice for choice in self.failures if not self.void(self.failed_at[choice])]
         expected = {choice: (self.failures[choice], self.resting.get(choice)) for choice in counted}
         for ledger in self.ledgers.values():
-            assert {one.choice: (one.failures, one.until) for one in ledger.rests(self.now)} == expected
+            assert {one.model: (one.failures, one.until) for one in ledger.cooldowns(self.now)} == expected
 
 
 class RepeatMachine(Machine):
-    """Repeats that an hour has, and no more."""
+    """Retries per hour."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ class RepeatMachine(Machine):
     def spend(self, who: str) -> None:
         counted = [at for at in self.spent if self.now - 3600 < at <= self.now + 60]
         granted = len(counted) < 3
-        assert self.ledgers[who].spend_repeat(self.now, 3) is granted
+        assert self.ledgers[who].take_retry(self.now, 3) is granted
         if granted:
             self.spent = [*counted, self.now]
 

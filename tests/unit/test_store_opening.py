@@ -1,4 +1,4 @@
-"""Opening the journal: made whole, found whole, or refused with the file left as it was."""
+"""Opening the journal: created, checked, or refused without changing the file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def wal_of(path: Path) -> Path:
 
 
 def crash_copy(path: Path, target: Path) -> Path:
-    """The files as a crash leaves them: a log that no one has moved into the database."""
+    """The files as a crash leaves them: a log that was not checkpointed."""
     with SqliteJournal(path) as journal:
         for seq in range(201, 221):
             assert journal.append(make_record(seq), make_row(seq))
@@ -44,7 +44,7 @@ def crash_copy(path: Path, target: Path) -> Path:
 
 class TestMaking:
     def test_only_when_asked(self, tmp_path: Path) -> None:
-        """Without a journal there is no project, and none is made by looking."""
+        """Without a journal there is no project, and opening does not create one."""
         with pytest.raises(UsageError, match="no Ostler project here") as caught:
             SqliteJournal(tmp_path / ".ostler" / "ostler.db")
         assert (caught.value.hint, caught.value.exit) == ("ostler init", 2)
@@ -58,7 +58,7 @@ class TestMaking:
             assert (journal.store_id, len(journal.read(TASK))) == (known, 200)
 
     def test_ids_differ(self, tmp_path: Path) -> None:
-        """Two stores never share a name."""
+        """Two stores never have the same id."""
         ids = {SqliteJournal(tmp_path / name / "db", create=True).store_id for name in "ab"}
         assert len(ids) == 2
 
@@ -129,6 +129,13 @@ def swap_for_another_program(path: Path) -> None:
     other.close()
 
 
+def swap_for_other_tables(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE notes (x)")
+    other.close()
+
+
 def drop_a_table(path: Path) -> None:
     apsw.Connection(str(path)).execute("DROP TABLE identity")
 
@@ -144,6 +151,7 @@ DAMAGES = [
     fill_with_garbage,
     zero_all,
     swap_for_another_program,
+    swap_for_other_tables,
     drop_a_table,
 ]
 
@@ -168,13 +176,13 @@ class TestDamage:
         assert path.read_bytes() == before
 
     def test_crash_leaves_nothing_lost(self, path: Path, tmp_path: Path) -> None:
-        """A log that a crash left behind is read: the base for the tests that spoil it."""
+        """A log that a crash left behind is read: the base for the tests that damage it."""
         with SqliteJournal(crash_copy(path, tmp_path / "crashed")) as journal:
             assert len(journal.read(TASK)) == 220
 
     @pytest.mark.parametrize("spoil", ["zero", "flip magic", "flip salt", "garbage"])
     def test_spoiled_log(self, path: Path, tmp_path: Path, spoil: str) -> None:
-        """SQLite would take a spoiled log for an empty one and forget what was acknowledged; we refuse it."""
+        """SQLite would take a damaged log for an empty one and lose acknowledged writes; it is refused."""
         crashed = crash_copy(path, tmp_path / "crashed")
         wal = wal_of(crashed)
         match spoil:
@@ -193,13 +201,13 @@ class TestDamage:
         assert (crashed.read_bytes(), wal.read_bytes()) == before
 
     def test_unused_log_is_fine(self, path: Path) -> None:
-        """A log that was made and never written is no damage."""
+        """A log that was created and never written is not damage."""
         wal_of(path).touch()
         with SqliteJournal(path) as journal:
             assert len(journal.read(TASK)) == 200
 
     def test_large_file_is_not_read_whole(self, path: Path) -> None:
-        """Above the limit damage is refused when it is met, not when the file is opened."""
+        """Above the limit damage is reported when it is read, not when the file is opened."""
         with SqliteJournal(path, create=True) as journal:
             root = journal._db.connection.execute(
                 "SELECT rootpage FROM sqlite_schema WHERE name = 'feed'"
@@ -212,14 +220,14 @@ class TestDamage:
 
 class TestVersions:
     def test_newer_is_refused_with_both_versions(self, path: Path) -> None:
-        """A journal of a newer Ostler is left alone."""
+        """A journal of a newer Ostler is not changed."""
         apsw.Connection(str(path)).pragma("user_version", 99)
         with pytest.raises(StateError, match=rf"version 99.*up to {schema.newest_version()}") as caught:
             SqliteJournal(path)
         assert (caught.value.code, caught.value.exit) == (Code.STATE_VERSION, 2)
 
     def test_older_is_migrated(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """An older journal is brought forward, and its content kept."""
+        """An older journal is migrated, and its content kept."""
         more = (
             "CREATE TABLE extra (x); INSERT INTO extra VALUES (7); SELECT 1; INSERT INTO extra VALUES (8)",
         )
@@ -230,7 +238,7 @@ class TestVersions:
             assert journal._db.connection.pragma("user_version") == schema.newest_version()
 
     def test_failed_migration_changes_nothing(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A migration goes all the way or not at all."""
+        """A migration is complete or rolled back."""
         released = schema.newest_version()
         more = ("CREATE TABLE extra (x)", "CREATE TABLE extra (y)")
         monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS + more)
@@ -244,13 +252,13 @@ class TestVersions:
 
 class TestPlaces:
     def test_directory_in_its_place(self, tmp_path: Path) -> None:
-        """A place that cannot be a file is named."""
+        """The error names a path that cannot be a file."""
         with pytest.raises(UsageError, match=str(tmp_path)) as caught:
             SqliteJournal(tmp_path)
         assert caught.value.exit == 2
 
     def test_parent_is_a_file(self, tmp_path: Path) -> None:
-        """A journal cannot be made below a file; the sentence names the place."""
+        """A journal cannot be created below a file; the error names the path."""
         (tmp_path / "file").touch()
         with pytest.raises(UsageError, match=str(tmp_path / "file")) as caught:
             SqliteJournal(tmp_path / "file" / "ostler.db", create=True)

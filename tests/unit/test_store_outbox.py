@@ -1,4 +1,4 @@
-"""The outbox: who reads the feed from where, and what is still to be told."""
+"""The outbox: the cursors of the readers, and the messages that wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from journal_values import TASK, make_record, make_row
 from ostler.files.failpoint import arm
 from ostler.model.notice import AgentWarned
-from ostler.store.outbox import LONGEST_WAIT_SECONDS, Letter, Outbox
+from ostler.store.outbox import MAX_WAIT_SECONDS, Outbox, OutboxMessage
 from ostler.store.sqlite import SqliteJournal
 
 
@@ -23,60 +23,60 @@ def path(tmp_path: Path) -> Path:
     return place
 
 
-def letter(position: int, target: str = "hook") -> Letter:
-    return Letter(position, target, b"{}", 10.0)
+def letter(position: int, target: str = "hook") -> OutboxMessage:
+    return OutboxMessage(position, target, b"{}", 10.0)
 
 
 def test_a_new_reader_begins_at_the_end(path: Path) -> None:
-    """What happened before it was enrolled is not its business; enrolling again moves nothing."""
+    """Events before the registration are not read; registering again moves no cursor."""
     with Outbox(path) as outbox:
         assert outbox.position("notify") is None
-        outbox.enrol(["notify"], ["hook"])
+        outbox.register(["notify"], ["hook"])
         assert outbox.position("notify") == 3
         outbox.advance("notify", 2, [])
-        outbox.enrol(["notify", "telemetry"], ["hook"])
+        outbox.register(["notify", "telemetry"], ["hook"])
         assert (outbox.position("notify"), outbox.position("telemetry")) == (2, 3)
 
 
 def test_two_runs_may_enrol_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who looked before the other wrote changes nothing."""
+    """A registration that is based on an old read changes nothing."""
     with Outbox(path) as first, Outbox(path) as second:
-        monkeypatch.setattr(first._db, "ask", lambda *_: [])
-        second.enrol(["notify"], ["hook"])
+        monkeypatch.setattr(first._db, "query", lambda *_: [])
+        second.register(["notify"], ["hook"])
         second.advance("notify", 2, [letter(2)])
-        first.enrol(["notify"], ["hook"])
-        assert (second.position("notify"), len(second.letters())) == (2, 1)
+        first.register(["notify"], ["hook"])
+        assert (second.position("notify"), len(second.messages())) == (2, 1)
 
 
 def test_who_is_no_longer_named_is_forgotten(path: Path) -> None:
-    """A reader that comes back hears nothing of what was said meanwhile, and old letters to it are gone."""
+    """A reader that is registered again skips what happened meanwhile, and its old messages are deleted."""
     with Outbox(path) as outbox:
-        outbox.enrol(["notify"], ["hook", "bell"])
+        outbox.register(["notify"], ["hook", "bell"])
         outbox.advance("notify", 3, [letter(3), letter(3, "bell")])
-        outbox.enrol(["notify"], ["bell"])
-        assert [one.target for one in outbox.letters()] == ["bell"]
-        outbox.enrol([], [])
-        assert outbox.letters() == []
+        outbox.register(["notify"], ["bell"])
+        assert [one.target for one in outbox.messages()] == ["bell"]
+        outbox.register([], [])
+        assert outbox.messages() == []
         assert outbox.position("notify") is None
 
 
 def test_a_letter_is_written_once(path: Path) -> None:
-    """The same event for the same target again changes nothing, not even one that was tried."""
+    """A second message about the same event for the same target changes nothing, even after a try."""
     with Outbox(path) as outbox:
-        outbox.enrol(["notify"], ["hook"])
+        outbox.register(["notify"], ["hook"])
         outbox.advance("notify", 3, [letter(3)])
-        tried = Letter(3, "hook", b"{}", 20.0, 1, "it answered 500")
-        outbox.keep(tried)
+        tried = OutboxMessage(3, "hook", b"{}", 20.0, 1, "it answered 500")
+        outbox.update(tried)
         outbox.advance("notify", 3, [letter(3)])
-        assert outbox.letters() == [tried]
+        assert outbox.messages() == [tried]
         outbox.remove(tried)
-        assert outbox.letters() == []
+        assert outbox.messages() == []
 
 
 def test_position_and_letters_are_kept_together(path: Path) -> None:
-    """When the disk refuses, neither has moved."""
+    """When the disk refuses the write, neither is changed."""
     with Outbox(path) as outbox:
-        outbox.enrol(["notify"], ["hook"])
+        outbox.register(["notify"], ["hook"])
         outbox.advance("notify", 1, [])
         arm("outbox.write:enospc")
         try:
@@ -85,24 +85,24 @@ def test_position_and_letters_are_kept_together(path: Path) -> None:
         finally:
             arm("")
     with Outbox(path) as outbox:
-        assert (outbox.position("notify"), outbox.letters()) == (1, [])
+        assert (outbox.position("notify"), outbox.messages()) == (1, [])
 
 
 def test_what_was_given_up_is_forgotten_when_the_target_takes_another(path: Path) -> None:
-    """Until then it is kept for doctor to show; what waits stays."""
+    """Until then it is kept for doctor; waiting messages stay."""
     with Outbox(path) as outbox:
-        outbox.enrol(["notify"], ["hook", "bell"])
+        outbox.register(["notify"], ["hook", "bell"])
         outbox.advance("notify", 3, [letter(1), letter(1, "bell"), letter(2), letter(3)])
         for target in ("hook", "bell"):
-            outbox.keep(Letter(1, target, b"{}", None, 6, "it answered 500"))
+            outbox.update(OutboxMessage(1, target, b"{}", None, 6, "it answered 500"))
         outbox.remove(letter(2))
-        assert [(one.position, one.target) for one in outbox.letters()] == [(1, "bell"), (3, "hook")]
+        assert [(one.position, one.target) for one in outbox.messages()] == [(1, "bell"), (3, "hook")]
 
 
 @pytest.mark.parametrize(
     ("due_at", "due"),
-    [(99.0, True), (100.0, True), (100.1, False), (100.0 + LONGEST_WAIT_SECONDS + 1, True), (None, False)],
+    [(99.0, True), (100.0, True), (100.1, False), (100.0 + MAX_WAIT_SECONDS + 1, True), (None, False)],
 )
 def test_a_clock_that_was_wrong_puts_nothing_off_for_long(due_at: float | None, due: bool) -> None:
-    """No wait is longer than an hour, so a time beyond that is no time to wait for."""
-    assert Letter(1, "hook", b"{}", due_at).is_due(100.0) is due
+    """No wait is longer than an hour, so a later time is ignored."""
+    assert OutboxMessage(1, "hook", b"{}", due_at).is_due(100.0) is due

@@ -1,4 +1,4 @@
-"""From each version of the tables to the next: the content is kept, and a kill leaves one or the other."""
+"""Migrations: the content is kept, and a kill leaves the old or the new version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostler.store.schema import APPLICATION_ID, MIGRATIONS, newest_version
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 
-# As version 1 was released; written out, so that an edit of the released migration is seen.
+# Version 1 as it was released; written out, so that an edit of the released migration is detected.
 FIRST = """
 CREATE TABLE identity (store_id TEXT NOT NULL);
 CREATE TABLE feed (
@@ -72,7 +72,7 @@ def endings(path: Path) -> list[tuple[object, ...]]:
 
 
 def test_the_released_migration_is_as_it_was() -> None:
-    """The first entry still makes the tables of version 1, column for column."""
+    """The first entry still creates the tables of version 1, column for column."""
     made, released = apsw.Connection(":memory:"), apsw.Connection(":memory:")
     made.execute(MIGRATIONS[0]).fetchall()
     released.execute(FIRST).fetchall()
@@ -80,7 +80,7 @@ def test_the_released_migration_is_as_it_was() -> None:
 
 
 def test_version_1_is_brought_forward(first: Path) -> None:
-    """Records, tasks and attempts are as they were; what ends from now on has its time and cost."""
+    """Records, tasks and attempts are unchanged; attempts that end from now on have time and cost."""
     with SqliteJournal(first) as journal:
         assert journal._db.connection.pragma("user_version") == len(MIGRATIONS)
         assert journal.store_id == "old"
@@ -89,19 +89,19 @@ def test_version_1_is_brought_forward(first: Path) -> None:
         assert [attempt.status for attempt in journal.attempts(TASK)] == ["interrupted", "running"]
         assert endings(first) == [(None, None), (None, None)]
         done = replace(make_attempt(number=2, started_at=100.0), duration_ms=2500, cost_usd=0.25)
-        assert journal.end(replace(done, status="succeeded"))
+        assert journal.end_attempt(replace(done, status="succeeded"))
     assert endings(first) == [(None, None), (102.5, 0.25)]
 
 
 def test_an_attempt_that_was_cut_off_ends_when_that_is_noticed(first: Path) -> None:
-    """Its cost is not known, which is not nothing."""
+    """Its cost is unknown, which is not zero."""
     with SqliteJournal(first) as journal:
-        assert journal.begin(make_attempt(started_at=500.0)) == 3
+        assert journal.begin_attempt(make_attempt(started_at=500.0)) == 3
     assert endings(first) == [(None, None), (500.0, None), (None, None)]
 
 
 def test_the_ledger_brings_it_forward_too(first: Path) -> None:
-    """Whoever opens the store first does it."""
+    """The first process that opens the store migrates it."""
     ledger = SqliteLedger(first)
     ledger.close_window(Window("p"), 9.0, Code.RATE_LIMITED, "", 1.0)
     assert len(ledger.limits(1.0)) == 1
@@ -118,9 +118,9 @@ def test_sums_of_a_day_read_the_index_alone(first: Path) -> None:
 
 @pytest.mark.parametrize("step", ["before the commit", "after it"])
 def test_kill_while_migrating(first: Path, step: str) -> None:
-    """kill -9 leaves version 1 or the newest, whole, and the next start goes on from there (B18)."""
+    """kill -9 leaves version 1 or the newest, complete, and the next start continues from there (B18)."""
     code = "import sys, pathlib; from ostler.store.sqlite_ledger import SqliteLedger as L"
-    code += "; ledger = L(pathlib.Path(sys.argv[1])); ledger.spend_repeat(1.0, 5)"
+    code += "; ledger = L(pathlib.Path(sys.argv[1])); ledger.take_retry(1.0, 5)"
     point = "store.migrate:kill" if step == "before the commit" else "ledger.write:kill"
     done = subprocess.run(
         [sys.executable, "-c", code, str(first)], env=os.environ | {"OSTLER_FAILPOINT": point}, check=False

@@ -1,4 +1,4 @@
-"""Sums of money over the attempts: of a day, of a task, of rows that an older version wrote."""
+"""Totals of costs over the attempts: of a day, of a task, of rows that an older version wrote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostler.errors import UsageError
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
 from ostler.store import codec
-from ostler.store.spending import _SUM_SINCE, Spending, Spent, day_start, next_day_start
+from ostler.store.spending import _SUM_SINCE, SpendingReader, SpentAmount, day_start, next_day_start
 from ostler.store.sqlite import SqliteJournal
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
@@ -40,14 +40,14 @@ def pay(
 ) -> Attempt:
     """An attempt of a minute that ended at this time."""
     attempt = make_attempt(task, started_at=at - 60)
-    attempt = replace(attempt, number=journal.begin(attempt))
+    attempt = replace(attempt, number=journal.begin_attempt(attempt))
     ended = replace(attempt, status="failed", duration_ms=60_000, cost_usd=cost_usd, **more)
-    assert journal.end(ended)
+    assert journal.end_attempt(ended)
     return ended
 
 
 def forget_columns(path: Path) -> None:
-    """As an older version left the rows: all that is known stands in the body."""
+    """As an older version left the rows: all values are in the body."""
     db = apsw.Connection(str(path))
     db.execute("UPDATE attempt SET ended_at = NULL, cost_usd = NULL")
     db.close()
@@ -55,18 +55,20 @@ def forget_columns(path: Path) -> None:
 
 @pytest.mark.parametrize("old", [False, True])
 def test_what_was_spent_today(path: Path, journal: SqliteJournal, old: bool) -> None:
-    """Failed attempts count, yesterday's do not, unknown ones are counted apart, running ones not at all."""
+    """Failed attempts count, yesterday's do not, unknown ones are counted separately, running ones not at
+    all.
+    """
     pay(journal, 0.5)
     pay(journal, 0.25, NOON - 11 * 3600, OTHER)
     pay(journal, 100.0, NOON - 13 * 3600)
     pay(journal, None)
     if old:
         forget_columns(path)
-    journal.begin(make_attempt(OTHER, started_at=NOON))
-    with Spending(path) as spending:
-        assert spending.spent_today(NOON, UTC) == Spent(0.75, 1)
+    journal.begin_attempt(make_attempt(OTHER, started_at=NOON))
+    with SpendingReader(path) as spending:
+        assert spending.spent_today(NOON, UTC) == SpentAmount(0.75, 1)
         pay(journal, 0.125, NOON + 1)
-        assert spending.spent_today(NOON, UTC) == Spent(0.875, 1)
+        assert spending.spent_today(NOON, UTC) == SpentAmount(0.875, 1)
 
 
 def test_a_task_remembers_all_its_attempts(path: Path, journal: SqliteJournal) -> None:
@@ -75,19 +77,19 @@ def test_a_task_remembers_all_its_attempts(path: Path, journal: SqliteJournal) -
     pay(journal, 0.25)
     pay(journal, None)
     pay(journal, 9.0, task=OTHER)
-    with Spending(path) as spending:
-        assert spending.spent_on(TASK) == Spent(0.75, 1)
-        assert spending.spent_on(TaskId("nobody-ab12")) == Spent()
+    with SpendingReader(path) as spending:
+        assert spending.spent_on(TASK) == SpentAmount(0.75, 1)
+        assert spending.spent_on(TaskId("nobody-ab12")) == SpentAmount()
 
 
 @pytest.mark.parametrize("old", [False, True])
 def test_the_ended_attempts_of_a_time(path: Path, journal: SqliteJournal, old: bool) -> None:
-    """Every attempt comes once, with the time of its end, from the first moment asked for."""
+    """Every attempt is returned once, with the time of its end, from the given moment on."""
     paid = [pay(journal, 0.1, NOON - days * DAY) for days in (3, 2, 1, 0)]
     if old:
         forget_columns(path)
-    journal.begin(make_attempt(OTHER, started_at=NOON))
-    with Spending(path) as spending:
+    journal.begin_attempt(make_attempt(OTHER, started_at=NOON))
+    with SpendingReader(path) as spending:
         assert [one.attempt for one in spending.ended()] == paid
         assert [one.at for one in spending.ended(NOON - 2 * DAY)] == [NOON - 2 * DAY, NOON - DAY, NOON]
 
@@ -100,18 +102,18 @@ def test_many_attempts_are_read_page_by_page(
     with journal.transaction():
         for number in range(10):
             pay(journal, 1.0, task=TaskId(f"task-{number % 3}"))
-    with Spending(path) as spending:
+    with SpendingReader(path) as spending:
         found = [(one.attempt.task, one.attempt.number) for one in spending.ended()]
     assert len(found) == len(set(found)) == 10
 
 
 def test_an_attempt_of_an_older_version(path: Path, journal: SqliteJournal) -> None:
-    """A row without source and billing is read: its cost was the agent's word, who paid is not known."""
+    """A row without source and billing can be read: its cost was reported, its billing is unknown."""
     paid = pay(journal, 0.5)
     body = codec.encode_attempt(paid).replace(b',"billing":"unknown","cost_source":null', b"")
     assert b"billing" not in body
     read = codec.decode_attempt(body)
-    assert (read.source, read.billing, replace(read, cost_usd=None).source) == (
+    assert (read.known_cost_source, read.billing, replace(read, cost_usd=None).known_cost_source) == (
         "reported",
         "unknown",
         "unknown",
@@ -119,9 +121,9 @@ def test_an_attempt_of_an_older_version(path: Path, journal: SqliteJournal) -> N
 
 
 def test_no_project(tmp_path: Path) -> None:
-    """Where there is no store none is made."""
+    """Without a store none is created."""
     with pytest.raises(UsageError):
-        Spending(tmp_path / "ostler.db")
+        SpendingReader(tmp_path / "ostler.db")
     assert not list(tmp_path.iterdir())
 
 
@@ -129,7 +131,7 @@ def test_no_project(tmp_path: Path) -> None:
     ("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-11-15", 24), ("2026-02-28", 24)]
 )
 def test_days_of_23_and_25_hours(day: str, hours: int) -> None:
-    """A day lasts from midnight to midnight on the clock on the wall."""
+    """A day lasts from midnight to midnight in local time."""
     berlin = ZoneInfo("Europe/Berlin")
     noon = datetime.fromisoformat(f"{day}T12:00").replace(tzinfo=berlin).timestamp()
     begin, end = day_start(noon, berlin), next_day_start(noon, berlin)
@@ -138,7 +140,7 @@ def test_days_of_23_and_25_hours(day: str, hours: int) -> None:
 
 
 def test_the_sum_of_a_day_is_cheap(path: Path, journal: SqliteJournal) -> None:
-    """Before each attempt it is read from the index alone, however many attempts there were on other days."""
+    """The total of a day is read from the index alone, however many attempts there were on other days."""
     rows = [(f"task-{n}", 1, NOON - n * 60.0, 0.01) for n in range(20_000)]
     body = codec.encode_attempt(make_attempt())
     columns = "task, number, status, ended_at, cost_usd, body"
@@ -149,9 +151,9 @@ def test_the_sum_of_a_day_is_cheap(path: Path, journal: SqliteJournal) -> None:
     plan = db.execute(f"EXPLAIN QUERY PLAN {_SUM_SINCE}", (1.0,)).fetchall()
     db.close()
     assert "COVERING INDEX ended_attempts" in str(plan)
-    with Spending(path) as spending:
+    with SpendingReader(path) as spending:
         assert spending.spent_today(NOON, UTC).usd == pytest.approx(7.21)
         started = time.perf_counter()
         for _ in range(100):
             spending.spent_today(NOON, UTC)
-        assert (time.perf_counter() - started) / 100 < 0.01  # ten times the promise
+        assert (time.perf_counter() - started) / 100 < 0.01  # ten times the documented limit

@@ -1,4 +1,4 @@
-"""The journal in SQLite: what it does when others hold it, and when the disk fails."""
+"""The journal in SQLite: locked by others, and on a failing disk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def journal(path: Path) -> Iterator[SqliteJournal]:
 
 
 def test_locked_longer_than_the_timeout(path: Path, journal: SqliteJournal) -> None:
-    """A journal that someone else holds is busy, nothing is written, and it works when it is free again."""
+    """A locked journal is busy, nothing is written, and it works when the lock is released."""
     holder = apsw.Connection(str(path))
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StateError) as caught:
@@ -43,7 +43,7 @@ def test_locked_longer_than_the_timeout(path: Path, journal: SqliteJournal) -> N
 
 
 def test_waits_for_a_short_holder(path: Path) -> None:
-    """Someone who holds it for less than the timeout only delays the write."""
+    """A lock that is shorter than the timeout only delays the write."""
     with SqliteJournal(path, create=True, busy_timeout_seconds=10) as journal:
         code = "import apsw,sys,time; db=apsw.Connection(sys.argv[1]); db.execute('BEGIN IMMEDIATE')"
         code += "; print(1, flush=True); time.sleep(0.2); db.execute('COMMIT')"
@@ -57,7 +57,7 @@ def test_waits_for_a_short_holder(path: Path) -> None:
 
 @pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
 def test_failure_before_the_commit(journal: SqliteJournal, action: str, code: Code) -> None:
-    """A write that the disk refuses raises its code, and leaves nothing behind."""
+    """A write that the disk refuses raises its code, and changes nothing."""
     assert journal.append(make_record(1), make_row(1))
     failpoint.arm(f"journal.append:{action}")
     with pytest.raises(OstlerError) as caught:
@@ -68,7 +68,7 @@ def test_failure_before_the_commit(journal: SqliteJournal, action: str, code: Co
 
 
 def test_full_disk_heals(journal: SqliteJournal) -> None:
-    """When space is back the same journal goes on."""
+    """When space is free again the same journal works."""
     failpoint.arm("journal.append:enospc")
     with pytest.raises(OstlerError):
         journal.append(make_record(1), make_row(1))
@@ -83,8 +83,8 @@ def test_failed_flush_stops_the_writer(path: Path, journal: SqliteJournal) -> No
     for write in (
         lambda: journal.append(make_record(1), make_row(1)),
         lambda: journal.notify(TASK, 1.0, [ParseError("x")]),
-        lambda: journal.begin(make_attempt()),
-        lambda: journal.end(make_attempt(number=1)),
+        lambda: journal.begin_attempt(make_attempt()),
+        lambda: journal.end_attempt(make_attempt(number=1)),
     ):
         with pytest.raises(OstlerError) as caught:
             write()
@@ -95,7 +95,7 @@ def test_failed_flush_stops_the_writer(path: Path, journal: SqliteJournal) -> No
 
 
 def test_version_sees_other_writers(path: Path, journal: SqliteJournal) -> None:
-    """The version moves when another connection wrote, and stands still otherwise."""
+    """The version changes when another connection wrote, and only then."""
     before = journal.version()
     assert journal.version() == before
     with SqliteJournal(path) as other:
@@ -104,16 +104,16 @@ def test_version_sees_other_writers(path: Path, journal: SqliteJournal) -> None:
 
 
 def test_transaction_is_all_or_nothing(journal: SqliteJournal) -> None:
-    """What is written inside a transaction that fails is gone, all of it."""
+    """Everything that is written inside a failed transaction is rolled back."""
     with pytest.raises(ZeroDivisionError), journal.transaction():
         journal.append(make_record(1), make_row(1))
-        journal.begin(make_attempt(OTHER))
+        journal.begin_attempt(make_attempt(OTHER))
         raise ZeroDivisionError
     assert (journal.feed(), journal.rows(), journal.attempts(OTHER)) == ([], [], [])
 
 
 def test_unreadable_event_is_refused(path: Path, journal: SqliteJournal) -> None:
-    """An event of a known type with an unknown content is not taken for nothing."""
+    """An event of a known type with invalid content is an error."""
     journal.append(make_record(1), make_row(1))
     apsw.Connection(str(path)).execute('UPDATE feed SET body = \'{"type":"task_claimed"}\'')
     with pytest.raises(StateError, match="task_claimed") as caught:
@@ -133,7 +133,7 @@ def test_unreadable_event_is_refused(path: Path, journal: SqliteJournal) -> None
     ],
 )
 def test_queries_use_an_index(journal: SqliteJournal, query: str) -> None:
-    """Nothing that a run asks again and again reads a whole table."""
+    """No repeated query of a run reads a whole table."""
     from ostler.store import sqlite
 
     sql = getattr(sqlite, query)
@@ -143,6 +143,6 @@ def test_queries_use_an_index(journal: SqliteJournal, query: str) -> None:
 
 
 def test_reading_needs_no_event_loop() -> None:
-    """`ostler status` does not pay for asyncio."""
+    """`ostler status` does not import asyncio."""
     code = "import sys, ostler.store.sqlite; sys.exit('asyncio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

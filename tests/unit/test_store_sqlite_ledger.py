@@ -1,4 +1,4 @@
-"""The ledger in SQLite: shared, durable, cheap to ask, and plain about what goes wrong."""
+"""The ledger in SQLite: shared, durable, fast to query, and with clear errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def limit(ledger: Ledger, until: float, now: float = NOW, window: Window = WEEK)
 
 class TestLimits:
     def test_the_first_limit_stops_everyone(self, ledger: Ledger, other: Ledger) -> None:
-        """Whoever asks next, in whatever process, is told until when and why."""
+        """The next caller, in any process, gets the end and the reason of a limit."""
         assert ledger.admit([SONNET], "ada", NOW) == Open()
         limit(ledger, NOW + 300)
         for asked in (ledger, other):
@@ -59,7 +59,7 @@ class TestLimits:
         assert other.admit([Window("codex")], "bob", NOW) == Open()
 
     def test_one_probe_reopens(self, ledger: Ledger, other: Ledger) -> None:
-        """At the reset one goes ahead; the others follow when it was answered."""
+        """At the reset one caller probes; the others continue when it was answered."""
         limit(ledger, NOW + 300)
         assert other.admit([SONNET], "bob", NOW + 300) == Probe((WEEK,))
         assert isinstance(ledger.admit([SONNET], "ada", NOW + 301), Closed)
@@ -69,7 +69,7 @@ class TestLimits:
         assert ledger.limits(NOW + 302) == []
 
     def test_a_probe_that_meets_the_limit_closes_again(self, ledger: Ledger) -> None:
-        """And the next reset has its own probe."""
+        """The next reset has its own probe."""
         limit(ledger, NOW + 300)
         ledger.admit([SONNET], "ada", NOW + 300)
         limit(ledger, NOW + 600, NOW + 301)
@@ -77,14 +77,14 @@ class TestLimits:
         assert ledger.admit([SONNET], "bob", NOW + 600) == Probe((WEEK,))
 
     def test_a_dead_prober_is_replaced(self, ledger: Ledger) -> None:
-        """A minute later another one may try."""
+        """A minute later another caller may try."""
         limit(ledger, NOW)
         assert ledger.admit([SONNET], "ada", NOW) == Probe((WEEK,))
         assert isinstance(ledger.admit([SONNET], "bob", NOW + LEASE_SECONDS - 1), Closed)
         assert ledger.admit([SONNET], "bob", NOW + LEASE_SECONDS) == Probe((WEEK,))
 
     def test_an_answer_does_not_undo_a_later_limit(self, ledger: Ledger) -> None:
-        """What another call met while the probe was out counts more."""
+        """A limit that another call met during the probe takes precedence."""
         limit(ledger, NOW)
         ledger.admit([SONNET], "ada", NOW)
         limit(ledger, NOW + 500, NOW + 1)
@@ -92,7 +92,7 @@ class TestLimits:
         assert isinstance(ledger.admit([SONNET], "ada", NOW + 2), Closed)
 
     def test_several_windows_of_one_call(self, ledger: Ledger) -> None:
-        """The call waits for all of them, and its probe answers for all."""
+        """The call waits for all of them, and its probe is for all."""
         day = Window("claude", "", "sonnet", "day")
         limit(ledger, NOW + 5)
         limit(ledger, NOW + 9, window=day)
@@ -103,7 +103,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("jump", [-10 * DAY, 10 * DAY])
     def test_a_clock_that_jumps_closes_nothing_for_ever(self, ledger: Ledger, jump: float) -> None:
-        """A limit of one clock is void or due under the other, and a new one counts (B12)."""
+        """A limit of one clock is invalid or due under the other, and a new one counts (B12)."""
         limit(ledger, NOW + 300)
         assert ledger.admit([SONNET], "ada", NOW + jump) == (Open() if jump < 0 else Probe((WEEK,)))
         limit(ledger, NOW + jump + 60, NOW + jump)
@@ -112,7 +112,9 @@ class TestLimits:
         assert ledger.admit([SONNET], "ada", NOW) == (Probe((WEEK,)) if jump < 0 else Open())
 
     def test_asking_is_cheap(self, ledger: Ledger) -> None:
-        """Before every start, so: microseconds, with other windows closed too (5 to 20 us were measured)."""
+        """It is read before every start, so it takes microseconds, with other windows closed too (5 to 20 us
+        measured).
+        """
         for number in range(8):
             limit(ledger, NOW + 300, window=Window("other", str(number)))
         taken = []
@@ -123,7 +125,7 @@ class TestLimits:
         assert sorted(taken)[250] < 0.0005
 
     def test_words_of_all_kinds_are_kept(self, ledger: Ledger, other: Ledger) -> None:
-        """What a provider says is text, never SQL."""
+        """Messages of a provider are stored as text, never run as SQL."""
         odd = Window("pro'vider", 'a"c', "модель", "'; DROP TABLE limit_window; --")
         ledger.close_window(odd, NOW + 9, Code.RATE_LIMITED, "a\nb 'c' 🐎", NOW)
         assert other.limits(NOW)[0].window == odd
@@ -132,68 +134,71 @@ class TestLimits:
 
 class TestRests:
     def test_a_rest_is_everyones(self, ledger: Ledger, other: Ledger) -> None:
-        """Failures of all processes count together; the one that begins the rest knows it."""
-        opened = [who.fail("sonnet", Code.TIMEOUT, "silent", NOW, 3, 600) for who in (ledger, other, ledger)]
+        """Failures of all processes count together; the one that starts the cooldown gets True."""
+        opened = [
+            who.record_failure("sonnet", Code.TIMEOUT, "silent", NOW, 3, 600)
+            for who in (ledger, other, ledger)
+        ]
         assert opened == [False, False, True]
-        rest = other.rest("sonnet", NOW + 1)
+        rest = other.check_cooldown("sonnet", NOW + 1)
         assert rest is not None
         assert (rest.until, rest.failures, rest.code) == (NOW + 600, 3, Code.TIMEOUT)
-        assert other.rest("opus", NOW + 1) is None
+        assert other.check_cooldown("opus", NOW + 1) is None
 
     def test_one_tries_after_a_rest(self, ledger: Ledger, other: Ledger) -> None:
-        """Its success lets all go on, its failure begins another rest."""
+        """Its success ends the cooldown for all, its failure starts another one."""
         for _ in range(3):
-            ledger.fail("sonnet", Code.OVERLOADED, "busy", NOW, 3, 600)
-        assert ledger.rest("sonnet", NOW + 600) is None
-        assert other.rest("sonnet", NOW + 601) is not None
-        assert ledger.fail("sonnet", Code.OVERLOADED, "busy", NOW + 602, 3, 600)
-        assert other.rest("sonnet", NOW + 1201) is not None
-        assert other.rest("sonnet", NOW + 1202) is None
-        other.succeed("sonnet")
-        assert ledger.rest("sonnet", NOW + 1203) is None
-        assert ledger.rests(NOW + 1203) == []
+            ledger.record_failure("sonnet", Code.OVERLOADED, "busy", NOW, 3, 600)
+        assert ledger.check_cooldown("sonnet", NOW + 600) is None
+        assert other.check_cooldown("sonnet", NOW + 601) is not None
+        assert ledger.record_failure("sonnet", Code.OVERLOADED, "busy", NOW + 602, 3, 600)
+        assert other.check_cooldown("sonnet", NOW + 1201) is not None
+        assert other.check_cooldown("sonnet", NOW + 1202) is None
+        other.record_success("sonnet")
+        assert ledger.check_cooldown("sonnet", NOW + 1203) is None
+        assert ledger.cooldowns(NOW + 1203) == []
 
     def test_successes_outweigh_failures(self, ledger: Ledger) -> None:
-        """One of three kinds of calls that fail does not rest a model that works for the others."""
+        """One failing kind of calls of three does not put a model that works for the others into cooldown."""
         for _ in range(5):
-            assert not ledger.fail("sonnet", Code.AGENT_FAILED, "", NOW, 3, 600)
-            assert not ledger.fail("sonnet", Code.AGENT_FAILED, "", NOW, 3, 600)
-            assert ledger.rests(NOW)[0].failures == 2
-            ledger.succeed("sonnet")
-            ledger.succeed("sonnet")
-            ledger.succeed("sonnet")
+            assert not ledger.record_failure("sonnet", Code.AGENT_FAILED, "", NOW, 3, 600)
+            assert not ledger.record_failure("sonnet", Code.AGENT_FAILED, "", NOW, 3, 600)
+            assert ledger.cooldowns(NOW)[0].failures == 2
+            ledger.record_success("sonnet")
+            ledger.record_success("sonnet")
+            ledger.record_success("sonnet")
 
     def test_a_clock_that_jumps_rests_nothing_for_ever(self, ledger: Ledger) -> None:
-        """Failures of a wrong clock are forgotten (B12)."""
+        """Failures of a wrong clock are ignored (B12)."""
         for _ in range(3):
-            ledger.fail("sonnet", Code.OVERLOADED, "busy", NOW + 10 * DAY, 3, 600)
-        assert ledger.rest("sonnet", NOW) is None
-        assert ledger.rests(NOW) == []
-        assert not ledger.fail("sonnet", Code.OVERLOADED, "busy", NOW, 3, 600)
-        assert ledger.rests(NOW)[0].failures == 1
+            ledger.record_failure("sonnet", Code.OVERLOADED, "busy", NOW + 10 * DAY, 3, 600)
+        assert ledger.check_cooldown("sonnet", NOW) is None
+        assert ledger.cooldowns(NOW) == []
+        assert not ledger.record_failure("sonnet", Code.OVERLOADED, "busy", NOW, 3, 600)
+        assert ledger.cooldowns(NOW)[0].failures == 1
 
 
 class TestRepeats:
     def test_so_many_an_hour(self, ledger: Ledger, other: Ledger) -> None:
-        """All processes together; an hour later the first one is free again."""
-        assert [(ledger, other)[n % 2].spend_repeat(NOW + n, 5) for n in range(7)] == [True] * 5 + [False] * 2
-        assert not ledger.spend_repeat(NOW + 3599, 5)
-        assert ledger.spend_repeat(NOW + 3600, 5)
-        assert not ledger.spend_repeat(NOW + 3600, 5)
+        """For all processes together; an hour later the first retry is free again."""
+        assert [(ledger, other)[n % 2].take_retry(NOW + n, 5) for n in range(7)] == [True] * 5 + [False] * 2
+        assert not ledger.take_retry(NOW + 3599, 5)
+        assert ledger.take_retry(NOW + 3600, 5)
+        assert not ledger.take_retry(NOW + 3600, 5)
 
     def test_none(self, ledger: Ledger) -> None:
-        """A budget of nothing allows nothing."""
-        assert not ledger.spend_repeat(NOW, 0)
+        """A limit of zero allows no retries."""
+        assert not ledger.take_retry(NOW, 0)
 
     def test_repeats_of_a_wrong_clock_do_not_count(self, ledger: Ledger) -> None:
-        """The budget is not gone for ten days (B12), and the table does not grow."""
-        assert [ledger.spend_repeat(NOW + 10 * DAY, 2) for _ in range(3)] == [True, True, False]
-        assert [ledger.spend_repeat(NOW, 2) for _ in range(3)] == [True, True, False]
+        """The retries are not used up for ten days (B12), and the table does not grow."""
+        assert [ledger.take_retry(NOW + 10 * DAY, 2) for _ in range(3)] == [True, True, False]
+        assert [ledger.take_retry(NOW, 2) for _ in range(3)] == [True, True, False]
 
 
 class TestStore:
     def test_opened_on_first_use(self, tmp_path: Path) -> None:
-        """A run that meets no limit opens nothing more; without a store the first question is refused."""
+        """A run without limits opens no file; without a store the first query raises."""
         ledger = SqliteLedger(tmp_path / "ostler.db")
         ledger.close()
         with pytest.raises(UsageError, match="no Ostler project here"):
@@ -201,18 +206,18 @@ class TestStore:
         assert list(tmp_path.iterdir()) == []
 
     def test_goes_on_after_close(self, ledger: Ledger) -> None:
-        """Closing twice is fine, and a later question opens the store again."""
+        """Closing twice is allowed, and a later query opens the store again."""
         limit(ledger, NOW + 9)
         ledger.close()
         ledger.close()
         assert len(ledger.limits(NOW)) == 1
 
     def test_every_write_is_flushed(self, ledger: SqliteLedger) -> None:
-        """FULL, as the journal: a limit that was noted survives a power cut."""
+        """FULL, like the journal: a recorded limit survives a power cut."""
         assert ledger._db.connection.pragma("synchronous") == 2
 
     def test_busy(self, path: Path, ledger: Ledger) -> None:
-        """A store that is held too long is busy; asking goes on, and writing too when it is free (B16)."""
+        """A store that is locked too long is busy; reads work, and writes too when it is free (B16)."""
         holder = apsw.Connection(str(path))
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(StateError) as caught:
@@ -225,7 +230,9 @@ class TestStore:
 
     @pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
     def test_a_disk_that_refuses(self, ledger: Ledger, action: str, code: Code) -> None:
-        """Nothing is half noted; a full disk heals, one that cannot flush is believed no more (B13, B14)."""
+        """Nothing is written in part; a full disk recovers, one that cannot flush is not trusted again (B13,
+        B14).
+        """
         failpoint.arm(f"ledger.write:{action}")
         with pytest.raises(OstlerError) as caught:
             limit(ledger, NOW + 9)
@@ -236,16 +243,16 @@ class TestStore:
             assert len(ledger.limits(NOW)) == 1
         else:
             with pytest.raises(OstlerError):
-                ledger.spend_repeat(NOW, 5)
+                ledger.take_retry(NOW, 5)
 
     def test_a_code_of_a_newer_version(self, path: Path, ledger: Ledger) -> None:
-        """A word that this version does not know closes the window all the same."""
+        """A code that this version does not have closes the window all the same."""
         limit(ledger, NOW + 9)
         apsw.Connection(str(path)).execute("UPDATE limit_window SET code = 'TEA_BREAK'")
         assert ledger.admit([SONNET], "ada", NOW) == Closed(NOW + 9, Code.UNKNOWN, "used up")
 
     def test_damage_is_told(self, path: Path, ledger: Ledger) -> None:
-        """Tables that are not ours are refused, not guessed at (B17)."""
+        """Unexpected tables are refused (B17)."""
         apsw.Connection(str(path)).execute("DROP TABLE limit_window")
         with pytest.raises(StateError) as caught:
             ledger.admit([SONNET], "ada", NOW)

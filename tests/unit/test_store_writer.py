@@ -1,4 +1,4 @@
-"""The loop's writer: one commit for all that waits, and each waiter its own answer."""
+"""The GroupWriter: one commit for all queued writes, and each waiter its own result."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def many(writer: GroupWriter, count: int) -> list[bool]:
 
 
 def test_waiting_writes_share_a_commit(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two hundred writes that wait together cost a few commits, not two hundred."""
+    """Two hundred writes that are queued together cost a few commits, not two hundred."""
 
     async def check() -> None:
         writer = GroupWriter(path, create=True)
@@ -60,7 +60,7 @@ def test_waiting_writes_share_a_commit(path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_rivals_in_one_group(path: Path) -> None:
-    """Of two writes of one seq in one commit the first wins."""
+    """Of two writes of one seq in one commit the first is stored."""
 
     async def check() -> list[bool]:
         writer = GroupWriter(path, create=True)
@@ -72,13 +72,13 @@ def test_rivals_in_one_group(path: Path) -> None:
 
 
 def test_order_is_kept(path: Path) -> None:
-    """Notices that nobody waits for stand in the feed where they were said."""
+    """Notices that are not awaited are in the feed in their order."""
 
     async def check() -> None:
         writer = GroupWriter(path, create=True)
         for number in range(50):
             writer.notify(TASK, float(number), [ParseError(str(number))])
-        assert await writer.begin(make_attempt()) == 1
+        assert await writer.begin_attempt(make_attempt()) == 1
         writer.notify(TASK, 50.0, [])
         await writer.close()
 
@@ -88,7 +88,7 @@ def test_order_is_kept(path: Path) -> None:
 
 
 def test_close_writes_what_waits(path: Path) -> None:
-    """Closing loses nothing, closing twice is fine, and a closed writer says so."""
+    """Closing loses nothing, closing twice is allowed, and a closed writer raises."""
 
     async def check() -> None:
         writer = GroupWriter(path, create=True)
@@ -104,7 +104,7 @@ def test_close_writes_what_waits(path: Path) -> None:
 
 @pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
 def test_failed_commit_fails_its_whole_group(path: Path, action: str, code: Code) -> None:
-    """No waiter of a commit that failed is told that it is done."""
+    """No waiter of a failed commit gets a result."""
 
     async def check() -> None:
         writer = GroupWriter(path, create=True)
@@ -161,7 +161,7 @@ def test_bad_write_does_not_hurt_its_neighbours(path: Path) -> None:
 
 
 def test_cancelled_waiter(path: Path) -> None:
-    """Cancelling a waiter disturbs nobody; its write may stand."""
+    """Cancelling a waiter has no effect on others; its write may be stored."""
 
     async def check() -> None:
         writer = GroupWriter(path, create=True)
@@ -174,7 +174,9 @@ def test_cancelled_waiter(path: Path) -> None:
 
 
 def test_busy_journal_does_not_block_the_loop(path: Path) -> None:
-    """While someone else holds the journal the loop goes on, and the waiter is told in the end."""
+    """While another process has locked the journal the loop continues, and the waiter gets an error in the
+    end.
+    """
 
     async def check() -> None:
         writer = GroupWriter(path, create=True, busy_timeout_seconds=0.3)
@@ -196,7 +198,7 @@ def test_busy_journal_does_not_block_the_loop(path: Path) -> None:
 
 
 def test_opening_errors_come_at_once(path: Path) -> None:
-    """A writer for a journal that is not there is refused before any thread starts."""
+    """A writer for a missing journal raises before any thread starts."""
     with pytest.raises(UsageError):
         GroupWriter(path)
 

@@ -8,9 +8,9 @@ from msgspec import Raw
 
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
-from ostler.telemetry.line import Line, read_line
+from ostler.telemetry.line import DecodedLine, decode_line
 from ostler.telemetry.span import Span, span_id, trace_id
-from ostler.telemetry.tree import spans_of
+from ostler.telemetry.tree import build_spans
 
 TASK = TaskId("add-a-greeting-ab12")
 PHASE = {"phase": "implement"}
@@ -18,9 +18,9 @@ CALL = {**PHASE, "iteration": 1}
 ATTEMPT = {**CALL, "number": 1, "executor": "codex", "model": "gpt-x"}
 
 
-def lines(*said: tuple[float, str, dict[str, object]]) -> list[Line]:
+def lines(*said: tuple[float, str, dict[str, object]]) -> list[DecodedLine]:
     return [
-        read_line(FeedLine(place, at, TASK, Raw(json.dumps({"type": kind, **more}).encode())))
+        decode_line(FeedLine(place, at, TASK, Raw(json.dumps({"type": kind, **more}).encode())))
         for place, (at, kind, more) in enumerate(said, 1)
     ]
 
@@ -43,7 +43,7 @@ def named(spans: list[Span]) -> list[tuple[str, float, float, str]]:
 
 def test_a_span_ends_with_its_line() -> None:
     """A tool ends where the next one begins or its attempt ends; the innermost comes first."""
-    spans = spans_of(
+    spans = build_spans(
         lines(
             *STORY,
             (7.0, "attempt_ended", {"number": 1, "status": "failed", "code": "TIMEOUT"}),
@@ -69,7 +69,7 @@ def test_a_span_ends_with_its_line() -> None:
 
 def test_what_a_crash_cut_off_ends_where_it_was_last_heard_of() -> None:
     """The next run comes an hour later; the call is one, and has two attempts."""
-    spans = spans_of(
+    spans = build_spans(
         lines(
             *STORY,
             (3600.0, "task_claimed", {"run": "two"}),
@@ -92,7 +92,7 @@ def test_what_a_crash_cut_off_ends_where_it_was_last_heard_of() -> None:
 def test_a_task_that_is_opened_again_has_a_second_root() -> None:
     """The first one is over and stays as it was."""
     end = (9.0, "task_failed", {"code": "TIMEOUT"})
-    spans = spans_of(
+    spans = build_spans(
         lines(STORY[0], end, (20.0, "task_reopened", {}), (30.0, "task_completed", {"commit": None}))
     )
     assert named(spans) == [("task", 0.0, 9.0, "TIMEOUT"), ("task", 20.0, 30.0, "")]
@@ -109,9 +109,9 @@ def test_reading_on_changes_no_span_that_was_over() -> None:
         (8.5, "phase_completed", PHASE),
         (9.0, "task_completed", {}),
     )
-    whole = spans_of(story)
+    whole = build_spans(story)
     for size in range(len(story)):
-        assert spans_of(story[:size]) == [span for span in whole if span.closed <= size]
+        assert build_spans(story[:size]) == [span for span in whole if span.closed <= size]
 
 
 def test_ids_are_of_the_store_and_the_task() -> None:
@@ -125,5 +125,5 @@ def test_ids_are_of_the_store_and_the_task() -> None:
 def test_a_line_of_a_newer_version_is_passed_over() -> None:
     """A field of another type is no reason to stop reading."""
     (line,) = lines((0.0, "attempt_ended", {"number": "first"}))
-    assert line.said.type == ""
-    assert spans_of([line]) == []
+    assert line.event.type == ""
+    assert build_spans([line]) == []

@@ -1,4 +1,4 @@
-"""The loopback GitHub answers exactly what is asked, as the real one does."""
+"""The fake GitHub answers exactly what is queried."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = {
 
 
 def test_only_the_fields_that_were_asked_for():
-    """gh refuses nothing, but a fake that says more than GitHub hides mistakes."""
+    """gh accepts more, but additional fields would hide errors."""
     query = read_query("query X($n: Int!) { r: repository(name: $n) { name } }", {"n": "app"})
     assert query.cut(ROOT) == {"r": {"name": "app"}}
 
@@ -40,6 +40,6 @@ def test_fragments_types_and_arguments():
 
 @pytest.mark.parametrize("text", ["query { a", "query { a(b c) }", "query { a: }"])
 def test_a_broken_query_is_an_error(text: str):
-    """Not an empty answer."""
-    with pytest.raises(ValueError, match="the query has"):
+    """It is not an empty answer."""
+    with pytest.raises(ValueError, match="invalid query"):
         read_query(text, {})

@@ -1,4 +1,4 @@
-"""The model server that ships: four APIs, whole and streamed, and what it keeps of each request."""
+"""The fake model server: four APIs, with and without streaming, and the recorded requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load(response: HTTPResponse) -> Json:
 
 
 def events_of(response: HTTPResponse) -> list[Json]:
-    """The events of a stream; the closing word of Chat Completions is checked and left out."""
+    """The events of a stream, without the final one of Chat Completions."""
     with response:
         assert (response.getheader("Content-Type") or "").startswith("text/event-stream")
         lines = response.read().decode().split("\n")
@@ -41,17 +41,17 @@ def events_of(response: HTTPResponse) -> list[Json]:
 
 
 def ask(llm: FakeLlm, api: Api, streamed: bool) -> Json:
-    """The answer in plain words, however it came."""
+    """The text of the answer, streamed or not."""
     body = {"model": "m", "stream": streamed, **api.body}
     if streamed:
-        return api.told(events_of(send(llm, api.streamed, body)))
+        return api.from_events(events_of(send(llm, api.streamed, body)))
     return api.whole(load(send(llm, api.path, body)))
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("name", APIS)
 def test_an_answer_arrives_with_its_text_tools_and_tokens(name: str, streamed: bool) -> None:
-    """The same turn reads the same in every API, whole or in pieces."""
+    """The same turn gives the same text in every API, streamed or not."""
     tool = call("write_file", path="a.txt", content='odd "text" é').tools
     with FakeLlm([Answer(say="Hello, wörld.", tools=tool, usage=Usage(7, 3))]) as llm:
         told = ask(llm, APIS[name], streamed)
@@ -70,13 +70,13 @@ STOPS = {
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("name", STOPS)
 def test_the_reason_to_stop_is_told(name: str, streamed: bool) -> None:
-    """In each API's own word."""
+    """The stop reason of each API."""
     with FakeLlm([say("x"), say("x", stop="max_tokens"), call("t")]) as llm:
         assert tuple(ask(llm, APIS[name], streamed)["stop"] for _ in range(3)) == STOPS[name]
 
 
 def test_a_refusal_is_told() -> None:
-    """In each API's own shape."""
+    """The error format of each API."""
     with FakeLlm([say("No.", stop="refusal")]) as llm:
         assert ask(llm, APIS["anthropic"], True)["stop"] == "refusal"
         assert ask(llm, APIS["chat"], True)["stop"] == "content_filter"
@@ -86,7 +86,7 @@ def test_a_refusal_is_told() -> None:
 
 
 def test_a_free_form_tool_gets_plain_text() -> None:
-    """As codex declares its apply_patch: the input is no JSON."""
+    """As codex declares its apply_patch: the input is not JSON."""
     tools = [{"type": "custom", "name": "apply_patch"}, {"type": "function", "name": "shell"}]
     with FakeLlm([call("apply_patch", input="*** Begin Patch")]) as llm:
         item = load(send(llm, "/v1/responses", {"input": "x", "tools": tools}))["output"][0]
@@ -103,7 +103,7 @@ def test_gemini_streams_an_array_when_events_are_not_asked_for() -> None:
 
 @pytest.mark.parametrize("name", APIS)
 def test_a_request_is_kept_with_its_history_and_without_its_keys(name: str) -> None:
-    """What a test asks of it: the path, the model, the conversation; never a secret."""
+    """The path, the model and the conversation; never a secret."""
     api = APIS[name]
     keys = {"Authorization": "Bearer S3CRET", "x_api_key": "S3CRET", "x_goog_api_key": "S3CRET"}
     path = api.path + ("&" if "?" in api.path else "?") + "key=S3CRET"
@@ -117,7 +117,7 @@ def test_a_request_is_kept_with_its_history_and_without_its_keys(name: str) -> N
 
 
 def test_tool_results_are_in_the_history() -> None:
-    """Each API has its own place for them."""
+    """Each API has another key."""
     block = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "RESULT"}]}
     bodies: dict[str, Json] = {
         "anthropic": {"messages": [{"role": "user", "content": [block]}]},
@@ -128,11 +128,11 @@ def test_tool_results_are_in_the_history() -> None:
     with FakeLlm() as llm:
         for name, body in bodies.items():
             send(llm, APIS[name].path, body).close()
-        assert [request.history for request in llm.asked] == [["RESULT"]] * 4
+        assert [request.history for request in llm.prompts] == [["RESULT"]] * 4
 
 
 def test_turns_come_in_order_and_the_last_stays() -> None:
-    """A turn may be worked out from the request, and counting or listing takes none."""
+    """A turn can be a function of the request; counting and listing take no turn."""
 
     def echo(request: Request) -> Answer:
         return say(f"{request.number}: {request.history[-1]}")
@@ -142,12 +142,12 @@ def test_turns_come_in_order_and_the_last_stays() -> None:
         assert load(send(llm, "/v1/messages/count_tokens", {"messages": TURNS}))["input_tokens"] > 0
         assert load(send(llm, f"{GEMINI_MODEL}:countTokens", {"contents": []}))["totalTokens"] > 0
         texts += [ask(llm, APIS["anthropic"], True)["text"] for _ in range(2)]
-        assert (len(llm.requests), len(llm.asked)) == (5, 3)
+        assert (len(llm.requests), len(llm.prompts)) == (5, 3)
     assert texts == ["first", "4: TWO", "5: TWO"]
 
 
 def test_models_are_listed_for_every_kind_of_client() -> None:
-    """OpenAI and Anthropic read the same list, Gemini one of its own; a wrong path is a 404."""
+    """OpenAI and Anthropic share a list, Gemini has another; a wrong path is a 404."""
     with FakeLlm() as llm:
         assert load(send(llm, "/v1/models"))["data"][0]["id"] == "fake-model"
         assert load(send(llm, "/v1/models/any"))["id"] == "any"
@@ -157,7 +157,7 @@ def test_models_are_listed_for_every_kind_of_client() -> None:
 
 
 def test_a_body_in_chunks_and_one_that_is_no_json_are_read() -> None:
-    """Some clients stream their request; rubbish is kept as its size."""
+    """Chunked requests are read; of invalid JSON only the size is kept."""
     with FakeLlm() as llm:
         connection = HTTPConnection(llm.url.removeprefix("http://"), timeout=20)
         pieces = iter([b'{"messages": [{"content": "', b"x" * 100_000, b'"}]}'])
@@ -186,7 +186,7 @@ def test_many_clients_at_once_get_one_turn_each() -> None:
 
 
 def has_ended(connection: socket.socket) -> bool:
-    """A connection that the server had not taken up yet is reset, any other one is closed."""
+    """A pending connection is reset, any other one is closed."""
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:
@@ -194,7 +194,7 @@ def has_ended(connection: socket.socket) -> bool:
 
 
 def test_close_ends_every_connection() -> None:
-    """A client that waits for an answer and one that only keeps its connection both see the end at once."""
+    """Waiting and idle clients are disconnected at once."""
     llm = FakeLlm([Silence(600.0)]).start()
     host, _, port = llm.url.removeprefix("http://").partition(":")
     waiting, idle = (socket.create_connection((host, int(port)), 20) for _ in range(2))
@@ -212,5 +212,5 @@ def test_close_ends_every_connection() -> None:
 
 
 def test_closing_what_was_never_started_is_no_problem() -> None:
-    """It holds its port from the beginning and gives it back."""
+    """It binds its port when created and releases it."""
     FakeLlm().close()

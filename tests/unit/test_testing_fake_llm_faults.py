@@ -1,4 +1,4 @@
-"""What goes wrong on purpose: rows D1 to D12, scripts from files, and the program itself."""
+"""Faults D1 to D12, scripts from files, and the command line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ STATUSES = {name: turn for name, turn in FAULTS.items() if isinstance(turn, Fail
 
 @pytest.mark.parametrize("name", STATUSES)
 def test_a_failure_has_its_status_header_and_message_in_every_api(name: str) -> None:
-    """The client finds the reason where its API has it."""
+    """The reason is where the API has it."""
     turn = STATUSES[name]
     with FakeLlm([turn]) as llm:
         for path in PATHS:
@@ -65,7 +65,7 @@ def test_a_limit_can_end_at_a_date() -> None:
 
 
 def broken(name: str, path: str) -> bytes:
-    """What a client has in hand when the stream breaks."""
+    """What a client has received when the stream breaks."""
     turn = FAULTS[name]
     assert isinstance(turn, Answer)
     with FakeLlm([turn]) as llm, send(llm, path, stream=True) as response:
@@ -75,14 +75,14 @@ def broken(name: str, path: str) -> bytes:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", ["d5_reset", "d5_truncated"])
 def test_a_connection_that_breaks_is_an_error_of_http(name: str, path: str) -> None:
-    """D5: no client can take it for a whole answer."""
+    """D5: no client can mistake it for a complete answer."""
     with pytest.raises((ConnectionResetError, IncompleteRead)):
         broken(name, path)
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_stream_can_end_without_its_end(path: str) -> None:
-    """D5: all is well for HTTP, but half of the text and the last event are missing."""
+    """D5: valid HTTP, but half of the text and the last event are missing."""
     data = broken("d5_end", path).decode()
     assert "data: " in data
     for last in ("message_stop", "[DONE]", "response.completed", "finishReason"):
@@ -91,20 +91,20 @@ def test_a_stream_can_end_without_its_end(path: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_an_error_can_come_inside_a_stream(path: str) -> None:
-    """D4: status 200, half of the answer, then the error as this API tells it."""
+    """D4: status 200, half of the answer, then the error in the form of the API."""
     data = broken("d4_error_event", path).decode()
     assert "Overloaded" in data.strip().rpartition("data: ")[2]
 
 
 def test_without_a_stream_the_error_is_a_status() -> None:
-    """D4: a client that falls back to one piece gets the same error."""
+    """D4: a client without streaming gets the same error."""
     with FakeLlm([FAULTS["d4_error_event"]]) as llm, send(llm) as response:
         assert response.status == 529
 
 
 @pytest.mark.parametrize(("name", "sign"), [("d6_pings", b"event: ping"), ("d6_endless", b":::")])
 def test_signs_of_life_go_on_only_as_long_as_told(name: str, sign: bytes) -> None:
-    """D6: nothing but signs, and then the connection ends."""
+    """D6: only pings, then the end of the connection."""
     turn = FAULTS[name]
     assert isinstance(turn, Answer)
     with FakeLlm([msgspec.structs.replace(turn, every_seconds=0.02, lasts_seconds=0.2)]) as llm:
@@ -116,7 +116,7 @@ def test_signs_of_life_go_on_only_as_long_as_told(name: str, sign: bytes) -> Non
 
 
 def test_silence_ends_when_told() -> None:
-    """D7: the connection is accepted, and nothing comes."""
+    """D7: the connection is accepted without an answer."""
     with FakeLlm([Silence(0.2)]) as llm, pytest.raises((HTTPException, ConnectionError)):
         send(llm)
 
@@ -131,7 +131,7 @@ def test_an_answer_can_take_its_time() -> None:
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_flood_is_as_large_as_told(compressed: bool) -> None:
-    """D12: valid JSON of that size; compressed, it is a thousandth of it on the wire."""
+    """D12: valid JSON of this size; compressed, it is a thousandth of it."""
     with FakeLlm([Flood(8 << 20, compressed)]) as llm, send(llm) as response:
         data = response.read()
     whole = zlib.decompress(data, wbits=31) if compressed else data
@@ -140,7 +140,7 @@ def test_a_flood_is_as_large_as_told(compressed: bool) -> None:
 
 
 def test_a_client_may_leave_in_the_middle_of_a_flood(capfd: pytest.CaptureFixture[str]) -> None:
-    """A gigabyte is not sent to nobody, and nothing is printed about it."""
+    """Sending stops when the client disconnects, and nothing is printed."""
     with FakeLlm([FAULTS["d12_huge"]]) as llm:
         with send(llm) as response:
             assert len(response.read(1 << 20)) == 1 << 20
@@ -150,7 +150,7 @@ def test_a_client_may_leave_in_the_middle_of_a_flood(capfd: pytest.CaptureFixtur
 
 
 def test_a_script_that_raises_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
-    """A mistake in a test's own function is not swallowed."""
+    """An error in a test's own function is printed."""
 
     def wrong(request: Any) -> Answer:
         raise LookupError("the script is wrong")
@@ -178,13 +178,13 @@ def test_a_script_is_read_from_yaml() -> None:
 
 @pytest.mark.parametrize("text", ["say: x", "- 5", "- {sya: x}", "- {fault: d99}", "- {status: many}", "- ["])
 def test_a_wrong_script_is_refused(text: str) -> None:
-    """Nothing in it is passed over."""
+    """Unknown entries are errors."""
     with pytest.raises(msgspec.DecodeError):
         read_script(text)
 
 
 def test_the_program_serves_a_script(tmp_path: Path) -> None:
-    """As a person starts it: the address first, one line per request, and Ctrl-C ends it."""
+    """The URL first, one line per request, and Ctrl-C ends it."""
     (tmp_path / "turns.yaml").write_text("- Hello from a file\n")
     command = [sys.executable, "-m", "ostler.testing.fake_llm", "--script", str(tmp_path / "turns.yaml")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
@@ -199,7 +199,7 @@ def test_the_program_serves_a_script(tmp_path: Path) -> None:
 
 
 def test_the_program_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
-    """A script that is not there is no traceback."""
+    """A missing script is an error without a traceback."""
     command = [sys.executable, "-m", "ostler.testing.fake_llm", "--script", str(tmp_path / "none.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1 and "none.yaml" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -10,7 +10,7 @@ from ostler.errors import AgentUnavailable, Code
 from ostler.executors.protocol import Executor
 from ostler.llm.client import ClaudeClient, ClaudeRequest, ClaudeResponse
 from ostler.llm.failure import ModelError
-from ostler.model.call import AgentCall, CallResult, OnEvent, TextSaid
+from ostler.model.call import AgentCall, CallResult, OnEvent, TextReceived
 from ostler.model.command import Command, Exit
 from ostler.process.protocol import CommandRunner
 from ostler.testing.mocks import MockClaudeClient, MockCommandRunner, MockExecutor
@@ -19,7 +19,7 @@ CALL = AgentCall("implementer", "p", "s-1", model="m-1")
 
 
 def test_executor_succeeds_by_default() -> None:
-    """Without functions a mock executor completes every call and remembers it (C9)."""
+    """Without functions a mock executor completes every call and records it (C9)."""
     mock = MockExecutor()
     executor: Executor = mock
     executor.validate_availability()
@@ -34,7 +34,7 @@ def test_executor_functions_are_used() -> None:
     """Each function field replaces one default."""
 
     async def fail(call: AgentCall, on_event: OnEvent) -> CallResult:
-        on_event(TextSaid("trying"))
+        on_event(TextReceived("trying"))
         return CallResult(Code.OVERLOADED)
 
     def missing() -> None:
@@ -43,14 +43,14 @@ def test_executor_functions_are_used() -> None:
     mock = MockExecutor(spawn_function=fail, validate_function=missing)
     heard: list[object] = []
     assert asyncio.run(mock.spawn(CALL, heard.append)).code is Code.OVERLOADED
-    assert heard == [TextSaid("trying")]
+    assert heard == [TextReceived("trying")]
     assert asyncio.run(mock.resume(CALL, heard.append)).ok
     with pytest.raises(AgentUnavailable):
         mock.validate_availability()
 
 
 def test_runner_plays_lines_and_keeps_the_command() -> None:
-    """A mock runner feeds the sink, returns its exit and shows what it was given."""
+    """A mock runner passes on its lines, returns its exit and records the command."""
     mock = MockCommandRunner([b"a", b"b"], Exit(3, 0.5))
     runner: CommandRunner = mock
     lines: list[bytes] = []
@@ -69,7 +69,7 @@ ASKED = ClaudeRequest("You are brief.", "Hello?", "m-1")
 
 
 def test_client_answers_and_keeps_what_it_was_asked() -> None:
-    """Without a generator every request has the same answer, and its tokens are 100 and 200 (C9)."""
+    """Without a generator every request has the same answer, with 100 and 200 tokens (C9)."""
     mock = MockClaudeClient()
     client: ClaudeClient = mock
     response = asyncio.run(client.complete(ASKED))
@@ -84,7 +84,7 @@ def test_client_uses_its_generator() -> None:
 
 
 def test_client_fails_once_or_until_it_is_told() -> None:
-    """An error is for the next call alone unless it is to last; the failed calls are kept as well."""
+    """An error is for the next call only by default; failed calls are recorded too."""
     mock = MockClaudeClient()
     mock.set_error(ModelError(Code.OVERLOADED, "busy"))
     with pytest.raises(ModelError, match="busy"):
@@ -101,7 +101,7 @@ def test_client_fails_once_or_until_it_is_told() -> None:
 
 @pytest.mark.parametrize("delay", [0.0, 60.0])
 def test_client_stops_for_an_abort(delay: float) -> None:
-    """Set before the call or during its delay: ABORTED, and the call does not count."""
+    """Set before the call or during its delay: ABORTED, and the call is not recorded."""
 
     async def abort() -> None:
         event = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Waiting in virtual time."""
+"""Sleeping in virtual time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_waiters_wake_in_the_order_of_their_times() -> None:
 
 
 def test_a_cancelled_waiter_moves_no_time() -> None:
-    """What nobody waits for any more does not happen."""
+    """A cancelled sleep does not happen."""
     clock = VirtualClock(now=0.0)
 
     async def story() -> None:

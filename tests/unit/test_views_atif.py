@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostler.views.atif import Turn, trajectory
+from ostler.views.atif import AttemptLog, make_trajectory
 
 TASK: dict[str, Any] = {
     "id": "mend-ab12",
@@ -27,7 +27,7 @@ def entries(*told: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def made(*told: dict[str, Any], events: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
-    return trajectory(TASK, [Turn("Please mend it", "m-1", 100.0, entries(*told))], events, "1.0")
+    return make_trajectory(TASK, [AttemptLog("Please mend it", "m-1", 100.0, entries(*told))], events, "1.0")
 
 
 def check(found: dict[str, Any]) -> None:
@@ -46,13 +46,13 @@ def check(found: dict[str, Any]) -> None:
 def test_words_and_the_tools_behind_them_are_one_step() -> None:
     """The answers of its tools are that step's observation; what comes after an answer is a new one."""
     found = made(
-        {"type": "text_said", "text": "I look."},
+        {"type": "text_received", "text": "I look."},
         {"type": "tool_used", "tool": "Read", "id": "a", "input": {"path": "x"}},
         {"type": "tool_used", "tool": "Bash", "id": "b", "input": "ls"},
         {"type": "tool_returned", "id": "a", "text": "text", "failed": False},
         {"type": "tool_returned", "id": "b", "text": "no", "failed": True},
         {"type": "tool_used", "tool": "Edit", "id": "c"},
-        {"type": "text_said", "text": "Done."},
+        {"type": "text_received", "text": "Done."},
         ENDED,
     )
     check(found)
@@ -79,7 +79,9 @@ def test_gates_and_people_have_their_place_in_time() -> None:
     gate = {"time": "1970-01-01T00:01:41.500Z", "type": "gate_decided", "phase": "test", "verdict": "fail"}
     word = {"time": "1970-01-01T00:02:00Z", "type": "decision_recorded", "verb": "approve", "text": "Good."}
     found = made(
-        {"type": "text_said", "text": "One"}, {"type": "text_said", "text": "Two"}, events=(gate, word)
+        {"type": "text_received", "text": "One"},
+        {"type": "text_received", "text": "Two"},
+        events=(gate, word),
     )
     check(found)
     assert [step["source"] for step in found["steps"]] == ["user", "agent", "system", "agent", "user"]
@@ -91,7 +93,7 @@ def test_gates_and_people_have_their_place_in_time() -> None:
 
 def test_an_unknown_cost_is_left_out_rather_than_zero() -> None:
     """A reader that sums up must not count it as free."""
-    found = trajectory(TASK | {"cost_usd": None}, [], [], "1.0")
+    found = make_trajectory(TASK | {"cost_usd": None}, [], [], "1.0")
     assert (
         "total_cost_usd" not in found["final_metrics"]
         and found["final_metrics"]["total_completion_tokens"] == 5

@@ -69,14 +69,14 @@ def test_what_a_task_asks_for(status: str, code: Code | None, asks: str | None) 
 def test_a_running_task_shows_what_it_does() -> None:
     """Its last action, its tokens with those of the attempt under way, and its phase as running."""
     row = view_row(replace(TASK, status=TaskStatus.IN_PROGRESS), LANE)
-    assert (row.doing, row.since, row.tokens) == ("edit a.py", "1970-01-01T00:00:00.000Z", 135)
+    assert (row.activity, row.since, row.tokens) == ("edit a.py", "1970-01-01T00:00:00.000Z", 135)
     assert [mark.status for mark in row.phases] == ["completed", "running", "pending"]
 
 
 def test_a_task_at_rest_has_no_lane() -> None:
     """Whatever is left of one."""
     row = view_row(TASK, LANE)
-    assert (row.doing, row.since, row.tokens) == ("", None, 15)
+    assert (row.activity, row.since, row.tokens) == ("", None, 15)
     assert [mark.status for mark in row.phases] == ["completed", "pending", "pending"]
 
 

@@ -13,16 +13,16 @@ from journal_values import OTHER, TASK, make_attempt
 from ostler.config.settings import BudgetSettings
 from ostler.model.attempt import Attempt
 from ostler.model.usage import Usage
-from ostler.store.spending import Ended, Spent
-from ostler.views.cost import GROUPS, By, as_json, view_budget, view_cost
+from ostler.store.spending import EndedAttempt, SpentAmount
+from ostler.views.cost import GROUPS, GroupBy, as_json, view_budget, view_cost
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
 DAY = 86400.0
 
 
-def paid(usd: float | None, days_ago: float = 0, **fields: object) -> Ended:
+def paid(usd: float | None, days_ago: float = 0, **fields: object) -> EndedAttempt:
     ended = replace(make_attempt(), status="succeeded", cost_usd=usd, **fields)
-    return Ended(NOON - days_ago * DAY, ended)
+    return EndedAttempt(NOON - days_ago * DAY, ended)
 
 
 def test_all_parts_of_a_bill() -> None:
@@ -48,7 +48,7 @@ def test_all_parts_of_a_bill() -> None:
         ("phase", ["review", "implement"]),
     ],
 )
-def test_groups(by: By, keys: list[str]) -> None:
+def test_groups(by: GroupBy, keys: list[str]) -> None:
     """The dearest group comes first; days come in order."""
     dear = paid(9.0, 1, task=OTHER, model="gpt-5", executor="codex", phase="review")
     assert [line.key for line in view_cost([paid(1.0), dear], by, tz=UTC).lines] == keys
@@ -76,14 +76,14 @@ def test_nothing_was_spent() -> None:
 
 def test_a_budget_is_shown_where_one_is_set() -> None:
     """Without limits there is nothing to say."""
-    assert view_budget(BudgetSettings(), Spent(1.0)) is None
-    shown = view_budget(BudgetSettings(day_usd=5.0), Spent(1.0, 2))
+    assert view_budget(BudgetSettings(), SpentAmount(1.0)) is None
+    shown = view_budget(BudgetSettings(day_usd=5.0), SpentAmount(1.0, 2))
     assert shown is not None
     assert (shown.today_usd, shown.day_usd, shown.today_unknown_attempts) == (1.0, 5.0, 2)
 
 
 ATTEMPTS = st.builds(
-    lambda usd, task, model, tokens: Ended(
+    lambda usd, task, model, tokens: EndedAttempt(
         NOON, replace(make_attempt(task), cost_usd=usd, model=model, usage=Usage(tokens, 1, 2, 3))
     ),
     st.none() | st.floats(0, 10),
@@ -94,7 +94,7 @@ ATTEMPTS = st.builds(
 
 
 @given(st.lists(ATTEMPTS, max_size=12), st.sampled_from(GROUPS))
-def test_the_lines_add_up_to_the_total(ended: list[Ended], by: By) -> None:
+def test_the_lines_add_up_to_the_total(ended: list[EndedAttempt], by: GroupBy) -> None:
     """However it is grouped, every attempt, token and dollar is in one line and in the total."""
     view = view_cost(ended, by, tz=UTC)
     assert sum(line.attempts for line in view.lines) == view.total.attempts == len(ended)
@@ -106,5 +106,5 @@ def test_the_lines_add_up_to_the_total(ended: list[Ended], by: By) -> None:
 def test_an_attempt_says_who_named_its_cost() -> None:
     """Old rows have a cost and no source: it was the agent's word."""
     old: Attempt = make_attempt()
-    assert (old.source, replace(old, cost_usd=1.0).source) == ("unknown", "reported")
-    assert replace(old, cost_usd=1.0, cost_source="priced").source == "priced"
+    assert (old.known_cost_source, replace(old, cost_usd=1.0).known_cost_source) == ("unknown", "reported")
+    assert replace(old, cost_usd=1.0, cost_source="priced").known_cost_source == "priced"

@@ -13,16 +13,16 @@ from msgspec.structs import replace
 from journal_values import make_attempt
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
-from ostler.store.spending import Ended
-from ostler.views.cost_series import OTHERS, Bucket, usual_since, view_series
+from ostler.store.spending import EndedAttempt
+from ostler.views.cost_series import OTHERS, Bucket, default_since, view_series
 
 NOW = datetime(2026, 11, 15, 12, 30, tzinfo=UTC).timestamp()
 HOUR, DAY = 3600.0, 86400.0
 
 
-def paid(usd: float | None, at: float, model: str = "sonnet", task: str = "a") -> Ended:
+def paid(usd: float | None, at: float, model: str = "sonnet", task: str = "a") -> EndedAttempt:
     attempt = replace(make_attempt(), status="succeeded", cost_usd=usd, model=model, task=TaskId(task))
-    return Ended(at, replace(attempt, usage=Usage(10, 1)))
+    return EndedAttempt(at, replace(attempt, usage=Usage(10, 1)))
 
 
 def test_hours_and_days_are_counted_from_their_beginning() -> None:
@@ -56,8 +56,8 @@ def test_a_beginning_long_ago_is_cut(bucket: Bucket, most: int) -> None:
 
 def test_usual_beginnings() -> None:
     """Two days by the hour, a month by the day."""
-    assert NOW - usual_since("hour", NOW) == 2 * DAY
-    assert NOW - usual_since("day", NOW) == 30 * DAY
+    assert NOW - default_since("hour", NOW) == 2 * DAY
+    assert NOW - default_since("day", NOW) == 30 * DAY
 
 
 @given(st.lists(st.tuples(st.floats(0, 9), st.floats(0, 400)), max_size=30))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostler.views.edits import edits_of
+from ostler.views.edits import find_edits
 
 ONE = [{"path": "a.py", "old": "x", "new": "y"}]
 
@@ -25,24 +25,24 @@ ONE = [{"path": "a.py", "old": "x", "new": "y"}]
 )
 def test_one_change_in_many_words(given: dict[str, Any]) -> None:
     """Claude, opencode, copilot, ACP, the scripted agent; alone or in a list."""
-    assert edits_of(given) == ONE
+    assert find_edits(given) == ONE
 
 
 @pytest.mark.parametrize("name", ["content", "contents", "file_text"])
 def test_new_file_has_nothing_before(name: str) -> None:
     """What is written whole has only come."""
-    assert edits_of({"file_path": "a.py", name: "y"}) == [{"path": "a.py", "old": "", "new": "y"}]
+    assert find_edits({"file_path": "a.py", name: "y"}) == [{"path": "a.py", "old": "", "new": "y"}]
 
 
 def test_text_that_is_taken_away_is_a_change() -> None:
     """An empty new text is one."""
-    assert edits_of({"path": "a", "old_str": "x", "new_str": ""}) == [{"path": "a", "old": "x", "new": ""}]
+    assert find_edits({"path": "a", "old_str": "x", "new_str": ""}) == [{"path": "a", "old": "x", "new": ""}]
 
 
 def test_several_changes_stay_in_order() -> None:
     """Each with the path of all, where it has none of its own."""
     parts = [{"old_string": "1", "new_string": "2"}, {"path": "b", "old_string": "3", "new_string": "4"}]
-    found = edits_of({"file_path": "a", "edits": parts})
+    found = find_edits({"file_path": "a", "edits": parts})
     assert [(edit["path"], edit["old"], edit["new"]) for edit in found] == [("a", "1", "2"), ("b", "3", "4")]
 
 
@@ -64,4 +64,4 @@ def test_several_changes_stay_in_order() -> None:
 )
 def test_what_changes_nothing_has_no_change(given: object) -> None:
     """Nor has what does not say what it changes."""
-    assert edits_of(given) == []
+    assert find_edits(given) == []

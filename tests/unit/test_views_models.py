@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from ostler.errors import AgentUnavailable, Code, OstlerError
-from ostler.model.choice import Choice, ModelPool
-from ostler.model.limit import Limit, Rest, Window
-from ostler.views.models import Answer, ModelView, Standing, as_json, standing, view_models
+from ostler.model.limit import Cooldown, Limit, Window
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.views.models import ModelStatus, ModelView, ProbeResult, as_json, find_model_status, view_models
 
 NOW = 1_700_000_000.0
-SONNET = Choice("sonnet", "claude", "claude-sonnet-5-5", cost_weight=30)
+SONNET = ModelConfig("sonnet", "claude", "claude-sonnet-5-5", cost_weight=30)
 WEEK = Limit(Window("claude", "", "*", "seven_day"), NOW + 900, Code.QUOTA_EXCEEDED, "used up", NOW)
 HOUR = Limit(Window("claude", "", "claude-sonnet-5-5", "hour"), NOW + 60, Code.RATE_LIMITED, "slow", NOW)
-TIRED = Rest("sonnet", 3, NOW + 600, Code.OVERLOADED, "busy", NOW)
-COUNTED = Rest("sonnet", 2, None, Code.OVERLOADED, "busy", NOW)
+TIRED = Cooldown("sonnet", 3, NOW + 600, Code.OVERLOADED, "busy", NOW)
+COUNTED = Cooldown("sonnet", 2, None, Code.OVERLOADED, "busy", NOW)
 MISSING = {"claude": AgentUnavailable("claude was not found", "install it with: npm install claude")}
 UNSAFE = {"claude": OstlerError(Code.SANDBOX_UNAVAILABLE, "it may do anything", "allow it")}
 
@@ -22,49 +22,53 @@ UNSAFE = {"claude": OstlerError(Code.SANDBOX_UNAVAILABLE, "it may do anything", 
 @pytest.mark.parametrize(
     ("choice", "limits", "rests", "refused", "expected"),
     [
-        (SONNET, [], [], {}, Standing()),
-        (SONNET, [], [COUNTED], {}, Standing("ready", None, 2, Code.OVERLOADED, "busy")),
-        (SONNET, [], [TIRED], {}, Standing("resting", NOW + 600, 3, Code.OVERLOADED, "busy")),
+        (SONNET, [], [], {}, ModelStatus()),
+        (SONNET, [], [COUNTED], {}, ModelStatus("ready", None, 2, Code.OVERLOADED, "busy")),
+        (SONNET, [], [TIRED], {}, ModelStatus("cooldown", NOW + 600, 3, Code.OVERLOADED, "busy")),
         (
             SONNET,
             [HOUR, WEEK],
             [TIRED],
             {},
-            Standing("limited", NOW + 900, 0, Code.QUOTA_EXCEEDED, "used up"),
+            ModelStatus("limited", NOW + 900, 0, Code.QUOTA_EXCEEDED, "used up"),
         ),
         (
             SONNET,
             [WEEK],
             [TIRED],
             MISSING,
-            Standing("not_installed", None, 0, Code.AGENT_NOT_FOUND, "install it with: npm install claude"),
+            ModelStatus(
+                "not_installed", None, 0, Code.AGENT_NOT_FOUND, "install it with: npm install claude"
+            ),
         ),
-        (SONNET, [], [], UNSAFE, Standing("unusable", None, 0, Code.SANDBOX_UNAVAILABLE, "allow it")),
-        (Choice("sonnet", "claude", enabled=False), [WEEK], [TIRED], MISSING, Standing("disabled")),
-        (Choice("mine", "claude", account="work"), [WEEK], [TIRED], {}, Standing()),
-        (Choice("gpt", "codex"), [WEEK], [TIRED], MISSING, Standing()),
+        (SONNET, [], [], UNSAFE, ModelStatus("unusable", None, 0, Code.SANDBOX_UNAVAILABLE, "allow it")),
+        (ModelConfig("sonnet", "claude", enabled=False), [WEEK], [TIRED], MISSING, ModelStatus("disabled")),
+        (ModelConfig("mine", "claude", account="work"), [WEEK], [TIRED], {}, ModelStatus()),
+        (ModelConfig("gpt", "codex"), [WEEK], [TIRED], MISSING, ModelStatus()),
     ],
 )
 def test_the_first_reason_that_applies(
-    choice: Choice,
+    choice: ModelConfig,
     limits: list[Limit],
-    rests: list[Rest],
+    rests: list[Cooldown],
     refused: dict[str, OstlerError],
-    expected: Standing,
+    expected: ModelStatus,
 ) -> None:
     """Disabled, missing, limited, resting; another account, executor or name is not concerned."""
-    assert standing(choice, limits, rests, refused) == expected
+    assert find_model_status(choice, limits, rests, refused) == expected
 
 
 def test_the_order_is_that_of_the_settings() -> None:
     """Fallback models included."""
-    pool = ModelPool((Choice("b", "x", fallback=True), Choice("a", "y")))
-    assert [view.choice.name for view in view_models(pool, [], [], {})] == ["b", "a"]
+    pool = ModelPool((ModelConfig("b", "x", fallback=True), ModelConfig("a", "y")))
+    assert [view.config.name for view in view_models(pool, [], [], {})] == ["b", "a"]
 
 
 def test_json() -> None:
     """Times are RFC 3339, what is not known is null."""
-    view = ModelView(SONNET, standing(SONNET, [WEEK], [], {}), Answer(False, 1.5, Code.TIMEOUT, "silent"))
+    view = ModelView(
+        SONNET, find_model_status(SONNET, [WEEK], [], {}), ProbeResult(False, 1.5, Code.TIMEOUT, "silent")
+    )
     assert as_json(view) == {
         "name": "sonnet",
         "executor": "claude",
@@ -79,5 +83,5 @@ def test_json() -> None:
         "message": "used up",
         "answer": {"ok": False, "seconds": 1.5, "code": "TIMEOUT", "message": "silent"},
     }
-    plain = as_json(ModelView(Choice("own", "codex", fallback=True), Standing()))
+    plain = as_json(ModelView(ModelConfig("own", "codex", fallback=True), ModelStatus()))
     assert (plain["model"], plain["until"], plain["answer"], plain["pool"]) == (None, None, None, "fallback")

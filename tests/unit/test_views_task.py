@@ -22,20 +22,20 @@ from ostler.model.event import (
     TaskStarted,
 )
 from ostler.model.ids import TaskId
-from ostler.model.plan import Gate, Phase, Plan, plan_for
-from ostler.model.rows import row_of
+from ostler.model.plan import Gate, Phase, Plan, build_plan
+from ostler.model.rows import build_row
 from ostler.model.task import Task
 from ostler.views.task import TaskView, view_task
 
 ID = TaskId("greet-ab12")
-CREATED = TaskCreated(Task("Greet", id=ID, weight="trivial"), plan_for("trivial"), 1, "seed")
+CREATED = TaskCreated(Task("Greet", id=ID, weight="trivial"), build_plan("trivial"), 1, "seed")
 BEGUN: tuple[Event, ...] = (CREATED, TaskClaimed("r1"), TaskStarted())
 
 
 def view(*events: Event, attempts: int = 0, abandoned: bool = False) -> TaskView:
     state = fold([Record(ID, n, float(n), event) for n, event in enumerate(events, 1)])
     begun = [Attempt(ID, "step", "r1", "implement", 1, "claude", 1.0, number=n + 1) for n in range(attempts)]
-    return view_task(row_of(state), begun, abandoned)
+    return view_task(build_row(state), begun, abandoned)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_a_task_comes_after_is_shown_and_what_is_left_of_it() -> None:
     """Only as long as the task itself has not ended."""
     first = (TaskId("first-ab12"), TaskId("second-ab12"))
     created = TaskCreated(Task("Last", id=ID, after=first, not_before=0.0), PLAN, 1, "seed")
-    row = row_of(fold([Record(ID, 1, 1.0, created)]))
+    row = build_row(fold([Record(ID, 1, 1.0, created)]))
     shown = view_task(row, [], False, first[1:])
     assert (shown.after, shown.waits_for) == (first, first[1:])
     assert shown.not_before == "1970-01-01T00:00:00.000Z"

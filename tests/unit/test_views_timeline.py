@@ -37,20 +37,20 @@ from ostler.model.notice import (
     PhaseFailed,
     PhaseRetried,
     PhaseStarted,
-    SessionNoted,
+    SessionReplacedNotice,
     ToolUsedNotice,
-    UsageReported,
+    UsageNotice,
     WaitEnded,
     WaitStarted,
 )
-from ostler.model.plan import plan_for
+from ostler.model.plan import build_plan
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 from ostler.views.timeline import Span, Timeline, view_timeline
 from ostler.views.tool_ends import ToolEnd
 
 ID = TaskId("greet-ab12")
-CREATED = TaskCreated(Task("Greet", id=ID), plan_for("trivial"), 1, "seed")
+CREATED = TaskCreated(Task("Greet", id=ID), build_plan("trivial"), 1, "seed")
 Told = list[tuple[float, Event | Notice]]
 
 
@@ -69,7 +69,7 @@ def call(at: float, phase: str = "implement", number: int = 1, iteration: int = 
         (at, IterationStarted(phase, iteration)),
         (at, AttemptStarted(number, phase, iteration, "claude", "opus")),
         (at + 1.0, ToolUsedNotice("Edit", "a.py")),
-        (at + 1.5, UsageReported(Usage(1, 1))),
+        (at + 1.5, UsageNotice(Usage(1, 1))),
         (at + 2.0, AttemptEnded(number, "succeeded")),
         (at + 2.0, CallEnded(phase, iteration, "complete")),
     ]
@@ -109,7 +109,7 @@ def test_moments_are_marked() -> None:
         [
             *SIMPLE[:6],
             (11.0, ToolUsedNotice("Bash", "rm -rf x", denied=True)),
-            (11.1, SessionNoted("s", resumed=False)),
+            (11.1, SessionReplacedNotice("s", resumed=False)),
             (11.2, AgentWarned("beware")),
             *SIMPLE[8:],
         ]
@@ -117,10 +117,10 @@ def test_moments_are_marked() -> None:
     told = [(mark.kind, mark.text) for mark in drawn.marks]
     assert told == [
         ("task_created", "created"),
-        ("task_claimed", "taken up by a run"),
-        ("task_started", "the workspace is ready"),
-        ("tool_denied", "Bash denied rm -rf x"),
-        ("session_replaced", "the session was lost; a new one begins"),
+        ("task_claimed", "claimed by a run"),
+        ("task_started", "workspace ready"),
+        ("tool_denied", "denied: Bash rm -rf x"),
+        ("session_replaced", "the session was lost; a new session starts"),
         ("agent_warned", "beware"),
         ("checkpoint_made", "commit c0ffeec0ff"),
         ("task_completed", "completed"),

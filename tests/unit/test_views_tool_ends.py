@@ -15,7 +15,7 @@ def write(task: Path, name: str, *entries: dict[str, Any] | bytes) -> None:
     place.mkdir(exist_ok=True)
     (place / f"{name}.md").touch()
     lines = [entry if isinstance(entry, bytes) else json.dumps(entry).encode() for entry in entries]
-    (place / f"{name}.story.ndjson").write_bytes(b"\n".join(lines) + b"\n")
+    (place / f"{name}.log.ndjson").write_bytes(b"\n".join(lines) + b"\n")
 
 
 def used(use: str) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def test_every_attempt_is_looked_at(tmp_path: Path) -> None:
 def test_story_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     """The feed's guess is good enough for it."""
     write(tmp_path, "implement-001", used("a"))
-    with (tmp_path / "transcripts" / "implement-001.story.ndjson").open("r+b") as file:
+    with (tmp_path / "transcripts" / "implement-001.log.ndjson").open("r+b") as file:
         file.truncate(200 * 1024 * 1024)
     assert tool_ends(tmp_path) == {1: []}
 

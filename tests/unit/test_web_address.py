@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from ostler.errors import UsageError
 from ostler.files.layout import Layout
-from ostler.web.address import Listening, ask_for_address, forget, listen, note
+from ostler.web.address import ServerAddress, listen, remove_address, request_one_time_url, write_address
 
-HERE = Listening(1, "127.0.0.1", 1, "secret", True)
+HERE = ServerAddress(1, "127.0.0.1", 1, "secret", True)
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def layout(tmp_path: Path) -> Layout:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "example.org", "127.0.0.2"])
 def test_other_machines_are_never_let_in(host: str) -> None:
     """The settings cannot ask for it."""
-    with pytest.raises(UsageError, match="would let other machines in"):
+    with pytest.raises(UsageError, match="would allow connections from other machines"):
         listen(host, 0)
 
 
@@ -37,27 +37,27 @@ def test_this_machine_is(host: str) -> None:
 
 def test_addresses_are_written_as_browsers_read_them() -> None:
     """Also where the host has colons."""
-    assert HERE.address == "http://127.0.0.1:1"
-    assert replace(HERE, host="::1").address == "http://[::1]:1"
+    assert HERE.url == "http://127.0.0.1:1"
+    assert replace(HERE, host="::1").url == "http://[::1]:1"
 
 
 def test_a_stale_note_gives_no_address(layout: Layout) -> None:
     """Nor one of another port, nor one that only looks on, nor a broken one."""
-    assert ask_for_address(layout, None, carries=False) is None
-    note(layout, HERE)
-    assert ask_for_address(layout, None, carries=False) is None
-    assert ask_for_address(layout, 2, carries=False) is None
-    note(layout, replace(HERE, carries=False))
-    assert ask_for_address(layout, 1, carries=True) is None
+    assert request_one_time_url(layout, None, runs_tasks=False) is None
+    write_address(layout, HERE)
+    assert request_one_time_url(layout, None, runs_tasks=False) is None
+    assert request_one_time_url(layout, 2, runs_tasks=False) is None
+    write_address(layout, replace(HERE, runs_tasks=False))
+    assert request_one_time_url(layout, 1, runs_tasks=True) is None
     (layout.state / "server.json").write_text("{")
-    assert ask_for_address(layout, None, carries=False) is None
+    assert request_one_time_url(layout, None, runs_tasks=False) is None
 
 
 def test_only_our_own_note_is_taken_away(layout: Layout) -> None:
     """A server that came later keeps its own."""
-    note(layout, replace(HERE, port=2))
-    forget(layout, HERE)
+    write_address(layout, replace(HERE, port=2))
+    remove_address(layout, HERE)
     assert (layout.state / "server.json").exists()
-    forget(layout, replace(HERE, port=2))
+    remove_address(layout, replace(HERE, port=2))
     assert not (layout.state / "server.json").exists()
-    forget(layout, HERE)
+    remove_address(layout, HERE)

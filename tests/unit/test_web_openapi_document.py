@@ -7,10 +7,10 @@ import re
 
 import msgspec
 
-from ostler.web.openapi import openapi
-from ostler.web.routes import BASE, ROUTES
+from ostler.web.application import BASE, ROUTES
+from ostler.web.openapi import make_openapi
 
-DOCUMENT = json.loads(msgspec.json.encode(openapi(ROUTES, BASE)))
+DOCUMENT = json.loads(msgspec.json.encode(make_openapi(ROUTES, BASE)))
 
 
 def test_every_route_is_described_once() -> None:
@@ -34,8 +34,8 @@ def test_every_reference_leads_somewhere() -> None:
 
 def test_parameters_are_those_of_the_path_and_the_query() -> None:
     """With their types, and none of them null."""
-    story = DOCUMENT["paths"][f"{BASE}/tasks/{{task}}/attempts/{{number}}/story"]["get"]
-    kinds = {one["name"]: (one["in"], one["schema"]["type"]) for one in story["parameters"]}
+    log = DOCUMENT["paths"][f"{BASE}/tasks/{{task}}/attempts/{{number}}/log"]["get"]
+    kinds = {one["name"]: (one["in"], one["schema"]["type"]) for one in log["parameters"]}
     assert kinds == {
         "task": ("path", "string"),
         "number": ("path", "integer"),

@@ -1,4 +1,4 @@
-"""The list of commands; each one's module is imported when it is called."""
+"""The `ostler` command: lists the commands in groups and imports a command's module when it is used."""
 
 from __future__ import annotations
 
@@ -9,65 +9,97 @@ from typing import TYPE_CHECKING
 import click
 
 from ostler import __version__
-from ostler.config.nearest import nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# name: (module below ostler.cli, what it does in a few words), in the order of a first hour
-COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("init", "make this directory an Ostler project"),
-    "demo": ("demo", "watch three tasks run on a sample repository"),
-    "new": ("new", "write a task down"),
-    "import": ("import_tasks", "write tasks down from files, a checklist or issues"),
-    "run": ("run", "let agents work on tasks"),
-    "worker": ("worker", "keep running what is due, and what has a schedule"),
-    "serve": ("serve", "the same with a dashboard in your browser"),
-    "status": ("status", "all tasks at a glance"),
-    "watch": ("watch", "the same, live, with keys to look closer and to decide"),
-    "show": ("show", "one task in full"),
-    "log": ("log", "what the agent said and did"),
-    "events": ("events", "everything that happened, as it was recorded"),
-    "diff": ("diff", "what a task changed"),
-    "export": ("export", "the whole record of a task: NDJSON, a trajectory, a page that replays"),
-    "cost": ("cost", "what was spent, by task, day, model, executor or phase"),
-    "pause": ("pause", "let a task rest where it stands"),
-    "resume": ("resume", "let a resting task go on, with a word for its agent"),
-    "cancel": ("cancel", "end a task; what it did is kept"),
-    "retry": ("retry", "make a failed, cancelled or waiting task pending again"),
-    "skip": ("skip", "leave a phase of a task out"),
-    "rewind": ("rewind", "go back to an earlier phase of a task"),
-    "approve": ("approve", "say yes where a task waits for you"),
-    "reject": ("reject", "say no there; the work goes back with your reason"),
-    "report": ("report", "an agent's own word about its task"),
-    "mcp": ("mcp", "an MCP server: tasks as tools of Claude Code and others"),
-    "pipeline": ("pipeline", "documents made from one another: run, status, resume"),
-    "agent": ("agent", "roles; an agent directly, without a task"),
-    "skills": ("skills", "the skills that tasks can ask for: list, show, check"),
-    "executors": ("executors", "the agents that tasks can be given to"),
-    "models": ("models", "the models that calls may use, and how each one stands"),
-    "worktree": ("worktree", "the worktrees of tasks: list, prune"),
-    "cleanup": ("cleanup", "take away what ended tasks left"),
-    "doctor": ("doctor", "check this machine and project"),
-    "config": ("config", "settings, and where each value comes from"),
-    "completion": ("completion", "the script for bash, zsh or fish that completes commands and ids"),
+# group: command: (module in ostler.cli.commands, summary)
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Work": {
+        "new": ("new", "Create a task"),
+        "run": ("run", "Run tasks until each one ends or needs you"),
+        "import": ("import_tasks", "Create tasks from files, checklists or issues"),
+        "worker": ("worker", "Keep running ready and scheduled tasks"),
+        "serve": ("serve", "Run tasks and serve the dashboard"),
+        "pipeline": ("pipeline", "Run pipelines of documents: run, status, resume"),
+        "agent": ("agent", "Call an agent without a task: list, spawn, resume"),
+        "report": ("report", "Report the status of a task, from inside its agent"),
+    },
+    "Look": {
+        "status": ("status", "List all tasks"),
+        "show": ("show", "Show one task in full"),
+        "log": ("log", "Show the output and tool calls of a task's agent"),
+        "events": ("events", "List recorded events"),
+        "diff": ("diff", "Show what a task changed"),
+        "cost": ("cost", "Show tokens and cost by task, day, model or phase"),
+        "watch": ("watch", "Watch all tasks live and act on them with keys"),
+        "export": ("export", "Export a task as NDJSON, ATIF or one HTML page"),
+    },
+    "Decide": {
+        "approve": ("actions", "Approve a task that waits for you"),
+        "reject": ("actions", "Reject the work and send it back with a reason"),
+        "resume": ("actions", "Resume a paused, blocked or deferred task"),
+        "retry": ("actions", "Make a failed or cancelled task pending again"),
+        "pause": ("actions", "Pause tasks: stop their agents, keep their work"),
+        "cancel": ("actions", "Cancel tasks: end them, keep their work"),
+        "skip": ("actions", "Skip a phase of a task"),
+        "rewind": ("actions", "Return a task to an earlier phase"),
+    },
+    "Set up": {
+        "init": ("init", "Create a project in this directory"),
+        "demo": ("demo", "Run three sample tasks; needs no account"),
+        "doctor": ("doctor", "Check this machine and this project"),
+        "config": ("config", "Show, edit and validate settings"),
+        "executors": ("executors", "List the agents on this machine"),
+        "models": ("models", "List models and their availability"),
+        "skills": ("skills", "List, show and check skills"),
+        "worktree": ("worktree", "List and prune the worktrees of tasks"),
+        "cleanup": ("cleanup", "Delete worktrees and logs that are not needed"),
+        "mcp": ("mcp", "Start an MCP server for Claude Code and others"),
+        "completion": ("completion", "Print the completion script for your shell"),
+    },
+}
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+
+# Commands that people know from other programs, and what to use here.
+SYNONYMS = {
+    "list": "ostler status",
+    "ls": "ostler status",
+    "ps": "ostler status",
+    "tasks": "ostler status",
+    "add": "ostler new",
+    "create": "ostler new",
+    "start": "ostler run",
+    "logs": "ostler log",
+    "delete": "ostler cancel",
+    "rm": "ostler cancel",
+    "remove": "ostler cancel",
+    "stop": "ostler cancel, or ostler pause to continue later",
+    "kill": "ostler cancel, or ostler pause to continue later",
+    "settings": "ostler config",
+    "version": "ostler --version",
+    "help": "ostler --help, or ostler COMMAND --help",
 }
 
-COMPLETING = "_OSTLER_COMPLETE"  # a shell asks what may follow
+# The variable that a shell sets when it asks for completions.
+COMPLETION_VARIABLE = "_OSTLER_COMPLETE"
 
 EPILOG = "\n".join(
     (
         "\b",
-        "Start here:",
-        "  ostler demo                          see it work, no account needed",
-        '  ostler new "Fix the login redirect"  write a task down',
-        "  ostler run --all                     let agents work on it",
+        "Get started:",
+        "  ostler demo                          run three sample tasks, no account needed",
+        '  ostler new "Fix the login redirect"  create a task',
+        "  ostler run --all                     run all tasks that are ready",
+        "",
+        "\b",
+        "Details of a command: ostler COMMAND --help",
     )
 )
 
 
-class Commands(click.Group):
-    """A group that knows its commands' names and helps without importing them."""
+class CommandGroup(click.Group):
+    """A group that lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -75,11 +107,15 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"ostler.cli.{COMMANDS[cmd_name][0]}").command
-        if COMPLETING in os.environ:
-            from ostler.cli.completion import teach  # noqa: PLC0415  (a shell asks, not a person)
+        module = import_module(f"ostler.cli.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = (
+            module.command if hasattr(module, "command") else module.make_command(cmd_name)
+        )
+        if COMPLETION_VARIABLE in os.environ:
+            # Only a shell needs it.
+            from ostler.cli.commands.completion import add_task_completion  # noqa: PLC0415
 
-            return teach(command)
+            return add_task_completion(command)
         return command
 
     def resolve_command(
@@ -87,25 +123,39 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            near = nearest(name, COMMANDS)
-            hint = f"; did you mean ostler {near}?" if near else ""
-            raise click.UsageError(f"no command {name!r}{hint}", ctx)
+            raise click.UsageError(_describe_unknown(name), ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem  # noqa: PLC0415
 
-        found = [(name, about) for name, (_, about) in COMMANDS.items() if name.startswith(incomplete)]
+        found = [(name, summary) for name, (_, summary) in COMMANDS.items() if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
-        return [*(CompletionItem(name, help=about) for name, about in found), *options]
+        return [*(CompletionItem(name, help=summary) for name, summary in found), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+        # Padded names align the summaries of all groups.
+        columns = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(columns), summary) for name, (_, summary) in commands.items()]
+                )
+
+
+def _describe_unknown(name: str) -> str:
+    """Return the error for an unknown command, with the command to use where one is close."""
+    if name in SYNONYMS:
+        return f'unknown command "{name}": use {SYNONYMS[name]}'
+    # It loads msgspec, which the help must not.
+    from ostler.config.expect import nearest  # noqa: PLC0415
+
+    closest = nearest(name, COMMANDS)
+    return f'unknown command "{name}"' + (f": did you mean ostler {closest}?" if closest else "")
 
 
 @click.command(
-    cls=Commands,
+    cls=CommandGroup,
     epilog=EPILOG,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -113,6 +163,6 @@ class Commands(click.Group):
 @click.version_option(__version__, "-V", "--version", message="ostler %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
-    """Runs AI agents on tasks, unattended, and never loses one."""
+    """Run AI coding agents on tasks, unattended, and lose none of their work."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -1,25 +1,27 @@
-"""The command line as text, whatever the locale says about its bytes."""
+"""Decode the command line as UTF-8, independent of the locale."""
 
 from __future__ import annotations
 
 import os
 
 
-def read_arguments(words: list[str]) -> list[str]:
-    """The same words; bytes that the locale could not read are read as UTF-8, or refused."""
-    return [word if word.isascii() else _read(word) for word in words]
+def decode_arguments(argv: list[str]) -> list[str]:
+    """Return the arguments; decode those that the locale could not as UTF-8, or raise UsageError."""
+    return [one if one.isascii() else _decode(one) for one in argv]
 
 
-def _read(word: str) -> str:
+def _decode(argument: str) -> str:
     try:
-        word.encode()
-    except UnicodeEncodeError:  # surrogates stand for bytes that the locale does not know
+        argument.encode()
+    except UnicodeEncodeError:
+        # Python marks bytes that the locale cannot decode with surrogates.
         try:
-            return os.fsencode(word).decode()
+            return os.fsencode(argument).decode()
         except UnicodeError:
-            from ostler.errors import UsageError  # noqa: PLC0415  (the help needs no table of errors)
+            # Not needed for the help.
+            from ostler.errors import UsageError  # noqa: PLC0415
 
             raise UsageError(
-                f"the argument {word!r} is not UTF-8", "give longer texts with -f FILE"
+                f"the argument {argument!r} is not UTF-8", "pass longer texts with -f FILE"
             ) from None
-    return word
+    return argument

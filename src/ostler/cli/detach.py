@@ -1,4 +1,4 @@
-"""A run in the background: started here, watched from anywhere."""
+"""Start a run in the background."""
 
 from __future__ import annotations
 
@@ -9,109 +9,111 @@ from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from ostler.cli.out import emit, hint, say
-from ostler.cli.progress import Progress
+from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.progress import Progress
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.layout import Layout
 from ostler.model.ids import TaskId
-from ostler.process.detached import say_begun, start_detached
-from ostler.project.run_log import open_log
-from ostler.views.feed import Line
+from ostler.process.detached import report_started, start_detached
+from ostler.project.active_runs import create_log
+from ostler.views.feed import EventJson
 
-BEGUN_OPTION = "--begun-descriptor"
-_TROUBLE = ("ostler: ", "        ")  # how a sentence about a failure begins, and the next step below it
-_PATIENCE_SECONDS = 10.0  # longer than a store may be busy; after that nothing stands in the way any more
+READY_OPTION = "--ready-descriptor"
+# How error_output prints an error and the hint below it.
+_ERROR_PREFIXES = ("ostler: ", "        ")
+# Longer than a store may be busy: a run that lasts this long has started.
+_READY_TIMEOUT_SECONDS = 10.0
 
 
-def refuse_company(step: bool, dry_run: bool) -> None:
-    """Raise when the run would need someone to look at it."""
+def reject_interactive(step: bool, dry_run: bool) -> None:
+    """Raise UsageError for options that need a terminal."""
     if step or dry_run:
         other = "--step" if step else "--dry-run"
-        raise UsageError(
-            f"{other} shows you something here; a detached run has no terminal", "use one of them"
-        )
+        raise UsageError(f"--detach cannot be combined with {other}: a detached run has no terminal")
 
 
 def run_detached(
     layout: Layout,
-    wanted: list[TaskId],
+    task_ids: list[TaskId],
     options: Mapping[str, object],
     switches: Mapping[str, bool],
     as_json: bool,
 ) -> int:
-    """Start `ostler run` of these tasks, or all for none, in the background; 0 once it has begun."""
-    opened = open_log(layout)
+    """Start `ostler run` in the background, of all ready tasks for an empty list; return the exit code."""
+    opened = create_log(layout)
     log = opened.path
     try:
-        command = _command(wanted, options, {**switches, "--json": as_json})
+        command = _build_command(task_ids, options, {**switches, "--json": as_json})
         started = start_detached(command, opened.held.fd)
     except OSError as error:
         log.unlink()
-        told = f"the run could not be started: {os.strerror(error.errno or 0).lower()}"
-        raise OstlerError(Code.SPAWN_FAILED, told, "ostler doctor") from error
+        message = f"the run could not be started: {os.strerror(error.errno or 0).lower()}"
+        raise OstlerError(Code.SPAWN_FAILED, message, "ostler doctor") from error
     finally:
         opened.held.release()
     if started.status is not None:
-        return _relay(log, started.status)
-    _tell(started.pid, log, wanted, as_json)
+        return _print_log(log, started.status)
+    _print_started(started.pid, log, task_ids, as_json)
     return 0
 
 
-class Herald:
-    """Progress that also tells whoever started the run that it has begun."""
+class ReadyNotifier:
+    """Progress that notifies the parent process when the run has started."""
 
     def __init__(self, progress: Progress, descriptor: int) -> None:
         self._progress = progress
         self._descriptor = descriptor
         self._since = time.monotonic()
-        self._told = False
+        self._notified = False
 
-    def take(self, line: Line, at: float) -> None:
-        self._tell()
-        self._progress.take(line, at)
+    def handle(self, line: EventJson, at: float) -> None:
+        self._notify()
+        self._progress.handle(line, at)
 
-    def beat(self, now: float) -> None:
-        """Without a line it may wait for a limit or for another run."""
-        if time.monotonic() - self._since > _PATIENCE_SECONDS:
-            self._tell()
-        self._progress.beat(now)
+    def tick(self, now: float) -> None:
+        """Notify after a timeout too: a run without events may be waiting for a limit or another run."""
+        if time.monotonic() - self._since > _READY_TIMEOUT_SECONDS:
+            self._notify()
+        self._progress.tick(now)
 
-    def _tell(self) -> None:
-        if not self._told:
-            say_begun(self._descriptor)
-        self._told = True
+    def _notify(self) -> None:
+        if not self._notified:
+            report_started(self._descriptor)
+        self._notified = True
 
 
 @contextmanager
-def heralded(screen: AbstractContextManager[Progress], descriptor: int) -> Generator[Progress]:
-    """The same screen, and a word to that descriptor."""
+def notify_when_ready(screen: AbstractContextManager[Progress], descriptor: int) -> Generator[Progress]:
+    """Wrap the progress in a ReadyNotifier for this descriptor."""
     with screen as progress:
-        yield Herald(progress, descriptor)
+        yield ReadyNotifier(progress, descriptor)
 
 
-def _command(wanted: list[TaskId], options: Mapping[str, object], switches: Mapping[str, bool]) -> list[str]:
-    """What starts the run; its last argument is added when it is known."""
+def _build_command(
+    task_ids: list[TaskId], options: Mapping[str, object], switches: Mapping[str, bool]
+) -> list[str]:
+    """Return the command of the run without its last argument, the descriptor."""
     values = [f"{name}={value}" for name, value in options.items() if value]
-    said = [name for name, wants in switches.items() if wants]
+    flags = [name for name, is_on in switches.items() if is_on]
     program = [sys.executable, "-P", "-m", "ostler", "run"]
-    return [*program, *(wanted or ["--all"]), *values, *said, BEGUN_OPTION]
+    return [*program, *(task_ids or ["--all"]), *values, *flags, READY_OPTION]
 
 
-def _relay(log: Path, status: int) -> int:
-    """It came to its end before it had begun: what it said, as if it had been said here."""
+def _print_log(log: Path, status: int) -> int:
+    """Print the output of a run that ended before it started its work; return its exit code."""
     for line in log.read_text("utf-8", "replace").splitlines():
-        stream = sys.stderr if line.startswith(_TROUBLE) else sys.stdout
+        stream = sys.stderr if line.startswith(_ERROR_PREFIXES) else sys.stdout
         stream.write(line + "\n")
     log.unlink()
     if status < 0:
-        raise OstlerError(Code.INTERRUPTED, f"the run was ended by signal {-status} before it had begun")
+        raise OstlerError(Code.INTERRUPTED, f"the run was ended by signal {-status} before it started")
     return status
 
 
-def _tell(pid: int, log: Path, wanted: list[TaskId], as_json: bool) -> None:
+def _print_started(pid: int, log: Path, task_ids: list[TaskId], as_json: bool) -> None:
     if as_json:
-        emit({"schema": "ostler.detached/1", "pid": pid, "log": str(log), "tasks": wanted})
+        print_json({"schema": "ostler.detached/1", "pid": pid, "log": str(log), "tasks": task_ids})
         return
-    watch = f"ostler log {wanted[0]} -f" if len(wanted) == 1 else "ostler events -f"
-    say(f"The run goes on in the background, as process {pid}.")
-    hint(f"Watch it:  {watch}   or   ostler status\nStop it:   kill {pid}\nIts log:   {log}")
+    watch = f"ostler log {task_ids[0]} -f" if len(task_ids) == 1 else "ostler events -f"
+    print_text(f"Started a run in the background: process {pid}.")
+    print_hint(f"Watch:  {watch}   or   ostler status\nStop:   kill {pid}\nLog:    {log}")

@@ -1,4 +1,4 @@
-"""How a run is told to stop."""
+"""Stop a run on Ctrl-C, TERM or HUP."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from ostler.cli.out import hint
-from ostler.cli.progress import give_cursor_back
+from ostler.cli.terminal.output import print_hint
+from ostler.cli.terminal.progress import restore_cursor
 from ostler.project.project import Project
 
 if TYPE_CHECKING:
-    from ostler.cli.step import Stepper
+    from ostler.cli.terminal.stepper import Stepper
 
 
-class Running(Protocol):
-    """What is at work while a screen shows it."""
+class StoppableRun(Protocol):
+    """A run whose progress is shown and that can be stopped."""
 
     @property
     def project(self) -> Project: ...
@@ -27,25 +27,28 @@ class Running(Protocol):
     def stop(self) -> None: ...
 
 
-class Signals:
-    """The first Ctrl-C, TERM or HUP stops in good order; the second one stops at once."""
+class SignalHandler:
+    """Stops the run in good order on the first signal and ends the process on the second."""
 
-    def __init__(self, ostler: Running, stepper: Stepper | None = None) -> None:
-        self.exit = 0
-        self._ostler = ostler
+    def __init__(self, run: StoppableRun, stepper: Stepper | None = None) -> None:
+        self.exit_code = 0
+        self._run = run
         self._stepper = stepper
         loop = asyncio.get_running_loop()
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup ostler run
-                loop.add_signal_handler(number, self._told, code)
+            # `nohup ostler run` ignores HUP, and so must the run.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                loop.add_signal_handler(number, self._handle_signal, code)
 
-    def _told(self, code: int) -> None:
+    def _handle_signal(self, code: int) -> None:
         if code == 130 and self._stepper and self._stepper.editing:
-            return  # the editor has the terminal, and Ctrl-C
-        if self.exit:
-            give_cursor_back()
-            os._exit(code)  # the keepers see that we are gone and stop what is left
-        self.exit = code
+            # The editor handles Ctrl-C itself.
+            return
+        if self.exit_code:
+            restore_cursor()
+            # The keepers notice the end of this process and stop the agents.
+            os._exit(code)
+        self.exit_code = code
         if sys.stderr.isatty():
-            hint("Stopping; all work is kept.  Ctrl-C again stops at once.")
-        self._ostler.stop()
+            print_hint("Stopping; all work is kept.  Press Ctrl-C again to stop at once.")
+        self._run.stop()

@@ -1,0 +1,1 @@
+"""Load and validate settings; each value remembers its source."""

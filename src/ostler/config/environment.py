@@ -1,4 +1,4 @@
-"""Settings from environment variables: OSTLER_RUN__JOBS is run.jobs."""
+"""Settings from environment variables (OSTLER_RUN__JOBS is run.jobs) and from command-line flags."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any, cast
 
 from msgspec import Struct, json
 
-from ostler.config.expect import expected
+from ostler.config.expect import describe_expected, nearest, unknown
+from ostler.config.layer import LayerValues, failed_layer, merge_layers
 from ostler.config.literal import quote
-from ostler.config.nearest import nearest, unknown
-from ostler.config.reading import Reading, failed, merge
 from ostler.config.shape import Leaf, Map, Rows, Table, shape_of
-from ostler.config.source import Path, Source, dotted
-from ostler.config.walk import walk
+from ostler.config.source import KeyPath, Source, format_key
+from ostler.config.validate import validate
 
 _PREFIX = "OSTLER_"
 _BETWEEN = "__"
@@ -24,22 +23,24 @@ _BETWEEN = "__"
 class _Target(Struct, frozen=True):
     """The setting that a variable names."""
 
-    path: Path
+    path: KeyPath
     kind: Any
 
 
 class _Refused(Exception):
-    """The variable can set nothing; its text says why."""
+    """Raised for a variable that cannot set anything; its text is the reason."""
 
 
-def read_environment(kind: Any, environ: Mapping[str, str], earlier: dict[str, Any]) -> Reading:
-    """What the variables say. Names of the user's own are looked up in the earlier layers' values."""
+def read_environment(kind: Any, environ: Mapping[str, str], earlier: dict[str, Any]) -> LayerValues:
+    """Read the variables; names chosen by the user are looked up in the values of earlier layers."""
     named = sorted(name for name in environ if _is_ours(kind, name))
-    return reduce(merge, (_variable(kind, name, environ[name], earlier) for name in named), Reading())
+    return reduce(
+        merge_layers, (_variable(kind, name, environ[name], earlier) for name in named), LayerValues()
+    )
 
 
 def _is_ours(kind: Any, name: str) -> bool:
-    """Two underscores make a setting; the bare name of a list of tables is an attempt at one."""
+    """Return whether a variable is a setting: two underscores, or the bare name of a list of tables."""
     if not name.startswith(_PREFIX):
         return False
     return _BETWEEN in name or _is_list_of_tables(kind, name.removeprefix(_PREFIX))
@@ -55,22 +56,24 @@ def _is_list_of_tables(kind: Any, name: str) -> bool:
             return False
 
 
-def _variable(kind: Any, name: str, text: str, earlier: dict[str, Any]) -> Reading:
+def _variable(kind: Any, name: str, text: str, earlier: dict[str, Any]) -> LayerValues:
     source = Source("environment", name if name.isprintable() else quote(name))
     parts = name.removeprefix(_PREFIX).split(_BETWEEN)
     try:
         target = _resolve(kind, parts, earlier)
     except _Refused as error:
-        return failed(source, str(error))
+        return failed_layer(source, str(error))
     try:
         value = _parse(target.kind, text)
     except (ValueError, RecursionError):
-        return failed(source, f"expected {expected(target.kind)} as JSON", dotted(target.path))
-    return walk(kind, _nest(target.path, value), lambda _: source, strict=False)
+        return failed_layer(
+            source, f"expected {describe_expected(target.kind)} as JSON", format_key(target.path)
+        )
+    return validate(kind, _nest(target.path, value), lambda _: source, strict=False)
 
 
 def _resolve(kind: Any, parts: list[str], earlier: Any) -> _Target:
-    path: Path = ()
+    path: KeyPath = ()
     for index, part in enumerate(parts):
         match shape_of(kind):
             case Table(fields=known):
@@ -87,7 +90,9 @@ def _resolve(kind: Any, parts: list[str], earlier: Any) -> _Target:
         path = (*path, name)
         earlier = cast("dict[str, Any]", earlier).get(name) if isinstance(earlier, dict) else None
     if isinstance(shape_of(kind), Rows):
-        raise _Refused(f"a variable cannot set a list of tables; write [[{dotted(path)}]] in a settings file")
+        raise _Refused(
+            f"a variable cannot set a list of tables; write [[{format_key(path)}]] in a settings file"
+        )
     return _Target(path, kind)
 
 
@@ -100,19 +105,19 @@ def _field(part: str, known: list[str], parts: list[str], index: int) -> str:
 
 
 def _own_name(part: str, earlier: Any, lowers: bool) -> str:
-    """A variable's name has no dashes and one case, so a name that a file already uses goes first."""
+    """Return the user's name that a variable means: variables have no dashes and one case."""
     names = cast("dict[str, Any]", earlier) if isinstance(earlier, dict) else {}
     plain = _plain(part)
     return next((name for name in names if _plain(name) == plain), part.lower() if lowers else part)
 
 
 def _plain(name: str) -> str:
-    """As a shell can spell it: claude-sonnet-4.5 is claude_sonnet_4_5."""
+    """Spell a name as a shell variable: claude-sonnet-4.5 is claude_sonnet_4_5."""
     return re.sub(r"\W", "_", name.lower())
 
 
 def _parse(kind: Any, text: str) -> Any:
-    """Text as it is where one word is expected, a list split at commas, JSON for the rest."""
+    """Parse the text of a variable: plain text for one value, commas for a list, JSON for the rest."""
     match shape_of(kind):
         case Leaf(is_list=False):
             return text
@@ -122,5 +127,18 @@ def _parse(kind: Any, text: str) -> Any:
             return json.decode(text)
 
 
-def _nest(path: Path, value: Any) -> Any:
+def _nest(path: KeyPath, value: Any) -> Any:
     return reduce(lambda inner, name: {name: inner}, reversed(path), value)
+
+
+def read_flags(kind: Any, flags: Mapping[str, object]) -> LayerValues:
+    """Read the flags by dotted key; None is a flag that was not given."""
+    given = {key: value for key, value in flags.items() if value is not None}
+    return reduce(merge_layers, (_flag(kind, key, value) for key, value in given.items()), LayerValues())
+
+
+def _flag(kind: Any, key: str, value: object) -> LayerValues:
+    names = key.split(".")
+    source = Source("flag", "--" + names[-1].replace("_", "-"))
+    raw: Any = reduce(lambda inner, name: {name: inner}, reversed(names), value)
+    return validate(kind, raw, lambda _: source)

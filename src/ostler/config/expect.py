@@ -1,41 +1,41 @@
-"""What a type expects, in the words of a message."""
+"""Describe what a type expects, for error messages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast, get_args, get_origin
 
 from msgspec import inspect
 
-from ostler.config.literal import literal, shorten
+from ostler.config.literal import shorten, to_toml
 
 _BOUNDS = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
-_LARGEST = 2**63  # what TOML and SQLite can hold; nan and infinity are not below it
+_MAX_NUMBER = 2**63  # the limit of TOML and SQLite; also excludes nan and infinity
 
 
-def expected(kind: Any) -> str:
-    """`int >= 1`, `one of "ask", "skip"`, `list of str`."""
+def describe_expected(kind: Any) -> str:
+    """Describe a type: `int >= 1`, `one of "ask", "skip"`, `list of str`."""
     if get_origin(kind) is Literal:
-        return _choice(get_args(kind))  # type_info would sort the words
+        return _choice(get_args(kind))  # type_info sorts the values
     return _describe(inspect.type_info(kind))
 
 
-def got(value: object) -> str:
-    """The value as a message shows it: short, and in the file's own notation."""
-    return "a table" if isinstance(value, Mapping) else shorten(literal(value))
+def describe_actual(value: object) -> str:
+    """Describe a value: short, in the notation of the file."""
+    return "a table" if isinstance(value, Mapping) else shorten(to_toml(value))
 
 
-def unusable(value: object) -> str:
-    """Why a value of the right type still cannot be used; empty when it can."""
+def find_problem(value: object) -> str:
+    """Return why a value of the right type cannot be used; empty when it can."""
     match value:
         case str():
             return "" if _is_text(value) else " (no program accepts that character)"
         case bool() | None:
             return ""
         case int() | float():
-            return "" if abs(value) < _LARGEST else " (out of range)"
+            return "" if abs(value) < _MAX_NUMBER else " (out of range)"
         case list() | tuple():
-            reasons = (unusable(item) for item in cast("list[object]", value))
+            reasons = (find_problem(item) for item in cast("list[object]", value))
             return next((reason for reason in reasons if reason), "")
         case _:
             return ""
@@ -62,7 +62,7 @@ def _describe(info: inspect.Type) -> str:
 def _describe_other(info: inspect.Type) -> str:
     match info:
         case inspect.LiteralType() | inspect.EnumType():
-            return _choice(_words(info))
+            return _choice(_values_of(info))
         case inspect.ListType() | inspect.VarTupleType() | inspect.SetType():
             return f"list of {_describe(info.item_type)}"
         case inspect.DictType() | inspect.StructType():
@@ -88,12 +88,23 @@ def _form(info: inspect.StrType) -> str:
     return " that is not empty" if info.min_length else ""
 
 
-def _words(info: inspect.LiteralType | inspect.EnumType) -> tuple[object, ...]:
+def _values_of(info: inspect.LiteralType | inspect.EnumType) -> tuple[object, ...]:
     if isinstance(info, inspect.LiteralType):
         return info.values
     return tuple(member.value for member in info.cls)
 
 
 def _choice(words: tuple[object, ...]) -> str:
-    listed = ", ".join(literal(word) for word in words)
+    listed = ", ".join(to_toml(word) for word in words)
     return listed if len(words) == 1 else f"one of {listed}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the name that is most similar, if any is."""
+    from difflib import get_close_matches  # noqa: PLC0415  (needed for an error message only)
+
+    return next(iter(get_close_matches(name, list(known), n=1)), None)
+
+
+def unknown(suggestion: str | None) -> str:
+    return f"unknown setting; did you mean {suggestion}?" if suggestion else "unknown setting"

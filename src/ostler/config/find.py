@@ -1,4 +1,4 @@
-"""Which project a directory belongs to."""
+"""Find the project that a directory belongs to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORKTREES = (STATE_DIRECTORY, "worktrees")
 
 
 def find_root(start: Path, environ: Mapping[str, str]) -> Path | None:
-    """OSTLER_PROJECT, else the nearest parent with .ostler/ or ostler.toml; never a worktree of ours."""
+    """Return OSTLER_PROJECT, else the nearest parent with .ostler/ or ostler.toml, never a worktree."""
     if named := environ.get("OSTLER_PROJECT"):
         return _named_root(start, named)
     place = start.resolve()
@@ -31,12 +31,12 @@ def _named_root(start: Path, named: str) -> Path:
     except (OSError, RuntimeError):  # RuntimeError: a loop of links, before Python 3.13
         pass
     raise UsageError(
-        f"OSTLER_PROJECT is no directory: {quote(named)}", "unset it, or set it to the project's root"
+        f"OSTLER_PROJECT is not a directory: {quote(named)}", "unset it, or set it to the project's root"
     )
 
 
 def _owner_of_worktree(place: Path) -> Path | None:
-    """The project whose .ostler/worktrees holds this place, the outermost one if they are nested."""
+    """Return the project whose .ostler/worktrees contains this directory, the outermost if nested."""
     parts = place.parts
     for index in range(1, len(parts) - 1):
         if parts[index : index + 2] == _WORKTREES:
@@ -47,5 +47,5 @@ def _owner_of_worktree(place: Path) -> Path | None:
 def _is_project(folder: Path) -> bool:
     try:
         return (folder / STATE_DIRECTORY).is_dir() or (folder / PROJECT_FILE).exists()
-    except OSError:  # a parent that we may not look into
+    except OSError:  # a parent that is not readable
         return False

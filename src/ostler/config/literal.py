@@ -1,4 +1,4 @@
-"""Values as TOML writes them, safe to print on a terminal."""
+"""Format values as TOML, safe to print on a terminal."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from datetime import date, time
 from typing import cast
 
-_DEEPEST = 6  # no setting nests deeper; a hostile file may
-_LARGEST = 2**63  # beyond this an int is no TOML, and str() may refuse it
-_NAMED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_MAX_DEPTH = 6  # no setting nests deeper; a hostile file may
+_MAX_INT = 2**63  # larger integers are not valid TOML, and str() may refuse them
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def literal(value: object, depth: int = 0) -> str:
-    """A TOML literal; only what TOML itself has no word for (null) is written otherwise."""
-    if depth > _DEEPEST:
+def to_toml(value: object, depth: int = 0) -> str:
+    """Return a TOML literal; null, which TOML lacks, is written as `null`."""
+    if depth > _MAX_DEPTH:
         return "..."
     match value:
         case list() | tuple():
             items = cast("list[object]", value)
-            return "[" + ", ".join(literal(item, depth + 1) for item in items) + "]"
+            return "[" + ", ".join(to_toml(item, depth + 1) for item in items) + "]"
         case Mapping():
             return _inline_table(cast("Mapping[str, object]", value), depth)
         case _:
@@ -26,7 +26,7 @@ def literal(value: object, depth: int = 0) -> str:
 
 
 def quote(text: str) -> str:
-    """A TOML string in which nothing can move a cursor or break a line."""
+    """Return a TOML string without raw control characters."""
     return '"' + "".join(_character(letter) for letter in text) + '"'
 
 
@@ -35,7 +35,7 @@ def shorten(text: str, width: int = 60) -> str:
 
 
 def _inline_table(table: Mapping[str, object], depth: int) -> str:
-    entries = [f"{quote(str(key))} = {literal(item, depth + 1)}" for key, item in table.items()]
+    entries = [f"{quote(str(key))} = {to_toml(item, depth + 1)}" for key, item in table.items()]
     return "{" + ", ".join(entries) + "}"
 
 
@@ -46,7 +46,7 @@ def _scalar(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case int():
-            return str(value) if abs(value) < _LARGEST else "an int of more than 64 bits"
+            return str(value) if abs(value) < _MAX_INT else "an int of more than 64 bits"
         case date() | time():
             return value.isoformat()
         case _:
@@ -54,8 +54,8 @@ def _scalar(value: object) -> str:
 
 
 def _character(letter: str) -> str:
-    if letter in _NAMED:
-        return _NAMED[letter]
+    if letter in _ESCAPES:
+        return _ESCAPES[letter]
     if letter.isprintable():
         return letter
     return f"\\u{ord(letter):04x}" if ord(letter) <= 0xFFFF else f"\\U{ord(letter):08x}"

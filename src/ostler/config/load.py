@@ -1,32 +1,30 @@
-"""The settings in force: every layer read, checked and laid over the one before.
+"""Load the settings: read, validate and merge all layers.
 
 Flag > environment > ostler.toml > the user's config.toml > default.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct, ValidationError, convert
 
-from ostler.config.environment import read_environment
-from ostler.config.file import read_file
+from ostler.config.environment import read_environment, read_flags
 from ostler.config.find import PROJECT_FILE
-from ostler.config.flags import read_flags
-from ostler.config.leaves import leaves
-from ostler.config.reading import Reading, merge
+from ostler.config.layer import LayerValues, merge_layers
 from ostler.config.settings import Settings
-from ostler.config.source import DEFAULT, Source, dotted
-from ostler.config.walk import missing
+from ostler.config.source import DEFAULT, Layer, Source, format_key, list_values
+from ostler.config.validate import find_missing
 from ostler.errors import SettingsInvalid
 
 _Tree = TypeVar("_Tree")
 
 
 class Loaded(Struct, frozen=True):
-    """The settings, and where each of them came from."""
+    """The settings and the source of each value."""
 
     settings: Settings
     sources: dict[str, Source]  # by dotted key, one for every value
@@ -35,42 +33,53 @@ class Loaded(Struct, frozen=True):
 def load_settings(
     project_root: Path | None, environ: Mapping[str, str], flags: Mapping[str, object] = {}
 ) -> Loaded:
-    """Read all layers; raises SettingsInvalid with every mistake in any of them."""
+    """Read all layers; raise SettingsInvalid with every error in them."""
     reading = gather(Settings, project_root, environ, flags)
     settings = build(Settings, reading)
-    keys = (dotted(path) for path, _ in leaves(settings))
+    keys = (format_key(path) for path, _ in list_values(settings))
     return Loaded(settings, {key: reading.sources.get(key, DEFAULT) for key in keys})
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Where the user's own settings are, there or not; None without a home."""
+    """Return the path of the user's settings, whether it exists or not; None without a home directory."""
     base, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
-    if base.startswith("/"):  # the XDG specification says to ignore a relative one
+    if base.startswith("/"):  # the XDG specification says that relative paths are ignored
         return Path(base) / "ostler" / "config.toml"
     return Path(home) / ".config" / "ostler" / "config.toml" if home else None
 
 
 def gather(
     kind: type, project_root: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]
-) -> Reading:
-    """All layers as one, with their mistakes, by the types of any tree of settings."""
-    found = Reading()
+) -> LayerValues:
+    """Merge all layers, with their errors, validated against a type."""
+    found = LayerValues()
     if (path := user_file(environ)) is not None:
-        found = merge(found, read_file(kind, path, _short(path, environ), "user file"))
+        found = merge_layers(found, _read_file(kind, path, _short(path, environ), "user file"))
     if project_root is not None:
-        found = merge(found, read_file(kind, project_root / PROJECT_FILE, PROJECT_FILE, "project file"))
-    found = merge(found, read_environment(kind, environ, found.values))
-    return merge(found, read_flags(kind, flags))
+        found = merge_layers(
+            found, _read_file(kind, project_root / PROJECT_FILE, PROJECT_FILE, "project file")
+        )
+    found = merge_layers(found, read_environment(kind, environ, found.values))
+    return merge_layers(found, read_flags(kind, flags))
 
 
-def build(kind: type[_Tree], reading: Reading) -> _Tree:
-    """The frozen tree, or SettingsInvalid."""
-    mistakes = (*reading.mistakes, *missing(kind, reading.values, reading.sources))
+def _read_file(kind: type, path: Path, name: str, layer: Layer) -> LayerValues:
+    # Most commands run without a settings file and need no TOML parser.
+    if not os.path.lexists(path):
+        return LayerValues()
+    from ostler.config.toml_file import read_file  # noqa: PLC0415
+
+    return read_file(kind, path, name, layer)
+
+
+def build(kind: type[_Tree], reading: LayerValues) -> _Tree:
+    """Return the frozen settings; raise SettingsInvalid on any error."""
+    mistakes = (*reading.errors, *find_missing(kind, reading.values, reading.sources))
     if mistakes:
         raise SettingsInvalid([mistake.line for mistake in mistakes])
     try:
         return convert(reading.values, kind)
-    except ValidationError as error:  # two settings that are right alone and wrong together
+    except ValidationError as error:  # two settings that are valid alone but not together
         raise SettingsInvalid([f"settings: {error}"]) from error
 
 

@@ -1,4 +1,4 @@
-"""The shape of a setting's type, so that one walk serves every section that is added to the settings."""
+"""The structure of settings types, so that one validator handles every section."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from ostler.config.settings import ALTERNATIVE, AS_WRITTEN, UNIQUE
-from ostler.config.source import Path
+from ostler.config.source import KeyPath
 
 
 class Field(Struct, frozen=True):
     kind: Any
     required: bool
     unique: bool  # among the tables of a list
-    alternative: bool  # its table must have one of these, and only one
+    alternative: bool  # its table must have exactly one of these
 
 
 class Table(Struct, frozen=True):
@@ -28,11 +28,11 @@ class Table(Struct, frozen=True):
 
 
 class Map(Struct, frozen=True):
-    """A section whose names are the user's own; layers add to it name by name."""
+    """A section whose keys are chosen by the user; layers merge by key."""
 
     name: Any
     entry: Any
-    lowers_names: bool  # when a name comes from an environment variable
+    lowers_names: bool  # when a key comes from an environment variable
 
 
 class Rows(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Rows(Struct, frozen=True):
 
 
 class Leaf(Struct, frozen=True):
-    """One value, which msgspec checks."""
+    """One value, validated by msgspec."""
 
     kind: Any
     is_list: bool
@@ -65,8 +65,8 @@ def shape_of(kind: Any) -> Shape:
     return Leaf(kind, is_list)
 
 
-def keys_of(kind: Any, path: Path = ()) -> Iterator[Path]:
-    """Every key that can be named without knowing the user's own names."""
+def keys_of(kind: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield every key that does not depend on names chosen by the user."""
     match shape_of(kind):
         case Table(fields=known):
             for name, field in known.items():
@@ -76,7 +76,7 @@ def keys_of(kind: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def _bare(kind: Any) -> Any:
-    """The type without its constraints and without `| None`."""
+    """Return the type without constraints and without `| None`."""
     if get_origin(kind) is Annotated:
         return _bare(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):

@@ -1,4 +1,4 @@
-"""Every setting with its value and its source, for `ostler config show`."""
+"""List every setting with its value and source, for `ostler config show`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from msgspec import to_builtins
 
-from ostler.config.leaves import leaves
-from ostler.config.literal import literal
+from ostler.config.literal import to_toml
 from ostler.config.load import Loaded
-from ostler.config.source import Path, dotted
+from ostler.config.source import KeyPath, format_key, list_values
 
 HIDDEN = "(hidden)"
 UNSET = "(unset)"
@@ -24,12 +23,12 @@ class Row(NamedTuple):
 
 
 def rows(loaded: Loaded) -> list[Row]:
-    """One row for every value, in the order of the settings."""
-    return [Row(key, _text(value), loaded.sources[key].place) for key, value in _values(loaded)]
+    """Return one row per value, in the order of the settings."""
+    return [Row(key, _text(value), loaded.sources[key].location) for key, value in _values(loaded)]
 
 
 def as_json(loaded: Loaded) -> dict[str, Any]:
-    """The same as one JSON document."""
+    """Return all values as one JSON document."""
     return {
         "schema": "ostler.config/1",
         "settings": [
@@ -37,7 +36,7 @@ def as_json(loaded: Loaded) -> dict[str, Any]:
                 "key": key,
                 "value": to_builtins(value),
                 "layer": loaded.sources[key].layer,
-                "source": loaded.sources[key].place,
+                "source": loaded.sources[key].location,
             }
             for key, value in _values(loaded)
         ],
@@ -45,13 +44,16 @@ def as_json(loaded: Loaded) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    return UNSET if value is None else literal(value)
+    return UNSET if value is None else to_toml(value)
 
 
 def _values(loaded: Loaded) -> list[tuple[str, Any]]:
-    return [(dotted(path), HIDDEN if _is_secret(path) else value) for path, value in leaves(loaded.settings)]
+    return [
+        (format_key(path), HIDDEN if _is_secret(path) else value)
+        for path, value in list_values(loaded.settings)
+    ]
 
 
-def _is_secret(path: Path) -> bool:
-    """A variable of an agent's environment whose name says that nobody should read its value."""
+def _is_secret(path: KeyPath) -> bool:
+    """Return whether a value must be hidden: an environment variable with a secret-like name."""
     return "env" in path[:-1] and _SECRET.search(str(path[-1])) is not None

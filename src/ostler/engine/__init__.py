@@ -1,1 +1,1 @@
-"""Many tasks: the core decides, a driver carries out, the steps touch the world."""
+"""Runs tasks: the core decides, steps perform, the driver schedules."""

@@ -1,4 +1,4 @@
-"""Tasks that come after others: what they wait for, and what becomes of them when that fails."""
+"""Dependencies between tasks: what a task waits for, and what happens when that fails."""
 
 from __future__ import annotations
 
@@ -8,60 +8,62 @@ from ostler.errors import Code
 from ostler.model.attempt import TaskRow
 from ostler.model.event import TaskBlocked, TaskReopened
 from ostler.model.ids import TaskId
-from ostler.model.rows import state_of
+from ostler.model.rows import decode_state
 from ostler.model.status import EXECUTABLE, TERMINAL, TaskStatus
 
-Standing = Mapping[TaskId, str]
-"""The status of each task that others come after; one that is not there is gone."""
+TaskStatuses = Mapping[TaskId, str]
+"""The status of each task that others depend on; a missing task was deleted."""
 
 DONE = frozenset({TaskStatus.COMPLETED, TaskStatus.APPROVED})
-_GONE = "gone"
-_LOST: frozenset[str] = (TERMINAL - DONE) | {_GONE}
+_DELETED = "deleted"
+_FAILED: frozenset[str] = (TERMINAL - DONE) | {_DELETED}
 
 
-def unmet(row: TaskRow, standing: Standing) -> tuple[TaskId, ...]:
-    """Those of its dependencies that are not completed."""
-    return tuple(task for task in row.after if standing.get(task) not in DONE)
+def list_unmet(row: TaskRow, statuses: TaskStatuses) -> tuple[TaskId, ...]:
+    """Return the dependencies that are not completed."""
+    return tuple(task for task in row.after if statuses.get(task) not in DONE)
 
 
-def settle(row: TaskRow, standing: Standing, stopped: str = "") -> TaskBlocked | TaskReopened | None:
-    """What has to be written of a task because of others: that it cannot begin, or can after all.
+def find_dependency_event(
+    row: TaskRow, statuses: TaskStatuses, stopped: str = ""
+) -> TaskBlocked | TaskReopened | None:
+    """Return the event that blocks or reopens a task because of others; None if nothing changes.
 
-    `stopped` says why the pipeline that it is a part of does not go on.
+    `stopped` is the reason why the pipeline of the task was stopped; empty if it was not.
     """
     if not row.after and not row.pipeline:
         return None
-    reason = stopped or _lost(row, standing)
-    if reason and row.status in EXECUTABLE and not state_of(row).cancel:
+    reason = stopped or _find_failed_dependency(row, statuses)
+    if reason and row.status in EXECUTABLE and not decode_state(row).cancel_requested:
         return TaskBlocked(Code.DEPENDENCY_FAILED, reason)
-    if not reason and row.status == TaskStatus.BLOCKED and state_of(row).code is Code.DEPENDENCY_FAILED:
+    if not reason and row.status == TaskStatus.BLOCKED and decode_state(row).code is Code.DEPENDENCY_FAILED:
         return TaskReopened(by="dependency")
     return None
 
 
-def _lost(row: TaskRow, standing: Standing) -> str:
-    lost = [task for task in row.after if standing.get(task, _GONE) in _LOST]
-    if not lost or (row.after_any and len(lost) < len(row.after)):
+def _find_failed_dependency(row: TaskRow, statuses: TaskStatuses) -> str:
+    failed = [task for task in row.after if statuses.get(task, _DELETED) in _FAILED]
+    if not failed or (row.after_any and len(failed) < len(row.after)):
         return ""
-    return f"it comes after {lost[0]}, which is {standing.get(lost[0], _GONE)}"
+    return f"it depends on {failed[0]}, which is {statuses.get(failed[0], _DELETED)}"
 
 
 def find_cycle(starts: Iterable[TaskId], after: Mapping[TaskId, tuple[TaskId, ...]]) -> list[TaskId]:
-    """The way from a task back to itself, by what it comes after; empty when there is none."""
+    """Return a cycle of dependencies as a path; empty if there is none."""
     path: list[TaskId] = []
-    open_ones, cleared = set[TaskId](), set[TaskId]()
+    on_path, checked = set[TaskId](), set[TaskId]()
     left = [iter(starts)]
     while left:
         task = next(left[-1], None)
         if task is None:
             left.pop()
             if path:
-                open_ones.discard(path[-1])
-                cleared.add(path.pop())
-        elif task in open_ones:
+                on_path.discard(path[-1])
+                checked.add(path.pop())
+        elif task in on_path:
             return [*path[path.index(task) :], task]
-        elif task not in cleared:
+        elif task not in checked:
             path.append(task)
-            open_ones.add(task)
+            on_path.add(task)
             left.append(iter(after.get(task, ())))
     return []

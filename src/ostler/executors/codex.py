@@ -1,21 +1,176 @@
-"""OpenAI Codex, headless: `codex exec --json`, the prompt on stdin.
+"""OpenAI Codex, headless: `codex exec --json`, with the prompt on stdin.
 
-Codex names its thread itself, in its first line, and counts tokens for the whole thread. How often it tries
-its provider again is part of the provider's own configuration: there is no switch for all of them.
+Codex chooses the id of its thread, prints it in the first line, and counts tokens for the whole thread. The
+number of its retries is part of the configuration of each provider, so Ostler cannot set it.
 """
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+import re
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
 
 from ostler.errors import Code
-from ostler.executors import known
-from ostler.executors.codex_stream import decode
-from ostler.executors.paper import paper_for
-from ostler.executors.program import Dialect, ProgramExecutor, Start, listening
+from ostler.executors.agent_json import build_input, decode_json
+from ostler.executors.discover import CODEX
+from ostler.executors.failures import FailureTable, classify_failure, text_rules
+from ostler.executors.output import OutputFormat
+from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
-from ostler.executors.verdict import Manner
-from ostler.model.call import AgentCall, CallResult, OnEvent, Permissions
+from ostler.executors.stream_state import StreamState
+from ostler.model.call import Permissions
+from ostler.model.usage import Usage
+
+_RECONNECTING = re.compile(r"Reconnecting\W+\d+/\d+ *\(?(.*?)\)?$", re.DOTALL)
+
+
+class _Change(Struct, frozen=True):
+    path: str = ""
+    kind: str = ""
+
+
+class _ContentPart(Struct, frozen=True):
+    text: str = ""
+
+
+class _Result(Struct, frozen=True):
+    content: list[_ContentPart] = []
+
+
+class _ToolError(Struct, frozen=True):
+    message: str = ""
+
+
+class _Item(Struct, frozen=True):
+    id: str = ""
+    type: str = ""
+    text: str = ""
+    message: str = ""
+    command: str = ""
+    status: str = ""
+    server: str = ""
+    tool: str = ""
+    query: str = ""
+    changes: list[_Change] = []
+    arguments: Raw = Raw(b"null")
+    aggregated_output: str = ""
+    exit_code: int | None = None
+    result: _Result | None = None
+    error: _ToolError | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The result of a tool as text."""
+        parts = [part.text for part in self.result.content] if self.result else []
+        return self.aggregated_output or "\n".join(parts) or (self.error.message if self.error else "")
+
+    @property
+    def failed(self) -> bool:
+        return self.status == "failed" or bool(self.exit_code)
+
+
+class _Tokens(Struct, frozen=True):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    output_tokens: int = 0
+
+    def usage(self) -> Usage:
+        # Codex counts tokens read from or written to the cache as input, too.
+        cached = self.cached_input_tokens + self.cache_write_input_tokens
+        uncached = max(0, self.input_tokens - cached)
+        return Usage(uncached, self.output_tokens, self.cached_input_tokens, self.cache_write_input_tokens)
+
+
+class _Error(Struct, frozen=True):
+    message: str = ""
+
+
+class _Line(Struct, frozen=True):
+    type: str = ""
+    thread_id: str = ""
+    message: str = ""
+    item: _Item = _Item()
+    usage: _Tokens = _Tokens()
+    error: _Error = _Error()
+
+
+_LINE = Decoder(_Line)
+
+
+def decode(line: bytes, state: StreamState) -> bool:
+    """Read one line; return True when the turn has ended."""
+    event = decode_json(_LINE, line)
+    if event is None:
+        state.skip_line(line)
+        return False
+    match event.type:
+        case "thread.started":
+            state.start_session(event.thread_id)
+        case "item.started" | "item.completed":
+            _read_item(event.item, state, done=event.type == "item.completed")
+        case "error":
+            _read_error(event.message, state)
+        case "turn.completed":
+            state.set_session_usage(event.usage.usage())
+            return state.finish(succeeded=True)
+        case "turn.failed":
+            state.fail(event.error.message)
+            return state.finish()
+        case _:
+            # turn.started, item.updated: only in the transcript.
+            pass
+    return False
+
+
+def _read_item(item: _Item, state: StreamState, *, done: bool) -> None:
+    # A message counts when it is complete; a tool sends one event, at its start or, without one, at its end.
+    if item.type == "agent_message":
+        if done:
+            state.add_message(item.text)
+    elif item.type in _TOOLS:
+        _read_tool(item, state, done=done)
+
+
+def _read_tool(item: _Item, state: StreamState, *, done: bool) -> None:
+    tool, detail = _TOOLS[item.type], _detail(item)
+    if done and item.status == "declined":
+        state.deny_tool(item.id, detail, tool)
+        return
+    if not state.has_tool_use(item.id):
+        state.add_tool_use(tool, detail, item.id, _tool_input(item))
+    if done:
+        state.add_tool_result(item.id, item.outcome, failed=item.failed)
+
+
+def _detail(item: _Item) -> str:
+    changed = ", ".join(change.path for change in item.changes)
+    return item.command or changed or item.query or f"{item.server} {item.tool}".strip()
+
+
+def _tool_input(item: _Item) -> Raw:
+    call = {"tool": item.tool, "arguments": item.arguments} if item.tool else {}
+    return build_input(
+        command=item.command, changes=item.changes, query=item.query, server=item.server, **call
+    )
+
+
+_TOOLS = {
+    "command_execution": "shell",
+    "file_change": "edit",
+    "mcp_tool_call": "mcp",
+    "web_search": "web_search",
+}
+
+
+def _read_error(message: str, state: StreamState) -> None:
+    # While codex reconnects an error is a warning; the last one is repeated as turn.failed.
+    if found := _RECONNECTING.match(message):
+        state.report_retry(classify_failure(found[1]) or Code.NETWORK)
+    else:
+        state.fail(message)
+
 
 CAPABILITIES = Capabilities(
     resumes=True,
@@ -36,38 +191,35 @@ _PERMISSIONS: dict[Permissions, tuple[str, ...]] = {
     "skip": ("--dangerously-bypass-approvals-and-sandbox",),
 }
 
-MANNER = Manner(
+OUTPUT = OutputFormat(
     program="codex",
     decode=decode,
-    words={
-        r"no rollout found|no (thread|session|conversation) found": Code.SESSION_NOT_FOUND,
-        r"quota exceeded": Code.QUOTA_EXCEEDED,
-    },
+    failures=FailureTable(
+        rules=text_rules(
+            {
+                r"no rollout found|no (thread|session|conversation) found": Code.SESSION_NOT_FOUND,
+                r"quota exceeded": Code.QUOTA_EXCEEDED,
+            }
+        )
+    ),
 )
 
 
-def arguments(start: Start) -> tuple[str, ...]:
-    """`exec`, or `exec resume ID`; the last dash says that the prompt is on stdin."""
-    settings = tuple(word for setting in (*_QUIET, *_PRIVATE) for word in ("-c", setting))
+def arguments(options: LaunchOptions) -> tuple[str, ...]:
+    """Return `exec` or `exec resume ID` with its options; the last argument `-` means the prompt on stdin."""
+    settings = tuple(arg for setting in (*_QUIET, *_PRIVATE) for arg in ("-c", setting))
     return (
-        *(("exec", "resume") if start.resume else ("exec",)),
+        *(("exec", "resume") if options.resume else ("exec",)),
         *("--json", "--skip-git-repo-check"),
         *settings,
-        *_PERMISSIONS[start.permissions],
-        *(("--model", start.model) if start.model else ()),
-        *(("--output-schema", start.schema) if start.schema else ()),
-        *((start.session_id, "-") if start.resume else ("-",)),
+        *_PERMISSIONS[options.permissions],
+        *(("--model", options.model) if options.model else ()),
+        *(("--output-schema", options.schema) if options.schema else ()),
+        *((options.session_id, "-") if options.resume else ("-",)),
     )
 
 
 class CodexExecutor(ProgramExecutor):
     """Runs codex."""
 
-    dialect = Dialect(known.CODEX, CAPABILITIES, arguments, listening(MANNER))
-
-    async def _once(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> tuple[CallResult, str]:
-        """See ProgramExecutor; it wants its schema in a file, which is no file of the workspace."""
-        if not call.schema:
-            return await super()._once(call, on_event, resume=resume)
-        with paper_for(call.transcript, "schema.json", call.schema.encode()) as path:
-            return await super()._once(replace(call, schema=path), on_event, resume=resume)
+    spec = AgentSpec(CODEX, CAPABILITIES, arguments, decode_with(OUTPUT), schema_in_file=True)

@@ -1,53 +1,58 @@
-"""Any program as an agent: it gets the prompt, its exit code decides, and what it changed counts."""
+"""Runs any program as an agent: its exit code decides, and its changes count.
+
+The presets are agents that need no adapter: amp, crush, droid, kilocode and kimi. Their arguments are from
+their documentation and not tested; the settings in [executors.NAME] override them. They print plain text.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
+from ostler.executors.call_setup import build_command, prepend_system_prompt, write_call_file
 from ostler.executors.discover import find_program, require_program
-from ostler.executors.ending import Ending, command_for, ending_of, result_of
-from ostler.executors.error_text import error_line, is_error_answer
-from ostler.executors.failure import code_of_failure, retry_after
-from ostler.executors.opening import opening
-from ostler.executors.paper import paper_for
+from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
+from ostler.executors.failures import classify_failure, find_error_line, is_error_answer, parse_retry_after
 from ostler.executors.protocol import Capabilities
-from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextSaid
+from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextReceived
 from ostler.model.command import Exit
 from ostler.process.protocol import CommandRunner
 
-_KEPT = 64 * 1024
-_PROVIDER = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.BILLING, Code.OVERLOADED, Code.AUTH_FAILED)
-_PLACE = re.compile(r"\{(prompt_file|session_id|model)\}")
+_MAX_TEXT_BYTES = 64 * 1024
+_PROVIDER_FAILURES = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.BILLING, Code.OVERLOADED, Code.AUTH_FAILED)
+_PLACEHOLDER = re.compile(r"\{(prompt_file|session_id|model)\}")
 
 
 class CommandExecutor:
-    """Runs settings.command; {prompt_file}, {session_id} and {model} in its arguments are filled in.
+    """Runs settings.command; replaces {prompt_file}, {session_id} and {model} in its arguments.
 
-    An argument with {model} is left out when no model is set. Without {prompt_file} the prompt goes to stdin.
-    A program that takes {session_id} gets the same id again when the session is resumed; one that does not
-    cannot be resumed.
+    An argument with {model} is omitted when no model is set. Without {prompt_file} the prompt is passed on
+    stdin. A resumed session has the same {session_id}; without {session_id} the program cannot resume.
     """
 
     def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
         self.name = name
         self._settings = settings
         self._runner = runner
-        remembers = any("{session_id}" in arg for arg in settings.args)
-        self.capabilities = Capabilities(resumes=remembers, takes_our_id=remembers, speaks=False)
+        has_session_id = any("{session_id}" in arg for arg in settings.args)
+        self.capabilities = Capabilities(
+            resumes=has_session_id, accepts_session_id=has_session_id, answers=False
+        )
 
     def validate_availability(self) -> None:
-        """Raise AgentUnavailable when the program is nowhere."""
+        """Raise AgentUnavailable when the program is not installed."""
         self._program()
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Run the program once."""
-        return await self._run(opening(call), on_event)
+        return await self._run(prepend_system_prompt(call), on_event)
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Run the program again with the same session id."""
@@ -59,54 +64,56 @@ class CommandExecutor:
     async def _run(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         output = _Output(on_event)
         try:
-            with self._filled(call) as (arguments, stdin):
+            with self._prepare(call) as (arguments, stdin):
                 argv = (self._program(), *arguments)
-                command = command_for(call, argv, {**call.env, **self._settings.env}, stdin)
+                command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
                 on_event(SessionStarted(call.session_id, call.model))
-                exit = await self._runner.run(command, output.take)
+                exit = await self._runner.run(command, output.read_line)
         except OstlerError as error:
-            return result_of(error)
-        return self._judge(call, exit, output.text)
+            return result_from_error(error)
+        return self._evaluate(call, exit, output.text)
 
     @contextmanager
-    def _filled(self, call: AgentCall) -> Generator[tuple[tuple[str, ...], bytes], None, None]:
-        """The arguments with their places filled, and what goes to stdin."""
+    def _prepare(self, call: AgentCall) -> Generator[tuple[tuple[str, ...], bytes], None, None]:
+        """Yield the arguments without placeholders, and the bytes for stdin."""
         prompt = call.prompt.encode("utf-8", "replace")
         values = {"session_id": call.session_id, "model": call.model}
         if not any("{prompt_file}" in arg for arg in self._settings.args):
             yield self._arguments(values), prompt
             return
-        with paper_for(call.transcript, "prompt", prompt) as path:
+        with write_call_file(call.transcript, "prompt", prompt) as path:
             yield self._arguments({**values, "prompt_file": path}), b""
 
     def _arguments(self, values: dict[str, str]) -> tuple[str, ...]:
-        wanted = [arg for arg in self._settings.args if values["model"] or "{model}" not in arg]
-        return tuple(_PLACE.sub(lambda found: values[found[1]], arg) for arg in wanted)
+        args = [arg for arg in self._settings.args if values["model"] or "{model}" not in arg]
+        return tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], arg) for arg in args)
 
-    def _judge(self, call: AgentCall, exit: Exit, text: str) -> CallResult:
-        ending = self._ending(exit, text)
+    def _evaluate(self, call: AgentCall, exit: Exit, text: str) -> CallResult:
+        status = self._status(exit, text)
         return CallResult(
-            code=ending.code,
-            message=ending.message,
-            text=text if ending.code is None else "",
+            code=status.code,
+            message=status.message,
+            text=text if status.code is None else "",
             session_id=call.session_id,
             model=call.model,
             exit_code=exit.status,
             duration_seconds=exit.duration_seconds,
             peak_memory_mb=exit.peak_memory_mb,
-            retry_after_seconds=retry_after(ending.message) if ending.code is Code.RATE_LIMITED else None,
+            retry_after_seconds=parse_retry_after(status.message)
+            if status.code is Code.RATE_LIMITED
+            else None,
         )
 
-    def _ending(self, exit: Exit, text: str) -> Ending:
-        """C36: as nothing that it says is structured, an error line is believed, and only after a failure."""
+    def _status(self, exit: Exit, text: str) -> RunStatus:
+        # The output has no structure, so an error line counts only after a failure (C36).
         if exit.status == 0 and exit.stopped is None and not is_error_answer(text):
-            return Ending(None)
-        said = error_line(text)
-        ending = ending_of(replace(exit, stderr_tail=exit.stderr_tail.strip() or said), self.name)
-        if ending.code not in (Code.AGENT_FAILED, Code.NO_RESULT):
-            return ending
-        code = _provider_trouble(exit.stderr_tail) or _provider_trouble(said)
-        return Ending(code or Code.AGENT_FAILED, ending.message)
+            return RunStatus(None)
+        error = find_error_line(text)
+        status = classify_exit(replace(exit, stderr_tail=exit.stderr_tail.strip() or error), self.name)
+        if status.code not in (Code.AGENT_FAILED, Code.NO_RESULT):
+            return status
+        code = _provider_failure(exit.stderr_tail) or _provider_failure(error)
+        return RunStatus(code or Code.AGENT_FAILED, status.message)
 
     def _program(self) -> str:
         command = self._settings.command
@@ -114,26 +121,67 @@ class CommandExecutor:
         return require_program(find_program(self.name, command), command or self.name, hint)
 
 
-def _provider_trouble(text: str) -> Code | None:
-    code = code_of_failure(text)
-    return code if code in _PROVIDER else None
+def _provider_failure(text: str) -> Code | None:
+    code = classify_failure(text)
+    return code if code in _PROVIDER_FAILURES else None
 
 
 class _Output:
-    """Passes lines on and keeps the last 64 KiB as the program's final text."""
+    """Sends each line as an event, and keeps the last 64 KiB as the final text."""
 
     def __init__(self, on_event: OnEvent) -> None:
         self._on_event = on_event
-        self._kept = bytearray()
+        self._tail = bytearray()
 
-    def take(self, line: bytes) -> bool:
-        self._kept += line + b"\n"
-        if len(self._kept) > 2 * _KEPT:
-            del self._kept[:-_KEPT]
+    def read_line(self, line: bytes) -> bool:
+        self._tail += line + b"\n"
+        if len(self._tail) > 2 * _MAX_TEXT_BYTES:
+            del self._tail[:-_MAX_TEXT_BYTES]
         if line.strip():
-            self._on_event(TextSaid(line.decode("utf-8", "replace")))
+            self._on_event(TextReceived(line.decode("utf-8", "replace")))
         return False
 
     @property
     def text(self) -> str:
-        return bytes(self._kept[-_KEPT:]).decode("utf-8", "replace").strip()
+        return bytes(self._tail[-_MAX_TEXT_BYTES:]).decode("utf-8", "replace").strip()
+
+
+class Preset(Struct, frozen=True):
+    """The arguments of an agent."""
+
+    args: tuple[str, ...]
+    approves_all: bool = False  # its headless mode approves every tool
+
+
+PRESETS: dict[str, Preset] = {
+    "amp": Preset(("--execute",)),
+    "crush": Preset(("run", "--quiet", "--model={model}"), approves_all=True),
+    "droid": Preset(("exec", "--auto", "low", "--model={model}", "--file", "{prompt_file}")),
+    "kilocode": Preset(("run", "--auto", "--model={model}"), approves_all=True),
+    "kimi": Preset(("--print", "--model={model}"), approves_all=True),
+}
+
+
+class PresetExecutor(CommandExecutor):
+    """Runs a preset; one that approves every tool needs permissions = "skip"."""
+
+    def __init__(self, kind: str, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
+        self._approves_all = PRESETS[kind].approves_all
+        args = settings.args or PRESETS[kind].args
+        super().__init__(name, replace(settings, command=settings.command or kind, args=args), runner)
+
+    def _program(self) -> str:
+        if self._approves_all and self._settings.permissions != "skip":
+            raise OstlerError(
+                Code.SANDBOX_UNAVAILABLE,
+                f"{self.name} approves every tool in its headless mode",
+                f'set executors.{self.name}.permissions = "skip" to allow it',
+            )
+        return super()._program()
+
+
+amp = partial(PresetExecutor, "amp")
+crush = partial(PresetExecutor, "crush")
+droid = partial(PresetExecutor, "droid")
+kilocode = partial(PresetExecutor, "kilocode")
+kimi = partial(PresetExecutor, "kimi")

@@ -1,4 +1,4 @@
-"""Where an agent's program is: the environment, the settings, PATH, then the places installers use."""
+"""Lists the agent programs and finds them: by variable, settings, PATH, or the paths of installers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ostler.errors import AgentUnavailable
 
 
 class Search(Struct, frozen=True):
-    """A program's path, or None and every place that was looked at."""
+    """The path of a program, or None and the places that were searched."""
 
     path: str | None
     searched: tuple[str, ...] = ()
@@ -24,56 +24,136 @@ def find_program(
     name: str,
     command: str = "",
     environ: Mapping[str, str] | None = None,
-    places: tuple[str, ...] = (),
-    usual: str = "",
+    search_paths: tuple[str, ...] = (),
+    program: str = "",
 ) -> Search:
-    """Look for a program, `usual` or its name. What a person named is used or refused, never passed over."""
+    """Find a program by its name; a variable or command that is set is used, even when it is wrong."""
     environ = os.environ if environ is None else environ
     variable = path_variable(name)
     if chosen := environ.get(variable):
         return _only(chosen, f"{variable}={chosen}", environ)
-    usual = usual or name
-    command = command or usual
+    program = program or name
+    command = command or program
     if "/" in command:
         return _only(command, command, environ)
     if found := shutil.which(command, path=environ.get("PATH", os.defpath)):
         return Search(found)
-    known = places if command == usual else ()
-    return _first_of(known, (f"{command} on PATH",), environ)
+    fallbacks = search_paths if command == program else ()
+    return _first_of(fallbacks, (f"{command} on PATH",), environ)
 
 
 def require_program(search: Search, name: str, hint: str) -> str:
-    """The path, or AgentUnavailable with the places searched and the way out."""
+    """Return the path, or raise AgentUnavailable with the places that were searched and a hint."""
     if search.path is None:
-        places = ", ".join(search.searched)
-        raise AgentUnavailable(f"{name} was not found; looked for {places}", hint)
+        searched = ", ".join(search.searched)
+        raise AgentUnavailable(f"{name} was not found; searched: {searched}", hint)
     return search.path
 
 
 def path_variable(name: str) -> str:
-    """OSTLER_CLAUDE_PATH for claude."""
+    """Return the variable that names a program, such as OSTLER_CLAUDE_PATH."""
     return f"OSTLER_{re.sub(r'[^A-Za-z0-9]', '_', name).upper()}_PATH"
 
 
 def _only(path: str, label: str, environ: Mapping[str, str]) -> Search:
     found = _executable(path, environ)
-    refused = f"{label}, which is not executable" if _spelled_out(path, environ).exists() else label
+    refused = f"{label}, which is not executable" if _expand_home(path, environ).exists() else label
     return Search(found, () if found else (refused,))
 
 
-def _first_of(places: tuple[str, ...], searched: tuple[str, ...], environ: Mapping[str, str]) -> Search:
-    for place in places:
-        if found := _executable(place, environ):
+def _first_of(paths: tuple[str, ...], searched: tuple[str, ...], environ: Mapping[str, str]) -> Search:
+    for path in paths:
+        if found := _executable(path, environ):
             return Search(found)
-    return Search(None, (*searched, *places))
+    return Search(None, (*searched, *paths))
 
 
 def _executable(path: str, environ: Mapping[str, str]) -> str | None:
-    spelled = _spelled_out(path, environ)
-    runs = spelled.is_file() and os.access(spelled, os.X_OK)
-    return str(spelled.absolute()) if runs else None
+    expanded = _expand_home(path, environ)
+    is_executable = expanded.is_file() and os.access(expanded, os.X_OK)
+    return str(expanded.absolute()) if is_executable else None
 
 
-def _spelled_out(path: str, environ: Mapping[str, str]) -> Path:
+def _expand_home(path: str, environ: Mapping[str, str]) -> Path:
     home = environ.get("HOME", "")
     return Path(home, path[2:]) if path.startswith("~/") and home else Path(path)
+
+
+class AgentProgram(Struct, frozen=True):
+    """An agent program: its name, how to install it, and where to find it."""
+
+    name: str  # of its executor, and in its variable OSTLER_<NAME>_PATH
+    install: str  # the command that installs it
+    command: str = ""  # the name of the program; empty: that of its executor
+    install_paths: tuple[str, ...] = ()  # where its own installer puts it
+    tested_version: str = ""  # the version that the tests run; empty: not tested
+    login_command: str = ""  # the command with which a user logs in
+    login_check_args: tuple[str, ...] = ()  # of the command that checks the login; empty: there is none
+
+    @property
+    def program(self) -> str:
+        """The name of the program."""
+        return self.command or self.name
+
+    @property
+    def search_paths(self) -> tuple[str, ...]:
+        """Where to search after PATH, in this order."""
+        directories = ("~/.local/bin", "~/.npm-global/bin", "/usr/local/bin", "/opt/homebrew/bin")
+        return (*self.install_paths, *(f"{directory}/{self.program}" for directory in directories))
+
+    @property
+    def install_tested_version(self) -> str:
+        """The command that installs the tested version; empty when there is none."""
+        pinned = self.tested_version and self.install.startswith("npm ")
+        return f"{self.install}@{self.tested_version}" if pinned else ""
+
+    def find(self, environ: Mapping[str, str] | None = None, command: str = "", instance: str = "") -> Search:
+        """Find the program, first by the variable of this instance."""
+        if instance not in ("", self.name) and not command:
+            own = find_program(instance, environ=environ)
+            if own.path is not None:
+                return own
+        return find_program(self.name, command, environ, self.search_paths, program=self.program)
+
+    def require(self, command: str = "", instance: str = "") -> str:
+        """Return the path, or raise AgentUnavailable with the command that installs the program."""
+        found = self.find(command=command, instance=instance)
+        return require_program(found, self.program, f"install it with: {self.install}")
+
+
+def _npm(
+    name: str, package: str, tested: str, login: str, path: str = "", check: tuple[str, ...] = ()
+) -> AgentProgram:
+    return AgentProgram(
+        name=name,
+        install=f"npm install -g {package}",
+        install_paths=(path,) if path else (),
+        tested_version=tested,
+        login_command=login,
+        login_check_args=check,
+    )
+
+
+CLAUDE = _npm(
+    "claude",
+    "@anthropic-ai/claude-code",
+    "2.1.325",
+    "claude auth login",
+    "~/.claude/local/claude",
+    ("auth", "status"),
+)
+CODEX = _npm("codex", "@openai/codex", "0.166.0", "codex login", check=("login", "status"))
+GEMINI = _npm("gemini", "@google/gemini-cli", "0.61.0", "gemini")
+QWEN = _npm("qwen", "@qwen-code/qwen-code", "0.15.10", "qwen auth")
+OPENCODE = _npm("opencode", "opencode-ai", "1.18.33", "opencode auth login", "~/.opencode/bin/opencode")
+COPILOT = _npm("copilot", "@github/copilot", "1.0.102", "copilot login")
+# The npm and PyPI packages of this name are from other authors: only Cursor's own installer has the program.
+CURSOR = AgentProgram(
+    "cursor",
+    "curl https://cursor.com/install -fsS | bash",
+    "cursor-agent",
+    login_command="cursor-agent login",
+)
+
+PROGRAMS = (CLAUDE, CODEX, GEMINI, QWEN, OPENCODE, COPILOT, CURSOR)
+"""All agent programs, in the order in which `ostler init` prefers them."""

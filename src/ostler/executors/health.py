@@ -1,4 +1,4 @@
-"""Whether an agent's program answers, and with which version: `--version`, and 5 s to say it."""
+"""Checks an installed agent program: its version with `--version`, and its login; no model is called."""
 
 from __future__ import annotations
 
@@ -11,91 +11,127 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.executors.wire import one_line
-from ostler.process.tool import Finished, ToolTimeout, run_tool
+from ostler.executors.discover import AgentProgram
+from ostler.process.tool import ToolResult, ToolTimeout, run_tool
+from ostler.text import first_line
 
 PROBE_SECONDS = 5.0
-FRESH_SECONDS = 60.0
+CACHE_SECONDS = 60.0
 _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)*(?:-[0-9A-Za-z.]*[0-9A-Za-z])?)")
 
 
-class State(StrEnum):
+class HealthState(StrEnum):
     HEALTHY = "healthy"
-    UNHEALTHY = "unhealthy"  # it starts, and then fails or names no version
+    UNHEALTHY = "unhealthy"  # it starts, but fails or prints no version
     NOT_FOUND = "not_found"
     TIMEOUT = "timeout"
-    ERROR = "error"  # the system would not start it
+    ERROR = "error"  # the system could not start it
 
 
 class Health(Struct, frozen=True):
-    state: State
-    version: str = ""  # the number alone: 2.1.325
-    detail: str = ""  # what was seen where the state is not healthy
+    state: HealthState
+    version: str = ""  # only the number, such as 2.1.325
+    detail: str = ""  # the reason, when the state is not healthy
 
 
-Ask = Callable[[str], Health]
-"""Probes the program at a path."""
+Probe = Callable[[str], Health]
+"""Returns the health of the program at a path."""
 
 
-def probe(path: str | None, env: Mapping[str, str] | None = None, seconds: float = PROBE_SECONDS) -> Health:
-    """Ask a program for its version; never raises."""
+def probe_program(
+    path: str | None, env: Mapping[str, str] | None = None, seconds: float = PROBE_SECONDS
+) -> Health:
+    """Run a program with --version and return its health; never raises."""
     if not path:
-        return Health(State.NOT_FOUND, detail="not found")
+        return Health(HealthState.NOT_FOUND, detail="not found")
     try:
         environ = dict(os.environ if env is None else env)
-        return _judge(run_tool([path, "--version"], env=environ, cwd="/", timeout_seconds=seconds))
+        return _evaluate_version_output(
+            run_tool([path, "--version"], env=environ, cwd="/", timeout_seconds=seconds)
+        )
     except ToolTimeout:
-        return Health(State.TIMEOUT, detail=f"no answer to --version within {seconds:g} s")
+        return Health(HealthState.TIMEOUT, detail=f"no answer to --version within {seconds:g} s")
     except FileNotFoundError as error:
-        return Health(State.NOT_FOUND, detail=_missing(path, error))
+        return Health(HealthState.NOT_FOUND, detail=_not_found_detail(path, error))
     except OSError as error:
-        return Health(State.ERROR, detail=f"cannot be started: {(error.strerror or str(error)).lower()}")
+        return Health(
+            HealthState.ERROR, detail=f"cannot be started: {(error.strerror or str(error)).lower()}"
+        )
 
 
-class HealthProbe:
-    """Probes a program at most once in 60 s; one object for as long as a command lives, never a file.
+class CachedProbe:
+    """Probes a program at most once in 60 s, and keeps the result in memory.
 
-    A file could not know when it is wrong: npm gives every version's files the same date, and some programs
-    (copilot) load a newer one of themselves from elsewhere.
+    Results are not kept in a file, because a change cannot be detected reliably: npm gives the files of all
+    versions the same date, and copilot loads newer versions of itself from another directory.
     """
 
-    def __init__(self, now: Callable[[], float] = time.monotonic, ask: Ask = probe) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic, probe: Probe = probe_program) -> None:
         self._now = now
-        self._ask = ask
-        self._known: dict[tuple[str, object], tuple[float, Health]] = {}
+        self._probe = probe
+        self._results: dict[tuple[str, object], tuple[float, Health]] = {}
 
     def __call__(self, path: str) -> Health:
-        """The program's health, as it was found within the last minute; a replaced file is asked anew."""
+        """Return the health of the program; a replaced file is probed again."""
         key = (path, _identity(path))
-        at, health = self._known.get(key, (0.0, None))
-        if health is None or self._now() - at >= FRESH_SECONDS:
-            health = self._ask(path)
-            self._known[key] = (self._now(), health)
+        at, health = self._results.get(key, (0.0, None))
+        if health is None or self._now() - at >= CACHE_SECONDS:
+            health = self._probe(path)
+            self._results[key] = (self._now(), health)
         return health
 
 
-def _judge(done: Finished) -> Health:
-    said = (done.stdout or done.stderr).decode("utf-8", "replace").strip()
-    found = _VERSION.search(said)
+def _evaluate_version_output(done: ToolResult) -> Health:
+    output = (done.stdout or done.stderr).decode("utf-8", "replace").strip()
+    found = _VERSION.search(output)
     if done.status != 0:
-        reason = one_line(done.stderr.decode("utf-8", "replace")) or one_line(said) or "no reason given"
-        return Health(State.UNHEALTHY, detail=f"--version exits with {done.status}: {reason}")
+        reason = first_line(done.stderr.decode("utf-8", "replace")) or first_line(output) or "no reason given"
+        return Health(HealthState.UNHEALTHY, detail=f"--version exits with {done.status}: {reason}")
     if found is None:
-        return Health(State.UNHEALTHY, detail=f"--version names no version: {one_line(said) or 'nothing'}")
-    return Health(State.HEALTHY, found[1])
+        return Health(
+            HealthState.UNHEALTHY, detail=f"--version prints no version: {first_line(output) or 'nothing'}"
+        )
+    return Health(HealthState.HEALTHY, found[1])
 
 
-def _missing(path: str, error: FileNotFoundError) -> str:
-    """A script whose interpreter is gone gives the same error as a script that is gone."""
+def _not_found_detail(path: str, error: FileNotFoundError) -> str:
+    # A script without its interpreter gives the same error as a missing script.
     if Path(path).exists():
-        return "the interpreter that its first line names is not there"
+        return "the interpreter that its first line names was not found"
     return (error.strerror or "not found").lower()
 
 
 def _identity(path: str) -> object:
-    """What differs when the file at a path is another one, also where its date and size are the same."""
+    # Two versions of a file may have the same date and size.
     try:
-        seen = Path(path).stat()
+        info = Path(path).stat()
     except OSError:
         return None
-    return (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+    return (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+
+
+CHECK_SECONDS = 5.0
+_LOGGED_OUT = (b'"loggedin":false', b"notloggedin")
+# Keys that the login check of the program ignores.
+_KEYS = {"codex": ("OPENAI_API_KEY", "CODEX_API_KEY")}
+
+
+class LoginStatus(StrEnum):
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"  # the program has no check, or the check failed
+
+
+def check_login(program: AgentProgram, path: str, environ: Mapping[str, str]) -> LoginStatus:
+    """Return whether someone is logged in, as the program at `path` reports it; never raises."""
+    if not program.login_check_args or any(environ.get(name) for name in _KEYS.get(program.name, ())):
+        return LoginStatus.UNKNOWN
+    try:
+        argv = [path, *program.login_check_args]
+        done = run_tool(argv, env=dict(environ), cwd="/", timeout_seconds=CHECK_SECONDS)
+    except (ToolTimeout, OSError):
+        return LoginStatus.UNKNOWN
+    output = b"".join((done.stdout + done.stderr).lower().split())
+    if any(text in output for text in _LOGGED_OUT):
+        return LoginStatus.NO
+    return LoginStatus.YES if done.status == 0 else LoginStatus.UNKNOWN

@@ -1,4 +1,4 @@
-"""An agent program, run: found, started with the prompt on stdin, heard and judged; its session kept."""
+"""Runs an agent program: finds it, starts it with the prompt on stdin, and reads its output."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
-from ostler.executors.ending import command_for, result_of
-from ostler.executors.health import probe
-from ostler.executors.known import KnownProgram
-from ostler.executors.opening import opening
-from ostler.executors.paper import paper_for
+from ostler.executors.call_setup import build_command, encode_prompt, prepend_system_prompt, write_call_file
+from ostler.executors.discover import AgentProgram
+from ostler.executors.exit_status import result_from_error
+from ostler.executors.health import probe_program
+from ostler.executors.output import OutputFormat, StreamReader
 from ostler.executors.protocol import Capabilities, supports_resumption
-from ostler.executors.verdict import Listener, Manner
 from ostler.model.call import (
     AgentCall,
     AgentEvent,
@@ -28,67 +27,80 @@ from ostler.model.call import (
     Permissions,
     SessionReplaced,
     SessionStarted,
-    Warned,
+    WarningRaised,
 )
 from ostler.model.command import Command, Exit
 from ostler.model.usage import Usage
 from ostler.process.protocol import CommandRunner
 
 
-class Hears(Protocol):
-    """Listens to one run and judges it."""
+class OutputReader(Protocol):
+    """Reads the output of one run, then evaluates the run."""
 
-    def take(self, line: bytes) -> bool: ...
+    def read_line(self, line: bytes) -> bool:
+        """Read one line; return True when the agent has given its result."""
+        ...
 
-    def judge(self, exit: Exit) -> CallResult: ...
+    def evaluate(self, exit: Exit) -> CallResult:
+        """Return the result of the run."""
+        ...
 
 
-Listen = Callable[[AgentCall, OnEvent], Hears]
-Mend = Callable[[Mapping[str, str], str], str]
-"""Repairs what the last words of a failed run show to be broken, in its environment; a sentence if it did."""
+MakeReader = Callable[[AgentCall, OnEvent], OutputReader]
+Repair = Callable[[Mapping[str, str], str], str]
+"""Repairs what the error output of a failed run shows to be broken; returns a message, or an empty string."""
 
 
-class Start(Struct, frozen=True):
-    """What the arguments are made of. An empty session_id: the agent chooses its own."""
+class LaunchOptions(Struct, frozen=True):
+    """What the arguments of one start depend on."""
 
-    session_id: str
+    session_id: str  # empty: the agent chooses its own
     resume: bool
     model: str
     permissions: Permissions
-    schema: str = ""  # that the final text must have; only for those that claim structured_output
+    schema: str = ""  # of the final text, as JSON or as the path of a file; only with structured_output
 
 
-class Defaults(Struct, frozen=True):
-    """Settings of ours that the agent reads from a file, below all that a person has set."""
+class ExtraArguments(Struct, frozen=True):
+    """Arguments that depend on the call or the project, and what to warn about."""
 
-    variable: str  # names the file
+    arguments: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class DefaultSettings(Struct, frozen=True):
+    """Settings that the agent reads from a file; the settings of the user override them."""
+
+    variable: str  # holds the path of the file
     content: bytes
 
 
-class Dialect(Struct, frozen=True):
-    """What is particular about one agent program."""
+class AgentSpec(Struct, frozen=True):
+    """What is specific to one agent program."""
 
-    known: KnownProgram
+    program: AgentProgram
     capabilities: Capabilities
-    arguments: Callable[[Start], tuple[str, ...]]  # never the prompt
-    listen: Listen | None = None  # None: it is talked with, which is the executor's own affair
-    switches: dict[str, str] = {}  # variables that keep it quiet; the call's own and the settings' win
-    permits: dict[Permissions, dict[str, str]] = {}  # variables that carry the permissions; the settings' win
-    defaults: Defaults | None = None
-    at_times: tuple[str, ...] = ()  # flags that only some calls have
-    system_flag: str = ""  # names a file whose text is added to the system prompt; empty: it has none
-    mend: Mend | None = None  # what it repairs is worth a second start
+    arguments: Callable[[LaunchOptions], tuple[str, ...]]  # without the prompt
+    read_output: MakeReader | None = None  # None: the executor holds a conversation with the program
+    default_env: dict[str, str] = {}  # variables that the call and the settings override
+    permission_env: dict[Permissions, dict[str, str]] = {}  # variables that only the settings override
+    default_settings: DefaultSettings | None = None
+    extra_arguments: Callable[[AgentCall, tuple[str, ...]], ExtraArguments] | None = None
+    optional_flags: tuple[str, ...] = ()  # flags of extra_arguments, for the check of drift
+    system_prompt_flag: str = ""  # names a file that is added to the system prompt; empty: there is none
+    schema_in_file: bool = False  # the schema is passed as the path of a file
+    repair: Repair | None = None  # after a repair the program is started once more
 
 
-def listening(manner: Manner) -> Listen:
-    """Listeners of this manner."""
-    return partial(Listener, manner)
+def decode_with(output_format: OutputFormat) -> MakeReader:
+    """Return a factory of readers for this output format."""
+    return partial(StreamReader, output_format)
 
 
 class ProgramExecutor:
-    """Runs one agent program; stateless, so that any number of calls may share it."""
+    """Runs one agent program; it has no state, so any number of calls may share it."""
 
-    dialect: Dialect
+    spec: AgentSpec
 
     def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
         self.name = name
@@ -97,151 +109,165 @@ class ProgramExecutor:
 
     @property
     def capabilities(self) -> Capabilities:
-        return self.dialect.capabilities
+        """See Executor.capabilities."""
+        return self.spec.capabilities
 
     def validate_availability(self) -> None:
-        """Raise AgentUnavailable when the program is nowhere."""
+        """Raise AgentUnavailable when the program is not installed."""
         self._program()
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Start a session; one that exists already, as after a crash, is resumed instead."""
-        call = self._opening(call)
-        result = await self._try(self._unnamed(call), on_event, resume=False)
+        """Start a session; resume it when it exists already, as after a crash."""
+        call = self._with_system_prompt(call)
+        result = await self._try(self._without_foreign_id(call), on_event, resume=False)
         if result.code is not Code.SESSION_IN_USE:
             return result
         on_event(SessionReplaced(call.session_id, resumed=True))
-        return _after(result, await self._try(call, on_event, resume=True))
+        return _add_duration(result, await self._try(call, on_event, resume=True))
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Continue a session; one that the agent does not know is begun again, and that is told."""
+        """Continue a session; start a new one, and report it, when the agent does not find it."""
         if not supports_resumption(self):
-            return CallResult(Code.RESUME_UNSUPPORTED, f"{self.name} does not find its sessions again")
+            return CallResult(Code.RESUME_UNSUPPORTED, f"{self.name} cannot resume its sessions")
         result = await self._try(call, on_event, resume=True)
         if result.code is not Code.SESSION_NOT_FOUND:
             return result
         fresh = replace(
-            self._unnamed(call),
+            self._without_foreign_id(call),
             prompt=call.fresh_prompt or call.prompt,
             session_cost_usd=0.0,
             session_usage=Usage(),
         )
-        begun = await self._try(self._opening(fresh), self._telling_of_loss(call, on_event), resume=False)
-        return _after(result, begun)
+        on_event = self._report_replacement(call, on_event)
+        return _add_duration(result, await self._try(self._with_system_prompt(fresh), on_event, resume=False))
 
     async def _try(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
-        """One run; for a program that does not understand us, its version is part of the reason."""
+        """Run the program; when it is incompatible, add its version to the message."""
         result = await self._run(call, on_event, resume=resume)
         if result.code is not Code.AGENT_INCOMPATIBLE:
             return result
-        known = self.dialect.known
-        path = known.find(command=self._settings.command, instance=self.name).path
-        found = (await asyncio.to_thread(probe, path, call.env)).version or "no version"
-        proved = f", proved with {known.proved}" if known.proved else ""
-        return replace(result, message=f"{result.message} (found {found}{proved})")
+        program = self.spec.program
+        path = program.find(command=self._settings.command, instance=self.name).path
+        found = (await asyncio.to_thread(probe_program, path, call.env)).version or "no version"
+        tested = f", tested with {program.tested_version}" if program.tested_version else ""
+        return replace(result, message=f"{result.message} (found {found}{tested})")
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
-        """One start, and one more where something of the program's own could be mended."""
-        result, said = await self._once(call, on_event, resume=resume)
-        if result.ok or self.dialect.mend is None:
+        """Start the program, and once more after a repair."""
+        for warning in self._extra_arguments(call).warnings:
+            on_event(WarningRaised(warning))
+        result, error_output = await self._run_once(call, on_event, resume=resume)
+        if result.ok or self.spec.repair is None:
             return result
-        mended = await asyncio.to_thread(self.dialect.mend, self._environment(call), said)
-        if not mended:
+        repaired = await asyncio.to_thread(self.spec.repair, self._environment(call), error_output)
+        if not repaired:
             return result
-        on_event(Warned(f"{mended}; it is started once more"))
-        again, _ = await self._once(call, on_event, resume=resume)
-        return _after(result, again)
+        on_event(WarningRaised(f"{repaired}; it is started once more"))
+        second, _ = await self._run_once(call, on_event, resume=resume)
+        return _add_duration(result, second)
 
-    async def _once(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> tuple[CallResult, str]:
-        """The result of one start, and the last words of the program about it."""
-        assert self.dialect.listen
-        heard = self.dialect.listen(call, on_event)
+    async def _run_once(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> tuple[CallResult, str]:
+        """Return the result of one start, and the error output of the program."""
+        assert self.spec.read_output
+        reader = self.spec.read_output(call, on_event)
         try:
-            with self._defaults(call) as quiet, self._system(call) as system:
-                command = self._command(quiet, stdin_of(call.prompt), system, resume=resume)
-                exit = await self._runner.run(command, heard.take)
+            with (
+                self._write_settings(call) as prepared,
+                self._write_schema(prepared) as prepared,
+                self._write_system_prompt(call) as system,
+            ):
+                stdin = encode_prompt(call.prompt)
+                command = self._command(prepared, stdin, system, resume=resume)
+                exit = await self._runner.run(command, reader.read_line)
         except OstlerError as error:
-            return result_of(error), ""
-        result = heard.judge(exit)
-        return result, last_words(exit, result)
+            return result_from_error(error), ""
+        result = reader.evaluate(exit)
+        return result, collect_error_output(exit, result)
 
     @contextmanager
-    def _defaults(self, call: AgentCall) -> Generator[AgentCall, None, None]:
-        """The call with our settings file in its environment; in a copy, as some agents rewrite theirs."""
-        defaults = self.dialect.defaults
+    def _write_settings(self, call: AgentCall) -> Generator[AgentCall, None, None]:
+        # Each call gets its own copy, because some agents rewrite the file.
+        defaults = self.spec.default_settings
         if defaults is None or defaults.variable in call.env:
             yield call
             return
-        with paper_for(call.transcript, "settings.json", defaults.content) as path:
+        with write_call_file(call.transcript, "settings.json", defaults.content) as path:
             yield replace(call, env={**call.env, defaults.variable: path})
 
-    def _opening(self, call: AgentCall) -> AgentCall:
-        """The call as a session begins."""
-        return call if self._system_flag() else opening(call)
+    @contextmanager
+    def _write_schema(self, call: AgentCall) -> Generator[AgentCall, None, None]:
+        if not (call.schema and self.spec.schema_in_file):
+            yield call
+            return
+        with write_call_file(call.transcript, "schema.json", call.schema.encode()) as path:
+            yield replace(call, schema=path)
 
     @contextmanager
-    def _system(self, call: AgentCall) -> Generator[tuple[str, ...], None, None]:
-        """The arguments that name a file with the system text; none where it stands in the prompt."""
-        flag = self._system_flag()
+    def _write_system_prompt(self, call: AgentCall) -> Generator[tuple[str, ...], None, None]:
+        flag = self._system_prompt_flag()
         if not flag or not call.system.strip():
             yield ()
             return
-        with paper_for(call.transcript, "system.md", call.system.encode("utf-8", "replace")) as path:
+        with write_call_file(call.transcript, "system.md", call.system.encode("utf-8", "replace")) as path:
             yield (flag, path)
 
-    def _system_flag(self) -> str:
-        """Empty when there is none, or when the executor's own args have a text of that kind."""
-        flag = self.dialect.system_flag
-        given = {word.partition("=")[0] for word in self._settings.args}
-        return "" if given & {flag, flag.removesuffix("-file")} else flag
+    def _with_system_prompt(self, call: AgentCall) -> AgentCall:
+        return call if self._system_prompt_flag() else prepend_system_prompt(call)
+
+    def _system_prompt_flag(self) -> str:
+        """Return the flag, or an empty string when the settings pass a system prompt themselves."""
+        flag = self.spec.system_prompt_flag
+        configured = {arg.partition("=")[0] for arg in self._settings.args}
+        return "" if configured & {flag, flag.removesuffix("-file")} else flag
 
     def _command(
         self, call: AgentCall, stdin: bytes = b"", first: tuple[str, ...] = (), *, resume: bool
     ) -> Command:
         argv = (self._program(), *first, *self.arguments(call, resume=resume))
-        return command_for(call, argv, self._environment(call), stdin)
+        return build_command(call, argv, self._environment(call), stdin)
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:
-        """What stands behind the program on the command line; never the prompt."""
+        """Return the arguments of the program, without the prompt."""
         schema = call.schema if self.capabilities.structured_output else ""
-        start = Start(call.session_id, resume, call.model, self._settings.permissions, schema)
-        return (*self.dialect.arguments(start), *self._settings.args)
+        options = LaunchOptions(call.session_id, resume, call.model, self._settings.permissions, schema)
+        extra = self._extra_arguments(call).arguments
+        return (*extra, *self.spec.arguments(options), *self._settings.args)
+
+    def _extra_arguments(self, call: AgentCall) -> ExtraArguments:
+        if self.spec.extra_arguments is None:
+            return ExtraArguments()
+        return self.spec.extra_arguments(call, self._settings.args)
 
     def _environment(self, call: AgentCall) -> dict[str, str]:
-        permits = self.dialect.permits.get(self._settings.permissions, {})
-        return {**self.dialect.switches, **call.env, **permits, **self._settings.env}
+        permissions = self.spec.permission_env.get(self._settings.permissions, {})
+        return {**self.spec.default_env, **call.env, **permissions, **self._settings.env}
 
-    def _unnamed(self, call: AgentCall) -> AgentCall:
-        """The call as a new session begins: an agent that chooses its own id is told none."""
-        return call if self.capabilities.takes_our_id else replace(call, session_id="")
+    def _without_foreign_id(self, call: AgentCall) -> AgentCall:
+        """Return the call without a session id for an agent that chooses its own."""
+        return call if self.capabilities.accepts_session_id else replace(call, session_id="")
 
-    def _telling_of_loss(self, call: AgentCall, on_event: OnEvent) -> OnEvent:
-        """Say that the session was begun again: now, or as soon as the agent has named the new one."""
-        if self.capabilities.takes_our_id:
+    def _report_replacement(self, call: AgentCall, on_event: OnEvent) -> OnEvent:
+        """Report that a new session replaces the old one: now, or when the agent names the new one."""
+        if self.capabilities.accepts_session_id:
             on_event(SessionReplaced(call.session_id, resumed=False))
             return on_event
 
-        def tell(event: AgentEvent) -> None:
+        def forward(event: AgentEvent) -> None:
             on_event(event)
             if isinstance(event, SessionStarted):
                 on_event(SessionReplaced(event.session_id, resumed=False))
 
-        return tell
+        return forward
 
     def _program(self) -> str:
-        return self.dialect.known.require(self._settings.command, self.name)
+        return self.spec.program.require(self._settings.command, self.name)
 
 
-def last_words(exit: Exit, result: CallResult) -> str:
-    """What a run says about its own end, and never what the agent wrote."""
+def collect_error_output(exit: Exit, result: CallResult) -> str:
+    """Return what a run reported about its own end, without the text of the agent."""
     return f"{exit.stderr_tail}\n{result.message}"
 
 
-def stdin_of(prompt: str) -> bytes:
-    """The prompt as bytes; one that could be taken for a slash command begins with an empty line."""
-    text = f"\n{prompt}" if prompt.startswith("/") else prompt
-    return text.encode("utf-8", "replace")
-
-
-def _after(first: CallResult, second: CallResult) -> CallResult:
-    """The second run is the result; the time of the first belongs to it."""
+def _add_duration(first: CallResult, second: CallResult) -> CallResult:
+    """Return the second result with the time of both runs."""
     return replace(second, duration_seconds=first.duration_seconds + second.duration_seconds)

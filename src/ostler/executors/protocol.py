@@ -1,8 +1,9 @@
-"""What an executor is: the adapter for one agent program."""
+"""The protocol of an executor, which is the adapter for one agent program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from msgspec import Struct
@@ -13,39 +14,41 @@ from ostler.process.protocol import CommandRunner
 
 
 class Capabilities(Struct, frozen=True):
-    """What an agent program can do, as data; the conformance suite checks every claim."""
+    """What an agent can do; the conformance suite checks every claim."""
 
-    resumes: bool = False  # an earlier session can be continued
-    takes_our_id: bool = False  # the session id is ours to choose
-    reports_usage: bool = False  # tokens are in its output
-    reports_cost: bool = False  # dollars are in its output
-    speaks: bool = True  # its final text is an answer; false: only what it changed counts
-    starts_program: bool = True  # false: it asks a model itself
-    stdin_prompt: bool = True  # the prompt is no argument: it may have any length
-    acp: bool = False  # it speaks the Agent Client Protocol
-    structured_output: bool = False  # it is held to the schema of a call: its final text is such an object
-    own_sandbox: bool = False  # as we start it, it confines its own tools to the workspace
-    environment: tuple[str, ...] = ()  # names and patterns of variables that it needs
-    environment_with: dict[str, tuple[str, ...]] = {}  # and those that it needs only when the first is set
+    resumes: bool = False  # it can continue an earlier session
+    accepts_session_id: bool = False  # Ostler chooses the session id
+    reports_usage: bool = False  # its output has token counts
+    reports_cost: bool = False  # its output has the cost in US dollars
+    answers: bool = True  # its final text is an answer; false: only its changes count
+    starts_program: bool = True  # false: it calls a model API
+    stdin_prompt: bool = True  # the prompt is not an argument, so it may have any length
+    acp: bool = False  # it supports the Agent Client Protocol
+    structured_output: bool = False  # it enforces the schema of a call
+    own_sandbox: bool = False  # it restricts its tools to the workspace by itself
+    environment: tuple[str, ...] = ()  # names and patterns of the variables that it needs
+    environment_with: dict[str, tuple[str, ...]] = {}  # those that it needs only when the key is set
 
 
 class Executor(Protocol):
-    """Turns an AgentCall into AgentEvents and a CallResult; stateless and safe to share."""
+    """Turns an AgentCall into AgentEvents and a CallResult; it has no state and can be shared."""
 
     @property
     def name(self) -> str:
-        """The name that it is registered by: claude, mine, ..."""
+        """The name under which it is registered."""
         ...
 
     @property
-    def capabilities(self) -> Capabilities: ...
+    def capabilities(self) -> Capabilities:
+        """What the agent can do."""
+        ...
 
     def validate_availability(self) -> None:
-        """Raise AgentUnavailable, with the command that installs it, when the program is not there."""
+        """Raise AgentUnavailable, with the command that installs the program, when it is not installed."""
         ...
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Start a new session. Expected failures are in the result; only cancellation is raised."""
+        """Start a new session; expected failures are in the result, only cancellation is raised."""
         ...
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
@@ -54,9 +57,25 @@ class Executor(Protocol):
 
 
 def supports_resumption(executor: Executor) -> bool:
-    """Whether it may be asked to resume: what it claims, which the conformance suite checks."""
+    """Return whether the executor can continue an earlier session."""
     return executor.capabilities.resumes
 
 
 ExecutorFactory = Callable[[str, ExecutorSettings, CommandRunner], Executor]
-"""Makes an executor from its registered name, its settings and the runner that it may start things with."""
+"""Makes an executor from its registered name, its settings and the runner that starts programs."""
+
+
+_OFF = ("", "0", "false", "no")
+
+
+def select_environment(capabilities: Capabilities, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of environ that the executor declares."""
+    patterns = list(capabilities.environment)
+    for variable, more in capabilities.environment_with.items():
+        if environ.get(variable, "").lower() not in _OFF:
+            patterns += more
+    return {name: value for name, value in environ.items() if _matches(name, patterns)}
+
+
+def _matches(name: str, patterns: list[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

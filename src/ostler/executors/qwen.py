@@ -1,7 +1,7 @@
-"""Qwen Code, headless: `qwen --output-format stream-json`, the prompt on stdin.
+"""Qwen Code, headless: `qwen --output-format stream-json`, with the prompt on stdin.
 
-Its stream is claude's, and so is the decoder. Its endings are not: version 0.15 reports an API error as a
-success whose text is `[API Error: ...]`, and its tokens are those of the whole session.
+Its output has the format of claude and is read by the same reader, with two differences: version 0.15 reports
+an API error as a success with the text `[API Error: ...]`, and it counts the tokens of the whole session.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ import re
 from msgspec.structs import replace
 
 from ostler.errors import Code
-from ostler.executors import known
-from ostler.executors.claude_verdict import ClaudeListener
-from ostler.executors.failure import Words, code_of_failure, retry_after
-from ostler.executors.program import Defaults, Dialect, ProgramExecutor, Start
+from ostler.executors.claude.evaluate import ClaudeReader
+from ostler.executors.discover import QWEN
+from ostler.executors.failures import FailureTable, classify_failure, parse_retry_after, text_rules
+from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor
 from ostler.executors.protocol import Capabilities
-from ostler.executors.wire import one_line
-from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageSeen
+from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageReported
 from ostler.model.command import Exit
 from ostler.model.usage import Usage
+from ostler.text import first_line
 
 CAPABILITIES = Capabilities(
     resumes=True,
-    takes_our_id=True,
+    accepts_session_id=True,
     reports_usage=True,
     environment=("QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "OPENROUTER_API_KEY"),
 )
 
-SWITCHES = {"QWEN_TELEMETRY_ENABLED": "false"}
+DEFAULT_ENV = {"QWEN_TELEMETRY_ENABLED": "false"}
 
-# Without it a limit is waited for ten times a minute or more; the worker owns the retries.
-DEFAULTS = Defaults(
+# Ostler does the retries: qwen itself would wait for a rate limit ten times, a minute or more each.
+DEFAULT_SETTINGS = DefaultSettings(
     "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
     b"""{
   "$version": 4,
@@ -44,69 +44,84 @@ DEFAULTS = Defaults(
 
 _PERMISSIONS: dict[Permissions, str] = {"ask": "default", "accept-edits": "auto-edit", "skip": "yolo"}
 
-_WORDS: Words = {
-    r"no saved session found": Code.SESSION_NOT_FOUND,
-    r"stream ended with empty response": Code.RESPONSE_EMPTY,
-}
-_ERROR_LINE = re.compile(r"\[API Error: .*\]", re.DOTALL)
+QWEN_FAILURES = FailureTable(
+    text_rules(
+        {
+            r"no saved session found": Code.SESSION_NOT_FOUND,
+            r"stream ended with empty response": Code.RESPONSE_EMPTY,
+        }
+    )
+)
+_ERROR_ANSWER = re.compile(r"\[API Error: .*\]", re.DOTALL)
 
 
-def arguments(start: Start) -> tuple[str, ...]:
+def arguments(options: LaunchOptions) -> tuple[str, ...]:
+    """Return the arguments of one options."""
     return (
         *("--output-format", "stream-json"),
-        *("--approval-mode", _PERMISSIONS[start.permissions]),
-        *(("--model", start.model) if start.model else ()),
-        *(("--resume" if start.resume else "--session-id", start.session_id) if start.session_id else ()),
+        *("--approval-mode", _PERMISSIONS[options.permissions]),
+        *(("--model", options.model) if options.model else ()),
+        *(
+            ("--resume" if options.resume else "--session-id", options.session_id)
+            if options.session_id
+            else ()
+        ),
     )
 
 
-class QwenListener:
-    """Hears qwen as claude is heard, and believes neither every success nor every count."""
+class QwenReader:
+    """Reads the output with the reader of claude, then corrects the result and the usage."""
 
     def __init__(self, call: AgentCall, on_event: OnEvent) -> None:
-        self._before = call.session_usage
+        self._usage_before = call.session_usage
         self._on_event = on_event
-        self._total: Usage | None = None  # of the session: qwen counts on where it left off
-        self._heard = ClaudeListener(call, self._tell, "qwen")
+        self._session_usage: Usage | None = None
+        self._reader = ClaudeReader(call, self._forward, "qwen")
 
-    def take(self, line: bytes) -> bool:
-        """Read one line; True when it is a result."""
-        return self._heard.take(line)
+    def read_line(self, line: bytes) -> bool:
+        """Read one line; return True when it is a result."""
+        return self._reader.read_line(line)
 
-    def judge(self, exit: Exit) -> CallResult:
-        """Everything that the run said and how it exited, as a CallResult."""
-        result = self._heard.judge(exit)
-        used = _fresh(result.usage) if self._total is None else self._total.since(self._before)
-        result = replace(result, usage=used, session_usage=self._total)
-        if result.ok and _ERROR_LINE.fullmatch(result.text.strip()):
-            return _failed(result, result.text, Code.API_ERROR)
+    def evaluate(self, exit: Exit) -> CallResult:
+        """Return the result of the run."""
+        result = self._reader.evaluate(exit)
+        used = (
+            _uncached(result.usage)
+            if self._session_usage is None
+            else self._session_usage.since(self._usage_before)
+        )
+        result = replace(result, usage=used, session_usage=self._session_usage)
+        if result.ok and _ERROR_ANSWER.fullmatch(result.text.strip()):
+            return _as_failure(result, result.text, Code.API_ERROR)
         if result.code is Code.AGENT_FAILED:
-            return _failed(result, exit.stderr_tail or result.message, Code.AGENT_FAILED)
+            return _as_failure(result, exit.stderr_tail or result.message, Code.AGENT_FAILED)
         return result
 
-    def _tell(self, event: AgentEvent) -> None:
-        if isinstance(event, UsageSeen):
-            self._total = _fresh(event.usage)
-            event = UsageSeen(self._total.since(self._before))
+    def _forward(self, event: AgentEvent) -> None:
+        if isinstance(event, UsageReported):
+            self._session_usage = _uncached(event.usage)
+            event = UsageReported(self._session_usage.since(self._usage_before))
         self._on_event(event)
 
 
-def _fresh(usage: Usage) -> Usage:
-    """Unlike claude, qwen counts what came from the cache as input too; we count each token once."""
+def _uncached(usage: Usage) -> Usage:
+    # Unlike claude, qwen counts tokens from the cache as input, too.
     return replace(usage, input_tokens=max(0, usage.input_tokens - usage.cache_read_tokens))
 
 
-def _failed(result: CallResult, said: str, otherwise: Code) -> CallResult:
+def _as_failure(result: CallResult, text: str, default: Code) -> CallResult:
     return replace(
         result,
-        code=code_of_failure(said, own=_WORDS) or otherwise,
-        message=result.message or f"qwen failed: {one_line(said)}",
+        code=classify_failure(text, table=QWEN_FAILURES) or default,
+        message=result.message or f"qwen failed: {first_line(text)}",
         text="",
-        retry_after_seconds=retry_after(said),
+        retry_after_seconds=parse_retry_after(text),
     )
 
 
 class QwenExecutor(ProgramExecutor):
     """Runs qwen."""
 
-    dialect = Dialect(known.QWEN, CAPABILITIES, arguments, QwenListener, SWITCHES, defaults=DEFAULTS)
+    spec = AgentSpec(
+        QWEN, CAPABILITIES, arguments, QwenReader, DEFAULT_ENV, default_settings=DEFAULT_SETTINGS
+    )

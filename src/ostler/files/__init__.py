@@ -1,0 +1,1 @@
+"""Atomic writes, safe paths, locks and file formats."""

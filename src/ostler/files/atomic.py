@@ -1,4 +1,4 @@
-"""Files that are old, absent or whole, whatever happens while they are written."""
+"""Atomic file writes: after a crash a file has its old content, its new content, or does not exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
-from ostler.files.disk import disk_error
+from ostler.files.disk import to_disk_error
 from ostler.files.failpoint import reach
 
 _PRIVATE_FILE = 0o600
@@ -19,26 +19,26 @@ _PRIVATE_DIR = 0o700
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-_Place = Callable[[int, str, str], None]
+_Install = Callable[[int, str, str], None]
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = _PRIVATE_FILE) -> None:
-    """Replace the file; when this returns, a power cut cannot undo it."""
+    """Replace the file durably: a power cut after the return cannot undo it."""
     _write(path, data, mode, _replace, durable=True)
 
 
 def write_projection(path: Path, data: bytes) -> None:
-    """Replace a file that can be rebuilt: never seen half written, but a power cut may lose it."""
+    """Replace a file that can be rebuilt: readers never see half of it, but a power cut may lose it."""
     _write(path, data, _PRIVATE_FILE, _replace, durable=False)
 
 
-def write_in(directory: int, name: str, data: bytes, mode: int | None) -> None:
-    """The same as write_atomic in a directory that is open; without a mode, as the umask says."""
+def write_atomic_at(directory: int, name: str, data: bytes, mode: int | None) -> None:
+    """Write like write_atomic, in an open directory; without a mode the umask applies."""
     _write_in(directory, name, data, mode, _replace, durable=True)
 
 
-def create_once(path: Path, data: bytes, *, durable: bool = True) -> bool:
-    """Write a new file, whole from its first moment; False when there is one already, which is left."""
+def create_exclusive(path: Path, data: bytes, *, durable: bool = True) -> bool:
+    """Create a file with its full content; return False when it exists already."""
     try:
         _write(path, data, _PRIVATE_FILE, _link, durable=durable)
     except FileExistsError:
@@ -47,18 +47,18 @@ def create_once(path: Path, data: bytes, *, durable: bool = True) -> bool:
 
 
 def make_private_dir(path: Path) -> None:
-    """Make the directory and its missing parents, 0700 whatever the umask."""
+    """Create the directory and its missing parents with mode 0700, whatever the umask."""
     missing = list(takewhile(lambda place: not os.path.lexists(place), (path, *path.parents)))
-    with _explained(path):
+    with _convert_errors(path):
         for place in reversed(missing):
             _make_dir(place)
         _set_mode(path, _PRIVATE_DIR)
 
 
-def remove_leftovers(directory: Path) -> int:
-    """Remove what writers that died left unfinished here, and count it."""
+def remove_temporary_files(directory: Path) -> int:
+    """Remove temporary files of writers that no longer run; return how many."""
     found = 0
-    with _explained(directory):
+    with _convert_errors(directory):
         for leftover in directory.glob(".*.tmp"):
             if _writer_is_gone(leftover.name):
                 leftover.unlink(missing_ok=True)
@@ -66,8 +66,8 @@ def remove_leftovers(directory: Path) -> int:
     return found
 
 
-def flush(fd: int) -> None:
-    """Ask the disk itself to keep what was written; fsync alone does not, on macOS."""
+def sync_file(fd: int) -> None:
+    """Flush a file to the disk; on macOS fsync alone does not."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is None:
         os.fsync(fd)
@@ -75,47 +75,47 @@ def flush(fd: int) -> None:
         fcntl.fcntl(fd, full)
 
 
-def flush_disk(place: Path) -> None:
-    """Have all kept that was written on the disk of this directory: an agent flushes nothing itself."""
+def sync_filesystem(place: Path) -> None:
+    """Flush the whole file system of a directory: agents do not fsync what they write."""
     from ctypes import CDLL, get_errno  # noqa: PLC0415  (only a run needs it)
 
     syncfs = getattr(CDLL(None, use_errno=True), "syncfs", None)
-    with _explained(place), _opened_dir(place) as directory:
+    with _convert_errors(place), _opened_dir(place) as directory:
         if syncfs is None:
             os.sync()
         elif syncfs(directory) != 0:
             raise OSError(get_errno(), os.strerror(get_errno()))
 
 
-def flush_dir(directory: int) -> None:
-    """Have the names in an open directory kept."""
+def sync_directory(directory: int) -> None:
+    """Flush the entries of an open directory."""
     try:
-        flush(directory)
+        sync_file(directory)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot flush a directory
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot flush a directory
             raise
 
 
-def _write(path: Path, data: bytes, mode: int, place: _Place, *, durable: bool) -> None:
-    with _explained(path), _opened_dir(path.parent) as directory:
-        _write_in(directory, path.name, data, mode, place, durable=durable)
+def _write(path: Path, data: bytes, mode: int, install: _Install, *, durable: bool) -> None:
+    with _convert_errors(path), _opened_dir(path.parent) as directory:
+        _write_in(directory, path.name, data, mode, install, durable=durable)
 
 
 def _write_in(
-    directory: int, name: str, data: bytes, mode: int | None, place: _Place, *, durable: bool
+    directory: int, name: str, data: bytes, mode: int | None, install: _Install, *, durable: bool
 ) -> None:
     tmp = f".{os.getpid()}-{os.urandom(8).hex()}.tmp"
     try:
         _fill(directory, tmp, data, mode, durable=durable)
         reach("file.rename")
-        place(directory, tmp, name)
+        install(directory, tmp, name)
         reach("file.renamed")
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(tmp, dir_fd=directory)
         raise
     if durable:
-        flush_dir(directory)
+        sync_directory(directory)
 
 
 def _fill(directory: int, name: str, data: bytes, mode: int | None, *, durable: bool) -> None:
@@ -128,7 +128,7 @@ def _fill(directory: int, name: str, data: bytes, mode: int | None, *, durable: 
         file.flush()
         if durable:
             reach("file.flush")
-            flush(fd)
+            sync_file(fd)
 
 
 def _replace(directory: int, tmp: str, name: str) -> None:
@@ -145,7 +145,7 @@ def _make_dir(place: Path) -> None:
         place.mkdir(_PRIVATE_DIR)
         _set_mode(place, _PRIVATE_DIR)
     with _opened_dir(place.parent) as parent:
-        flush_dir(parent)
+        sync_directory(parent)
 
 
 def _set_mode(place: Path, mode: int) -> None:
@@ -161,7 +161,7 @@ def _writer_is_gone(name: str) -> bool:
         os.kill(int(pid), 0)
     except (ProcessLookupError, OverflowError):
         return True
-    except PermissionError:  # alive, and someone else's
+    except PermissionError:  # alive, owned by another user
         pass
     return False
 
@@ -176,10 +176,10 @@ def _opened_dir(path: Path, extra: int = 0) -> Generator[int]:
 
 
 @contextmanager
-def _explained(path: Path) -> Generator[None]:
+def _convert_errors(path: Path) -> Generator[None]:
     try:
         yield
     except FileExistsError:
         raise
     except OSError as error:
-        raise disk_error(path, error) from error
+        raise to_disk_error(path, error) from error

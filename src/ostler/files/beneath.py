@@ -1,6 +1,6 @@
-"""Files of a workspace, read and written by a path that others chose: neither can leave the root.
+"""Read and write workspace files by untrusted relative paths that cannot leave the root.
 
-A link is followed for reading when it stays below the root; nothing is ever written through or over one.
+Links that stay below the root are followed for reading; nothing is written through or over a link.
 """
 
 from __future__ import annotations
@@ -13,52 +13,52 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ostler.errors import Code, OstlerError
-from ostler.files.atomic import flush_dir, write_in
-from ostler.files.disk import disk_error, machine_error
-from ostler.files.paths import crossing, open_anything_beneath, parts_beneath, step_into
+from ostler.files.atomic import sync_directory, write_atomic_at
+from ostler.files.disk import to_disk_error, to_machine_error
+from ostler.files.paths import link_error, open_any_beneath, open_child, split_beneath
 
-_SHARED_DIR = 0o777  # the umask takes away from it, as from what a person makes
+_SHARED_DIR = 0o777  # reduced by the umask, as for files that the user creates
 
 
 def read_beneath(root: Path, relative: str, limit_bytes: int) -> bytes:
-    """The whole file; INPUT_NOT_FOUND for one that is not there, no plain file, or larger than the limit."""
+    """Return the whole file; raise INPUT_NOT_FOUND when it is missing, not a regular file, or too large."""
     with _readable(root, relative), _opened(root, relative) as fd:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise _unreadable(root, relative, "it is no plain file")
+            raise _unreadable(root, relative, "not a regular file")
         with os.fdopen(fd, "rb", closefd=False) as file:
             data = file.read(limit_bytes + 1)
     if len(data) > limit_bytes:
-        raise _unreadable(root, relative, f"it is larger than {limit_bytes} bytes")
+        raise _unreadable(root, relative, f"larger than {limit_bytes} bytes")
     return data
 
 
 def exists_and_not_empty(root: Path, relative: str) -> bool:
-    """Whether there is a plain file with something in it; PathEscape as for reading it."""
+    """Return whether a regular file with content exists; raise PathEscape like read_beneath."""
     try:
         with _opened(root, relative) as fd:
             found = os.fstat(fd)
     except OSError as error:
-        if (trouble := machine_error(error)) is not None:
+        if (trouble := to_machine_error(error)) is not None:
             raise trouble from error
         return False
     return stat.S_ISREG(found.st_mode) and found.st_size > 0
 
 
 def write_beneath(root: Path, relative: str, data: bytes) -> None:
-    """Make or replace the file, and the directories on its way; others see the old or the whole new one."""
-    *folders, name = parts_beneath(relative)
+    """Create or replace the file and its parent directories, atomically."""
+    *folders, name = split_beneath(relative)
     try:
-        with _made(root, folders) as directory:
-            write_in(directory, name, data, _mode_of_old(directory, name, root / relative))
+        with _create_directories(root, folders) as directory:
+            write_atomic_at(directory, name, data, _mode_of_old(directory, name, root / relative))
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise crossing(relative) from error
-        raise disk_error(root / relative, error) from error
+            raise link_error(relative) from error
+        raise to_disk_error(root / relative, error) from error
 
 
 @contextmanager
 def _opened(root: Path, relative: str) -> Generator[int]:
-    fd = open_anything_beneath(root, relative, os.O_RDONLY, inner_links=True)
+    fd = open_any_beneath(root, relative, os.O_RDONLY, inner_links=True)
     try:
         yield fd
     finally:
@@ -71,15 +71,15 @@ def _readable(root: Path, relative: str) -> Generator[None]:
         yield
     except OSError as error:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
-        raise machine_error(error) or _unreadable(root, relative, reason) from error
+        raise to_machine_error(error) or _unreadable(root, relative, reason) from error
 
 
 @contextmanager
-def _made(root: Path, folders: list[str]) -> Generator[int]:
+def _create_directories(root: Path, folders: list[str]) -> Generator[int]:
     here = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for folder in folders:
-            below = _make_and_enter(here, folder)
+            below = _create_and_enter(here, folder)
             os.close(here)
             here = below
         yield here
@@ -87,11 +87,11 @@ def _made(root: Path, folders: list[str]) -> Generator[int]:
         os.close(here)
 
 
-def _make_and_enter(here: int, folder: str) -> int:
+def _create_and_enter(here: int, folder: str) -> int:
     with suppress(FileExistsError):
         os.mkdir(folder, _SHARED_DIR, dir_fd=here)
-        flush_dir(here)
-    return step_into(here, folder)
+        sync_directory(here)
+    return open_child(here, folder)
 
 
 def _mode_of_old(directory: int, name: str, path: Path) -> int | None:
@@ -102,11 +102,11 @@ def _mode_of_old(directory: int, name: str, path: Path) -> int | None:
     if stat.S_ISLNK(kind):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
     if not stat.S_ISREG(kind):
-        message = f"cannot write {path}: what is there is no plain file"
-        raise OstlerError(Code.WORKSPACE_WRITE_FAILED, message, "move it away, or name another file")
+        message = f"cannot write {path}: a directory or special file is in its place"
+        raise OstlerError(Code.WORKSPACE_WRITE_FAILED, message, "move it away, or use another file name")
     return stat.S_IMODE(kind)
 
 
 def _unreadable(root: Path, relative: str, reason: str) -> OstlerError:
     message = f"cannot read {root / relative}: {reason}"
-    return OstlerError(Code.INPUT_NOT_FOUND, message, "check the path, and that the file is there and yours")
+    return OstlerError(Code.INPUT_NOT_FOUND, message, "check that the path is right and the file is readable")

@@ -1,4 +1,4 @@
-"""What an error of the machine means: one place turns an errno into a code and a sentence."""
+"""Convert operating system errors into error codes and messages."""
 
 from __future__ import annotations
 
@@ -8,42 +8,44 @@ from pathlib import Path
 
 from ostler.errors import Code, OstlerError, UsageError
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
-_MACHINES = _FULL | _SHORT | {errno.EIO, errno.EROFS}
-_FEWER = "raise the limits with ulimit, or run fewer tasks at once: lower run.jobs"
+_OUT_OF_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_OUT_OF_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+_MACHINE_ERRORS = _OUT_OF_SPACE | _OUT_OF_RESOURCES | {errno.EIO, errno.EROFS}
+_REDUCE_LOAD = "raise the limits with ulimit, or run fewer tasks at once: lower run.jobs"
 
 
-def disk_error(path: Path | str, error: OSError) -> OstlerError:
-    """The error for a person, naming the path that could not be written."""
+def to_disk_error(path: Path | str, error: OSError) -> OstlerError:
+    """Return the error for a path that could not be written."""
     reason = os.strerror(error.errno).lower() if error.errno else str(error)
-    if error.errno in _FULL:
+    if error.errno in _OUT_OF_SPACE:
         return OstlerError(
-            Code.DISK_FULL, f"no space left to write {path}", "free some space; the work goes on"
+            Code.DISK_FULL,
+            f"no space left to write {path}",
+            "free some space, then run again; nothing is lost",
         )
     if error.errno == errno.EIO:
-        return OstlerError(Code.STORAGE_ERROR, f"the disk would not keep {path}: {reason}", "check the disk")
-    if error.errno in _SHORT:
-        return OstlerError(Code.SPAWN_FAILED, f"the machine would not open {path}: {reason}", _FEWER)
-    message, hint = f"cannot write {path}: {reason}", "check that the place exists and is yours"
+        return OstlerError(Code.STORAGE_ERROR, f"I/O error on {path}: {reason}", "check the disk")
+    if error.errno in _OUT_OF_RESOURCES:
+        return OstlerError(Code.SPAWN_FAILED, f"cannot open {path}: {reason}", _REDUCE_LOAD)
+    message, hint = f"cannot write {path}: {reason}", "check that the directory exists and is writable"
     if error.errno == errno.EROFS:
         return UsageError(message, hint, Code.WORKSPACE_WRITE_FAILED)
     return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, hint)
 
 
-def machine_error(error: BaseException) -> OstlerError | None:
-    """The error for a person when only the machine can be the cause; None for what may be a bug of ours."""
-    if isinstance(error, OSError) and error.errno in _MACHINES:
-        return disk_error(error.filename or "a file", error)
+def to_machine_error(error: BaseException) -> OstlerError | None:
+    """Return the error when the machine is the cause; None when it may be a bug of Ostler."""
+    if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
+        return to_disk_error(error.filename or "a file", error)
     if isinstance(error, MemoryError) or "can't start new thread" in str(error):
-        return OstlerError(Code.SPAWN_FAILED, "the machine has no memory or threads left", _FEWER)
+        return OstlerError(Code.SPAWN_FAILED, "the machine is out of memory or threads", _REDUCE_LOAD)
     return None
 
 
 def require_writable(place: Path) -> None:
-    """Raise UsageError for a directory in which nothing can be made, a read-only disk included."""
+    """Raise UsageError for a directory that cannot be written, including a read-only disk."""
     if place.exists() and not os.access(place, os.W_OK | os.X_OK):
-        reason = "it is on a read-only disk" if _is_read_only(place) else "permission denied"
+        reason = "read-only file system" if _is_read_only(place) else "permission denied"
         raise UsageError(f"cannot write in {place}: {reason}", "make it writable, then run again")
 
 

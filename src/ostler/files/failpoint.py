@@ -1,6 +1,6 @@
-"""Named places where a test makes this process fail; they do nothing unless OSTLER_FAILPOINT is set.
+"""Named points where a test makes this process fail; inactive unless OSTLER_FAILPOINT is set.
 
-OSTLER_FAILPOINT=journal.append:kill:3      kill this process the third time that it comes there
+OSTLER_FAILPOINT=journal.append:kill:3      kill this process when it reaches the point for the third time
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from ostler.errors import UsageError
 
-_SLEEP_SECONDS = 60.0  # long enough for a test to look, and to kill what sleeps
+_SLEEP_SECONDS = 60.0  # long enough for a test to inspect and kill the process
 
 
 def _kill() -> None:
@@ -62,23 +62,23 @@ _armed: _Point | None = None
 
 
 def reach(name: str) -> None:
-    """Say that this place is reached; it fails when a test asked for that."""
+    """Mark that execution reached a point; fails when a test armed it."""
     if _armed is not None and _armed.name == name:
         _armed.reach()
 
 
-def arm(order: str) -> None:
-    """Set the one failpoint from `name:action[:n]`; an empty order disarms it."""
+def arm(spec: str) -> None:
+    """Arm one failpoint from `name:action[:n]`; an empty text disarms it."""
     global _armed  # noqa: PLW0603  (one process has one failpoint)
-    _armed = _read(order) if order else None
+    _armed = _parse(spec) if spec else None
 
 
-def _read(order: str) -> _Point:
-    name, _, rest = order.partition(":")
+def _parse(spec: str) -> _Point:
+    name, _, rest = spec.partition(":")
     action, _, count = rest.partition(":")
     if not name or action not in _ACTIONS or not (count or "1").isdecimal():
         raise UsageError(
-            f"OSTLER_FAILPOINT: {order!r} is not name:action:n", f"actions: {', '.join(_ACTIONS)}"
+            f"invalid OSTLER_FAILPOINT {spec!r}: expected name:action:n", f"actions: {', '.join(_ACTIONS)}"
         )
     return _Point(name, _ACTIONS[action], int(count or "1"))
 

@@ -1,4 +1,4 @@
-"""A short text that changes when files in a directory do, for places that have no git to ask."""
+"""A short text that changes when files in a directory change, for projects without git."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SKIPPED = {".ostler", ".git", "node_modules", ".venv", "__pycache__"}
 
 
 def fingerprint(root: Path) -> str:
-    """From names, sizes and times of the files below `root`; contents are not read."""
+    """Return a digest of names, sizes and times of the files below `root`; contents are not read."""
     digest = blake2b(digest_size=16)
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)

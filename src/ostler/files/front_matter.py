@@ -1,4 +1,4 @@
-"""Markdown that begins with `key: value` lines between two lines of ---."""
+"""Read Markdown that begins with `key: value` lines between two `---` lines."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from msgspec import Struct
 from ostler.files.yaml import Document, YamlInvalid, read_yaml
 
 _FENCE = "---"
-# The one mistake that half the world makes, and that lenient readers let pass: `about: a text: with a colon`.
+# A common mistake that lenient readers accept: `about: a text: with a colon`.
 _UNQUOTED = re.compile(r"^([A-Za-z][\w-]*):[ \t]+(?![\"'|>{&*!#\[])(\S.*?:(?:[ \t].*)?)$")
 _BRACKETS = re.compile(r"^([A-Za-z][\w-]*):[ \t]+(\[[^\]]*\][ \t]*[^ \t#].*)$")
 
 
 class FrontMatter(Struct, frozen=True):
-    """The values above a text, and the text."""
+    """The values of the front matter and the text below it."""
 
     document: Document | None  # none: the text has no front matter
     body: str
-    above: int = 0  # lines before the body
+    lines_before: int = 0
     warnings: tuple[str, ...] = ()
-    rest: str = ""  # all that is below the front matter, to the letter
+    rest: str = ""  # everything below the front matter, unchanged
 
     @property
     def values(self) -> dict[str, Any]:
@@ -30,19 +30,19 @@ class FrontMatter(Struct, frozen=True):
 
 
 def split_front_matter(text: str, where: str) -> FrontMatter:
-    """Both parts; raises YamlInvalid where front matter begins and is not right."""
+    """Split a text into front matter and body; raise YamlInvalid for invalid front matter."""
     lines = text.split("\n")
     if lines[0].rstrip() != _FENCE:
         return FrontMatter(None, *_body(lines, 0), rest=text)
     end = next((number for number, line in enumerate(lines) if number and line.rstrip() == _FENCE), None)
     if end is None:
-        raise YamlInvalid(where, 1, "the front matter that begins here is not closed by a line of ---")
+        raise YamlInvalid(where, 1, "the front matter that begins here is not closed by a line `---`")
     document, warnings = _read(lines[1:end], where)
     return FrontMatter(document, *_body(lines, end + 1), warnings, "\n".join(lines[end + 1 :]))
 
 
 def _body(lines: list[str], start: int) -> tuple[str, int]:
-    """The text from its first line that is not blank, and how many come before that one."""
+    """Return the text from its first non-blank line, and the number of lines before it."""
     above = next((number for number, line in enumerate(lines[start:], start) if line.strip()), len(lines))
     return "\n".join(lines[above:]).rstrip(), above
 
@@ -60,7 +60,7 @@ def _read(lines: list[str], where: str) -> tuple[Document, tuple[str, ...]]:
 
 
 def _mapping(text: str, where: str) -> Document:
-    document = read_yaml(text, where, above=1)
+    document = read_yaml(text, where, lines_before=1)
     if document.value is None:
         return Document({}, where, document.lines)
     if not isinstance(document.value, dict):

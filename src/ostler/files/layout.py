@@ -1,4 +1,4 @@
-"""Where things are on disk below a project's root."""
+"""The paths of a project's files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostler.model.ids import TaskId
 
 
 class Layout(Struct, frozen=True):
-    """The names of contract.md, "On disk", in one place."""
+    """The paths below a project's root."""
 
     root: Path
 
@@ -32,7 +32,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def runs(self) -> Path:
-        """A file for each run that is at work."""
+        """One file per active run."""
         return self.state / "runs"
 
     def task(self, task: TaskId) -> Path:
@@ -42,14 +42,16 @@ class Layout(Struct, frozen=True):
         return self.worktrees / task
 
     def lock(self, task: TaskId) -> Path:
-        """Held by the run that carries the task, and by its attempts' keepers until nothing is alive."""
+        """Held by the run of the task and by the keepers of its attempts, until all their processes have
+        ended.
+        """
         return self.state / "locks" / task
 
     def feed_lock(self, reader: str) -> Path:
-        """Held by the process that reads the feed for others outside."""
+        """Held by the process that exports the feed for this reader."""
         return self.state / "locks" / f"feed.{reader}"
 
     @property
     def in_place_lock(self) -> Path:
-        """Held instead where all tasks share one directory, so that they go one at a time."""
+        """Held where all tasks share one directory, so that they run one at a time."""
         return self.state / "locks" / "in-place"

@@ -1,7 +1,7 @@
-"""Ownership that the kernel gives back when its owner dies: flock on a file that is never deleted.
+"""Process-owned locks: flock on a file that is never deleted; the kernel releases it when the owner dies.
 
-A probe takes the shared lock for an instant. A taker that meets one would be refused, so it asks again for
-50 ms; a true owner holds for longer than that. (F_OFD_GETLK would probe without a trace, but sees no flock.)
+A probe takes the shared lock for an instant and can make an acquisition fail, so acquiring retries for 50 ms.
+F_OFD_GETLK would probe without side effects, but does not see flock.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from ostler.files.disk import disk_error
+from ostler.files.disk import to_disk_error
 
 _TRIES = 11
 _PAUSE_SECONDS = 0.005
 
 
-class Held:
-    """A lock that this process owns; `fd` may be handed to a child that should share it."""
+class LockHandle:
+    """A lock held by this process; `fd` can be passed to a child that shares it."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
 
     def release(self) -> None:
-        """Give it back; a second time does nothing."""
+        """Release the lock; a second call does nothing."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
 
-    def __enter__(self) -> Held:
+    def __enter__(self) -> LockHandle:
         return self
 
     def __exit__(
@@ -39,13 +39,13 @@ class Held:
         self.release()
 
 
-def try_lock(path: Path, patient: bool = True) -> Held | None:
-    """The lock, or None when someone else owns it; who asks again anyway need not be patient."""
+def try_lock(path: Path, retry: bool = True) -> LockHandle | None:
+    """Acquire the lock; return None when it is held elsewhere. Callers that poll pass retry=False."""
     fd = _open(path)
-    tries = _TRIES if patient else 1
+    tries = _TRIES if retry else 1
     for turn in range(tries):
         if _flock(fd, fcntl.LOCK_EX):
-            return Held(fd)
+            return LockHandle(fd)
         if turn < tries - 1:
             time.sleep(_PAUSE_SECONDS)
     os.close(fd)
@@ -53,13 +53,13 @@ def try_lock(path: Path, patient: bool = True) -> Held | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether someone owns the lock at this moment; makes no file."""
+    """Return whether the lock is held now; creates no file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise disk_error(path, error) from error
+        raise to_disk_error(path, error) from error
     try:
         return not _flock(fd, fcntl.LOCK_SH)
     finally:
@@ -71,7 +71,7 @@ def _open(path: Path) -> int:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         os.fchmod(fd, 0o600)
     except OSError as error:
-        raise disk_error(path, error) from error
+        raise to_disk_error(path, error) from error
     return fd
 
 

@@ -1,6 +1,6 @@
-"""YAML that people and agents write: plain values only, each with its line, and nothing that could surprise.
+"""Read a strict subset of YAML with the line of every value.
 
-Aliases, tags, a key given twice and deep nesting are refused; `yes`, `on` and dates stay words.
+Aliases, tags, duplicate keys and deep nesting are refused; `yes`, `on` and dates stay strings.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from ostler.errors import Code, OstlerError
 
 Path = tuple[str | int, ...]  # keys and indexes from the top: ("steps", 2, "skill")
 
-_LARGEST = 1 << 20  # characters
-_DEEPEST = 20
-_WORDS: dict[str, object] = {
+_MAX_CHARS = 1 << 20  # characters
+_MAX_DEPTH = 20
+_CONSTANTS: dict[str, object] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")  # a longer one is a text: not every JSON reader takes it
+_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")  # longer numbers stay text: some JSON readers reject them
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?")
-_UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE  # what YAML refuses as it is, and lets in by an escape
-_CLEARER = {
-    "but found another document": "a second document begins here; one is expected",
-    "mapping values are not allowed here": "a colon where none can be; put the text in quotes",
-    "special characters are not allowed": "a character that cannot be printed",
+_UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE  # refused in plain form, allowed as an escape
+_CLEARER_TEXTS = {
+    "but found another document": "a second document begins here; expected one",
+    "mapping values are not allowed here": "unexpected colon; put the text in quotes",
+    "special characters are not allowed": "unprintable character",
 }
 
 
 class YamlInvalid(OstlerError):
-    """A text that is no YAML of ours; the message names file and line."""
+    """Text that is not valid in our YAML subset; the message names file and line."""
 
     def __init__(self, where: str, line: int, what: str) -> None:
         super().__init__(Code.CONFIG_INVALID, f"{where}:{line}: {what}")
@@ -44,18 +44,18 @@ class YamlInvalid(OstlerError):
 
 
 class Document(Struct, frozen=True):
-    """The value of a text, and the line on which each part of it stands."""
+    """A parsed text and the line of each part."""
 
     value: Any
     where: str
     lines: dict[Path, int]
 
     def error(self, path: Path, what: str) -> YamlInvalid:
-        """A mistake in that part, or in the nearest one around it."""
+        """Return an error at that part, or at its nearest parent."""
         return YamlInvalid(self.where, self._line(path), what)
 
-    def place(self, path: Path) -> str:
-        """The file and line of that part."""
+    def location_of(self, path: Path) -> str:
+        """Return file and line of that part."""
         return f"{self.where}:{self._line(path)}"
 
     def _line(self, path: Path) -> int:
@@ -64,31 +64,31 @@ class Document(Struct, frozen=True):
         return self.lines[path]
 
 
-def read_yaml(text: str, where: str, above: int = 0) -> Document:
-    """The plain value, with the line of each part; raises YamlInvalid. `above` lines come before the text."""
-    root = compose_yaml(text, where, above)
-    lines: dict[Path, int] = {(): above + 1}
-    value = None if root is None else _build(root, (), above, lines)
+def read_yaml(text: str, where: str, lines_before: int = 0) -> Document:
+    """Parse a text; raise YamlInvalid. `lines_before` lines precede it in its file."""
+    root = compose_yaml(text, where, lines_before)
+    lines: dict[Path, int] = {(): lines_before + 1}
+    value = None if root is None else _build(root, (), lines_before, lines)
     return Document(value, where, lines)
 
 
-def compose_yaml(text: str, where: str, above: int = 0) -> yaml.Node | None:
-    """The text as nodes, with every word as it was written; None for an empty one. Raises YamlInvalid."""
-    if len(text) > _LARGEST:
-        raise YamlInvalid(where, above + 1, "the text is larger than 1 MiB")
+def compose_yaml(text: str, where: str, lines_before: int = 0) -> yaml.Node | None:
+    """Return the text as YAML nodes, or None when it is empty; raise YamlInvalid."""
+    if len(text) > _MAX_CHARS:
+        raise YamlInvalid(where, lines_before + 1, "the text is larger than 1 MiB")
     reader: Any = yaml  # its stubs leave scan and compose untyped
     try:
-        _refuse_tricks(reader.scan(text, Loader=yaml.SafeLoader))
+        _refuse_unsafe(reader.scan(text, Loader=yaml.SafeLoader))
         root = reader.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        raise YamlInvalid(where, above + _line(error, text), _problem(error)) from None
+        raise YamlInvalid(where, lines_before + _line(error, text), _problem(error)) from None
     if root is not None:
-        _check(root, where, above)
+        _check(root, where, lines_before)
     return root
 
 
-def _refuse_tricks(tokens: Any) -> None:
-    """What could make a small text large, or deep, or an object."""
+def _refuse_unsafe(tokens: Any) -> None:
+    """Refuse aliases, tags and deep nesting: they can expand without bound or build objects."""
     depth = 0
     for token in tokens:
         if isinstance(token, yaml.AliasToken | yaml.TagToken):
@@ -96,12 +96,12 @@ def _refuse_tricks(tokens: Any) -> None:
         name = type(token).__name__
         if name.startswith(("Block", "Flow")):
             depth += name.endswith("StartToken") - name.endswith("EndToken")
-        if depth > _DEEPEST:
-            raise _marked("it is nested too deeply", token)
+        if depth > _MAX_DEPTH:
+            raise _marked("nested too deeply", token)
 
 
 def _check(node: yaml.Node, where: str, above: int) -> None:
-    """Refuse a key that is given twice, of which YAML would silently keep the last, and odd characters."""
+    """Refuse duplicate keys, of which YAML silently keeps the last, and unprintable characters."""
     line = above + node.start_mark.line + 1
     match node:
         case yaml.MappingNode():
@@ -114,12 +114,12 @@ def _check(node: yaml.Node, where: str, above: int) -> None:
                 _check(item, where, above)
         case _:
             if _UNPRINTABLE.search(node.value):
-                raise YamlInvalid(where, line, "a character that cannot be printed")
+                raise YamlInvalid(where, line, "unprintable character")
 
 
 def _check_key(key: yaml.Node, seen: set[str], where: str, line: int) -> None:
     if not isinstance(key, yaml.ScalarNode) or _UNPRINTABLE.search(key.value):
-        raise YamlInvalid(where, line, "a key must be one word or text")
+        raise YamlInvalid(where, line, "a key must be a single text")
     if key.value in seen:
         raise YamlInvalid(where, line, f"{key.value!r:.80} is given twice")
     seen.add(key.value)
@@ -142,10 +142,10 @@ def _build(node: yaml.Node, path: Path, above: int, lines: dict[Path, int]) -> o
 
 def _scalar(node: yaml.ScalarNode) -> object:
     text: str = node.value
-    if node.style is not None:  # quoted, or a block of text
+    if node.style is not None:  # quoted or block style
         return text
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
     if _NUMBER.fullmatch(text) and isfinite(number := float(text)):
@@ -166,4 +166,4 @@ def _line(error: yaml.YAMLError, text: str) -> int:
 
 def _problem(error: yaml.YAMLError) -> str:
     reason = getattr(error, "problem", None) or getattr(error, "reason", None) or error
-    return _CLEARER.get(str(reason)) or " ".join(str(reason).split())
+    return _CLEARER_TEXTS.get(str(reason)) or " ".join(str(reason).split())

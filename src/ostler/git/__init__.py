@@ -1,1 +1,1 @@
-"""Git behind one hardened wrapper: worktrees, checkpoints and diffs that run nothing the agent planted."""
+"""Runs git through one hardened wrapper that never executes what an agent configured in a repository."""

@@ -1,4 +1,4 @@
-"""Finds the repository that a project is in, without running anything of it."""
+"""Finds the repository of a project without executing anything from it."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ import os
 from pathlib import Path
 
 from ostler.errors import Code, GitError
-from ostler.git.failure import explain
-from ostler.git.program import execute, settings_environment, users_environment
 from ostler.git.repository import Repository
-from ostler.git.shield import FIXED
+from ostler.git.run.failure import classify_failure
+from ostler.git.run.program import execute_git, settings_environment, user_environment
+from ostler.git.run.safe_config import FIXED_SETTINGS
 
-_WHERE = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix")
+_PATH_OPTIONS = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix")
 
 
-def discover(path: Path) -> Repository | None:
-    """The repository around a directory; None when it is not a git directory."""
-    args = ("rev-parse", "--path-format=absolute", *_WHERE)
-    # The user's configuration is read here and only here for safe.directory; rev-parse runs nothing.
-    finished = execute(args, users_environment() | settings_environment(FIXED), path)
+def discover_repository(path: Path) -> Repository | None:
+    """Return the repository that contains a directory, or None."""
+    args = ("rev-parse", "--path-format=absolute", *_PATH_OPTIONS)
+    # Only this call reads the user's configuration, for safe.directory; rev-parse executes nothing.
+    finished = execute_git(args, user_environment() | settings_environment(FIXED_SETTINGS), path)
     if finished.status == 0:
-        return _repository(path, os.fsdecode(finished.stdout))
-    said = os.fsdecode(finished.stderr)
-    if "(or any" in said:
-        return _refuse_damaged(path)
-    if "bare repository" in said or "must be run in a work tree" in said:
-        message = f"{path} is in a bare repository, which has no files to work on"
+        return _parse_repository(path, os.fsdecode(finished.stdout))
+    stderr_text = os.fsdecode(finished.stderr)
+    if "(or any" in stderr_text:
+        return _check_for_damage(path)
+    if "bare repository" in stderr_text or "must be run in a work tree" in stderr_text:
+        message = f"{path} is in a bare repository, which has no files"
         raise GitError(Code.USAGE, message, "use Ostler in a clone, or in a worktree made from it")
-    raise explain(args, finished.stderr, path)
+    raise classify_failure(args, finished.stderr, path)
 
 
-def _repository(path: Path, answer: str) -> Repository:
-    lines = answer.split("\n")[:-1]
-    if len(lines) != len(_WHERE):
-        raise GitError(Code.USAGE, f"{str(path)!r} has a line break in its name", "rename the directory")
+def _parse_repository(path: Path, output: str) -> Repository:
+    lines = output.split("\n")[:-1]
+    if len(lines) != len(_PATH_OPTIONS):
+        raise GitError(Code.USAGE, f"the name of {str(path)!r} contains a line break", "rename the directory")
     work_tree, git_dir, common_dir, prefix = lines
     return Repository(Path(work_tree), Path(git_dir), Path(common_dir), prefix.rstrip("/"))
 
 
-def _refuse_damaged(path: Path) -> None:
-    """Git saw no repository; a .git with something in it says that there was one."""
+def _check_for_damage(path: Path) -> None:
+    """Raise if git found no repository although there is a .git with content."""
     for directory in (path, *path.absolute().parents):
-        mark = directory / ".git"
-        if mark.is_file() or (mark / "objects").is_dir():
-            message = f"{mark} is there, but git cannot read it"
+        git_entry = directory / ".git"
+        if git_entry.is_file() or (git_entry / "objects").is_dir():
+            message = f"{git_entry} exists, but git cannot read it"
             raise GitError(Code.GIT_CORRUPT, message, "restore it, or move it away")

@@ -1,4 +1,4 @@
-"""In whose name commits are made."""
+"""The author of commits."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 
 from msgspec import Struct
 
-from ostler.git.failure import explain
-from ostler.git.program import execute, settings_environment, users_environment
 from ostler.git.repository import Repository
+from ostler.git.run.failure import classify_failure
+from ostler.git.run.program import execute_git, settings_environment, user_environment
 
-_CRUD = re.compile(r"[\x00-\x20<>]+")
+_STRIPPED_CHARACTERS = re.compile(r"[\x00-\x20<>]+")
 
 
 class Identity(Struct, frozen=True):
-    """A name and an address, as commits show them."""
+    """A name and an email address."""
 
     name: str
     email: str
 
     def environment(self) -> dict[str, str]:
-        """What git reads it from; nothing has to be written into any configuration."""
+        """Return the environment that makes git use this identity."""
         return {
             "GIT_AUTHOR_NAME": self.name,
             "GIT_AUTHOR_EMAIL": self.email,
@@ -34,19 +34,19 @@ OSTLER = Identity("Ostler", "ostler@localhost")
 
 
 def read_identity(repository: Repository) -> Identity:
-    """The user's name and address from their git configuration, else Ostler's own."""
+    """Return the user's identity from the git configuration, or Ostler's own."""
     args = ("config", "-z", "--get-regexp", r"^user\.(name|email)$")
     pinned = {"GIT_DIR": str(repository.git_dir), "GIT_COMMON_DIR": str(repository.common_dir)}
-    env = users_environment() | settings_environment({}) | pinned
-    finished = execute(args, env, repository.common_dir)
+    env = user_environment() | settings_environment({}) | pinned
+    finished = execute_git(args, env, repository.common_dir)
     if finished.status not in (0, 1):
-        raise explain(args, finished.stderr, repository.work_tree)
+        raise classify_failure(args, finished.stderr, repository.work_tree)
     entries = (entry.partition("\n") for entry in os.fsdecode(finished.stdout).split("\0"))
-    found = {name: _plain(value) for name, _, value in entries}
+    found = {name: _clean_value(value) for name, _, value in entries}
     name, email = found.get("user.name", ""), found.get("user.email", "")
     return Identity(name, email) if name and email else OSTLER
 
 
-def _plain(value: str) -> str:
-    """Git drops these characters itself, and refuses a name that consists of them."""
-    return _CRUD.sub(" ", value).strip(" .,:;\"'\\")
+def _clean_value(value: str) -> str:
+    """Remove characters that git drops itself; it refuses a name that consists of them."""
+    return _STRIPPED_CHARACTERS.sub(" ", value).strip(" .,:;\"'\\")

@@ -1,4 +1,4 @@
-"""Names of branches and commits, checked before git sees them."""
+"""Branch names and base commits."""
 
 from __future__ import annotations
 
@@ -8,74 +8,79 @@ import re
 from msgspec import Struct
 
 from ostler.errors import Code, GitError
-from ostler.git.command import ask, run
-from ostler.git.failure import explain
 from ostler.git.repository import Repository
+from ostler.git.run.command import query_git, run_git
+from ostler.git.run.failure import classify_failure
 
-_LONGEST_PART = 240  # a file name's 255 bytes, less what git appends to it
+_MAX_PART_BYTES = 240  # 255 bytes of a file name minus what git appends
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
 class Base(Struct, frozen=True):
-    """What a task's branch starts from."""
+    """The commit and the branch that a task starts from."""
 
     commit: str
-    branch: str | None = None  # null: a commit that no branch name led to
+    branch: str | None = None  # None: not a branch
 
 
 def is_branch_name(name: str) -> bool:
-    """Whether git would take it as a branch, by the rules of git check-ref-format."""
+    """Return whether git accepts the name as a branch, by the rules of git check-ref-format."""
     parts = name.split("/")
-    whole = not (name in ("", "@", "HEAD") or name.startswith("-") or name.endswith((".", "/")))
-    return whole and _FORBIDDEN.search(name) is None and all(_is_part(part) for part in parts)
+    has_valid_ends = not (name in ("", "@", "HEAD") or name.startswith("-") or name.endswith((".", "/")))
+    return has_valid_ends and _FORBIDDEN.search(name) is None and all(_is_valid_part(part) for part in parts)
 
 
-def _is_part(part: str) -> bool:
+def _is_valid_part(part: str) -> bool:
     try:
         size = len(part.encode())
     except UnicodeEncodeError:
         return False
-    return 0 < size <= _LONGEST_PART and not part.startswith(".") and not part.endswith(".lock")
+    return 0 < size <= _MAX_PART_BYTES and not part.startswith(".") and not part.endswith(".lock")
 
 
-def check_ref(name: str) -> str:
-    """The same name, or a GitError when it cannot be a branch."""
+def check_branch_name(name: str) -> str:
+    """Return the name, or raise GitError if it is not a valid branch name."""
     if is_branch_name(name):
         return name
-    raise GitError(Code.USAGE, f"{name!r} cannot be the name of a branch", "see git help check-ref-format")
+    raise GitError(Code.USAGE, f"{name!r} is not a valid branch name", "see git help check-ref-format")
 
 
 def find_base(repository: Repository, target: str = "") -> Base:
-    """Where work starts: the target if one is set, else the branch checked out, else its commit."""
+    """Return the target if one is set, else the checked-out branch or commit."""
     if target:
-        return _named(repository, check_ref(target))
+        return _resolve_target(repository, check_branch_name(target))
     names = ("HEAD^{commit}", "--symbolic-full-name", "HEAD")
-    finished = run(repository, "rev-parse", *names, accept=(0, 128))
+    finished = run_git(repository, "rev-parse", *names, accept=(0, 128))
     if finished.status != 0:
-        raise _no_head(repository, finished.stderr)
+        raise _create_head_error(repository, finished.stderr)
     commit, name = os.fsdecode(finished.stdout).split("\n")[:2]
     return Base(commit, name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None)
 
 
-def _named(repository: Repository, target: str) -> Base:
-    branch = _commit(repository, f"refs/heads/{target}")
-    if commit := branch or _commit(repository, target):
+def _resolve_target(repository: Repository, target: str) -> Base:
+    branch = resolve_commit(repository, f"refs/heads/{target}")
+    if commit := branch or resolve_commit(repository, target):
         return Base(commit, target if branch else None)
-    if not ask(repository, "for-each-ref", "--count=1"):
-        raise _no_commits(repository)
-    message = f"git.target is {target!r}, which {repository.work_tree} does not have"
-    raise GitError(Code.USAGE, message, "git branch --all lists what it has")
+    if not query_git(repository, "for-each-ref", "--count=1"):
+        raise _create_no_commits_error(repository)
+    message = f"git.target is {target!r}, which does not exist in {repository.work_tree}"
+    raise GitError(Code.USAGE, message, "list the branches with git branch --all")
 
 
-def _commit(repository: Repository, name: str) -> str:
-    return ask(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+def resolve_commit(repository: Repository, name: str) -> str:
+    """Return the commit that a name refers to, or an empty string."""
+    return query_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
 
-def _no_head(repository: Repository, stderr: bytes) -> GitError:
+def _create_head_error(repository: Repository, stderr: bytes) -> GitError:
     unborn = b"unknown revision" in stderr
-    return _no_commits(repository) if unborn else explain(("rev-parse",), stderr, repository.work_tree)
+    return (
+        _create_no_commits_error(repository)
+        if unborn
+        else classify_failure(("rev-parse",), stderr, repository.work_tree)
+    )
 
 
-def _no_commits(repository: Repository) -> GitError:
-    message = f"{repository.work_tree} has no commit yet, so there is nothing to branch from"
+def _create_no_commits_error(repository: Repository) -> GitError:
+    message = f"{repository.work_tree} has no commits, so no branch can start from it"
     return GitError(Code.GIT_NO_COMMITS, message, 'git commit --allow-empty -m "first commit"')

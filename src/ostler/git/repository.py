@@ -1,4 +1,4 @@
-"""Where a repository is, as we know it; nothing here is read from a tree that an agent can write."""
+"""The paths of repositories and worktrees; nothing here is read from files that an agent can write."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from msgspec import Struct
 
 
 class Repository(Struct, frozen=True):
-    """A work tree and its git directories; every path is absolute."""
+    """A work tree and its git directories; all paths are absolute."""
 
     work_tree: Path
     git_dir: Path  # of this work tree
-    common_dir: Path  # shared by all work trees: objects, refs, config
+    common_dir: Path  # shared by all worktrees: objects, refs, config
     prefix: str = ""  # the project's directory below the work tree
 
 
 class Worktree(Struct, frozen=True):
-    """A task's own checkout."""
+    """The checkout of a task."""
 
     path: Path
     branch: str
-    base: str  # the commit that the work starts from
-    cwd: Path  # where the agent works: the project's directory in this checkout
+    base: str  # the commit that the branch starts from
+    cwd: Path  # working directory of the agent: the project's directory in this checkout
     repository: Repository
 
     @property
@@ -30,8 +30,8 @@ class Worktree(Struct, frozen=True):
         return f"refs/heads/{self.branch}"
 
 
-def worktree_at(project: Repository, path: Path, branch: str, base: str) -> Worktree:
-    """The worktree at this path, by what we know; whether it is there is not looked at."""
+def locate_worktree(project: Repository, path: Path, branch: str, base: str) -> Worktree:
+    """Return the paths of the worktree; it may not exist."""
     return Worktree(
         path=path,
         branch=branch,

@@ -1,1 +1,1 @@
-"""EDGE 2: model APIs, called directly; the code behind a provider is imported when it is used."""
+"""Clients for model APIs; the module of a provider is imported on first use."""

@@ -1,4 +1,4 @@
-"""What a model API is to the layers above: one request, one answer."""
+"""The interface of a model API: one request, one response."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostler.model.usage import Usage
 
 StopReason = Literal["end_turn", "max_tokens", "stop_sequence"]
 OnLine = Callable[[bytes], None]
-"""Takes one event of the answer, as the JSON that the provider sent."""
+"""Receives one event of the answer, as the JSON that the provider sent."""
 
 DEFAULT_MODEL_MAP = {
     "opus": "claude-opus-4-6",
@@ -23,15 +23,15 @@ DEFAULT_MODEL_MAP = {
 
 
 class Tool(Struct, frozen=True):
-    """Something that the model may ask us to do."""
+    """A tool that the model may use."""
 
     name: str
     description: str
-    parameters: dict[str, object]  # as a JSON schema
+    parameters: dict[str, object]  # a JSON schema
 
 
 class ToolUse(Struct, frozen=True):
-    """The model asks for it; `arguments` is the JSON that it wrote, which may be none."""
+    """One use of a tool; `arguments` is the JSON that the model wrote, which may be invalid."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class ToolUse(Struct, frozen=True):
 
     @property
     def input(self) -> dict[str, object]:
-        """The arguments as the APIs want them sent back; what is no object is an empty one."""
+        """The arguments as an object; an empty one when they are not a JSON object."""
         try:
             return msgspec.json.decode(self.arguments, type=dict[str, object])
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -47,7 +47,7 @@ class ToolUse(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """What came of it."""
+    """The result of a tool."""
 
     id: str
     text: str
@@ -55,19 +55,19 @@ class ToolResult(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    """One turn of a conversation."""
+    """One message of a conversation."""
 
     role: Literal["user", "assistant"]
     text: str
-    uses: tuple[ToolUse, ...] = ()  # assistant: tools that it asks for
-    results: tuple[ToolResult, ...] = ()  # user: what they gave, before the text
+    uses: tuple[ToolUse, ...] = ()  # assistant: the tools that it uses
+    results: tuple[ToolResult, ...] = ()  # user: the results of tools, before the text
 
 
 class ClaudeClientConfig(Struct, frozen=True):
-    """Who is asked, and with which key."""
+    """The address and the key of a model API."""
 
     api_key: str
-    base_url: str = ""  # empty: the provider's own
+    base_url: str = ""  # empty: that of the provider
     default_max_tokens: int = 4096
     bearer: bool = False  # the key is an access token, not an API key
 
@@ -76,29 +76,29 @@ class ClaudeClientConfig(Struct, frozen=True):
 
 
 class ClaudeRequest(Struct, frozen=True):
-    """One question. The first five fields are the seed's."""
+    """One request; the first five fields are those of the seed."""
 
     system_prompt: str
     user_message: str
     model: str
     max_tokens: int = 0  # 0: the client's default
-    abort: asyncio.Event | None = None  # once it is set the request ends with ABORTED
-    history: tuple[Message, ...] = ()  # the turns before, oldest first
+    abort: asyncio.Event | None = None  # when it is set, the request ends with ABORTED
+    history: tuple[Message, ...] = ()  # the earlier messages, oldest first
     timeout_seconds: float = 3600.0  # for the whole answer
-    idle_timeout_seconds: float = 600.0  # between two parts of it
+    idle_timeout_seconds: float = 600.0  # between two events of the answer
     on_line: OnLine | None = None
     schema: str = ""  # of the answer, as JSON; empty: free text
-    tools: tuple[Tool, ...] = ()  # what the model may use
-    rounds: tuple[Message, ...] = ()  # after the question: the tools that it asked for, and what they gave
+    tools: tuple[Tool, ...] = ()  # that the model may use
+    rounds: tuple[Message, ...] = ()  # after the prompt: uses of tools and their results
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole conversation, this question included."""
+        """The whole conversation, with this prompt."""
         return (*self.history, Message("user", self.user_message), *self.rounds)
 
 
 class ClaudeResponse(Struct, frozen=True):
-    """One answer. The first four fields are the seed's."""
+    """One response; the first four fields are those of the seed."""
 
     content: str
     input_tokens: int
@@ -107,16 +107,17 @@ class ClaudeResponse(Struct, frozen=True):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     model: str = ""  # as the provider reported it
-    uses: tuple[ToolUse, ...] = ()  # tools that the model waits for; the content is then not the last word
+    uses: tuple[ToolUse, ...] = ()  # tools that the model waits for; the content is not final then
 
     @property
     def usage(self) -> Usage:
+        """The token counts."""
         return Usage(self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens)
 
 
 class ClaudeClient(Protocol):
-    """Asks a model once; stateless and safe to share. Retries are the caller's affair."""
+    """Sends requests to a model; it has no state, can be shared, and does not retry."""
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
-        """The answer, never an empty one. Raises ModelError; cancelling it closes the connection."""
+        """Return a response that is not empty; raise ModelError. Cancellation closes the connection."""
         ...

@@ -1,4 +1,4 @@
-"""A client for a provider, made from the variables that people set for it."""
+"""Makes the client of a provider from its environment variables."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ from ostler.llm.client import DEFAULT_MODEL_MAP, ClaudeClient, ClaudeClientConfi
 from ostler.llm.failure import ModelError
 
 
-class Account(Struct, frozen=True):
-    """The variables of a provider, and the models that have a name here."""
+class ProviderAccount(Struct, frozen=True):
+    """The variables of a provider, and the short names of its models."""
 
-    keys: tuple[str, ...]  # the first that is set counts; those behind the first hold access tokens
+    keys: tuple[str, ...]  # the first that is set counts; all but the first hold access tokens
     base_url: str
     environment: tuple[str, ...]
     models: dict[str, str] = {}
 
 
-ACCOUNTS: dict[Provider, Account] = {
-    "anthropic": Account(
+ACCOUNTS: dict[Provider, ProviderAccount] = {
+    "anthropic": ProviderAccount(
         keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         base_url="ANTHROPIC_BASE_URL",
         environment=("ANTHROPIC_*",),
         models={"": DEFAULT_MODEL_MAP["sonnet"], **DEFAULT_MODEL_MAP},
     ),
-    "openai": Account(keys=("OPENAI_API_KEY",), base_url="OPENAI_BASE_URL", environment=("OPENAI_*",)),
+    "openai": ProviderAccount(
+        keys=("OPENAI_API_KEY",), base_url="OPENAI_BASE_URL", environment=("OPENAI_*",)
+    ),
 }
 
 
 def connect(provider: Provider, env: Mapping[str, str], max_tokens: int) -> ClaudeClient:
-    """A client for this provider; its code is loaded now. Raises ModelError without a usable key."""
+    """Import the module of a provider and return its client; raise ModelError without a valid key."""
     config = read_config(provider, env, max_tokens)
     if provider == "anthropic":
-        from ostler.llm.anthropic import AnthropicClaudeClient  # noqa: PLC0415  (the SDK takes a second)
+        from ostler.llm.anthropic import AnthropicClaudeClient  # noqa: PLC0415  (the SDK takes a second to import)
 
         return AnthropicClaudeClient(config)
     from ostler.llm.openai import OpenAIChatClient  # noqa: PLC0415
@@ -45,7 +47,7 @@ def connect(provider: Provider, env: Mapping[str, str], max_tokens: int) -> Clau
 
 
 def read_config(provider: Provider, env: Mapping[str, str], max_tokens: int) -> ClaudeClientConfig:
-    """What the variables say about the account; without a key the config's is empty."""
+    """Return the configuration from the variables; without a key api_key is empty."""
     account = ACCOUNTS[provider]
     name = next((name for name in account.keys if env.get(name, "").strip()), account.keys[0])
     return ClaudeClientConfig(
@@ -56,9 +58,11 @@ def read_config(provider: Provider, env: Mapping[str, str], max_tokens: int) -> 
     )
 
 
-def model_for(provider: Provider, model: str) -> str:
-    """The provider's own name of a model; tiers and the default have one with anthropic."""
+def resolve_model(provider: Provider, model: str) -> str:
+    """Return the name of a model at the provider; anthropic has short names and a default."""
     found = ACCOUNTS[provider].models.get(model, model)
     if not found:
-        raise ModelError(Code.MODEL_NOT_FOUND, f"no model is named, and {provider} has no default")
+        raise ModelError(
+            Code.MODEL_NOT_FOUND, f"no model is set, and {provider} has no default: set run.model or --model"
+        )
     return found

@@ -1,4 +1,4 @@
-"""One question and its answer, whoever the provider is."""
+"""Reads one streamed answer, the same way for every provider."""
 
 from __future__ import annotations
 
@@ -11,57 +11,61 @@ from msgspec import Raw, Struct
 
 from ostler.errors import Code
 from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, StopReason, ToolUse
-from ostler.llm.failure import ModelError, hide
-from ostler.llm.patience import patience
+from ostler.llm.failure import ModelError, redact
+from ostler.llm.timeouts import enforce_timeouts
 from ostler.model.usage import Usage
 
 Body = AbstractAsyncContextManager[AsyncIterator[bytes]]
 T = TypeVar("T", bound=Struct)
 
 
-class Answer(Protocol):
-    """Collects one answer from the events of a provider's stream."""
+class StreamedAnswer(Protocol):
+    """Builds one answer from the events of a provider's stream."""
 
     usage: Usage
     model: str
-    stop: StopReason | None  # None: the end has not come
+    stop: StopReason | None  # None: the answer is not complete
 
     @property
-    def refused(self) -> bool: ...
+    def refused(self) -> bool:
+        """Whether the model declined to answer."""
+        ...
 
     @property
     def text(self) -> str:
-        """What has been said so far."""
+        """The text so far."""
         ...
 
     @property
     def uses(self) -> tuple[ToolUse, ...]:
-        """The tools that were asked for so far."""
+        """The uses of tools so far."""
         ...
 
-    def take(self, data: bytes) -> bool:
-        """Read one event; True when it is part of the answer, not just a sign of life."""
+    def read_event(self, data: bytes) -> bool:
+        """Read one event; return True when it is part of the answer, and not only a keep-alive."""
         ...
 
 
-async def exchange(request: ClaudeRequest, body: Body, answer: Answer, secret: str) -> ClaudeResponse:
-    """Read the body to its end within the request's limits. Raises ModelError, with what had come."""
+async def read_answer(
+    request: ClaudeRequest, body: Body, answer: StreamedAnswer, secret: str
+) -> ClaudeResponse:
+    """Read the body within the timeouts of the request; raise ModelError with the text and usage so far."""
     try:
-        async with patience(request) as heard, body as chunks:
+        async with enforce_timeouts(request) as extend_timeout, body as chunks:
             async for event in read_events(chunks):
-                data = hide(secret, event)
+                data = redact(secret, event)
                 if request.on_line is not None:
                     request.on_line(data)
-                if answer.take(data):
-                    heard()
-        return _judge(answer, answer.uses if request.tools else ())
+                if answer.read_event(data):
+                    extend_timeout()
+        return _evaluate_answer(answer, answer.uses if request.tools else ())
     except ModelError as error:
         error.partial, error.usage = answer.text, answer.usage
         raise
 
 
 async def read_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The data of each server-sent event; comments, names and everything that is no event are left out."""
+    """Yield the data of each server-sent event; comments, names and other lines are skipped."""
     buffer = bytearray()
     searched = 0
     async for chunk in chunks:
@@ -75,32 +79,33 @@ async def read_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         searched = len(buffer)
 
 
-def read_part(kind: type[T], data: bytes | Raw) -> T:
-    """One event, or a part of one. Raises ModelError: what cannot be read would be missing in the answer."""
+def decode_part(kind: type[T], data: bytes | Raw) -> T:
+    """Decode an event or a part of one; raise ModelError, because the answer would be incomplete."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise ModelError(Code.STREAM_BROKEN, "a part of the answer could not be read") from None
+        raise ModelError(Code.STREAM_BROKEN, "a part of the answer could not be decoded") from None
 
 
 def require_key(config: ClaudeClientConfig, name: str) -> str:
-    """The key, fit for a header. Raises ModelError that names the variable, never the value."""
+    """Return the key if it is valid in a header; raise ModelError that names the variable, not the key."""
     key = config.api_key.strip()
     if not key:
         raise ModelError(Code.AUTH_FAILED, f"no key for the model API: {name} is not set")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise ModelError(Code.AUTH_FAILED, f"{name} holds characters that no key has")
+        raise ModelError(Code.AUTH_FAILED, f"{name} has characters that are not valid in a key")
     return key
 
 
-def _judge(answer: Answer, uses: tuple[ToolUse, ...]) -> ClaudeResponse:
+def _evaluate_answer(answer: StreamedAnswer, uses: tuple[ToolUse, ...]) -> ClaudeResponse:
     if answer.stop is None:
         raise ModelError(Code.STREAM_BROKEN, "the answer ended before it was complete")
     if answer.refused:
         raise ModelError(Code.REFUSED, "the model declined to answer")
-    uses = uses if answer.stop != "max_tokens" else ()  # the last of them may be half of one
+    # After max_tokens the last use may be incomplete.
+    uses = uses if answer.stop != "max_tokens" else ()
     if not answer.text.strip() and not uses:
-        raise ModelError(Code.RESPONSE_EMPTY, "the model answered nothing")
+        raise ModelError(Code.RESPONSE_EMPTY, "the model returned an empty answer")
     used = answer.usage
     return ClaudeResponse(
         content=answer.text,
@@ -112,3 +117,34 @@ def _judge(answer: Answer, uses: tuple[ToolUse, ...]) -> ClaudeResponse:
         model=answer.model,
         uses=uses,
     )
+
+
+class _Parts(Struct):
+    id: str
+    name: str
+    arguments: list[str]
+
+
+class ToolUseBuilder:
+    """Builds the tool uses of an answer from its events; each use has a number."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, _Parts] = {}
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def start(self, number: int, id: str, name: str) -> None:
+        """Start a use; one that was started already is not changed."""
+        self._parts.setdefault(number, _Parts(id or f"call_{number}", name, []))
+
+    def add(self, number: int, text: str) -> None:
+        """Add a part of the arguments; ignored for a use that was not started."""
+        if number in self._parts:
+            self._parts[number].arguments.append(text)
+
+    @property
+    def uses(self) -> tuple[ToolUse, ...]:
+        """The uses so far; without arguments they have an empty object."""
+        parts = self._parts.values()
+        return tuple(ToolUse(part.id, part.name, "".join(part.arguments).strip() or "{}") for part in parts)

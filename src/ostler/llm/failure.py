@@ -1,4 +1,4 @@
-"""What a provider says instead of an answer, as one of our codes."""
+"""Maps the errors of providers to codes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from msgspec import Struct
 from ostler.clock import Now
 from ostler.errors import Code, OstlerError
 from ostler.model.usage import Usage
+from ostler.text import one_line
 
-_LONGEST_WAIT_SECONDS = 30 * 86400.0
-_LONGEST_MESSAGE = 300
-_SHORTEST_SECRET = 12
+_MAX_WAIT_SECONDS = 30 * 86400.0
+_MIN_SECRET = 12
 
-# A spend limit comes as 400 or 429, too long a prompt as 400: their words are stronger than the status.
-_WORDS = {
+# A spend limit comes as 400 or 429, a prompt that is too long as 400: the text is stronger evidence.
+_TEXTS = {
     r"credit balance|spend(ing)?[ _]limit|specified api usage limits": Code.BILLING,
     r"insufficient_quota|billing": Code.BILLING,
     r"prompt is too long|context[ _]length|context window|input is too long": Code.PROMPT_TOO_LARGE,
@@ -48,15 +48,15 @@ _STATUS = {
 }
 _HINTS = {
     Code.AUTH_FAILED: "check the key",
-    Code.BILLING: "pay for the account, or raise its limit",
+    Code.BILLING: "add credit to the account, or raise its limit",
     Code.MODEL_NOT_FOUND: "choose another model with run.model or --model",
-    Code.PROMPT_TOO_LARGE: "make the task smaller, or choose a model that takes more",
+    Code.PROMPT_TOO_LARGE: "make the task smaller, or choose a model with a larger context",
     Code.NETWORK: "check the address and the network",
 }
 
 
 class ModelError(OstlerError):
-    """A model API gave no usable answer; what had come of it until then is kept here."""
+    """A model API gave no valid answer; `partial` and `usage` hold what was received."""
 
     def __init__(self, code: Code, message: str, retry_after_seconds: float | None = None) -> None:
         super().__init__(code, message, _HINTS.get(code, ""))
@@ -66,12 +66,12 @@ class ModelError(OstlerError):
 
 
 class Rejection(Struct, frozen=True):
-    """An error as the provider worded it."""
+    """An error as the provider reported it."""
 
     status: int
     message: str = ""
-    kinds: tuple[str, ...] = ()  # its words for the kind of error
-    retry_after: str | None = None  # the header, word for word
+    kinds: tuple[str, ...] = ()  # its names of the error
+    retry_after: str | None = None  # the value of the header
 
 
 class _Error(Struct, frozen=True):
@@ -85,55 +85,51 @@ class _Body(Struct, frozen=True):
 
 
 def read_rejection(status: int, body: bytes, retry_after: str | None = None) -> Rejection:
-    """What an error response says; a body that is not the usual JSON is its own message."""
+    """Return the error of a response; a body that is not the usual JSON is the message."""
     try:
         error = msgspec.json.decode(body, type=_Body).error
     except (msgspec.DecodeError, UnicodeDecodeError):
         return Rejection(status, _plain(body), (), retry_after)
-    # Inside a stream the response said 200; some gateways give the status as the error's code.
+    # Within a stream the status of the response is 200; some gateways send the real one as the error's code.
     status = error.code if isinstance(error.code, int) and status == 200 else status
-    kinds = tuple(word for word in (error.type, error.code) if isinstance(word, str))
+    kinds = tuple(name for name in (error.type, error.code) if isinstance(name, str))
     return Rejection(status, error.message or "", kinds, retry_after)
 
 
-def failure_of(rejection: Rejection, host: str, now: Now = time.time) -> ModelError:
-    """The error to raise for a rejection by this host."""
-    said = f": {one_line(rejection.message)}" if rejection.message.strip() else ""
-    how = "broke off its answer" if rejection.status == 200 else f"answered {rejection.status}"
-    return ModelError(code_of(rejection), f"{host} {how}{said}", read_retry_after(rejection.retry_after, now))
+def make_error(rejection: Rejection, host: str, now: Now = time.time) -> ModelError:
+    """Return the error to raise for a rejection by this host."""
+    reason = f": {one_line(rejection.message)}" if rejection.message.strip() else ""
+    how = "aborted its answer" if rejection.status == 200 else f"answered {rejection.status}"
+    return ModelError(
+        classify_rejection(rejection), f"{host} {how}{reason}", parse_retry_after(rejection.retry_after, now)
+    )
 
 
-def code_of(rejection: Rejection) -> Code:
-    """The strongest evidence decides: words, then the kind of error, then the status."""
-    said = " ".join((*rejection.kinds, rejection.message))
-    for pattern, code in _WORDS.items():
-        if re.search(pattern, said, re.IGNORECASE):
+def classify_rejection(rejection: Rejection) -> Code:
+    """Return the code: by the text, then the name of the error, then the status."""
+    text = " ".join((*rejection.kinds, rejection.message))
+    for pattern, code in _TEXTS.items():
+        if re.search(pattern, text, re.IGNORECASE):
             return code
     kind = next((_KINDS[kind] for kind in rejection.kinds if kind in _KINDS), None)
     return kind or _STATUS.get(rejection.status, Code.API_ERROR)
 
 
-def read_retry_after(header: str | None, now: Now) -> float | None:
-    """The seconds that a Retry-After header asks for, as a number or a date; None for anything else."""
+def parse_retry_after(header: str | None, now: Now) -> float | None:
+    """Return the seconds of a Retry-After header, which is a number or a date; None for any other value."""
     text = (header or "").strip()
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
-        return min(float(text), _LONGEST_WAIT_SECONDS)
+        return min(float(text), _MAX_WAIT_SECONDS)
     try:
         until = parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
         return None
-    return min(max(0.0, until - now()), _LONGEST_WAIT_SECONDS)
+    return min(max(0.0, until - now()), _MAX_WAIT_SECONDS)
 
 
-def hide(secret: str, data: bytes) -> bytes:
-    """The data without the secret; a word like "none", which local servers take for a key, is no secret."""
-    return data.replace(secret.encode(), b"(key)") if len(secret) >= _SHORTEST_SECRET else data
-
-
-def one_line(text: str) -> str:
-    """A provider's words, short enough for a sentence of ours."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 1] + "…"
+def redact(secret: str, data: bytes) -> bytes:
+    """Return the data without the secret; a short key, such as "none" for a local server, is not one."""
+    return data.replace(secret.encode(), b"(key)") if len(secret) >= _MIN_SECRET else data
 
 
 def _plain(body: bytes) -> str:

@@ -1,4 +1,4 @@
-"""One connection to a provider, and never more from it than we can hold."""
+"""Opens the connection to a provider, and limits the size of its responses."""
 
 from __future__ import annotations
 
@@ -8,67 +8,70 @@ from urllib.parse import urlsplit
 import httpx2
 
 from ostler.errors import Code
-from ostler.llm.failure import ModelError, one_line
+from ostler.llm.failure import ModelError
+from ostler.text import one_line
 
-MOST_BYTES = 64 << 20  # of an answer; the longest that models give are a quarter of this
-_MOST_ERROR_BYTES = 64 << 10  # of an error; what is behind that is not read
-TIMEOUT = httpx2.Timeout(None, connect=20.0)  # all other deadlines are the request's own
+MAX_ANSWER_BYTES = 64 << 20  # four times the longest answer of current models
+_MAX_ERROR_BYTES = 64 << 10  # the rest is not read
+TIMEOUT = httpx2.Timeout(None, connect=20.0)  # the other timeouts are those of the request
 
 
 def open_http() -> httpx2.AsyncClient:
-    """A client for one exchange: no redirects, nothing compressed, nothing endless."""
+    """Return a client for one request, without redirects and compression, and with a size limit."""
     return httpx2.AsyncClient(
         timeout=TIMEOUT,
         headers={"Accept-Encoding": "identity"},
-        event_hooks={"response": [_hold]},
+        event_hooks={"response": [_limit_body]},
     )
 
 
-async def chunks_of(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """The body as it comes. Raises ModelError when it breaks off."""
+async def iter_chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """Yield the body as it arrives; raise ModelError when the connection fails."""
     try:
         async for chunk in response.aiter_bytes():
             yield chunk
     except httpx2.HTTPError as error:
         why = one_line(str(error)) or type(error).__name__
-        raise ModelError(Code.STREAM_BROKEN, f"the answer broke off: {why}") from None
+        raise ModelError(Code.STREAM_BROKEN, f"the answer was interrupted: {why}") from None
 
 
-def unreached(error: BaseException, host: str) -> ModelError:
-    """The error to raise when no answer began."""
+def make_network_error(error: BaseException, host: str) -> ModelError:
+    """Return the error to raise when there was no response."""
     why = one_line(str(error)) or type(error).__name__
     return ModelError(Code.NETWORK, f"{host} could not be reached: {why}")
 
 
-def host_of(url: str) -> str:
-    """The part of an address that can be shown to anyone. Raises ModelError for what is no address."""
+def parse_host(url: str) -> str:
+    """Return the host of an address, which has no secrets; raise ModelError for an invalid address."""
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and parts.port != 0
     except ValueError:
-        raise _unusable() from None
-    if not usable or not parts.hostname:
-        raise _unusable()
+        raise _invalid_address() from None
+    if not is_valid or not parts.hostname:
+        raise _invalid_address()
     return parts.hostname
 
 
-def _unusable() -> ModelError:
-    return ModelError(Code.CONFIG_INVALID, "the address of the model API is not one of http or https")
+def _invalid_address() -> ModelError:
+    return ModelError(
+        Code.CONFIG_INVALID, "the address of the model API is invalid: expected an http or https URL"
+    )
 
 
-async def _hold(response: httpx2.Response) -> None:
-    """A compressed body could grow a thousandfold in memory before anyone counts it."""
+async def _limit_body(response: httpx2.Response) -> None:
+    # A compressed body could grow a thousandfold in memory before it is counted.
     encoding = response.headers.get("content-encoding", "identity")
     if encoding != "identity":
         raise ModelError(
-            Code.API_ERROR, f"the answer is compressed ({one_line(encoding)}) although that was not asked for"
+            Code.API_ERROR, f"the answer is compressed ({one_line(encoding)}), which was not requested"
         )
     assert isinstance(response.stream, httpx2.AsyncByteStream)
-    response.stream = _Held(response.stream, response.is_success)
+    response.stream = _LimitedBody(response.stream, response.is_success)
 
 
-class _Held(httpx2.AsyncByteStream):
-    """Counts a body: an answer that is too long is refused, an error that is too long or broken is cut."""
+class _LimitedBody(httpx2.AsyncByteStream):
+    """Limits a body: an answer that is too long is an error, an error response is cut."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, is_answer: bool) -> None:
         self._stream = stream
@@ -81,8 +84,8 @@ class _Held(httpx2.AsyncByteStream):
         count = 0
         async for chunk in self._stream:
             count += len(chunk)
-            if count > MOST_BYTES:
-                raise ModelError(Code.OUTPUT_LIMIT, f"the answer is longer than {MOST_BYTES >> 20} MiB")
+            if count > MAX_ANSWER_BYTES:
+                raise ModelError(Code.OUTPUT_LIMIT, f"the answer is longer than {MAX_ANSWER_BYTES >> 20} MiB")
             yield chunk
 
     async def _error(self) -> AsyncIterator[bytes]:
@@ -91,10 +94,11 @@ class _Held(httpx2.AsyncByteStream):
             async for chunk in self._stream:
                 yield chunk
                 count += len(chunk)
-                if count > _MOST_ERROR_BYTES:
+                if count > _MAX_ERROR_BYTES:
                     return
         except httpx2.HTTPError:
-            return  # the status has said the most important
+            # The status is the most important part.
+            return
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -1,1 +1,1 @@
-"""What flows: frozen values with one line of meaning per field, and no I/O."""
+"""Immutable values that the other packages exchange; no I/O."""

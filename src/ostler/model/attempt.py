@@ -1,4 +1,4 @@
-"""One attempt as the store keeps it: a row when it starts, completed when it ends."""
+"""Rows of the store: an attempt, and a task with its folded state."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from ostler.model.usage import Usage
 
 AttemptStatus = Literal["running", "succeeded", "failed", "interrupted"]
 Billing = Literal["api", "subscription", "proxy", "unknown"]
-"""Who is billed: by the token, by a plan (dollars are then what it would have cost), or through a proxy."""
+"""How the account is billed: per token, by a plan (costs are then estimates), or through a proxy."""
 CostSource = Literal["reported", "priced", "none", "unknown"]
-"""Who says what it cost: the agent, the price list; none: no model was asked; or nobody."""
+"""Where the cost comes from: the agent, the price list; none: no model was called."""
 
 
 class Attempt(Struct, frozen=True):
+    """One attempt: the row is written when it starts and completed when it ends."""
+
     task: TaskId
-    step: str  # key of the step that it performs
-    owner: str  # the run that started it
+    step: str  # key of its step
+    owner: str  # id of the run that started it
     phase: str
     iteration: int
     executor: str
     started_at: float
-    number: int = 0  # 1, 2, 3, ... per task; given by the store
+    number: int = 0  # 1, 2, 3, ... per task; assigned by the store
     model: str = ""
-    choice: str = ""  # the model by the name that the settings give it
+    model_name: str = ""  # name of the model in the settings
     session_id: str = ""
     resumed: bool = False
     status: AttemptStatus = "running"
@@ -40,23 +42,23 @@ class Attempt(Struct, frozen=True):
     session_cost_usd: float | None = None
     session_usage: Usage | None = None
     billing: Billing = "unknown"
-    cost_source: CostSource | None = None  # None: not settled, or written before there were prices
+    cost_source: CostSource | None = None  # None: still running, or written before prices existed
 
     @property
-    def source(self) -> CostSource:
-        """Who says what it cost, also of an attempt that an older version wrote."""
+    def known_cost_source(self) -> CostSource:
+        """The source of the cost, also for attempts that older versions wrote."""
         if self.cost_usd is None:
             return "unknown"
         return self.cost_source or "reported"
 
     @property
     def transcript(self) -> str:
-        """The file of its raw bytes, below the task's directory."""
+        """Path of the raw output, relative to the task's directory."""
         return f"transcripts/{self.phase}-{self.number:03d}.jsonl"
 
 
 class TaskRow(Struct, frozen=True):
-    """A task as lists show it, and its folded state as bytes; written with every record."""
+    """The listed columns of a task and its folded state; written with every record."""
 
     id: TaskId
     seq: int
@@ -67,10 +69,10 @@ class TaskRow(Struct, frozen=True):
     updated_at: float
     state: bytes
     resumes_at: float | None = None
-    open: bool = True  # something is left to do, if only the release of its workspace
-    after: tuple[TaskId, ...] = ()  # tasks that must be completed before it is begun
+    open: bool = True  # a step is left, even if only the release of the workspace
+    after: tuple[TaskId, ...] = ()  # tasks that must be completed first
     not_before: float | None = None
-    after_any: bool = False  # those need only have ended, however
-    pipeline: str = ""  # the run of a pipeline that it is a part of
-    at_once: int = 0  # of that run's tasks, at most
-    cost_usd: float | None = None  # of the calls that ended
+    after_any: bool = False  # those need only have ended, with any status
+    pipeline: str = ""  # id of the pipeline run that it belongs to
+    max_parallel: int = 0  # how many tasks of that run may run at once
+    cost_usd: float | None = None  # of all calls that ended

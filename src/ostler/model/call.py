@@ -1,4 +1,4 @@
-"""One call of an agent: what is asked, what is heard while it works, how it ended."""
+"""One call of an agent: the request, the events while it runs, and the result."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Literal
 from msgspec import Raw, Struct
 
 from ostler.errors import Code
-from ostler.model.command import Vigil
+from ostler.model.command import Supervision
 from ostler.model.usage import Usage
 
 Permissions = Literal["ask", "accept-edits", "skip"]
 
 
 class AgentCall(Struct, frozen=True):
-    """What an executor is asked to do. The first three fields are the seeds'."""
+    """The request to an executor. The first three fields are those of the seeds."""
 
     agent: str  # the role: implementer, reviewer, ...
     prompt: str
-    session_id: str = ""  # ours to propose on spawn, the agent's to continue on resume
-    fresh_prompt: str = ""  # on resume: what to send instead when the session turns out not to exist
-    schema: str = ""  # of the final text, as JSON; empty: free text. Who cannot enforce one passes over it
-    key: str = ""  # of the question: the same when it is asked again because nobody heard the answer
-    system: str = ""  # who the agent is: said once, as a session begins, or beside every prompt of it
+    session_id: str = ""  # spawn: the id to use for a new session; resume: the session to continue
+    fresh_prompt: str = ""  # on resume: the prompt to send if the session does not exist
+    schema: str = ""  # JSON schema of the final text; empty: free text. Ignored by executors without schemas
+    key: str = ""  # idempotency key: the same when the call is repeated after a lost answer
+    system: str = ""  # system prompt: sent when a session starts, or with every prompt
     model: str = ""  # empty: the agent's own default
     cwd: str = "."
-    env: dict[str, str] = {}  # the child's whole environment, before the executor adds its own switches
-    transcript: str = ""  # where the raw bytes go
+    env: dict[str, str] = {}  # the complete environment, before the executor adds its own variables
+    transcript: str = ""  # path for the raw output
     timeout_seconds: float = 3600.0
     idle_timeout_seconds: float = 600.0
     result_grace_seconds: float = 10.0
     grace_seconds: float = 5.0
     nice: int = 0
-    memory_mb: int | None = None  # for the agent and all that it starts; None: no limit
-    session_cost_usd: float = 0.0  # what the session had cost before; for agents that report a running total
+    memory_mb: int | None = None  # limit for the agent and its child processes; None: no limit
+    session_cost_usd: float = 0.0  # cost of the session so far, for agents that report a running total
     session_usage: Usage = Usage()  # the same for tokens
-    vigil: Vigil | None = None  # asked when the agent is silent; None: the idle timeout decides alone
+    supervision: Supervision | None = None  # decides about an idle agent; None: the idle timeout applies
 
 
 class SessionStarted(Struct, frozen=True, tag="session_started"):
@@ -46,26 +46,26 @@ class SessionStarted(Struct, frozen=True, tag="session_started"):
 
 
 class SessionReplaced(Struct, frozen=True, tag="session_replaced"):
-    """The session was not as we thought: there when it should be new, or gone when it should be there."""
+    """The session existed although it should be new, or was missing although it should exist."""
 
     session_id: str
-    resumed: bool  # true: its history goes on; false: it was begun again and remembers nothing
+    resumed: bool  # true: the existing session continues; false: a new one without history was started
 
 
-class TextSaid(Struct, frozen=True, tag="text_said"):
+class TextReceived(Struct, frozen=True, tag="text_received"):
     text: str
 
 
 class ToolUsed(Struct, frozen=True, tag="tool_used"):
     tool: str
     detail: str = ""  # one short line: the command, the path
-    id: str = ""  # the agent's own; what the tool returns names it
-    input: Raw = Raw(b"{}")  # what it was asked, as a JSON object; an edit's old and new text among it
+    id: str = ""  # assigned by the agent; repeated in ToolReturned
+    input: Raw = Raw(b"{}")  # the arguments as a JSON object
 
 
 class ToolReturned(Struct, frozen=True, tag="tool_returned"):
-    id: str  # of the use; empty where the agent does not number them
-    text: str = ""  # what came of it, as the agent was told
+    id: str  # of the ToolUsed event; empty if the agent assigns no ids
+    text: str = ""  # the output that the agent received
     failed: bool = False
 
 
@@ -74,25 +74,25 @@ class ToolDenied(Struct, frozen=True, tag="tool_denied"):
     detail: str = ""
 
 
-class RetrySeen(Struct, frozen=True, tag="retry_seen"):
-    """The agent itself waits for its provider."""
+class RetryReported(Struct, frozen=True, tag="retry_reported"):
+    """The agent waits before it retries a request to its provider."""
 
     code: Code
     delay_seconds: float
 
 
-class UsageSeen(Struct, frozen=True, tag="usage_seen"):
+class UsageReported(Struct, frozen=True, tag="usage_reported"):
     usage: Usage
 
 
-class LineUnread(Struct, frozen=True, tag="line_unread"):
-    """A line that is not what this agent prints; kept in the transcript."""
+class LineSkipped(Struct, frozen=True, tag="line_skipped"):
+    """A line of output that could not be parsed; it is kept in the transcript."""
 
     detail: str
 
 
-class Warned(Struct, frozen=True, tag="warned"):
-    """Something about this run that a person should know, and that the agent itself does not say."""
+class WarningRaised(Struct, frozen=True, tag="warning_raised"):
+    """A warning for the user about this attempt."""
 
     message: str
 
@@ -100,23 +100,23 @@ class Warned(Struct, frozen=True, tag="warned"):
 AgentEvent = (
     SessionStarted
     | SessionReplaced
-    | TextSaid
+    | TextReceived
     | ToolUsed
     | ToolReturned
     | ToolDenied
-    | RetrySeen
-    | UsageSeen
-    | LineUnread
-    | Warned
+    | RetryReported
+    | UsageReported
+    | LineSkipped
+    | WarningRaised
 )
 OnEvent = Callable[[AgentEvent], None]
 
 
 class CallResult(Struct, frozen=True):
-    """How one attempt ended, in words that do not depend on the agent."""
+    """How one attempt ended, in the same form for every agent."""
 
-    code: Code | None  # None: it succeeded
-    message: str = ""  # one sentence when it did not
+    code: Code | None  # None: success
+    message: str = ""  # describes the failure
     text: str = ""  # the agent's final text
     session_id: str = ""  # as the agent reported it
     model: str = ""  # as the agent reported it
@@ -127,9 +127,9 @@ class CallResult(Struct, frozen=True):
     session_cost_usd: float | None = None  # the running total, where the agent reports one
     session_usage: Usage | None = None  # the same for tokens
     retry_after_seconds: float | None = None
-    peak_memory_mb: int | None = None  # of the agent and all that it started; None: unknown
+    peak_memory_mb: int | None = None  # of the agent and its child processes; None: unknown
     warnings: tuple[str, ...] = ()
-    final: bool = False  # the executor's word that the same again would not help, whatever the code
+    final: bool = False  # the executor reports that a retry is useless, whatever the code
 
     @property
     def ok(self) -> bool:

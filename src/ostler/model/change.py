@@ -1,4 +1,4 @@
-"""What a task did to one file."""
+"""A changed file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class FileChange(Struct, frozen=True):
-    """A file that is new, changed or gone; a binary one has no lines."""
+    """A file that was added, changed or deleted; line counts are None for binary files."""
 
     path: str
     insertions: int | None = None

@@ -1,4 +1,4 @@
-"""A program to start, and how it ended: what crosses the process edge."""
+"""A program to run, and how it ended."""
 
 from __future__ import annotations
 
@@ -9,81 +9,80 @@ from typing import Protocol
 from msgspec import Struct
 
 Sink = Callable[[bytes], bool]
-"""Takes one line of output, without its newline; True says that the agent has given its result."""
+"""Receives one line of output without its newline; returns True once the agent gave its result."""
 
 
-class Stopped(StrEnum):
-    """Why we ended a program that had not ended by itself."""
+class StopReason(StrEnum):
+    """Why Ostler stopped a program."""
 
     TIMEOUT = "timeout"
     IDLE = "idle"
-    NEEDS_INPUT = "needs_input"  # it waits for a person
-    AFTER_RESULT = "after_result"  # it gave its result and then did not exit
-    MEMORY = "memory"  # it took more than Command.memory_mb
+    NEEDS_INPUT = "needs_input"  # it waits for input
+    AFTER_RESULT = "after_result"  # it gave its result but did not exit
+    MEMORY = "memory"  # it used more than Command.memory_mb
 
 
-class Silence(Struct, frozen=True):
-    """What is known of a program that says nothing."""
+class IdleTimeout(Struct, frozen=True):
+    """A program that printed nothing for a while, and its last output."""
 
-    pid: int  # above everything that it started
+    pid: int  # ancestor of all its processes
     cwd: str
     seconds: float  # since its last output
     stdout_tail: str
     stderr_tail: str
 
 
-class Patience(Struct, frozen=True):
-    """It may be silent for so much longer."""
+class ExtendIdleTimeout(Struct, frozen=True):
+    """Allow the program to stay idle for this much longer."""
 
     seconds: float
 
 
 class StopNow(Struct, frozen=True):
-    """It has to be stopped."""
+    """Stop the program."""
 
-    why: Stopped
-    reason: str = ""  # what was seen, in a few words
+    cause: StopReason
+    reason: str = ""  # the observation behind it
 
 
-class Vigil(Protocol):
-    """Decides about a silent program, instead of the clock alone; the total timeout always holds."""
+class Supervision(Protocol):
+    """Decides whether to stop an idle program; the total timeout applies in any case."""
 
-    first_look_seconds: float  # of silence, before it is asked
+    first_check_seconds: float  # of idle time, before the first check
 
-    async def look(self, silence: Silence) -> Patience | StopNow: ...
+    async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow: ...
 
 
 class Command(Struct, frozen=True):
-    """One program, ready to start. The prompt is in stdin or in a file, never in argv."""
+    """A program to start. The prompt is in stdin or in a file, never in argv."""
 
     argv: tuple[str, ...]
     cwd: str
-    env: dict[str, str]  # the whole environment; nothing is inherited
+    env: dict[str, str]  # complete; nothing is inherited
     stdin: bytes = b""
-    transcript: str = (
-        ""  # raw stdout is appended here, stderr to the same name plus .stderr; empty: kept nowhere
-    )
+    # Raw stdout is appended to this file, stderr to the same name plus .stderr; empty: not kept.
+    transcript: str = ""
     timeout_seconds: float = 3600.0
     idle_timeout_seconds: float = 600.0
-    result_grace_seconds: float = 10.0  # after the result, this long without output to exit
-    grace_seconds: float = 5.0  # between TERM and KILL
-    nice: int = 0  # above our own
-    memory_mb: int | None = None  # taken by it and all that it started; over this, they are stopped
+    result_grace_seconds: float = 10.0  # time to exit after the result
+    grace_seconds: float = 5.0  # between SIGTERM and SIGKILL
+    nice: int = 0  # added to our own niceness
+    memory_mb: int | None = None  # limit for all its processes; they are stopped above it
     pty: bool = False
-    dialogue: bool = False  # its input stays open; set by CommandRunner.converse
-    vigil: Vigil | None = None  # None: silence as long as the idle timeout ends it
+    keeps_stdin_open: bool = False  # set by CommandRunner.converse
+    supervision: Supervision | None = None  # None: the idle timeout applies
 
 
 class Exit(Struct, frozen=True):
-    """How a program ended. Nothing that it started is alive any more."""
+    """How a program ended; none of its processes is alive."""
 
-    status: int  # 0..255, or minus the signal that ended it
+    status: int  # 0 to 255, or minus the signal number
     duration_seconds: float
-    stopped: Stopped | None = None  # None: it ended by itself
-    reason: str = ""  # what was seen before it was stopped
+    stopped: StopReason | None = None  # None: it exited by itself
+    reason: str = ""  # why it was stopped
     stdout_bytes: int = 0
-    long_lines: int = 0  # lines over the limit: whole in the transcript, not given to the sink
-    stderr_tail: str = ""  # the last part of stderr, decoded with replacement
-    leftovers: int = 0  # processes that outlived the main one and had to be stopped
-    peak_memory_mb: int | None = None  # of it and all that it started together; None: unknown
-    oom_killed: bool = False  # it died by KILL, and the kernel was killing for want of memory meanwhile
+    long_lines: int = 0  # lines over the limit: in the transcript, not passed to the sink
+    stderr_tail: str = ""  # end of stderr, decoded with replacement
+    leftovers: int = 0  # processes that were still alive and were stopped
+    peak_memory_mb: int | None = None  # of all its processes; None: unknown
+    oom_killed: bool = False  # killed by SIGKILL while the kernel reported out of memory

@@ -1,13 +1,14 @@
-"""What happened: the events that the state is folded from (notices, which are only read, are in notice.py).
+"""Events of the journal, from which the state is folded (notices, which are not, are in notice.py).
 
-A Record is one event with its place in its task's history. The feed (`ostler events`) numbers records and
-notices alike; names are those of contract.md and are added to, never changed.
+A Record is one event with its sequence number. The feed (`ostler events`) numbers records and notices
+together. Event types are part of the public contract.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
 from msgspec import Raw, Struct
 
 from ostler.errors import Code
@@ -19,15 +20,15 @@ from ostler.model.task import Task
 from ostler.model.usage import Usage
 
 Verdict = Literal["complete", "blocked", "continue", "review", "failed", "deferred", "paused", "interrupted"]
-Verb = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject"]
+ActionName = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject"]
 
 
 class Body(Struct, frozen=True, tag_field="type", omit_defaults=True):
-    """An event or a notice; the tag is its public name."""
+    """Base of events and notices; the tag is the public event type."""
 
 
-class Paying(Body, frozen=True, kw_only=True):
-    """What attempts used and cost, the failed ones too, that no event before it has told."""
+class UsageEvent(Body, frozen=True, kw_only=True):
+    """Base of events with the usage and cost of attempts that no earlier event has included."""
 
     usage: Usage = Usage()
     cost_usd: float | None = None
@@ -36,140 +37,141 @@ class Paying(Body, frozen=True, kw_only=True):
 class TaskCreated(Body, frozen=True, tag="task_created"):
     task: Task
     plan: Plan
-    rules: int  # which rules decide and evolve follow for this task, for good
-    session_seed: str  # what session ids are derived from
+    rules: int  # version of the decide and evolve rules for this task
+    session_seed: str  # session ids are derived from it
 
 
 class TaskClaimed(Body, frozen=True, tag="task_claimed"):
-    run: str  # the run that took it
+    run: str  # id of the run
 
 
 class TaskStarted(Body, frozen=True, tag="task_started"):
-    """The workspace is ready. All three are null in a directory that is not git."""
+    """The workspace is ready. All fields are null in a directory that is not a git repository."""
 
     worktree: str | None = None
     branch: str | None = None
-    base: str | None = None  # the commit that the branch starts from
-    target: str | None = None  # the branch that the work is for; null: it starts from a bare commit
-    remotes: tuple[Remote, ...] | None = None  # of the target, then the fork; null: an older Ostler's
+    base: str | None = None  # start commit of the branch
+    target: str | None = None  # branch to merge into; null: the work starts from a detached commit
+    # Of the target, then the fork; null: written by an older version.
+    remotes: tuple[Remote, ...] | None = None
 
 
-class CallEnded(Paying, frozen=True, tag="call_ended"):
+class CallEnded(UsageEvent, frozen=True, tag="call_ended"):
     phase: str
     iteration: int
     verdict: Verdict
     code: Code | None = None
     message: str = ""
     session_id: str = ""
-    answer: str = ""  # path of the agent's final text, below the task's directory
+    answer: str = ""  # path of the final text, relative to the task's directory
     warnings: tuple[str, ...] = ()
     resumes_at: float | None = None
 
 
 class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
     phase: str
-    commit: str | None = None  # null: nothing to commit to
-    tree: str = ""  # the beginning of the tree's name: the same for the same files
-    output: str | None = None  # the document that was written, below the project's directory
+    commit: str | None = None  # null: no git repository
+    tree: str = ""  # start of the tree's hash: equal for equal files
+    output: str | None = None  # path of the document, relative to the project
 
 
 class GateWaiting(Body, frozen=True, tag="gate_waiting"):
-    """A person is to say yes or no."""
+    """The gate waits for a person to approve or reject."""
 
     phase: str
     sha: str | None = None
-    reason: str = ""  # what they are asked
+    reason: str = ""  # the request to the person
 
 
-class GateDecided(Paying, frozen=True, tag="gate_decided"):
+class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
     phase: str
     gate: GateType
     verdict: GateVerdict
     reason: str = ""
     sha: str | None = None
-    output: str = ""  # path of what the gate printed, below the task's directory
-    signature: str = ""  # of a failure: the same for the same failure
+    output: str = ""  # path of the gate's output, relative to the task's directory
+    signature: str = ""  # of a failure; equal failures have equal signatures
 
 
 class Published(Body, frozen=True, tag="published"):
     how: Publishing
     pr_url: str | None = None
-    commit: str | None = None  # where the target stands now, after a merge
-    base: str | None = None  # the commit that the branch starts from now
-    note: str = ""  # what a person should know, such as that there is no remote
+    commit: str | None = None  # the target's commit after a merge
+    base: str | None = None  # new start commit of the branch
+    note: str = ""  # for the user, such as that there is no remote
 
 
 class Rebased(Body, frozen=True, tag="work_rebased"):
-    """The work is another commit than the gates have seen, as its target moved; nothing is published yet."""
+    """The target moved and the work was rebased; the gates have to check the new commit."""
 
     commit: str
-    base: str  # the commit that the branch starts from now
-    clean: bool = True  # false: more was changed than where the work stands
+    base: str  # new start commit of the branch
+    clean: bool = True  # false: the rebase changed more than the base
 
 
 class StepFailed(Body, frozen=True, tag="step_failed"):
-    """A step other than a call could not be done; the task ends with its code."""
+    """A step other than a call failed; the task ends with its code."""
 
     code: Code
     message: str
-    files: tuple[str, ...] = ()  # of a conflict
-    onto: str = ""  # the commit of the target that the work does not fit
+    files: tuple[str, ...] = ()  # with conflicts
+    conflict_commit: str = ""  # commit of the target that conflicts with the work
 
 
-class TaskReleased(Paying, frozen=True, tag="task_released"):
-    """The run was stopped in good order; the task is as it was and goes on next time."""
+class TaskReleased(UsageEvent, frozen=True, tag="task_released"):
+    """The run was stopped; the next run resumes the task."""
 
     message: str = ""
 
 
-class TaskDeferred(Paying, frozen=True, tag="task_deferred"):
+class TaskDeferred(UsageEvent, frozen=True, tag="task_deferred"):
     code: Code
     message: str
     resumes_at: float
 
 
-class TaskPaused(Paying, frozen=True, tag="task_paused"):
+class TaskPaused(UsageEvent, frozen=True, tag="task_paused"):
     code: Code | None = None
     message: str = ""
 
 
-class TaskBlocked(Paying, frozen=True, tag="task_blocked"):
+class TaskBlocked(UsageEvent, frozen=True, tag="task_blocked"):
     code: Code
     message: str
 
 
-class TaskCompleted(Paying, frozen=True, tag="task_completed"):
+class TaskCompleted(UsageEvent, frozen=True, tag="task_completed"):
     commit: str | None = None
 
 
-class TaskFailed(Paying, frozen=True, tag="task_failed"):
+class TaskFailed(UsageEvent, frozen=True, tag="task_failed"):
     code: Code
     message: str
 
 
-class TaskCancelled(Paying, frozen=True, tag="task_cancelled"):
+class TaskCancelled(UsageEvent, frozen=True, tag="task_cancelled"):
     message: str = ""
 
 
 class WorkspaceReleased(Body, frozen=True, tag="workspace_released"):
-    kept: bool = False  # true: the worktree stays for a person to look at
+    kept: bool = False  # true: the worktree is kept
 
 
 class TaskReopened(Body, frozen=True, tag="task_reopened"):
-    """A task that had ended, or rests, begins again: where it did not pass, or at a phase that is named."""
+    """A task starts again at the named phase, or at the first phase that did not pass."""
 
     by: str = "retry"
     phase: str = ""
     text: str = ""
-    budget_usd: float | None = None  # none: as before
+    budget_usd: float | None = None  # null: unchanged
 
 
 class DecisionRecorded(Body, frozen=True, tag="decision_recorded"):
-    """A person's word, from outside the run."""
+    """A person's decision on a task."""
 
-    verb: Verb
+    verb: ActionName
     text: str = ""
-    phase: str = ""  # of skip and rewind
+    phase: str = ""  # for skip and rewind
 
 
 Event = (
@@ -197,20 +199,72 @@ Event = (
 
 
 class Record(Struct, frozen=True):
-    """One event in its task's history; task and seq together are its name."""
+    """One event of a task; task and seq identify it."""
 
     task: TaskId
     seq: int  # 1, 2, 3, ... per task
     at: float  # seconds since the epoch
-    event: Event | Raw  # Raw: written by a newer version; kept, and folded as nothing
-    step: str = ""  # key of the step that it answers; empty for what came from outside
-    basis: int = 0  # the seq that the step was decided from
+    event: Event | Raw  # Raw: written by a newer version; ignored by the fold
+    step: str = ""  # key of the step that produced it; empty: not from a step
+    basis: int = 0  # seq of the state from which the step was decided
 
 
 class FeedLine(Struct, frozen=True):
-    """One line of the feed: an event or a notice, numbered over the whole store."""
+    """An event or notice in the feed, numbered across all tasks."""
 
     position: int
     at: float
     task: TaskId
-    body: Raw  # the event or notice as JSON, with its type
+    body: Raw  # JSON with its type
+
+
+class FeedEvent(Struct, frozen=True):
+    """The fields of all events and notices in one struct; fields that a type lacks are empty."""
+
+    type: str = ""
+    phase: str = ""
+    iteration: int = 0
+    number: int = 0
+    executor: str = ""
+    model: str = ""
+    session_id: str = ""
+    tool: str = ""
+    detail: str = ""
+    denied: bool = False
+    status: str = ""
+    verdict: str = ""
+    gate: str = ""
+    verb: str = ""
+    by: str = ""
+    to: str = ""
+    code: str | None = None
+    message: str = ""
+    reason: str = ""
+    text: str = ""
+    note: str = ""
+    how: str = ""
+    base: str | None = None
+    commit: str | None = None
+    pr_url: str | None = None
+    resumed: bool = False
+    seconds: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    until: float | None = None
+    resumes_at: float | None = None
+
+    @property
+    def error_text(self) -> str:
+        """The code and the message, as far as they are set."""
+        return ": ".join(part for part in (self.code, self.message or self.reason) if part)
+
+
+_decode = msgspec.json.Decoder(FeedEvent).decode
+
+
+def decode_event(line: FeedLine) -> FeedEvent:
+    """Decode a line; an unreadable one of a newer version has an empty type."""
+    try:
+        return _decode(line.body)
+    except msgspec.ValidationError:
+        return FeedEvent()

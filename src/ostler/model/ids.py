@@ -1,4 +1,4 @@
-"""Names of tasks: readable, unique, safe as a file name, a branch name and an argument."""
+"""Task ids: readable, unique, and valid as file name, branch name and argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NewType
 TaskId = NewType("TaskId", str)
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
-_LONGEST_SLUG = 24  # an id may have 40 characters; this is what a line of a list has room for
+_LONGEST_SLUG = 24  # ids have up to 40 characters; lists show about this many
 TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -17,13 +17,13 @@ def is_task_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def tail_of(data: bytes) -> str:
-    """Four characters drawn from four bytes."""
+def make_id_tail(data: bytes) -> str:
+    """Return four characters derived from the first four bytes."""
     return "".join(TAIL_ALPHABET[byte % len(TAIL_ALPHABET)] for byte in data[:4])
 
 
-def task_id(title: str, tail: str) -> TaskId:
-    """The title as a slug, then the four characters that the client drew."""
+def make_task_id(title: str, tail: str) -> TaskId:
+    """Return the title as a slug, followed by the tail."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
     if len(slug) > _LONGEST_SLUG:

@@ -1,4 +1,4 @@
-"""What is told of a task besides its events: in the feed, never folded."""
+"""Notices: entries of the feed that do not change the state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ToolUsedNotice(Body, frozen=True, tag="tool_used"):
     denied: bool = False
 
 
-class UsageReported(Body, frozen=True, tag="usage_reported"):
+class UsageNotice(Body, frozen=True, tag="usage_reported"):
     usage: Usage
 
 
@@ -50,9 +50,9 @@ class ParseError(Body, frozen=True, tag="parse_error"):
     detail: str
 
 
-class SessionNoted(Body, frozen=True, tag="session_replaced"):
+class SessionReplacedNotice(Body, frozen=True, tag="session_replaced"):
     session_id: str
-    resumed: bool  # true: it existed and goes on; false: it was lost and begun again
+    resumed: bool  # true: an existing session continues; false: a new one was started
 
 
 class PhaseCompleted(Body, frozen=True, tag="phase_completed"):
@@ -61,16 +61,16 @@ class PhaseCompleted(Body, frozen=True, tag="phase_completed"):
 
 
 class PhaseRetried(Body, frozen=True, tag="phase_retried"):
-    """The work goes back: a phase did not pass."""
+    """A phase did not pass; the work continues in phase `to`."""
 
     phase: str
     to: str
     attempt: int
-    context: str = ""  # path of what the next call is told, below the task's directory
+    context: str = ""  # path of the text for the next call, relative to the task's directory
 
 
 class AgentReported(Body, frozen=True, tag="agent_reported"):
-    """An agent's own word about its task (`ostler report`)."""
+    """The agent reported the status of its task (`ostler report`)."""
 
     attempt: int
     status: str
@@ -83,62 +83,62 @@ class PhaseFailed(Body, frozen=True, tag="phase_failed"):
     message: str = ""
 
 
-class AgentQuiet(Body, frozen=True, tag="agent_quiet"):
-    """No sign of life for half of the time that is allowed."""
+class AgentIdle(Body, frozen=True, tag="agent_idle"):
+    """No activity for half of the idle timeout."""
 
     attempt: int
     seconds: int
 
 
 class AgentWarned(Body, frozen=True, tag="agent_warned"):
-    """Something about an attempt that its agent does not say."""
+    """A warning about an attempt."""
 
     message: str
 
 
-class ModelWoke(Body, frozen=True, tag="model_woke"):
-    """A model that rested, or was at its limit, works again."""
+class ModelRecovered(Body, frozen=True, tag="model_recovered"):
+    """A model works again after a cooldown or limit."""
 
     model: str
-    reason: str = ""  # what it comes back from
+    reason: str = ""  # the cooldown or limit that ended
 
 
-class WorkAdjusted(Body, frozen=True, tag="work_adjusted"):
-    """Many failures of one kind: from now on the run works more carefully."""
+class ConcurrencyReduced(Body, frozen=True, tag="concurrency_reduced"):
+    """After many failures of one kind, the run lowers its concurrency or extends its delays."""
 
     kind: str
     message: str
 
 
 class BudgetWarned(Body, frozen=True, tag="budget_warned"):
-    which: str
+    scope: str
     percent: int
     message: str
 
 
-class SourceTold(Body, frozen=True, tag="source_told"):
-    """Where the task came from says now that it is done: a box is ticked, an issue has a comment."""
+class SourceUpdated(Body, frozen=True, tag="source_updated"):
+    """The source of the task was updated: a checkbox was ticked, an issue was commented."""
 
     source: str
 
 
-class SourceNotTold(Body, frozen=True, tag="source_not_told"):
-    """It could not be told; the next import from there tries again."""
+class SourceUpdateFailed(Body, frozen=True, tag="source_update_failed"):
+    """The source could not be updated; the next import tries again."""
 
     source: str
     message: str
 
 
-class StillBusy(Body, frozen=True, tag="still_busy"):
-    """Something besides an agent takes its time: a worktree, a setup, a gate."""
+class StepProgress(Body, frozen=True, tag="step_progress"):
+    """A step other than a call takes long: a worktree, a setup, a gate."""
 
     message: str
-    log: str = ""  # what it prints meanwhile, below the task's directory
-    files: int = 0  # about as many files as its worktree will have
+    log: str = ""  # path of its output, relative to the task's directory
+    files: int = 0  # approximate number of files in the new worktree
 
 
 class WaitStarted(Body, frozen=True, tag="wait_started"):
-    until: float | None  # null: nobody knows
+    until: float | None  # null: unknown
     reason: str = ""
 
 
@@ -152,21 +152,21 @@ Notice = (
     | AttemptStarted
     | AttemptEnded
     | ToolUsedNotice
-    | UsageReported
+    | UsageNotice
     | ParseError
-    | SessionNoted
+    | SessionReplacedNotice
     | PhaseCompleted
     | PhaseFailed
     | PhaseRetried
     | AgentReported
-    | AgentQuiet
+    | AgentIdle
     | AgentWarned
-    | ModelWoke
-    | WorkAdjusted
+    | ModelRecovered
+    | ConcurrencyReduced
     | BudgetWarned
-    | SourceTold
-    | SourceNotTold
-    | StillBusy
+    | SourceUpdated
+    | SourceUpdateFailed
+    | StepProgress
     | WaitStarted
     | WaitEnded
 )

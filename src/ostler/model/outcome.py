@@ -1,4 +1,4 @@
-"""How a task stands after a run, for whoever asked for the run."""
+"""The result of a run for one task."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, WAITS_FOR_PERSON, TaskStatus
 
 
+class DiffStat(Struct, frozen=True):
+    """The size of a change; a binary file counts as a file without lines."""
+
+    files: int = 0
+    insertions: int = 0
+    deletions: int = 0
+
+
 class Outcome(Struct, frozen=True):
-    """An ending is a value; `exit` is the process exit code that stands for it."""
+    """The status of a task after a run; `exit` is the matching exit code of the process."""
 
     task_id: TaskId
     status: TaskStatus
@@ -18,6 +26,13 @@ class Outcome(Struct, frozen=True):
     message: str = ""
     warnings: tuple[str, ...] = ()
     resumes_at: float | None = None
+    branch: str | None = None
+    commit: str | None = None
+    output_path: str | None = None  # of a document, below the project
+    pr_url: str | None = None
+    cost_usd: float | None = None  # none: unknown
+    diffstat: DiffStat | None = None  # none: no commit, or not requested
+    summary: str = ""  # the agent's last answer
 
     @property
     def exit(self) -> int:
@@ -28,14 +43,15 @@ class Outcome(Struct, frozen=True):
         if self.code in (Code.ITERATION_LIMIT, Code.BUDGET_EXCEEDED) or self.status is TaskStatus.DEFERRED:
             return 5
         if self.status in WAITS_FOR_PERSON or (self.status in EXECUTABLE and self.code is None):
-            return 4  # the second: it was not begun, as something else comes first
+            # An executable task without a code was not started because of its dependencies.
+            return 4
         return CODES[self.code].exit if self.code is Code.INTERRUPTED else 1
 
 
 _FIRST_THAT_APPLIES = (130, 143, 3, 1, 5, 4)
 
 
-def exit_of_all(outcomes: list[Outcome]) -> int:
-    """One exit code for several tasks."""
+def combine_exit_codes(outcomes: list[Outcome]) -> int:
+    """Return one exit code for several tasks."""
     seen = {outcome.exit for outcome in outcomes}
     return next((code for code in _FIRST_THAT_APPLIES if code in seen), 0)

@@ -1,4 +1,4 @@
-"""The plan for a task: its phases, how each one loops, and what must be true before the next."""
+"""The plan of a task: its phases, their iterations and their gates."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ RETRY_MAP = {
     "validate": "implement",
     "review": "implement",
 }
-"""Where the work goes back to when a phase does not pass; any other phase is done again itself."""
+"""The phase that repeats the work when a phase does not pass; other phases repeat themselves."""
 
 
 class Strategy(Struct, frozen=True, omit_defaults=True):
-    """How a phase loops, as data."""
+    """How a phase iterates."""
 
-    session: Session = "kept"  # fresh: each iteration starts anew, with the last answer in its prompt
+    session: Session = "kept"  # fresh: a new session per iteration, with the last answer in its prompt
     checkpoint_each_iteration: bool = False
 
 
@@ -43,51 +43,51 @@ FULL = Strategy(checkpoint_each_iteration=True)
 
 
 class Gate(Struct, frozen=True, omit_defaults=True):
-    """What must be true of a phase's result."""
+    """The check of a phase's result."""
 
     type: GateType = "auto"
     criteria: tuple[str, ...] = ()
     command: str = ""
-    skill: str = ""  # ai: what the reviewer knows; empty: the reviewer's role
-    then_person: bool = False  # when nothing is left to try, a person decides instead of an end
+    skill: str = ""  # ai: skill of the reviewer; empty: the reviewer role
+    escalate_to_person: bool = False  # a person decides when no retry is left
 
     @property
-    def passes_by_itself(self) -> bool:
-        """Nothing is to be looked at."""
+    def passes_automatically(self) -> bool:
+        """Whether the gate passes without a check."""
         return self.type == "skip" or (self.type == "auto" and not self.criteria)
 
 
-OPEN = Gate("skip")
+NO_GATE = Gate("skip")
 
 
 class Phase(Struct, frozen=True, omit_defaults=True):
-    """One stage of a task."""
+    """One phase of a task."""
 
     id: str
     max_iterations: int
     strategy: Strategy = STANDARD
     gate: Gate = Gate()
-    checkpoint: bool = True  # false: its work is committed with that of a later phase
+    checkpoint: bool = True  # false: committed together with a later phase
     depends_on: tuple[str, ...] = ()
-    retry_to: str = ""  # where the work goes back to when the gate says no; empty: to itself
-    role: str = ""  # empty: the task's
-    prompt: str = ""  # the template's text, where the task brings its own
+    retry_to: str = ""  # phase to continue with when the gate rejects; empty: this one
+    role: str = ""  # empty: the role of the task
+    prompt: str = ""  # template text of the task; empty: the default template
 
 
 class Plan(Struct, frozen=True, omit_defaults=True):
     phases: tuple[Phase, ...]
-    merge_gate: Gate = OPEN  # before publishing
+    merge_gate: Gate = NO_GATE  # gate before publishing
     publish: Publishing = "none"
     max_phase_retries: int = 2
-    reapprove: bool = False  # a person is asked again about work that was merely rebased
-    document: bool = False  # the result is a text, written into the project; there is no worktree
+    reapprove: bool = False  # ask a person again after a clean rebase
+    is_document: bool = False  # the result is a file in the project; there is no worktree
 
     def index(self, phase: str) -> int | None:
-        """Where a phase stands; None when there is none of that name."""
-        return next((place for place, one in enumerate(self.phases) if one.id == phase), None)
+        """Return the index of a phase; None if the plan has no such phase."""
+        return next((index for index, one in enumerate(self.phases) if one.id == phase), None)
 
 
-def strategy_for(weight: Weight) -> Strategy:
+def choose_strategy(weight: Weight) -> Strategy:
     match weight:
         case "trivial":
             return TRIVIAL
@@ -97,8 +97,8 @@ def strategy_for(weight: Weight) -> Strategy:
             return FULL
 
 
-def plan_for(weight: Weight, phases: tuple[str, ...] = ()) -> Plan:
-    """The phases of a weight, or those named, with nothing in their way."""
-    strategy, limit = strategy_for(weight), MAX_ITERATIONS[weight]
+def build_plan(weight: Weight, phases: tuple[str, ...] = ()) -> Plan:
+    """Return a plan with the named phases, or those of the weight, without gates."""
+    strategy, limit = choose_strategy(weight), MAX_ITERATIONS[weight]
     names = phases or PHASES[weight]
     return Plan(tuple(Phase(name, limit, strategy, retry_to=RETRY_MAP.get(name, "")) for name in names))

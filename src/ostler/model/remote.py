@@ -1,4 +1,4 @@
-"""Where a repository is published, as a plain value."""
+"""A git remote."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Remote(Struct, frozen=True, omit_defaults=True):
 
     name: str
     url: str
-    push_url: str = ""  # empty: the same
+    push_url: str = ""  # empty: the same as url
 
     @property
     def destination(self) -> Remote:
-        """The same remote, looked at where it is pushed to."""
+        """The remote with its push URL as URL."""
         return Remote(self.name, self.push_url or self.url)

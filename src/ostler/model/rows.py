@@ -1,4 +1,4 @@
-"""Between a folded state and the row that the store keeps of it."""
+"""Conversion between a state and its row in the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(State).decode
 
 
-def row_of(state: State) -> TaskRow:
+def build_row(state: State) -> TaskRow:
     return TaskRow(
         id=state.task,
         seq=state.seq,
@@ -27,10 +27,10 @@ def row_of(state: State) -> TaskRow:
         not_before=state.not_before,
         after_any=state.after_any,
         pipeline=state.pipeline.run if state.pipeline else "",
-        at_once=state.pipeline.at_once if state.pipeline else 0,
+        max_parallel=state.pipeline.max_parallel if state.pipeline else 0,
         cost_usd=state.cost_usd,
     )
 
 
-def state_of(row: TaskRow) -> State:
+def decode_state(row: TaskRow) -> State:
     return _decode(row.state)

@@ -1,4 +1,4 @@
-"""Where a task stands: the fold of its records, small enough to be kept with each of them."""
+"""The state of a task: the fold of its records, stored with each of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostler.model.ids import TaskId
 from ostler.model.plan import Phase, Plan
 from ostler.model.remote import Remote
 from ostler.model.status import TaskStatus
-from ostler.model.task import Part, Priority, Weight
+from ostler.model.task import PipelineMember, Priority, Weight
 from ostler.model.usage import Usage
 
 PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
@@ -20,22 +20,22 @@ GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped"]
 
 
 class Stage(StrEnum):
-    """What the task is ready for."""
+    """The next step of a task."""
 
-    NEW = "new"  # a workspace
-    READY = "ready"  # a call
-    TURNED = "turned"  # a checkpoint between two iterations
-    ANSWERED = "answered"  # a checkpoint at the end of its phase
-    CHECKING = "checking"  # the gate of its phase
-    MERGING = "merging"  # the gate before it is published
+    NEW = "new"  # prepare the workspace
+    READY = "ready"  # call the agent
+    ITERATED = "iterated"  # checkpoint between two iterations
+    ANSWERED = "answered"  # checkpoint at the end of the phase
+    CHECKING = "checking"  # check the gate of the phase
+    MERGING = "merging"  # check the gate before publishing
     PUBLISHING = "publishing"
-    DONE = "done"  # its completed end
-    ENDED = "ended"  # the release of its workspace
-    CLOSED = "closed"  # nothing
+    DONE = "done"  # record the completion
+    ENDED = "ended"  # release the workspace
+    CLOSED = "closed"  # none
 
 
 class Ending(Struct, frozen=True):
-    """An end that the last call asks for; it becomes true when it is recorded."""
+    """The ending that the next step records."""
 
     status: TaskStatus
     code: Code | None = None
@@ -44,26 +44,28 @@ class Ending(Struct, frozen=True):
 
 
 class GateState(Struct, frozen=True, omit_defaults=True):
-    """What was said of a phase's result, and of which commit."""
+    """The verdict on a phase's result, and on which commit."""
 
     verdict: GateVerdict
     reason: str = ""
     sha: str | None = None
-    person: bool = False  # a person said it
-    tree: str = ""  # the files that it was asked about; empty: not known
+    by_person: bool = False  # decided by a person
+    tree: str = ""  # tree that was checked; empty: unknown
 
 
 class PhaseState(Struct, frozen=True, omit_defaults=True):
     id: str
     status: PhaseStatus = "pending"
     iterations: int = 0  # calls that ended
-    granted: int = 0  # iterations that a person added
-    retries: int = 0  # times that its gate sent the work back
+    extra_iterations: int = 0  # added by a person or a retry
+    retries: int = 0  # times that its gate rejected the work
     commit: str | None = None
     gate: GateState | None = None
 
 
 class State(Struct, frozen=True, omit_defaults=True):
+    """Everything that decide() needs to choose the next step."""
+
     task: TaskId
     seq: int
     rules: int
@@ -77,46 +79,46 @@ class State(Struct, frozen=True, omit_defaults=True):
     session_seed: str
     status: TaskStatus = TaskStatus.PENDING
     stage: Stage = Stage.NEW
-    round: int = 1  # one more each time that it is reopened
-    claims: int = 0  # one more each time that a run takes it
-    phase: int = 0  # index of the phase that it is in
-    call: int = 1  # one more each time that an iteration has to be called again
-    session_id: str = ""  # as the agent last reported it, within this phase
+    round: int = 1  # incremented when the task is reopened or a phase is reset
+    claims: int = 0  # incremented when a run claims the task
+    phase: int = 0  # index of the current phase
+    call: int = 1  # incremented when an iteration is called again
+    session_id: str = ""  # last reported by the agent in this phase
     worktree: str | None = None
     branch: str | None = None
     base: str | None = None
-    target: str | None = None  # the branch that the work is for
+    target: str | None = None  # branch to merge into
     commit: str | None = None
-    tree: str = ""  # of that commit; empty: not known
-    answer: str = ""  # path of the last final text
-    output: str | None = None  # where the document is, once it is written
+    tree: str = ""  # of that commit; empty: unknown
+    answer: str = ""  # path of the last answer
+    output: str | None = None  # path of the document, once written
     code: Code | None = None
     message: str = ""
     warnings: tuple[str, ...] = ()
     resumes_at: float | None = None
     failures: int = 0
-    cancel: bool = False  # a person wants it cancelled
-    cancelled_for: str = ""  # why, where it was no person
-    pause: bool = False  # a person wants it to rest
-    word: int = 0  # seq of the record with what a person or a gate says to the next call; 0: nothing
-    checks: int = 0  # one more each time that a gate has been asked
-    signatures: tuple[str, ...] = ()  # of the last failures, to see that nothing changes
-    retry_of: str = ""  # the phase whose failure the work went back for
-    asks_review: bool = False  # the agent wants a person to look at its work
-    merge: GateState | None = None  # what was said before publishing
-    reset_to: str | None = None  # where the branch has to stand before the work goes on, after a rewind
-    again: tuple[str, ...] = ()  # phases whose gates have not seen the commit, as the target moved
-    rebases: int = 0  # times in a row that publishing found the target moved
-    onto: str | None = None  # the commit of the target that the work does not fit
-    remotes: tuple[Remote, ...] | None = None  # as they were when the task began
+    cancel_requested: bool = False  # a person cancelled the task
+    cancel_reason: str = ""  # set if not cancelled by a person
+    pause_requested: bool = False  # a person paused the task
+    feedback_seq: int = 0  # seq of the record with feedback for the next call; 0: none
+    checks: int = 0  # incremented when a gate was checked
+    signatures: tuple[str, ...] = ()  # of the last failures, to detect that the task is stuck
+    retry_of: str = ""  # phase whose failure caused the retry
+    review_requested: bool = False  # the current gate is decided by a person
+    merge: GateState | None = None  # verdict of the gate before publishing
+    reset_to: str | None = None  # commit to reset the branch to, after a rewind
+    recheck_phases: tuple[str, ...] = ()  # phases whose gates have to check the new commit
+    rebases: int = 0  # rebases in a row while publishing
+    conflict_commit: str | None = None  # commit of the target that conflicts with the work
+    remotes: tuple[Remote, ...] | None = None  # as recorded when the task started
     pr_url: str | None = None
     ending: Ending | None = None
     usage: Usage = Usage()
     cost_usd: float | None = None
-    after: tuple[TaskId, ...] = ()  # tasks that must be completed before a run takes it
+    after: tuple[TaskId, ...] = ()  # tasks that must be completed first
     not_before: float | None = None
-    after_any: bool = False  # what it comes after need only have ended, however
-    pipeline: Part | None = None
+    after_any: bool = False  # those need only have ended, with any status
+    pipeline: PipelineMember | None = None
 
     @property
     def current(self) -> Phase:
@@ -124,9 +126,9 @@ class State(Struct, frozen=True, omit_defaults=True):
 
     @property
     def iteration(self) -> int:
-        """The iteration that is due or under way, from 1."""
+        """The number of the current iteration, from 1."""
         return self.phases[self.phase].iterations + 1
 
     @property
     def max_iterations(self) -> int:
-        return self.current.max_iterations + self.phases[self.phase].granted
+        return self.current.max_iterations + self.phases[self.phase].extra_iterations

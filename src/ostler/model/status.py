@@ -1,4 +1,4 @@
-"""A task's status: the words, the seeds' other spellings, and which change may follow which."""
+"""The status of a task, older spellings, and the allowed transitions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class TaskStatus(StrEnum):
 _S = TaskStatus
 
 TERMINAL = frozenset({_S.COMPLETED, _S.APPROVED, _S.FAILED, _S.QUARANTINED, _S.CANCELLED, _S.ABANDONED})
-EXECUTABLE = frozenset({_S.PENDING, _S.ASSIGNED, _S.REVISION})  # C82: what a run may start by itself
+EXECUTABLE = frozenset({_S.PENDING, _S.ASSIGNED, _S.REVISION})  # C82: a run may start these
 WAITS_FOR_PERSON = frozenset({_S.PAUSED, _S.NEEDS_REVIEW, _S.BLOCKED})
 REOPENABLE = frozenset(
     {_S.FAILED, _S.QUARANTINED, _S.CANCELLED, _S.ABANDONED, _S.BLOCKED, _S.PAUSED, _S.DEFERRED}
 )
 
-# From a status to those that may follow it. A terminal one is left only by being reopened.
+# The statuses that may follow each status. A terminal status is left only by reopening the task.
 TRANSITIONS: dict[TaskStatus, frozenset[TaskStatus]] = {
     _S.PENDING: frozenset({_S.ASSIGNED, _S.IN_PROGRESS, _S.PAUSED, _S.BLOCKED, _S.CANCELLED, _S.FAILED}),
     _S.ASSIGNED: frozenset({_S.PENDING, _S.IN_PROGRESS, _S.PAUSED, _S.BLOCKED, _S.CANCELLED, _S.FAILED}),
@@ -64,9 +64,9 @@ _SEED_SPELLINGS = {
 }
 
 
-def read_status(word: str) -> TaskStatus:
-    """A status from text; raises ValueError for a word that no seed ever used."""
-    return _SEED_SPELLINGS.get(word) or TaskStatus(word)
+def read_status(text: str) -> TaskStatus:
+    """Return the status with this name or older spelling; raise ValueError for any other text."""
+    return _SEED_SPELLINGS.get(text) or TaskStatus(text)
 
 
 def may_become(now: TaskStatus, then: TaskStatus) -> bool:

@@ -1,4 +1,4 @@
-"""The task: what a person wants."""
+"""A task as it was requested."""
 
 from __future__ import annotations
 
@@ -15,62 +15,69 @@ PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 
 
 class Input(Struct, frozen=True, omit_defaults=True):
-    """A file of the project that a document is made from."""
+    """A file of the project that a document is based on."""
 
     path: str
     description: str = ""
-    optional: bool = False  # it may be missing, as where an upstream task failed and the others went on
+    optional: bool = False  # it may be missing, e.g. because an earlier task failed
 
 
 class Output(Struct, frozen=True, omit_defaults=True):
-    """Where a document goes, below the project's directory."""
+    """Path and format of a document, relative to the project."""
 
-    path: str = ""  # empty: as its skill says
+    path: str = ""  # empty: defined by the skill
     format: str = "markdown"
 
 
-class Part(Struct, frozen=True, omit_defaults=True):
-    """The place of a task in a pipeline's run."""
+class PipelineMember(Struct, frozen=True, omit_defaults=True):
+    """The pipeline run and the step that a task belongs to."""
 
     run: str
     step: str
-    at_once: int = 3  # of the run's tasks, at most, in one `ostler run`
-    stops: bool = True  # one that fails stops the others; false: they go on with what there is
+    max_parallel: int = 3  # tasks of this run that may run at once
+    stop_on_failure: bool = True  # false: the other tasks continue after a failure
 
 
 class Task(Struct, frozen=True, omit_defaults=True):
-    """What a person wants, as they said it."""
+    """A task as it was requested; empty fields are filled in from the settings."""
 
     title: str
-    body: str = ""  # the description, Markdown
-    id: TaskId = TaskId("")  # empty until it is added
+    body: str = ""  # description in Markdown
+    id: TaskId = TaskId("")  # empty until the task is added
     weight: Weight = "small"
     priority: Priority = "P2"
     role: str = "implementer"
-    executor: str = ""  # empty: as the settings say
-    model: str = ""  # empty: as the settings say
-    phases: tuple[str, ...] = ()  # empty: those of its weight
-    after: tuple[TaskId, ...] = ()  # tasks that must be completed before
+    executor: str = ""
+    model: str = ""
+    phases: tuple[str, ...] = ()  # empty: those of the weight
+    after: tuple[TaskId, ...] = ()  # tasks that must be completed first
     not_before: float | None = None  # seconds since the epoch
-    feature: str = ""  # a slot pool of this name is used
-    budget_usd: float | None = None  # none: as the settings say
-    skill: str = ""  # what it is written by; such a task is a document's
-    inputs: tuple[Input, ...] = ()  # what it is written from
-    output: Output | None = None  # a task with an output is a document's, too
-    sender: str = ""  # who asks for it: a person, another task, a schedule
-    revision: int = 0  # times that it was sent back before it came here
-    review: str = ""  # who looks at the document: "human", a skill; empty: as the settings say
-    max_revisions: int | None = None  # times that it is sent back before a person decides; none: three
-    next: tuple[str, ...] = ()  # the skills that go on with the document, one after the other
+    feature: str = ""  # name of the slot pool to use
+    budget_usd: float | None = None
+    skill: str = ""  # makes the task a document task
+    inputs: tuple[Input, ...] = ()  # files that the document is based on
+    output: Output | None = None  # makes the task a document task
+    sender: str = ""  # requested by: a person, another task, a schedule
+    revision: int = 0  # earlier revisions of the document
+    review: str = ""  # reviewer of the document: "human" or a skill
+    max_revisions: int | None = None  # rejections before a person decides; none: three
+    next: tuple[str, ...] = ()  # skills that continue with the document, one after the other
     tags: tuple[str, ...] = ()
-    pipeline: Part | None = None
-    after_any: bool = False  # what it comes after need only have ended, however
-    tier: str = ""  # opus, sonnet, haiku or another of [tiers]; empty: as the settings say
-    timeout_seconds: float | None = None  # of one attempt; none: as the settings say
-    max_retries: int | None = None  # on one model; none: as the settings say
-    source: str = ""  # what it was imported from: file:a.md, checklist:TODO.md#text, github:acme/app#12
+    pipeline: PipelineMember | None = None
+    after_any: bool = False  # tasks in `after` need only have ended, with any status
+    tier: str = ""  # opus, sonnet, haiku or another of [tiers]
+    timeout_seconds: float | None = None  # of one attempt
+    max_retries: int | None = None  # on one model
+    source: str = ""  # imported from: file:a.md, checklist:TODO.md#text, github:acme/app#12
 
     @property
     def is_document(self) -> bool:
-        """Whether its result is a text for the project, and no change of code."""
+        """Whether the result is a document instead of a code change."""
         return bool(self.skill) or self.output is not None
+
+
+class Schedule(Struct, frozen=True):
+    """When a task or pipeline is started repeatedly."""
+
+    cron: str  # minute, hour, day of the month, month, day of the week
+    location: str  # file and line of the definition

@@ -1,4 +1,4 @@
-"""Tokens by kind. Unknown money is None, never 0."""
+"""Token counts and costs. An unknown cost is None, never 0."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Usage(Struct, frozen=True):
-    """What one attempt, or a sum of them, consumed."""
+    """Token counts of one attempt, or of several."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -22,7 +22,7 @@ class Usage(Struct, frozen=True):
         )
 
     def since(self, before: Usage) -> Usage:
-        """What a running total has grown by; one below the last is of a session that began anew."""
+        """Return the growth of a running total; a smaller total belongs to a new session."""
         if self.total < before.total:
             return self
         return Usage(
@@ -38,7 +38,7 @@ class Usage(Struct, frozen=True):
 
 
 def add_cost(left: float | None, right: float | None) -> float | None:
-    """A sum in which one unknown part leaves the known part standing."""
+    """Return the sum of two costs; an unknown one counts as nothing."""
     if left is None or right is None:
         return right if left is None else left
     return left + right

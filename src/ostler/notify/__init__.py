@@ -1,1 +1,1 @@
-"""Tells others what happens to tasks, by a command or a webhook: once per event, and never in a run's way."""
+"""Notifications about tasks, by command or webhook: once per event, without delaying a run."""

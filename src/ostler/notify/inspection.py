@@ -1,4 +1,4 @@
-"""Whether a target can be reached at all, as far as this machine can tell without trying."""
+"""Check whether a notification target can work, without sending anything."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from ostler.config.settings import NotifySettings
-from ostler.notify.target import name_of, place_of
-from ostler.store.outbox import Letter
+from ostler.notify.message import display_name, target_id
+from ostler.store.outbox import OutboxMessage
 
 
 class Inspection(Struct, frozen=True):
-    place: str
-    trouble: str = ""  # empty: nothing is known to be in the way
+    target: str
+    problem: str = ""  # empty: no problem found
     fix: str = ""
 
 
-def inspect(entry: NotifySettings, environ: Mapping[str, str], letters: Iterable[Letter]) -> Inspection:
-    """What is in the way of this entry: its program, its key, or what it did with earlier letters."""
-    place = place_of(entry)
+def inspect_target(
+    entry: NotifySettings, environ: Mapping[str, str], messages: Iterable[OutboxMessage]
+) -> Inspection:
+    """Return the problem of a target: a missing program or key, or earlier failures."""
+    name = display_name(entry)
     if entry.command and shutil.which(entry.command[0], path=environ.get("PATH")) is None:
-        return Inspection(place, f"there is no program {entry.command[0]}", "install it, or correct command")
+        return Inspection(name, f"program not found: {entry.command[0]}", "install it, or correct command")
     if entry.secret_env and not environ.get(entry.secret_env):
-        return Inspection(place, f"{entry.secret_env} is not set", f"export {entry.secret_env}=...")
-    lost = [one for one in letters if one.target == name_of(entry) and one.due_at is None]
+        return Inspection(name, f"{entry.secret_env} is not set", f"export {entry.secret_env}=...")
+    lost = [one for one in messages if one.target == target_id(entry) and one.due_at is None]
     if lost:
         return Inspection(
-            place, f"{len(lost)} given up, the last because {lost[-1].message}", "mend it there"
+            name, f"{len(lost)} not delivered, the last because {lost[-1].message}", "fix the receiver"
         )
-    return Inspection(place)
+    return Inspection(name)

@@ -1,43 +1,56 @@
-"""What is sent on an occasion (ostler.notification/1): JSON that shows no key and no password."""
+"""A notification (ostler.notification/1), with secrets removed, and the target that receives it."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
 
 import msgspec
 from msgspec import Struct
 
-from ostler.clock import rfc3339
-from ostler.git.secrets import hide_secrets
+from ostler.clock import format_rfc3339
+from ostler.config.settings import NotifySettings
+from ostler.git.publish.secrets import redact_secrets
+from ostler.model.status import TaskStatus
 from ostler.notify.occasion import Occasion
+from ostler.views.next_step import advise, situation_in
 
 
 class Message(Struct, frozen=True):
-    """The same at every try, its id too: a receiver that knows the id can drop a double."""
+    """The same for every attempt, including the id, so that receivers can drop duplicates."""
 
     id: str
     on: str
     time: str
-    project: str  # the name of its directory
-    reason: str  # one sentence; empty: nothing went wrong
-    next: str  # what a person can type now
-    task: dict[str, Any]  # ostler.task/1, less attempts
+    project: str  # name of its directory
+    reason: str  # empty: nothing failed
+    next: str  # commands to type
+    task: dict[str, Any]  # ostler.task/1 without attempts
     schema: str = "ostler.notification/1"
 
 
 def encode(occasion: Occasion, store: str, target: str, project: str, task: dict[str, object]) -> bytes:
-    """The body for one target."""
+    """Return the body for one target."""
     message = Message(
         id=delivery_id(store, occasion.position, target),
         on=occasion.on,
-        time=rfc3339(occasion.at),
+        time=format_rfc3339(occasion.at),
         project=project,
-        reason=hide_secrets(occasion.reason),
-        next=occasion.next,
+        reason=redact_secrets(occasion.reason),
+        next=_find_next_step(occasion, task),
         task=_without_secrets(task),
     )
     return msgspec.json.encode(message)
+
+
+def _find_next_step(occasion: Occasion, task: Mapping[str, object]) -> str:
+    """Return the same advice as every other interface, unless the task has changed since the event."""
+    situation = situation_in(task)
+    is_same = situation.status is occasion.status or (
+        occasion.status is TaskStatus.FAILED and situation.status is TaskStatus.QUARANTINED
+    )
+    return advise(situation).text if is_same else occasion.next
 
 
 def decode(body: bytes) -> Message:
@@ -51,7 +64,7 @@ def delivery_id(store: str, position: int, target: str) -> str:
 def _without_secrets(value: Any) -> Any:
     match value:
         case str():
-            return hide_secrets(value)
+            return redact_secrets(value)
         case dict():
             table = cast("dict[str, Any]", value)
             return {name: _without_secrets(item) for name, item in table.items()}
@@ -59,3 +72,30 @@ def _without_secrets(value: Any) -> Any:
             return [_without_secrets(item) for item in cast("list[Any]", value)]
         case _:
             return value
+
+
+class NotDelivered(Exception):
+    """The target did not accept the message; the text is a short reason without secrets."""
+
+
+class TargetMisconfigured(NotDelivered):
+    """It will take nothing before a person has mended something here; there is no point in trying soon."""
+
+
+class Target(Protocol):
+    """One way to deliver; cancelling it ends it at once."""
+
+    async def deliver(self, message: Message, body: bytes) -> None:
+        """Return when the target has taken it. Raises NotDelivered otherwise."""
+        ...
+
+
+def target_id(entry: NotifySettings) -> str:
+    """Return an id made from the address only, so that other settings can change."""
+    text = "\0".join((entry.url, *entry.command))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def display_name(entry: NotifySettings) -> str:
+    """Return the program, or the host of the URL; the rest of it may contain a key."""
+    return entry.command[0] if entry.command else entry.url.split("/")[2].rpartition("@")[2]

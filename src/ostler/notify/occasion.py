@@ -1,66 +1,67 @@
-"""Which lines of the feed a person is told of."""
+"""Which events of the feed a notification is sent for."""
 
 from __future__ import annotations
 
-import msgspec
+from typing import NamedTuple
+
 from msgspec import Struct
 
+from ostler.clock import format_rfc3339
 from ostler.config.settings import Moment
-from ostler.model.event import FeedLine
+from ostler.errors import read_code
+from ostler.model.event import FeedLine, decode_event
 from ostler.model.ids import TaskId
+from ostler.model.status import TaskStatus
+from ostler.views.next_step import Situation, advise
 
-_BY_PERSON = "paused by a person"  # who does so knows of it
-_MOMENTS: dict[str, Moment] = {
-    "gate_waiting": "needs_you",
-    "task_blocked": "needs_you",
-    "task_paused": "needs_you",
-    "task_completed": "completed",
-    "task_failed": "failed",
-    "task_deferred": "limited",
-}
-_NEXT = {
-    "gate_waiting": "ostler approve {task}",
-    "task_blocked": "ostler resume {task} -m TEXT",
-    "task_paused": "ostler resume {task}",
-    "task_completed": "ostler show {task}",
-    "task_failed": "ostler retry {task}",
-    "task_deferred": "ostler run {task}",
+# No notification: the person who paused the task does not need one.
+_PAUSED_BY_PERSON = "paused by a person"
+
+
+class _Kind(NamedTuple):
+    moment: Moment
+    status: TaskStatus
+
+
+_S = TaskStatus
+_KINDS: dict[str, _Kind] = {
+    "gate_waiting": _Kind("needs_you", _S.NEEDS_REVIEW),
+    "task_blocked": _Kind("needs_you", _S.BLOCKED),
+    "task_paused": _Kind("needs_you", _S.PAUSED),
+    "task_completed": _Kind("completed", _S.COMPLETED),
+    "task_failed": _Kind("failed", _S.FAILED),
+    "task_deferred": _Kind("limited", _S.DEFERRED),
 }
 
 
 class Occasion(Struct, frozen=True):
-    """Something that happened to a task, and what a person can type then."""
+    """An event that a notification is sent for, with the commands to type."""
 
-    position: int  # of its event in the feed
+    position: int  # position of the event in the feed
     on: Moment
     at: float
     task: TaskId
+    status: TaskStatus  # of the task after the event
     reason: str
-    next: str
-
-
-class _Told(Struct):
-    """What is read of any line; the rest of it is passed over."""
-
-    type: str
-    code: str | None = None
-    message: str = ""
-    reason: str = ""
-
-
-_read = msgspec.json.Decoder(_Told).decode
+    next: str  # from the event alone; message.py uses the whole task when it is still in this status
 
 
 def occasion_of(line: FeedLine) -> Occasion | None:
-    """The occasion that a line is; None for most, and for what a newer version wrote in another way."""
-    try:
-        told = _read(line.body)
-    except msgspec.ValidationError:
+    """Return the occasion of a feed line; None for other events, and for formats of newer versions."""
+    event = decode_event(line)
+    kind = _KINDS.get(event.type)
+    by_person = event.type == "task_paused" and not event.code and event.message == _PAUSED_BY_PERSON
+    if kind is None or by_person:
         return None
-    moment = _MOMENTS.get(told.type)
-    if moment is None or (told.type == "task_paused" and told.code is None and told.message == _BY_PERSON):
-        return None
-    reason = told.reason or told.message
+    code = read_code(event.code) if event.code else None
+    resumes_at = None if event.resumes_at is None else format_rfc3339(event.resumes_at)
+    task = Situation(id=line.task, status=kind.status, code=code, branch=event.commit, resumes_at=resumes_at)
     return Occasion(
-        line.position, moment, line.at, line.task, reason, _NEXT[told.type].format(task=line.task)
+        position=line.position,
+        on=kind.moment,
+        at=line.at,
+        task=line.task,
+        status=kind.status,
+        reason=event.reason or event.message,
+        next=advise(task).text,
     )

@@ -1,4 +1,4 @@
-"""Delivers to a program of the user's: the message as JSON on its input."""
+"""Deliver notifications to a command, as JSON on its stdin."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ from collections.abc import Iterable, Mapping
 
 from ostler.config.settings import NotifySettings
 from ostler.errors import OstlerError
-from ostler.model.command import Command, Stopped
-from ostler.notify.message import Message
-from ostler.notify.target import NotDelivered, OutOfOrder
-from ostler.process.environment import child_environment
+from ostler.model.command import Command, StopReason
+from ostler.notify.message import Message, NotDelivered, TargetMisconfigured
+from ostler.process.environment import build_child_environment
 from ostler.process.runner import DefaultCommandRunner
 
-_DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS")  # notify-send and its like
-_MOST_SAID = 200  # characters
+_DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS")  # for notify-send and similar programs
+_MAX_ERROR_CHARS = 200  # characters
 
 
-class Program:
-    """Started without a shell; it and all that it starts are ended at its timeout."""
+class CommandTarget:
+    """Runs a command without a shell; it and its children are ended at the timeout."""
 
     def __init__(
         self, entry: NotifySettings, cwd: str, environ: Mapping[str, str], allow: Iterable[str]
     ) -> None:
         self._entry = entry
         self._cwd = cwd
-        self._env = child_environment(environ, (*allow, *_DESKTOP), {"OSTLER_PROJECT": cwd})
+        self._env = build_child_environment(environ, (*allow, *_DESKTOP), {"OSTLER_PROJECT": cwd})
         self._runner = DefaultCommandRunner()
 
     async def deliver(self, message: Message, body: bytes) -> None:
-        """Return when it has exited with 0. Raises NotDelivered otherwise."""
+        """Return when the command exits with 0; raise NotDelivered otherwise."""
         seconds = self._entry.timeout_seconds
-        argv = tuple(_filled(arg, message) for arg in self._entry.command)
+        argv = tuple(_fill_in(arg, message) for arg in self._entry.command)
         command = Command(
             argv,
             self._cwd,
@@ -43,16 +42,16 @@ class Program:
         try:
             ended = await self._runner.run(command, lambda _: False)
         except OstlerError as error:
-            raise OutOfOrder(error.message.rstrip(".")) from error
-        if ended.stopped in (Stopped.TIMEOUT, Stopped.IDLE):
+            raise TargetMisconfigured(error.message.rstrip(".")) from error
+        if ended.stopped in (StopReason.TIMEOUT, StopReason.IDLE):
             raise NotDelivered(f"it did not end within {seconds:g} s")
         if ended.status != 0:
-            said = " ".join(ended.stderr_tail.split())[-_MOST_SAID:]
-            raise NotDelivered(f"it exited with {ended.status}{': ' if said else ''}{said}")
+            stderr = " ".join(ended.stderr_tail.split())[-_MAX_ERROR_CHARS:]
+            raise NotDelivered(f"it exited with {ended.status}{': ' if stderr else ''}{stderr}")
 
 
-def _filled(arg: str, message: Message) -> str:
-    """The argument with the names in braces replaced; a value never begins with a dash, as an option does."""
+def _fill_in(arg: str, message: Message) -> str:
+    """Return the argument with names in braces replaced; a value never starts with a dash like an option."""
     values = {
         "id": message.task["id"],
         "title": message.task["title"],

@@ -1,4 +1,4 @@
-"""Delivers by HTTP: the message as JSON, signed with a key that only both sides know."""
+"""Deliver notifications by HTTP as JSON, signed with a shared secret."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from ostler.config.settings import NotifySettings
-from ostler.notify.message import Message
-from ostler.notify.target import NotDelivered, OutOfOrder
+from ostler.notify.message import Message, NotDelivered, TargetMisconfigured
 
 
-class Webhook:
-    """Any answer from 200 to 299 says that it was taken; its text is not read, a redirect not followed."""
+class WebhookTarget:
+    """Accepts any status from 200 to 299; ignores the response body and does not follow redirects."""
 
     def __init__(self, entry: NotifySettings, environ: Mapping[str, str], now: Callable[[], float]) -> None:
         self._entry = entry
@@ -22,15 +21,15 @@ class Webhook:
         self._now = now
 
     async def deliver(self, message: Message, body: bytes) -> None:
-        """Return when the other side has taken it. Raises NotDelivered otherwise."""
+        """Return when the receiver accepts the message; raise NotDelivered otherwise."""
         headers = self._headers(message, body)
         try:
             async with asyncio.timeout(self._entry.timeout_seconds):
                 status = await _post(self._entry.url, headers, body)
         except TimeoutError:
-            raise NotDelivered(f"no answer within {self._entry.timeout_seconds:g} s") from None
+            raise NotDelivered(f"no response within {self._entry.timeout_seconds:g} s") from None
         if not 200 <= status < 300:
-            raise NotDelivered(f"it answered {status}")
+            raise NotDelivered(f"HTTP status {status}")
 
     def _headers(self, message: Message, body: bytes) -> dict[str, str]:
         sent = str(int(self._now()))
@@ -49,17 +48,17 @@ class Webhook:
             return {}
         secret = self._environ.get(name, "")
         if not secret:
-            raise OutOfOrder(f"{name} is not set, so it cannot be signed")
+            raise TargetMisconfigured(f"{name} is not set, so the message cannot be signed")
         return {"X-Ostler-Signature": f"sha256={sign(secret, sent, body)}"}
 
 
 def sign(secret: str, sent: str, body: bytes) -> str:
-    """HMAC-SHA256 of the timestamp, a dot and the body: neither can be changed without the other."""
+    """Return the HMAC-SHA256 of the timestamp, a dot and the body."""
     return hmac.new(secret.encode(), sent.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
 async def _post(url: str, headers: dict[str, str], body: bytes) -> int:
-    await asyncio.to_thread(import_module, "httpx2")  # what takes a while must hold up nobody
+    await asyncio.to_thread(import_module, "httpx2")  # the import is slow and must not block the event loop
     import httpx2  # noqa: PLC0415
 
     try:

@@ -1,1 +1,1 @@
-"""The one place that starts or stops a program, and the proof that nothing of it is left."""
+"""Starts, supervises and stops programs, and makes sure that none of their processes is left."""

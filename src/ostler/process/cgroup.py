@@ -1,4 +1,4 @@
-"""The control groups that limit our memory, as containers and services have them."""
+"""Memory limits and out-of-memory kills of the control groups that this process is in."""
 
 from __future__ import annotations
 
@@ -9,59 +9,89 @@ from typing import NamedTuple
 
 _UNIFIED = Path("/sys/fs/cgroup")
 _MEMORY = _UNIFIED / "memory"
-_UNLIMITED = 2**60  # version 1 has no word for it, only a number near 2**63
-_CACHED = re.compile(r"^(?:total_)?inactive_file (\d+)$", re.MULTILINE)
+_UNLIMITED = 2**60  # version 1 reports a number near 2**63 for "no limit"
+_INACTIVE_FILE = re.compile(r"^(?:total_)?inactive_file (\d+)$", re.MULTILINE)
+_VMSTAT = Path("/proc/vmstat")
+_COUNT = re.compile(rb"^oom_kill (\d+)$", re.MULTILINE)
 
 
-class Group(NamedTuple):
-    """One group, and how its version calls its files."""
+class MemoryGroup(NamedTuple):
+    """A control group and the file names of its cgroup version."""
 
-    place: Path
+    path: Path
     limit: str = "memory.max"
     used: str = "memory.current"
     kills: str = "memory.events"
 
 
-def room_in_groups_mb() -> int | None:
-    """What we may take besides, by the narrowest group that we are in; None: none of them has a limit."""
-    rooms = [room for group in own_groups() if (room := _room(group)) is not None]
-    return min(rooms) // 2**20 if rooms else None
+def available_memory_mb() -> int | None:
+    """Return the free memory of the tightest group, or None if no group has a limit."""
+    available_bytes = [
+        available for group in list_own_groups() if (available := _read_available_bytes(group)) is not None
+    ]
+    return min(available_bytes) // 2**20 if available_bytes else None
 
 
 @cache
-def own_groups() -> list[Group]:
-    """Ours and those around it, the innermost first."""
+def list_own_groups() -> list[MemoryGroup]:
+    """Return the group of this process and its parents, innermost first."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
         return []
-    return [group for line in lines for group in groups_of(line)]
+    return [group for line in lines for group in parse_cgroup_line(line)]
 
 
-def groups_of(line: str) -> list[Group]:
-    """Version 2 has one line, 0::/place; version 1 one for each controller, 4:memory:/place."""
-    _, controllers, place = line.split(":", 2)
+def parse_cgroup_line(line: str) -> list[MemoryGroup]:
+    """Parse a line of /proc/self/cgroup: 0::/path (version 2) or 4:memory:/path (version 1)."""
+    _, controllers, cgroup_path = line.split(":", 2)
     if controllers == "":
-        return [Group(folder) for folder in _lineage(_UNIFIED, place)]
+        return [MemoryGroup(folder) for folder in _list_with_parents(_UNIFIED, cgroup_path)]
     if "memory" in controllers.split(","):
         names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control")
-        return [Group(folder, *names) for folder in _lineage(_MEMORY, place)]
+        return [MemoryGroup(folder, *names) for folder in _list_with_parents(_MEMORY, cgroup_path)]
     return []
 
 
-def _lineage(root: Path, place: str) -> list[Path]:
-    own = root / place.lstrip("/")
-    return [own, *(above for above in own.parents if above.is_relative_to(root))]
+def _list_with_parents(root: Path, cgroup_path: str) -> list[Path]:
+    own = root / cgroup_path.lstrip("/")
+    return [own, *(parent for parent in own.parents if parent.is_relative_to(root))]
 
 
-def _room(group: Group) -> int | None:
-    """The limit less what is taken; the files that the kernel would drop first are not taken."""
+def _read_available_bytes(group: MemoryGroup) -> int | None:
+    """Return the limit minus the used memory; inactive file cache counts as free."""
     try:
-        limit = (group.place / group.limit).read_text().strip()
+        limit = (group.path / group.limit).read_text().strip()
         if not limit.isdecimal() or int(limit) >= _UNLIMITED:
             return None
-        used = int((group.place / group.used).read_text())
-        cached = max(map(int, _CACHED.findall((group.place / "memory.stat").read_text())), default=0)
+        used = int((group.path / group.used).read_text())
+        cached = max(map(int, _INACTIVE_FILE.findall((group.path / "memory.stat").read_text())), default=0)
     except OSError:
         return None
     return max(0, int(limit) - max(0, used - cached))
+
+
+def count_oom_kills() -> int | None:
+    """Return the kills so far in our control group, else on the machine; None if there is no counter."""
+    return _read_count(_find_counter())
+
+
+def was_oom_killed_since(before: int | None) -> bool:
+    """Return whether the kernel killed a process since `before` was counted."""
+    now = count_oom_kills()
+    return now is not None and before is not None and now > before
+
+
+@cache
+def _find_counter() -> Path:
+    """Return the innermost counter; the machine-wide one includes kills in other containers."""
+    counters = (group.path / group.kills for group in list_own_groups())
+    return next((path for path in counters if _read_count(path) is not None), _VMSTAT)
+
+
+def _read_count(path: Path) -> int | None:
+    try:
+        found = _COUNT.search(path.read_bytes())
+    except OSError:
+        return None
+    return int(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""A program that goes on without this one: in a session of its own, with a word when it has begun."""
+"""Starts a program in its own session that outlives this one, and waits until it reports its start."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-_BEGUN = b"+"
+_STARTED = b"+"
 
 
-class Detached(Struct, frozen=True):
+class DetachedProgram(Struct, frozen=True):
     pid: int
-    status: int | None = None  # it ended without a word that it had begun; minus a signal that ended it
+    status: int | None = None  # exit status if it ended before it reported its start; negative: the signal
 
 
-def start_detached(argv: list[str], output: int) -> Detached:
-    """Start it and wait for its `say_begun` or its end; it is told the descriptor as its last argument.
+def start_detached(argv: list[str], output: int) -> DetachedProgram:
+    """Start the program and wait for its `report_started` or its exit.
 
-    Raises OSError when it cannot be started.
+    The descriptor to report on is its last argument. Raises OSError when it cannot be started.
     """
     reader, writer = os.pipe()
-    with os.fdopen(reader, "rb") as word:
+    with os.fdopen(reader, "rb") as started_pipe:
         try:
             process = subprocess.Popen(
                 [*argv, str(writer)],
@@ -34,25 +34,25 @@ def start_detached(argv: list[str], output: int) -> Detached:
             )
         finally:
             os.close(writer)
-        begun = _listen(word.fileno(), process)
-    return Detached(process.pid, None if begun else process.wait())
+        has_started = _wait_until_started(started_pipe.fileno(), process)
+    return DetachedProgram(process.pid, None if has_started else process.wait())
 
 
-def _listen(word: int, process: subprocess.Popen[bytes]) -> bool:
+def _wait_until_started(started_pipe: int, process: subprocess.Popen[bytes]) -> bool:
     try:
-        return os.read(word, 1) == _BEGUN
+        return os.read(started_pipe, 1) == _STARTED
     except KeyboardInterrupt:
-        process.terminate()  # it is not in the session that Ctrl-C goes to
+        process.terminate()  # Ctrl-C does not reach its session
         raise
 
 
-def keep_word(descriptor: int) -> None:
-    """To be called first: what this program starts must not hold the descriptor."""
+def keep_descriptor_private(descriptor: int) -> None:
+    """Stop child processes from inheriting the descriptor; call this first."""
     os.set_inheritable(descriptor, False)
 
 
-def say_begun(descriptor: int) -> None:
-    """To whoever started this program, if they still listen."""
+def report_started(descriptor: int) -> None:
+    """Report the start to the process that started this one, if it still waits."""
     with suppress(OSError):
-        os.write(descriptor, _BEGUN)
+        os.write(descriptor, _STARTED)
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What a child may know of our environment."""
+"""The environment variables that a child process inherits."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ BASE = (
 )
 # fmt: on
 
-_NEVER = ("CLAUDECODE", "SSH_AUTH_SOCK")
-_BY_NAME_ONLY = "CLAUDE_CODE_"  # an agent inside an agent must not take the outer one's switches for its own
+_BLOCKED = ("CLAUDECODE", "SSH_AUTH_SOCK")
+_EXPLICIT_PREFIX = "CLAUDE_CODE_"  # settings of an outer agent must not apply to an agent inside it
 
 
-def child_environment(
+def build_child_environment(
     inherited: Mapping[str, str], allow: Iterable[str], extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """The base list and what `allow` names out of `inherited`; `extra` wins and is never filtered."""
+    """Return the inherited variables that the base list or `allow` names, and all of `extra`."""
     patterns = (*BASE, *allow)
     passed = {name: value for name, value in inherited.items() if _may_pass(name, patterns)}
     return {**passed, **extra}
 
 
 def _may_pass(name: str, patterns: Sequence[str]) -> bool:
-    if name in _NEVER:
+    if name in _BLOCKED:
         return False
-    if name.startswith(_BY_NAME_ONLY):
-        patterns = [pattern for pattern in patterns if _names_more(pattern)]
-    return name in patterns or any(fnmatchcase(name, wild) for wild in patterns if not wild.isidentifier())
+    if name.startswith(_EXPLICIT_PREFIX):
+        patterns = [pattern for pattern in patterns if _is_specific(pattern)]
+    return name in patterns or any(
+        fnmatchcase(name, pattern) for pattern in patterns if not pattern.isidentifier()
+    )
 
 
-def _names_more(pattern: str) -> bool:
-    """CLAUDE_CODE_USE_* names something; CLAUDE_CODE_* and CLAUDE* only sweep things in."""
-    return pattern.startswith(_BY_NAME_ONLY) and pattern[len(_BY_NAME_ONLY) :] not in ("", "*")
+def _is_specific(pattern: str) -> bool:
+    """Return whether the pattern names more than the prefix: CLAUDE_CODE_USE_* does, CLAUDE_CODE_* and
+    CLAUDE* do not.
+    """
+    return pattern.startswith(_EXPLICIT_PREFIX) and pattern[len(_EXPLICIT_PREFIX) :] not in ("", "*")

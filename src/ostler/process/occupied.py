@@ -1,4 +1,4 @@
-"""Whether something is still alive in a directory."""
+"""Detects processes that use a directory."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from pathlib import Path
 
 
 def is_occupied(directory: Path) -> bool:
-    """Whether a process of ours works below it, or has a file open there; where nobody can tell, no."""
+    """Return whether a process of this user has its working directory or an open file below it; False if
+    unknown.
+    """
     inside = f"{directory.resolve()}/"
-    others = (name for name in _names("/proc") if name.isdecimal() and int(name) != os.getpid())
-    return any(f"{place}/".startswith(inside) for pid in others for place in _places(f"/proc/{pid}"))
+    others = (name for name in _list_names("/proc") if name.isdecimal() and int(name) != os.getpid())
+    return any(f"{path}/".startswith(inside) for pid in others for path in _list_paths(f"/proc/{pid}"))
 
 
-def _places(process: str) -> Iterator[str]:
-    for link in (f"{process}/cwd", *(f"{process}/fd/{name}" for name in _names(f"{process}/fd"))):
+def _list_paths(process: str) -> Iterator[str]:
+    for link in (f"{process}/cwd", *(f"{process}/fd/{name}" for name in _list_names(f"{process}/fd"))):
         try:
-            yield os.readlink(link)  # noqa: PTH115  (the text as the kernel has it)
+            yield os.readlink(link)  # noqa: PTH115  (the exact text of the kernel)
         except OSError:
-            continue  # it has ended, or is someone else's
+            continue  # it exited, or belongs to another user
 
 
-def _names(directory: str) -> list[str]:
+def _list_names(directory: str) -> list[str]:
     try:
         return os.listdir(directory)  # noqa: PTH208  (a machine has thousands of entries)
     except OSError:

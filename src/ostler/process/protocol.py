@@ -1,4 +1,4 @@
-"""What the layers above know of starting programs."""
+"""Interfaces for running programs."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import Protocol
 
 from ostler.model.command import Command, Exit, Sink
 
-Say = Callable[[bytes], None]
-"""Gives a running program more input; never waits, and is dropped when the program no longer reads."""
+SendInput = Callable[[bytes], None]
+"""Sends input to a running program without blocking; dropped when the program no longer reads."""
 
 
 class Conversation(Protocol):
     """Our side of a dialogue with a running program."""
 
-    def begin(self, say: Say) -> None:
-        """The program runs, and can be spoken to until `take` returns True."""
+    def start(self, send: SendInput) -> None:
+        """Called when the program runs; it accepts input until `receive_line` returns True."""
         ...
 
-    def take(self, line: bytes) -> bool:
-        """One line of its output; True when it has given its result: its input is closed then."""
+    def receive_line(self, line: bytes) -> bool:
+        """Handle a line of output; return True when it is the result, which closes the input."""
         ...
 
-    def part(self) -> None:
-        """It is going to be stopped; this is the time for a last word."""
+    def prepare_stop(self) -> None:
+        """Called before the program is stopped, to send a last message."""
         ...
 
 
 class CommandRunner(Protocol):
-    """Runs one program to its end, and owns everything that it starts."""
+    """Runs a program and owns all processes that it starts."""
 
     async def run(self, command: Command, sink: Sink) -> Exit:
-        """Start it, feed its lines to the sink, and return when nothing of it is alive.
+        """Run the program, pass its lines to the sink, and return when none of its processes is alive.
 
-        Raises SpawnError when the operating system refuses. Cancelling the caller stops the program and all
-        that it started before CancelledError goes on.
+        Raises SpawnError when it cannot be started. A cancellation stops the program and all its processes
+        before CancelledError is raised.
         """
         ...
 
     async def converse(self, command: Command, conversation: Conversation) -> Exit:
-        """As run, for a program that is talked with: its input stays open until it has given its result."""
+        """Run a program as a dialogue: its input stays open until it returned its result."""
         ...

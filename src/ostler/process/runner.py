@@ -1,4 +1,4 @@
-"""Runs one program to its end: the CommandRunner that everything above uses."""
+"""The default CommandRunner."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ostler.model.command import Command, Exit, Sink
-from ostler.process.attempt import Attempt
+from ostler.process.child import Child
 from ostler.process.protocol import Conversation
 from ostler.process.spawn_failure import check_arguments
 from ostler.process.spawner import Spawner, StandardSpawner, create_spawner
@@ -15,7 +15,7 @@ from ostler.process.transcript import Transcript
 
 
 class DefaultCommandRunner:
-    """Starts programs by `spawner`, and has `held` descriptors kept open while anything of one is alive."""
+    """Starts programs with `spawner`; `held` descriptors stay open while one of their processes is alive."""
 
     def __init__(self, spawner: Spawner | None = None, held: Sequence[int] = ()) -> None:
         self._spawner = spawner or create_spawner(prefer_pty=False)
@@ -27,8 +27,8 @@ class DefaultCommandRunner:
 
     async def converse(self, command: Command, conversation: Conversation) -> Exit:
         """See CommandRunner.converse."""
-        talked_with = replace(command, dialogue=True, pty=False)
-        return await self._run(talked_with, conversation.take, conversation)
+        dialogue_command = replace(command, keeps_stdin_open=True, pty=False)
+        return await self._run(dialogue_command, conversation.receive_line, conversation)
 
     async def _run(self, command: Command, sink: Sink, conversation: Conversation | None) -> Exit:
         check_arguments(command)
@@ -36,11 +36,11 @@ class DefaultCommandRunner:
         transcript.open()
         try:
             child = await self._spawner_for(command).spawn(command, self._held)
-            return await Attempt(child, command, sink, transcript, conversation).finish()
+            return await Child(child, command, sink, transcript, conversation).finish()
         finally:
             transcript.close()
 
     def _spawner_for(self, command: Command) -> Spawner:
-        if command.dialogue and not isinstance(self._spawner, StandardSpawner):
-            return StandardSpawner()  # a terminal is no place for a protocol
+        if command.keeps_stdin_open and not isinstance(self._spawner, StandardSpawner):
+            return StandardSpawner()  # a dialogue needs pipes, not a terminal
         return create_spawner(prefer_pty=True) if command.pty else self._spawner

@@ -1,4 +1,4 @@
-"""How a program is given its descriptors: pipes by default, a terminal where an agent demands one."""
+"""Starts programs with pipes, or with a terminal for agents that require one."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Protocol
 
 from ostler.model.command import Command
-from ostler.process.forker import Forker, shared_forker
-from ostler.process.input import Input
-from ostler.process.keeper import Keeper, start_kept
-from ostler.process.spawn_failure import spawn_error
+from ostler.process.forker_client import ForkerClient, shared_forker
+from ostler.process.keeper_client import KeeperClient, start_with_keeper
+from ostler.process.spawn_failure import create_spawn_error
+from ostler.process.streams import Input
 
 _PIPE_BYTES = 1024 * 1024
 
 
-class Child:
-    """A running program: its keeper, and the ends that the run reads."""
+class ChildHandle:
+    """A started program: its keeper and our ends of its streams."""
 
     def __init__(
         self,
-        keeper: Keeper,
+        keeper: KeeperClient,
         stdout: int,
         stderr: int | None,
         end_input: Callable[[], None] = lambda: None,
-        dialogue: Input | None = None,
+        input_stream: Input | None = None,
     ) -> None:
         self.keeper = keeper
         self.stdout = stdout
         self.stderr = stderr  # None: the same stream as stdout
-        self.end_input = end_input  # feed it no more; may be called again
-        self.dialogue = dialogue  # None: it cannot be talked with
+        self.close_input = end_input  # closes the input; can be called again
+        self.input = input_stream  # None: it accepts no further input
 
     def close(self) -> None:
-        """Let go of the descriptors; the program must be gone."""
+        """Close the descriptors after the program is gone."""
         self.keeper.close()
-        self.end_input()
+        self.close_input()
         os.close(self.stdout)
         if self.stderr is not None:
             os.close(self.stderr)
@@ -48,80 +48,84 @@ class Child:
 class Spawner(Protocol):
     """Starts a program under a keeper."""
 
-    async def spawn(self, command: Command, held: Sequence[int] = ()) -> Child:
-        """Start it; `held` stay open until nothing of it is alive. Raises SpawnError."""
+    async def spawn(self, command: Command, held: Sequence[int] = ()) -> ChildHandle:
+        """Start the program; `held` descriptors stay open while one of its processes is alive. Raises
+        SpawnError.
+        """
         ...
 
 
 class StandardSpawner:
-    """Standard input from a file that holds the bytes, for a dialogue by pipe; output and errors by pipe."""
+    """Uses pipes for output, and a file or, in a dialogue, a pipe for standard input."""
 
-    def __init__(self, forker: Forker | None = None) -> None:
+    def __init__(self, forker: ForkerClient | None = None) -> None:
         self._forker = forker or shared_forker()
 
-    async def spawn(self, command: Command, held: Sequence[int] = ()) -> Child:
-        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
-            with refusing(command):
-                stdin, mouth = _open_stdin(command, ours, theirs)
-                stdout, child_stdout = _open_pipe(ours, theirs)
-                stderr, child_stderr = _open_pipe(ours, theirs)
+    async def spawn(self, command: Command, held: Sequence[int] = ()) -> ChildHandle:
+        with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as own_ends:
+            with with_spawn_errors(command):
+                stdin, input_fd = _open_stdin(command, own_ends, child_ends)
+                stdout, child_stdout = _open_pipe(own_ends, child_ends)
+                stderr, child_stderr = _open_pipe(own_ends, child_ends)
             enlarge_pipe(stdout)
-            keeper = await start_kept(self._forker, command, [stdin, child_stdout, child_stderr, *held])
-            ours.pop_all()
-            if mouth is None:
-                return Child(keeper, stdout, stderr)
-            dialogue = Input(mouth)
-            return Child(keeper, stdout, stderr, dialogue.close, dialogue)
+            keeper = await start_with_keeper(
+                self._forker, command, [stdin, child_stdout, child_stderr, *held]
+            )
+            own_ends.pop_all()
+            if input_fd is None:
+                return ChildHandle(keeper, stdout, stderr)
+            input_stream = Input(input_fd)
+            return ChildHandle(keeper, stdout, stderr, input_stream.close, input_stream)
 
 
 def create_spawner(prefer_pty: bool) -> Spawner:
-    """Pipes; or a terminal when it is preferred and one really works here."""
+    """Return a spawner for a terminal if one is preferred and usable, else for pipes."""
     if not prefer_pty:
         return StandardSpawner()
-    from ostler.process.terminal import PtySpawner, terminal_works  # noqa: PLC0415  (rarely wanted)
+    from ostler.process.terminal import PtySpawner, is_terminal_usable  # noqa: PLC0415  (rarely needed)
 
-    return PtySpawner() if terminal_works() else StandardSpawner()
+    return PtySpawner() if is_terminal_usable() else StandardSpawner()
 
 
 @contextlib.contextmanager
-def refusing(command: Command) -> Generator[None]:
-    """Turn a refused descriptor into a SpawnError."""
+def with_spawn_errors(command: Command) -> Generator[None]:
+    """Convert an OSError while descriptors are opened to a SpawnError."""
     try:
         yield
     except OSError as error:
-        raise spawn_error(error.errno or 0, "open", command) from None
+        raise create_spawn_error(error.errno or 0, "open", command) from None
 
 
 def enlarge_pipe(descriptor: int) -> None:
-    """Fewer wake-ups under a flood; refused to users who have many pipes, which is fine."""
+    """Enlarge the pipe to wake up less often; refused to users with many pipes, which is harmless."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
-def _open_pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+def _open_pipe(own_ends: contextlib.ExitStack, child_ends: contextlib.ExitStack) -> tuple[int, int]:
     reader, writer = os.pipe()
-    ours.callback(os.close, reader)
-    theirs.callback(os.close, writer)
+    own_ends.callback(os.close, reader)
+    child_ends.callback(os.close, writer)
     os.set_blocking(reader, False)
     return reader, writer
 
 
 def _open_stdin(
-    command: Command, ours: contextlib.ExitStack, theirs: contextlib.ExitStack
+    command: Command, own_ends: contextlib.ExitStack, child_ends: contextlib.ExitStack
 ) -> tuple[int, int | None]:
-    """What the program reads from and, for a dialogue, the end that we write to."""
-    if not command.dialogue:
-        return _open_input(command.stdin, theirs), None
+    """Return the program's standard input and, in a dialogue, the end that we write to."""
+    if not command.keeps_stdin_open:
+        return _open_input(command.stdin, child_ends), None
     reader, writer = os.pipe()
-    theirs.callback(os.close, reader)
-    ours.callback(os.close, writer)
+    child_ends.callback(os.close, reader)
+    own_ends.callback(os.close, writer)
     os.set_blocking(writer, False)
     return reader, writer
 
 
-def _open_input(content: bytes, theirs: contextlib.ExitStack) -> int:
-    """A file, so that there is never a writer to block or to find the pipe closed."""
+def _open_input(content: bytes, child_ends: contextlib.ExitStack) -> int:
+    """Open a file with the content: unlike a pipe, it needs no writer that could block."""
     if not content:
         descriptor = os.open(os.devnull, os.O_RDONLY)
     elif sys.platform == "linux":
@@ -129,14 +133,14 @@ def _open_input(content: bytes, theirs: contextlib.ExitStack) -> int:
     else:
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
-    theirs.callback(os.close, descriptor)
-    _fill(descriptor, content)
+    child_ends.callback(os.close, descriptor)
+    _write_content(descriptor, content)
     return descriptor
 
 
-def _fill(descriptor: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+def _write_content(descriptor: int, content: bytes) -> None:
+    remaining = memoryview(content)
+    while remaining:
+        remaining = remaining[os.write(descriptor, remaining) :]
     if content:
         os.lseek(descriptor, 0, os.SEEK_SET)

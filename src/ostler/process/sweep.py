@@ -1,4 +1,4 @@
-"""Ending what a crash of the machine or of a run left, found by the marker in its environment."""
+"""Finds and kills processes of earlier runs by the marker in their environment."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 MARKER = "OSTLER_ATTEMPT"
-BOUND_SECONDS = 2.0
-_ROUND_SECONDS = 0.005
+LIMIT_SECONDS = 2.0
+_PAUSE_SECONDS = 0.005
 _PREFIX = MARKER.encode() + b"="
 
 
-def sweep(matches: Callable[[str], bool]) -> int:
-    """Kill this user's processes whose marker matches, in rounds until none is found; returns how many."""
+def kill_marked_processes(matches: Callable[[str], bool]) -> int:
+    """Kill this user's processes whose marker matches, until none is found; return their number."""
     find_and_kill = _kill_by_proc if sys.platform == "linux" else _kill_by_psutil
-    spared = _own_line()
+    excluded = _list_own_ancestors()
     killed: set[int] = set()
-    deadline = time.monotonic() + BOUND_SECONDS
-    while (found := set(find_and_kill(matches, spared))) and time.monotonic() < deadline:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while (found := set(find_and_kill(matches, excluded))) and time.monotonic() < deadline:
         killed |= found
-        time.sleep(_ROUND_SECONDS)
+        time.sleep(_PAUSE_SECONDS)
     return len(killed)
 
 
-def _own_line() -> set[int]:
-    """This process and its ancestors."""
+def _list_own_ancestors() -> set[int]:
+    """Return this process and its ancestors."""
     import psutil  # noqa: PLC0415  (few runs have anything to sweep)
 
     this = psutil.Process()
     return {this.pid, *(parent.pid for parent in this.parents())}
 
 
-def _kill_by_proc(matches: Callable[[str], bool], spared: set[int]) -> Iterator[int]:
+def _kill_by_proc(matches: Callable[[str], bool], excluded: set[int]) -> Iterator[int]:
     user = os.geteuid()
     for name in os.listdir("/proc"):  # noqa: PTH208  (a machine has thousands of entries)
-        if name.isdecimal() and int(name) not in spared:
+        if name.isdecimal() and int(name) not in excluded:
             with contextlib.suppress(OSError):
                 if os.stat(f"/proc/{name}").st_uid == user and _kill_marked(int(name), matches):  # noqa: PTH116
                     yield int(name)
 
 
 def _kill_marked(pid: int, matches: Callable[[str], bool]) -> bool:
-    """The descriptor is taken before the look, so that a pid used anew is never hit."""
+    """Check again after opening the pidfd, so that a reused pid is not killed."""
     if not _is_marked(pid, matches):
         return False
     descriptor = os.pidfd_open(pid)
@@ -66,12 +66,39 @@ def _is_marked(pid: int, matches: Callable[[str], bool]) -> bool:
     return False
 
 
-def _kill_by_psutil(matches: Callable[[str], bool], spared: set[int]) -> Iterator[int]:
+def _kill_by_psutil(matches: Callable[[str], bool], excluded: set[int]) -> Iterator[int]:
     import psutil  # noqa: PLC0415
 
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            marker = process.environ().get(MARKER) if process.pid not in spared else None
+            marker = process.environ().get(MARKER) if process.pid not in excluded else None
             if marker is not None and matches(marker):
                 process.kill()
                 yield process.pid
+
+
+def find_marked_processes() -> dict[str, list[int]]:
+    """Return the running processes of this user by marker."""
+    found: dict[str, list[int]] = {}
+    for pid, marker in _list_marked_by_proc() if sys.platform == "linux" else _list_marked_by_psutil():
+        found.setdefault(marker, []).append(pid)
+    return found
+
+
+def _list_marked_by_proc() -> Iterator[tuple[int, str]]:
+    for name in os.listdir("/proc"):  # noqa: PTH208  (a machine has thousands of entries)
+        if not name.isdecimal():
+            continue
+        with contextlib.suppress(OSError):
+            for variable in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
+                if variable.startswith(_PREFIX):
+                    yield int(name), variable[len(_PREFIX) :].decode("utf-8", "replace")
+
+
+def _list_marked_by_psutil() -> Iterator[tuple[int, str]]:
+    import psutil  # noqa: PLC0415
+
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if marker := process.environ().get(MARKER):
+                yield process.pid, marker

@@ -1,4 +1,4 @@
-"""Short helper programs (git, gh, an agent's --version): started here, waited for, bounded in time."""
+"""Runs helper programs (git, gh, `agent --version`) with a timeout, or in the foreground."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import subprocess
 from msgspec import Struct
 
 
-class Finished(Struct, frozen=True):
-    status: int  # 0..255, or minus the signal that ended it
+class ToolResult(Struct, frozen=True):
+    status: int  # 0 to 255, or minus the signal number
     stdout: bytes
     stderr: bytes
 
 
+_INTERRUPTED = ToolResult(-signal.SIGINT, b"", b"")
+
+
 class ToolTimeout(Exception):
-    """The tool did not end in time and was killed with its process group."""
+    """The tool exceeded its timeout and was killed with its process group."""
 
 
 def run_tool(
@@ -26,12 +29,27 @@ def run_tool(
     cwd: str,
     stdin: bytes = b"",
     timeout_seconds: float = 60.0,
-    keep: tuple[int, ...] = (),
-) -> Finished:
-    """Run a program to its end with exactly this environment. Raises OSError when it cannot start.
+    pass_fds: tuple[int, ...] = (),
+) -> ToolResult:
+    """Run a program with exactly this environment. Raises OSError when it cannot start.
 
-    `keep` are descriptors that it inherits: a lock that must last as long as the program does.
+    The program inherits `pass_fds`: a lock that must be held as long as it runs.
     """
+    result = _run_once(argv, env, cwd, stdin, timeout_seconds, pass_fds)
+    if result == _INTERRUPTED:
+        # Ctrl-C reached the child between fork and setsid, so the program has not started yet.
+        result = _run_once(argv, env, cwd, stdin, timeout_seconds, pass_fds)
+    return result
+
+
+def _run_once(
+    argv: list[str],
+    env: dict[str, str],
+    cwd: str,
+    stdin: bytes,
+    timeout_seconds: float,
+    pass_fds: tuple[int, ...],
+) -> ToolResult:
     with subprocess.Popen(
         argv,
         env=env,
@@ -40,13 +58,21 @@ def run_tool(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        pass_fds=keep,
+        pass_fds=pass_fds,
     ) as process:
         try:
-            out, err = process.communicate(stdin or None, timeout=timeout_seconds)
+            stdout, stderr = process.communicate(stdin or None, timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
-            raise ToolTimeout(f"{argv[0]} did not end within {timeout_seconds:g} s") from None
+            raise ToolTimeout(f"{argv[0]} did not exit within {timeout_seconds:g} s") from None
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-        return Finished(process.returncode, out, err)
+        return ToolResult(process.returncode, stdout, stderr)
+
+
+def run_in_foreground(argv: list[str]) -> int:
+    """Run a program on our terminal and return its status; 127 when it cannot be started."""
+    try:
+        return subprocess.run(argv, check=False).returncode
+    except OSError:
+        return 127

@@ -1,1 +1,1 @@
-"""A project: what the command line, the library and later the web and MCP servers are clients of."""
+"""Projects: the operations that the command line, the library, the web server and the MCP server use."""

@@ -1,4 +1,4 @@
-"""The sample that `ostler demo` runs on: a small repository with a bug, and tasks for it."""
+"""The sample project of `ostler demo`: a small repository with a bug, and tasks for it."""
 
 from __future__ import annotations
 
@@ -97,23 +97,23 @@ Prices fall by a tenth in January.
 TASKS = (
     Task("Fix the slug of titles with spaces", _FIX_SLUG, weight="small", priority="P1"),
     Task("Add a price function", _ADD_PRICE, weight="small"),
-    Task("Say in the README how to test", _WRITE_README, weight="trivial"),
+    Task("Describe the tests in the README", _WRITE_README, weight="trivial"),
 )
 _SLEEP = re.compile(r"(?<=- sleep: )[\d.]+")
-_SLOWLY = 15  # times as long, for whoever looks on in a browser
+_SLOWDOWN = 15  # factor for the dashboard, so that tasks can be watched
 _GATED = (
     '\n[phases.plans]\nsmall = ["implement"]\nmedium = ["implement"]\n\n[gates.weights]\nmedium = "human"\n'
 )
 
 
-def served_tasks() -> tuple[Task, ...]:
-    """The same tasks at a pace that can be watched, and one that soon waits for a person."""
-    slow = (replace(task, body=_SLEEP.sub(_slower, task.body)) for task in TASKS)
+def create_dashboard_tasks() -> tuple[Task, ...]:
+    """Return the same tasks at a slower pace, and one that soon waits for a person."""
+    slow = (replace(task, body=_SLEEP.sub(_slow_down, task.body)) for task in TASKS)
     return (Task("Sell for less in January", _ADD_SALE, weight="medium", priority="P0"), *slow)
 
 
-def make_sample(root: Path, served: bool = False) -> None:
-    """Write the repository and its first commit."""
+def create_sample(root: Path, served: bool = False) -> None:
+    """Create the repository with its first commit."""
     files = {**_FILES, "ostler.toml": _FILES["ostler.toml"].partition("\n[phases")[0] + _GATED}
     for name, text in (files if served else _FILES).items():
         path = root / name
@@ -134,5 +134,5 @@ def _environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), **people, **quiet}
 
 
-def _slower(seconds: re.Match[str]) -> str:
-    return f"{float(seconds[0]) * _SLOWLY:g}"
+def _slow_down(seconds: re.Match[str]) -> str:
+    return f"{float(seconds[0]) * _SLOWDOWN:g}"

@@ -1,4 +1,4 @@
-"""A document's task, made ready: where its text goes, who writes it, and who looks at it."""
+"""Plans document tasks: output path, writer and reviewer."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ from msgspec.structs import replace
 from ostler.config.settings import Settings
 from ostler.errors import UsageError
 from ostler.files.paths import resolve_beneath
-from ostler.model.ids import tail_of, task_id
+from ostler.model.ids import make_id_tail, make_task_id
 from ostler.model.plan import STANDARD, Gate, Phase, Plan
 from ostler.model.state import State
 from ostler.model.task import Input, Output, Task
-from ostler.prompt.skill import load_skill_content, output_path
 from ostler.prompt.template import WRITE
+from ostler.skills.content import load_skill_content, make_output_path
 
-_REVISIONS = 3
-_ROUNDS = 5  # of one draft; a document is complete with any text
+_MAX_REVISIONS = 3
+_MAX_ITERATIONS = 5  # of one draft; any text completes a document
 _PERSON, _AGENT = "human", "ai"
 
 
 def plan_document(task: Task, gate: Gate, root: Path, settings: Settings) -> Plan:
-    """One phase, sent back to the same writer at most three times; then a person decides."""
+    """Return a plan with one phase; after the last revision a person decides."""
     _require_writer(task)
     _check_reviewer(task.review, root, settings)
-    phase = Phase(WRITE, _ROUNDS, STANDARD, gate=_gate(task.review, gate))
+    phase = Phase(WRITE, _MAX_ITERATIONS, STANDARD, gate=_choose_gate(task.review, gate))
     return Plan(
         (phase,),
-        max_phase_retries=_REVISIONS if task.max_revisions is None else task.max_revisions,
-        document=True,
+        max_phase_retries=_MAX_REVISIONS if task.max_revisions is None else task.max_revisions,
+        is_document=True,
     )
 
 
-def with_output(task: Task, root: Path, settings: Settings) -> Task:
-    """The task with the path that its document will have; one that leaves the project is refused."""
-    said = task.output or Output()
-    if said.path:
-        resolve_beneath(root, said.path)
+def resolve_output(task: Task, root: Path, settings: Settings) -> Task:
+    """Return the task with the path of its document; raises for a path outside the project."""
+    output = task.output or Output()
+    if output.path:
+        resolve_beneath(root, output.path)
         return task
     skill = load_skill_content(task.skill, root, settings.skills)
-    return replace(task, output=replace(said, path=output_path(skill, task.id, settings.documents)))
+    return replace(task, output=replace(output, path=make_output_path(skill, task.id, settings.documents)))
 
 
-def following(task: Task, state: State) -> Task:
-    """The task that goes on with a finished document; its id is always the same, so that it is added once."""
+def create_follow_up(task: Task, state: State) -> Task:
+    """Return the task of the next skill; its id is deterministic, so that it is added once."""
     skill, *later = task.next
     digest = hashlib.sha256(f"{task.id}/{state.round}/{skill}".encode()).digest()
     return Task(
         title=task.title,
         body=task.body,
-        id=task_id(f"{skill} {task.title}", tail_of(digest)),
+        id=make_task_id(f"{skill} {task.title}", make_id_tail(digest)),
         priority=task.priority,
         skill=skill,
-        inputs=(Input(state.output or "", f"What {task.skill or task.role} wrote"),),
+        inputs=(Input(state.output or "", f"Document of {task.skill or task.role}"),),
         sender=task.id,
         next=tuple(later),
         tags=task.tags,
@@ -63,16 +63,16 @@ def following(task: Task, state: State) -> Task:
     )
 
 
-def _gate(review: str, usual: Gate) -> Gate:
+def _choose_gate(review: str, default: Gate) -> Gate:
     match review:
         case "":
-            return replace(usual, then_person=usual.type == _AGENT)
+            return replace(default, escalate_to_person=default.type == _AGENT)
         case "human":
-            return Gate(_PERSON, usual.criteria)
+            return Gate(_PERSON, default.criteria)
         case "ai":
-            return Gate(_AGENT, usual.criteria, then_person=True)
+            return Gate(_AGENT, default.criteria, escalate_to_person=True)
         case skill:
-            return Gate(_AGENT, usual.criteria, skill=skill, then_person=True)
+            return Gate(_AGENT, default.criteria, skill=skill, escalate_to_person=True)
 
 
 def _check_reviewer(review: str, root: Path, settings: Settings) -> None:
@@ -81,6 +81,6 @@ def _check_reviewer(review: str, root: Path, settings: Settings) -> None:
 
 
 def _require_writer(task: Task) -> None:
-    """A document without a skill has to say where it goes."""
+    """A document without a skill needs an output path."""
     if not task.skill and not (task.output and task.output.path):
-        raise UsageError("a document needs a skill or a path", "name one with --skill or --output")
+        raise UsageError("a document needs a skill or an output path", "use --skill or --output")

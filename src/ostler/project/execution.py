@@ -1,4 +1,4 @@
-"""How one execution of a task ended, in the seed's words."""
+"""The result of one execution of a task, with the names of the seed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ostler.errors import Code, OstlerError, Warn
+from ostler.errors import Code, OstlerError, WarningCode
 
 ExecutionStatus = Literal["completed", "failed"]
 
 WorkspaceError = OstlerError
-"""The seed's name for what a skill, an input or an output raises; `code` says which."""
+"""The seed's name for errors of skills, inputs and outputs; see `code`."""
 
 
 class ExecutionErrorCode(StrEnum):
@@ -24,7 +24,7 @@ class ExecutionErrorCode(StrEnum):
     API_OVERLOADED = "API_OVERLOADED"
     API_TIMEOUT = "API_TIMEOUT"
     RESPONSE_EMPTY = "RESPONSE_EMPTY"
-    RESPONSE_TRUNCATED = "RESPONSE_TRUNCATED"  # a warning, beside a result that is complete otherwise
+    RESPONSE_TRUNCATED = "RESPONSE_TRUNCATED"  # a warning with an otherwise complete result
     WORKSPACE_WRITE_FAILED = "WORKSPACE_WRITE_FAILED"
     TASK_NOT_EXECUTABLE = "TASK_NOT_EXECUTABLE"
     ABORTED = "ABORTED"
@@ -33,8 +33,8 @@ class ExecutionErrorCode(StrEnum):
 
 _C, _E = Code, ExecutionErrorCode
 
-# What is in no row is UNKNOWN: no execution of a document can end so, or a bug of ours made it.
-_ROWS: dict[ExecutionErrorCode, tuple[Code | Warn, ...]] = {
+# Other codes are UNKNOWN: an execution of a document cannot have them, except for a bug.
+_ROWS: dict[ExecutionErrorCode, tuple[Code | WarningCode, ...]] = {
     _E.SKILL_NOT_FOUND: (_C.SKILL_NOT_FOUND,),
     _E.CONTEXT_NOT_FOUND: (_C.CONTEXT_NOT_FOUND,),
     _E.INPUT_NOT_FOUND: (_C.INPUT_NOT_FOUND,),
@@ -53,7 +53,7 @@ _ROWS: dict[ExecutionErrorCode, tuple[Code | Warn, ...]] = {
     _E.API_OVERLOADED: (_C.OVERLOADED,),
     _E.API_TIMEOUT: (_C.TIMEOUT, _C.IDLE_TIMEOUT, _C.NETWORK),
     _E.RESPONSE_EMPTY: (_C.RESPONSE_EMPTY, _C.NO_RESULT),
-    _E.RESPONSE_TRUNCATED: (Warn.RESPONSE_TRUNCATED,),
+    _E.RESPONSE_TRUNCATED: (WarningCode.RESPONSE_TRUNCATED,),
     _E.WORKSPACE_WRITE_FAILED: (
         _C.WORKSPACE_WRITE_FAILED,
         _C.PATH_ESCAPE,
@@ -74,16 +74,16 @@ _ROWS: dict[ExecutionErrorCode, tuple[Code | Warn, ...]] = {
     ),
     _E.ABORTED: (_C.ABORTED, _C.INTERRUPTED),
 }
-_SEED = {code: word for word, codes in _ROWS.items() for code in codes}
+_CODES = {code: seed_code for seed_code, codes in _ROWS.items() for code in codes}
 
 
-def seed_code(code: Code | Warn | None) -> ExecutionErrorCode:
-    """The one of the thirteen that a code of ours is."""
-    return _SEED.get(code, _E.UNKNOWN) if code else _E.UNKNOWN
+def to_execution_code(code: Code | WarningCode | None) -> ExecutionErrorCode:
+    """Return the seed's code for one of ours."""
+    return _CODES.get(code, _E.UNKNOWN) if code else _E.UNKNOWN
 
 
 class ExecutionError(Exception):
-    """Why an execution failed; `cause` is an OstlerError with our own code, or what nobody expected."""
+    """Why an execution failed; `cause` is an OstlerError with our code, or an unexpected exception."""
 
     def __init__(
         self, message: str, code: ExecutionErrorCode, task_id: str = "", cause: Exception | None = None
@@ -96,7 +96,7 @@ class ExecutionError(Exception):
 
 
 class TokensUsed(Struct, frozen=True):
-    """Of all attempts, also those that failed."""
+    """The tokens of all attempts, including failed ones."""
 
     input: int = 0
     output: int = 0
@@ -107,27 +107,27 @@ class TokensUsed(Struct, frozen=True):
 
 
 class ExecutionResult(Struct, frozen=True):
-    """A value, whatever happened.
+    """The result of an execution, successful or not.
 
-    `error` is there exactly when `status` is "failed". The seed put RESPONSE_TRUNCATED there, too, so that
-    whoever asks only for `error` takes a finished document for a failure; here it is in `warning`.
+    `error` is set exactly when `status` is "failed". The seed also put RESPONSE_TRUNCATED there, which makes
+    a finished document look like a failure; here it is in `warning`.
     """
 
     task_id: str
     skill: str
     status: ExecutionStatus
-    output_path: str | None = None  # below the project; None on failure
+    output_path: str | None = None  # relative to the project; None on failure
     tokens_used: TokensUsed = TokensUsed()
     duration_ms: int = 0
     error: ExecutionError | None = None
-    warning: ExecutionError | None = None  # RESPONSE_TRUNCATED: the text is there, but its end is missing
-    warnings: tuple[str, ...] = ()  # all else that was noticed, as sentences
+    warning: ExecutionError | None = None  # RESPONSE_TRUNCATED: the end of the text is missing
+    warnings: tuple[str, ...] = ()  # other warnings
 
 
-def failed(task_id: str, skill: str, error: Exception) -> ExecutionResult:
-    """The result that stands for an error."""
+def create_failure(task_id: str, skill: str, error: Exception) -> ExecutionResult:
+    """Return the result for an error."""
     known = isinstance(error, OstlerError)
-    code = seed_code(error.code) if known else ExecutionErrorCode.UNKNOWN
+    code = to_execution_code(error.code) if known else ExecutionErrorCode.UNKNOWN
     message = error.message if known else f"{type(error).__name__}: {error}"
     return ExecutionResult(
         task_id, skill, "failed", error=ExecutionError(message, code, task_id, cause=error)

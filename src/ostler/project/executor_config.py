@@ -1,4 +1,4 @@
-"""What the seed's executor can be told, once and for a single task."""
+"""The configuration of the seed's executor, for all executions and for one."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ RETRYABLE = (
 
 
 class ExecutorConfig(Struct, frozen=True):
-    """The defaults of all executions; whatever is not here is as the project's settings say."""
+    """Defaults of all executions; everything else is as in the project's settings."""
 
     project_root: str | Path = "."
-    # A tier that is not in it is a model's own name.
+    # A tier that is not in the map is a model name.
     model_map: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULT_MODEL_MAP))
     default_model_tier: str = "sonnet"
     default_timeout_ms: int = 120_000  # of one attempt
     default_max_tokens: int = 4096
     max_retries: int = 2
-    retry_delay_ms: int = 1000  # before the first repeat; then twice as long each time
-    retryable_errors: tuple[ExecutionErrorCode, ...] = RETRYABLE  # of those that a repeat can mend at all
+    retry_delay_ms: int = 1000  # before the first retry; doubles each time
+    retryable_errors: tuple[ExecutionErrorCode, ...] = RETRYABLE  # only codes that can be retried at all
 
 
 class AgentConfig(Struct, frozen=True):
-    """What one execution wants otherwise."""
+    """Overrides for one execution."""
 
     model_tier: str | None = None
     timeout_ms: int | None = None
@@ -45,18 +45,18 @@ class AgentConfig(Struct, frozen=True):
 
 
 def create_default_config(**overrides: Any) -> ExecutorConfig:
-    """The defaults, but for what is named."""
+    """Return the defaults with these overrides."""
     return ExecutorConfig(**overrides)
 
 
-def settings_of(config: ExecutorConfig) -> dict[str, object]:
-    """The same as settings, over the project's own; no worktree is made and no program started."""
+def to_settings(config: ExecutorConfig) -> dict[str, object]:
+    """Return the config as settings that override the project's; without worktrees and programs."""
     seconds = config.retry_delay_ms / 1000
     return {
         "git.worktree": False,
         "host.min_free_memory_mb": 0,
         "host.start_stagger_seconds": 0.0,
-        "models": [],  # the client is all that there is
+        "models": [],  # only the client is used
         "retry.max_retries": config.max_retries,
         "retry.base_delay_seconds": seconds,
         "retry.rate_limit_wait_seconds": seconds,
@@ -64,15 +64,15 @@ def settings_of(config: ExecutorConfig) -> dict[str, object]:
     }
 
 
-def amend(task: Task, config: ExecutorConfig, wanted: AgentConfig) -> Task:
-    """The task as this execution wants it: its own words stand above the config's, and below `wanted`."""
-    tier = wanted.model_tier or task.model or task.tier or config.default_model_tier
+def apply_config(task: Task, config: ExecutorConfig, overrides: AgentConfig) -> Task:
+    """Return the task with the config applied: overrides first, then the task's values, then the config."""
+    tier = overrides.model_tier or task.model or task.tier or config.default_model_tier
     seconds = config.default_timeout_ms / 1000 if task.timeout_seconds is None else task.timeout_seconds
     retries = config.max_retries if task.max_retries is None else task.max_retries
     return replace(
         task,
         executor=EXECUTOR,
         model=config.model_map.get(tier, tier),
-        timeout_seconds=seconds if wanted.timeout_ms is None else wanted.timeout_ms / 1000,
-        max_retries=retries if wanted.max_retries is None else wanted.max_retries,
+        timeout_seconds=seconds if overrides.timeout_ms is None else overrides.timeout_ms / 1000,
+        max_retries=retries if overrides.max_retries is None else overrides.max_retries,
     )

@@ -1,4 +1,4 @@
-"""A client that a caller brought, as an executor of the engine."""
+"""An executor for a client that the caller provides."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings, Provider
 from ostler.errors import Code, OstlerError, read_code
-from ostler.executors.model_api import ModelApiExecutor
+from ostler.executors.model_api.executor import ModelApiExecutor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.llm.client import ClaudeClient, ClaudeRequest, ClaudeResponse
 from ostler.llm.failure import ModelError
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.protocol import CommandRunner
-from ostler.project.execution import ExecutionError, ExecutionErrorCode, seed_code
+from ostler.project.execution import ExecutionError, ExecutionErrorCode, to_execution_code
 from ostler.project.executor_config import EXECUTOR, ExecutorConfig
 
-_GRACE_SECONDS = 0.25  # a client that keeps the time itself can say how much had come until then
+_GRACE_SECONDS = 0.25  # so that a client with its own timeout can report the tokens so far
 
 
 class GivenClient:
-    """Anyone's client, held to what the engine expects: in time, never empty, no error but ModelError."""
+    """A client with checks: timeout, no empty answers, no errors other than ModelError."""
 
     def __init__(self, client: ClaudeClient, max_tokens: int) -> None:
         self._client = client
         self._max_tokens = max_tokens
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
-        """The client's answer; cancelling it cancels the client."""
+        """Return the client's answer; cancelling it cancels the client."""
         asked = replace(request, max_tokens=self._max_tokens)
         try:
             async with asyncio.timeout(request.timeout_seconds + _GRACE_SECONDS):
-                return _not_empty(await self._client.complete(asked))
+                return _require_content(await self._client.complete(asked))
         except TimeoutError as error:
             late = f"the answer took longer than {request.timeout_seconds:g} s"
             raise ModelError(Code.TIMEOUT, late) from error
@@ -42,34 +42,38 @@ class GivenClient:
         except asyncio.CancelledError:
             _require_cancelled()
             raise
-        except Exception as error:  # it is anyone's code, and no task should die of it unseen
-            raise _failure_of(error) from error
+        except Exception as error:  # foreign code may raise anything
+            raise _to_model_error(error) from error
 
 
 class ClientExecutor:
-    """Asks the given client; what the config does not want repeated is final."""
+    """Calls the client; errors that the config does not retry are final."""
 
     def __init__(self, asks: ModelApiExecutor, retryable: Collection[ExecutionErrorCode]) -> None:
-        self._asks = asks
+        self._executor = asks
         self._retryable = retryable
         self.name = asks.name
         self.capabilities = replace(asks.capabilities, environment=())
 
     def validate_availability(self) -> None:
-        """Whoever brings a client knows that it works."""
+        """The caller is responsible for the client."""
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        return self._judged(await self._asks.spawn(call, on_event))
+        return self._set_final(await self._executor.spawn(call, on_event))
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        return self._judged(await self._asks.resume(call, on_event))
+        return self._set_final(await self._executor.resume(call, on_event))
 
-    def _judged(self, result: CallResult) -> CallResult:
-        return result if result.ok else replace(result, final=seed_code(result.code) not in self._retryable)
+    def _set_final(self, result: CallResult) -> CallResult:
+        return (
+            result
+            if result.ok
+            else replace(result, final=to_execution_code(result.code) not in self._retryable)
+        )
 
 
-def registry_with(client: ClaudeClient, config: ExecutorConfig) -> ExecutorRegistry:
-    """The executors, with this client behind the one that asks a model directly."""
+def create_registry(client: ClaudeClient, config: ExecutorConfig) -> ExecutorRegistry:
+    """Return a registry in which this client is the model API."""
 
     def connect(provider: Provider, env: Mapping[str, str], max_tokens: int) -> GivenClient:
         return GivenClient(client, max_tokens)
@@ -84,21 +88,21 @@ def registry_with(client: ClaudeClient, config: ExecutorConfig) -> ExecutorRegis
 
 
 def _require_cancelled() -> None:
-    """Nobody wanted it: the client lost a task of its own, and would be asked again for ever."""
+    """The client cancelled itself; without this the call would be repeated forever."""
     task = asyncio.current_task()
     if task is None or not task.cancelling():
-        raise ModelError(Code.UNKNOWN, "the client was cancelled from within")
+        raise ModelError(Code.UNKNOWN, "the client cancelled itself")
 
 
-def _not_empty(response: ClaudeResponse) -> ClaudeResponse:
+def _require_content(response: ClaudeResponse) -> ClaudeResponse:
     if response.content.strip() or response.uses:
         return response
-    empty = ModelError(Code.RESPONSE_EMPTY, "the model answered nothing")
+    empty = ModelError(Code.RESPONSE_EMPTY, "the answer is empty")
     empty.usage = response.usage
     raise empty
 
 
-def _failure_of(error: Exception) -> ModelError:
+def _to_model_error(error: Exception) -> ModelError:
     match error:
         case ExecutionError():
             return ModelError(read_code(error.code), error.message)

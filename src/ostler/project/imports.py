@@ -1,4 +1,4 @@
-"""Tasks that were found elsewhere become the project's: all of them or none, and each one once."""
+"""Adds imported tasks to a project: all or none, and each one only once."""
 
 from __future__ import annotations
 
@@ -9,117 +9,120 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.engine.dependencies import find_cycle
-from ostler.engine.pipeline import levels
+from ostler.engine.pipeline import group_by_level
 from ostler.errors import Code, OstlerError
-from ostler.model.ids import TaskId, tail_of, task_id
+from ostler.model.ids import TaskId, make_id_tail, make_task_id
 from ostler.model.task import Task
-from ostler.project.agents import known_executor
-from ostler.project.documents import with_output
+from ostler.project.documents import resolve_output
+from ostler.project.executors import require_executor
 from ostler.project.planning import plan_task
 from ostler.project.project import Project
 from ostler.prompt.role import find_agent
-from ostler.sources.found import Found, digest_of
+from ostler.sources.found import FoundTask, digest_of
 
 
 class Imported(Struct, frozen=True):
-    """A task that was found, as the project has it now."""
+    """An imported task as it is in the project now."""
 
     task: Task
     is_new: bool
 
 
-def import_tasks(project: Project, found: Sequence[Found], mistakes: Sequence[str] = ()) -> list[Imported]:
-    """Add those that are not here yet, in one transaction; raises with every mistake, and adds none."""
-    wanted = {one.task.source: one for one in found if not one.skipped}
-    _check(project, list(wanted.values()), mistakes)
+def import_tasks(project: Project, found: Sequence[FoundTask], errors: Sequence[str] = ()) -> list[Imported]:
+    """Add the new tasks in one transaction; on errors, raises with all of them and adds none."""
+    selected = {one.task.source: one for one in found if not one.skipped}
+    _check(project, list(selected.values()), errors)
     with project.journal.transaction():
-        taken = _Taken(project)
-        placed = [taken.place(one.task) for one in wanted.values()]
-        new = {one.task.id: one.task for one in placed if one.is_new}
-        added = {task.id: project.add(task) for row in levels(list(new.values())) for task in row}
-    return [replace(one, task=added.get(one.task.id, one.task)) for one in placed]
+        allocator = _IdAllocator(project)
+        allocated = [allocator.allocate(one.task) for one in selected.values()]
+        new = {one.task.id: one.task for one in allocated if one.is_new}
+        added = {task.id: project.add(task) for row in group_by_level(list(new.values())) for task in row}
+    return [replace(one, task=added.get(one.task.id, one.task)) for one in allocated]
 
 
-def place_once(project: Project, task: Task, tail: str = "") -> Imported:
-    """The task of that source, added if it is not here; call it inside a transaction."""
-    placed = _Taken(project).place(task, tail)
-    return Imported(project.add(placed.task), is_new=True) if placed.is_new else placed
+def add_once(project: Project, task: Task, tail: str = "") -> Imported:
+    """Return the task of this source and add it if it is new; call it inside a transaction."""
+    allocated = _IdAllocator(project).allocate(task, tail)
+    return Imported(project.add(allocated.task), is_new=True) if allocated.is_new else allocated
 
 
-class _Taken:
-    """The ids that the project has; a new task's own comes from its source, so that a title may change."""
+class _IdAllocator:
+    """Chooses ids for new tasks; an id depends on the source, so that a changed title adds no second task."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._by_tail: dict[str, dict[TaskId, str | None]] = {}  # each with its source, once that is known
+        self._by_tail: dict[str, dict[TaskId, str | None]] = {}  # id to source; None: not read yet
         for row in project.journal.rows():
-            self._shelf(row.id)[row.id] = None
+            self._ids_with_tail(row.id)[row.id] = None
 
-    def place(self, task: Task, tail: str = "") -> Imported:
-        """The task with its id, or the one that came from the same place before."""
+    def allocate(self, task: Task, tail: str = "") -> Imported:
+        """Return the task with an id, or the existing task of the same source."""
         if task.id:
-            return self._place_named(task)
-        for drawn in _tails(task.source, tail):
-            chosen = task_id(task.title, drawn)
-            shelf = self._shelf(chosen)
+            return self._allocate_named(task)
+        for drawn in _generate_tails(task.source, tail):
+            chosen = make_task_id(task.title, drawn)
+            shelf = self._ids_with_tail(chosen)
             for other in shelf:
-                if self._source(other) == task.source:
+                if self._read_source(other) == task.source:
                     return Imported(self._project.task(other), is_new=False)
             if chosen not in shelf:
                 shelf[chosen] = task.source
                 return Imported(replace(task, id=chosen, sender=task.sender or task.source), is_new=True)
-        raise AssertionError("there is no end of tails")
+        raise AssertionError("the tails are infinite")
 
-    def _place_named(self, task: Task) -> Imported:
-        shelf = self._shelf(task.id)
+    def _allocate_named(self, task: Task) -> Imported:
+        shelf = self._ids_with_tail(task.id)
         if task.id not in shelf:
             shelf[task.id] = task.source
             return Imported(task, is_new=True)
         if (other := shelf[task.id]) is not None:
             message = f"{other} and {task.source} both have the id {task.id}"
-            raise OstlerError(Code.CONFIG_INVALID, message, "give one of them another id")
+            raise OstlerError(Code.CONFIG_INVALID, message, "change one of the ids")
         return Imported(self._project.task(task.id), is_new=False)
 
-    def _shelf(self, task: TaskId) -> dict[TaskId, str | None]:
+    def _ids_with_tail(self, task: TaskId) -> dict[TaskId, str | None]:
         return self._by_tail.setdefault(task.rpartition("-")[2], {})
 
-    def _source(self, task: TaskId) -> str:
-        """Of a task of this import as it was placed, of others as the journal has it."""
-        placed = self._shelf(task)[task]
+    def _read_source(self, task: TaskId) -> str:
+        """Return the source of a task of this import, or of the journal."""
+        placed = self._ids_with_tail(task)[task]
         return self._project.task(task).source if placed is None else placed
 
 
-def _tails(source: str, first: str) -> Iterator[str]:
+def _generate_tails(source: str, first: str) -> Iterator[str]:
     if first:
         yield first
-    yield tail_of(digest_of(source))
-    yield from (tail_of(digest_of(f"{source} {number}")) for number in count(2))
+    yield make_id_tail(digest_of(source))
+    yield from (make_id_tail(digest_of(f"{source} {number}")) for number in count(2))
 
 
-def _check(project: Project, found: Sequence[Found], known: Sequence[str]) -> None:
-    """All that adding could refuse, before anything is written."""
-    coming = {one.task.id: one.task.after for one in found if one.task.id}
-    mistakes = [*known, *(mistake for one in found for mistake in _mistakes(project, one, coming))]
-    if circle := find_cycle(coming, coming):
-        mistakes.append(f"{' -> '.join(circle)} wait for each other")
-    if mistakes:
-        hint = "nothing was added; mend the lines, then try again"
-        raise OstlerError(Code.CONFIG_INVALID, "\n".join(mistakes), hint)
+def _check(project: Project, found: Sequence[FoundTask], source_errors: Sequence[str]) -> None:
+    """Raise with every error that adding could raise, before anything is written."""
+    new_tasks = {one.task.id: one.task.after for one in found if one.task.id}
+    errors = [
+        *source_errors,
+        *(mistake for one in found for mistake in _find_errors(project, one, new_tasks)),
+    ]
+    if circle := find_cycle(new_tasks, new_tasks):
+        errors.append(f"dependency cycle: {' -> '.join(circle)}")
+    if errors:
+        hint = "fix these lines and try again; nothing was added"
+        raise OstlerError(Code.CONFIG_INVALID, "\n".join(errors), hint)
 
 
-def _mistakes(project: Project, found: Found, coming: Container[TaskId]) -> Iterator[str]:
+def _find_errors(project: Project, found: FoundTask, new_tasks: Container[TaskId]) -> Iterator[str]:
     task, root = found.task, project.layout.root
     if not task.title:
-        yield f"{found.where}: a task needs a title"
+        yield f"{found.location}: a task needs a title"
     checks = (
         lambda: find_agent(task.role, root),
-        lambda: known_executor(project.settings, task.executor) if task.executor else None,
+        lambda: require_executor(project.settings, task.executor) if task.executor else None,
         lambda: plan_task(task, project.loaded, root),
-        lambda: with_output(task, root, project.settings) if task.is_document else None,
-        *(lambda one=one: project.resolve(one) for one in task.after if one not in coming),
+        lambda: resolve_output(task, root, project.settings) if task.is_document else None,
+        *(lambda one=one: project.resolve(one) for one in task.after if one not in new_tasks),
     )
     for check in checks:
         try:
             check()
         except OstlerError as error:
-            yield f"{found.where}: {error.message}"
+            yield f"{found.location}: {error.message}"

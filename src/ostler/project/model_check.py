@@ -1,4 +1,4 @@
-"""Asks models for a word, to see which of them answer (C27)."""
+"""Sends a short prompt to each model to see which of them answer (C27)."""
 
 from __future__ import annotations
 
@@ -9,82 +9,88 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from ostler.calls.attempt import create_base_call, identity_variables
 from ostler.errors import OstlerError
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, CallResult
-from ostler.model.choice import Choice
+from ostler.model.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.agents import require_sandbox
+from ostler.project.executors import require_sandbox
 from ostler.project.project import Project
-from ostler.views.models import Answer
-from ostler.worker.agent_call import base_call, marks_of
+from ostler.views.models import ProbeResult
 
 PROMPT = 'Say "OK" and nothing else.'
-SECONDS = 30.0
-AT_ONCE = 3
+TIMEOUT_SECONDS = 30.0
+PARALLEL_CALLS = 3
 
 
-async def ask_models(
-    project: Project, choices: Sequence[Choice], environ: Mapping[str, str], seconds: float = SECONDS
-) -> dict[str, Answer]:
-    """Every choice's answer by its name; the same program with the same model is asked once."""
-    alike: dict[Hashable, list[Choice]] = {}
-    for choice in choices:
-        alike.setdefault(_what_is_asked(choice), []).append(choice)
-    answers: dict[str, Answer] = {}
-    groups = list(alike.values())
-    with tempfile.TemporaryDirectory(prefix="ostler-models-") as place:
-        for first in range(0, len(groups), AT_ONCE):
-            batch = groups[first : first + AT_ONCE]
+async def check_models(
+    project: Project,
+    models: Sequence[ModelConfig],
+    environ: Mapping[str, str],
+    seconds: float = TIMEOUT_SECONDS,
+) -> dict[str, ProbeResult]:
+    """Return the answer of each model by name; models with the same program, model and account share one
+    call.
+    """
+    groups_by_call: dict[Hashable, list[ModelConfig]] = {}
+    for model in models:
+        groups_by_call.setdefault(_group_key(model), []).append(model)
+    answers: dict[str, ProbeResult] = {}
+    groups = list(groups_by_call.values())
+    with tempfile.TemporaryDirectory(prefix="ostler-models-") as folder:
+        for first in range(0, len(groups), PARALLEL_CALLS):
+            batch = groups[first : first + PARALLEL_CALLS]
             async with asyncio.TaskGroup() as tasks:
-                asked = [
-                    tasks.create_task(_ask(project, group[0], environ, place, seconds)) for group in batch
+                checks = [
+                    tasks.create_task(_check_model(project, group[0], environ, folder, seconds))
+                    for group in batch
                 ]
-            for group, task in zip(batch, asked, strict=True):
+            for group, task in zip(batch, checks, strict=True):
                 answers |= {choice.name: task.result() for choice in group}
     return answers
 
 
-def _what_is_asked(choice: Choice) -> Hashable:
-    """Another account is another question: it is told apart by its arguments or its environment."""
-    return choice.executor, choice.model, choice.args, tuple(sorted(choice.env.items()))
+def _group_key(model: ModelConfig) -> Hashable:
+    """Arguments and environment differ between accounts."""
+    return model.executor, model.model, model.args, tuple(sorted(model.env.items()))
 
 
-async def _ask(
-    project: Project, choice: Choice, environ: Mapping[str, str], place: str, seconds: float
-) -> Answer:
+async def _check_model(
+    project: Project, model: ModelConfig, environ: Mapping[str, str], folder: str, seconds: float
+) -> ProbeResult:
     try:
-        require_sandbox(project.settings, choice.executor)
-        executor = ExecutorRegistry().make_for(choice, project.settings.executors, DefaultCommandRunner())
+        require_sandbox(project.settings, model.executor)
+        executor = ExecutorRegistry().make_for(model, project.settings.executors, DefaultCommandRunner())
         executor.validate_availability()
     except OstlerError as error:
-        return Answer(False, 0.0, error.code, error.message)
-    call = _call(project, choice, executor, environ, place, seconds)
-    return _answer(await executor.spawn(call, lambda _: None))
+        return ProbeResult(False, 0.0, error.code, error.message)
+    call = _create_call(project, model, executor, environ, folder, seconds)
+    return _to_answer(await executor.spawn(call, lambda _: None))
 
 
-def _call(
+def _create_call(
     project: Project,
-    choice: Choice,
+    model: ModelConfig,
     executor: Executor,
     environ: Mapping[str, str],
-    place: str,
+    folder: str,
     seconds: float,
 ) -> AgentCall:
     session = str(uuid.uuid4())
-    marks = marks_of(f"{project.journal.store_id}:{session}:1", str(project.layout.root))
+    marks = identity_variables(f"{project.journal.store_id}:{session}:1", str(project.layout.root))
     return replace(
-        base_call(project.settings, executor.capabilities, environ, marks),
+        create_base_call(project.settings, executor.capabilities, environ, marks),
         agent="implementer",
         prompt=PROMPT,
         session_id=session,
-        model=choice.model,
-        cwd=place,
+        model=model.model,
+        cwd=folder,
         timeout_seconds=seconds,
         idle_timeout_seconds=seconds,
     )
 
 
-def _answer(result: CallResult) -> Answer:
-    return Answer(result.ok, round(result.duration_seconds, 3), result.code, result.message)
+def _to_answer(result: CallResult) -> ProbeResult:
+    return ProbeResult(result.ok, round(result.duration_seconds, 3), result.code, result.message)

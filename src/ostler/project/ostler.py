@@ -1,45 +1,52 @@
-"""The Ostler object: a project that can also run its tasks."""
+"""The Ostler object: a project that can run its tasks."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
+from ostler.calls.debugger import Debugger, EventDebugger, StoppingDebugger, adapt_debugger
+from ostler.calls.host import get_available_memory_mb
+from ostler.calls.services import CallServices
+from ostler.calls.slots import PoolStats
 from ostler.clock import Clock, SystemClock
-from ostler.engine.carry import Carrier
-from ostler.engine.local import LocalDriver, Wanted
-from ostler.engine.steps.tools import Tools, as_written, lock_path
+from ostler.engine.driver import LocalDriver, TaskSelection
+from ostler.engine.steps.services import StepServices, lock_path, unchanged
+from ostler.engine.task_runner import TaskRunner
+from ostler.errors import UsageError
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import try_lock
-from ostler.model.choice import Choice
 from ostler.model.ids import TaskId
+from ostler.model.model_config import ModelConfig
 from ostler.model.notice import Notice
 from ostler.model.outcome import Outcome
 from ostler.model.state import State
 from ostler.model.task import Task
-from ostler.process.forker import shared_forker
+from ostler.process.forker_client import shared_forker
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
-from ostler.project.agents import require_sandbox
-from ostler.project.documents import following
-from ostler.project.outside import Outside, begin_telling
-from ostler.project.pool import pool_for
+from ostler.project.apply_action import apply_action
+from ostler.project.call_services import create_call_services
+from ostler.project.documents import create_follow_up
+from ostler.project.executors import require_sandbox
+from ostler.project.integrations import Integrations, start_integrations
+from ostler.project.model_pool import select_models
+from ostler.project.outcome_details import add_details
 from ostler.project.project import Project
-from ostler.project.stable import make_stable
-from ostler.project.write_back import tell_source
+from ostler.project.write_back import update_source
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
-from ostler.worker.debugger import Debugger, EventDebugger, Stopping, as_debugger
-from ostler.worker.host import get_available_memory_mb
-from ostler.worker.slots import PoolStats
-from ostler.worker.stable import Stable
+from ostler.views.feed import feed_json
+from ostler.views.task import TaskView
+
+_POLL_SECONDS = 0.2
 
 
 class Ostler:
@@ -54,26 +61,34 @@ class Ostler:
         executors: ExecutorRegistry | None = None,
         amend: Callable[[Task], Task] | None = None,
         clock: Clock | None = None,
-        tell: Callable[[str], None] | None = None,
+        print_message: Callable[[str], None] | None = None,
     ) -> None:
         self.project = project
         self._environ = environ
-        self._debugger = None if debugger is None else Stopping(as_debugger(debugger), self.stop)
+        self._debugger = None if debugger is None else StoppingDebugger(adapt_debugger(debugger), self.stop)
         self._writer = GroupWriter(project.layout.database)
         self._spawner = create_spawner(prefer_pty=False)
         self._registry = executors or ExecutorRegistry()
-        self._amend = amend or as_written
+        self._amend = amend or unchanged
         self._clock = clock or SystemClock()
         self._ledger = SqliteLedger(project.layout.database)
-        self._stable: Stable | None = None
+        self._call_services: CallServices | None = None
         self._driver: LocalDriver | None = None
-        self._outside: Outside | None = None
-        self._tell = tell or _keep_quiet
-        self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # by which it claims
+        self._integrations: Integrations | None = None
+        self._print_message = print_message or _discard_message
+        self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # recorded with each claim
 
     @classmethod
-    def open(cls, path: str | Path = ".") -> Self:
-        return cls(Project.open(Path(path), os.environ, create=True), os.environ)
+    def open(cls, path: str | Path = ".", *, executors: ExecutorRegistry | None = None) -> Self:
+        """Open the project in a directory or above it, and create one there when none is found.
+
+        Raise UsageError when the directory does not exist. `executors` adds executors of your own.
+        """
+        start = Path(path)
+        if not start.is_dir():
+            raise UsageError(f"no directory {start}", "create it, or pass another path")
+        project = Project.open(start, os.environ, create=True)
+        return cls(project, os.environ, executors=executors)
 
     async def __aenter__(self) -> Self:
         return self
@@ -85,19 +100,67 @@ class Ostler:
         self.project.journal.close()
 
     async def close(self) -> None:
-        """Write out what is waiting and let go of everything."""
+        """Write pending records and release all resources."""
         await self._writer.close()
-        if self._outside is not None:
-            await self._outside.finish()
+        if self._integrations is not None:
+            await self._integrations.finish()
         self._ledger.close()
-        if self._stable is not None:
-            await self._stable.plugins.close()
+        if self._call_services is not None:
+            await self._call_services.plugins.close()
 
     async def add(self, task: Task) -> Task:
+        """Add a task and return it with its id; raise UsageError for invalid fields."""
         return await asyncio.to_thread(self.project.add, task)
 
+    def tasks(self) -> list[TaskView]:
+        """Return all tasks, without their attempts."""
+        return self.project.tasks()
+
+    def task(self, task: str) -> TaskView:
+        """Return one task by id or unique prefix, with its attempts."""
+        return self.project.show(self.project.resolve(task))
+
+    async def act(self, task: str, action: str, **values: object) -> TaskView:
+        """Record a decision about a task: one of the actions of project/actions.py, such as approve."""
+        found = self.project.resolve(task)
+        view = await asyncio.to_thread(apply_action, self.project, self._environ, found, action, **values)
+        if self._driver is not None:
+            self._driver.wake_runners()
+        return view
+
+    async def start_pipeline(self, name: str, goal: str = "") -> str:
+        """Add the tasks of a pipeline, named or by path, in one transaction; return the name of the run."""
+        return await asyncio.to_thread(self._start_pipeline, name, goal)
+
+    def _start_pipeline(self, name: str, goal: str) -> str:
+        # A run of tasks needs no YAML.
+        from ostler.project.pipelines.file import find_pipeline, read_pipeline  # noqa: PLC0415
+        from ostler.project.pipelines.runs import start_run, validate_skills  # noqa: PLC0415
+
+        pipeline, document = read_pipeline(find_pipeline(name, self.project.layout.root), goal)
+        validate_skills(self.project, pipeline, document)
+        return start_run(self.project, pipeline)[0]
+
+    async def events(
+        self, after: int = 0, task: str | None = None, follow: bool = False
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Yield the events after a position of the feed, as `ostler events --json` prints them.
+
+        With `follow` it waits for new events until it is closed.
+        """
+        found = None if task is None else self.project.resolve(task)
+        while True:
+            lines = self.project.feed(after, found)
+            for line in lines:
+                yield feed_json(line)
+                after = line.position
+            if not lines and not follow:
+                return
+            if not lines:
+                await self._clock.sleep(_POLL_SECONDS)
+
     async def run(self, task: TaskId) -> Outcome:
-        """Run one task to its end or rest."""
+        """Run one task until it ends or waits."""
         return (await self.run_all([task]))[0]
 
     async def run_all(
@@ -107,64 +170,75 @@ class Ostler:
         *,
         wait: bool = False,
         fail_fast: bool = False,
-        leave_busy: bool = False,
+        skip_locked: bool = False,
+        details: bool = True,
     ) -> list[Outcome]:
-        """Run these tasks, or all that can be taken, side by side.
+        """Run these tasks, or all that can start, in parallel.
 
-        `wait` for those that a limit holds; `fail_fast` begins none after one has failed; `leave_busy` to
-        another run what it holds, instead of waiting for that.
+        `wait` waits for limits; `fail_fast` starts no task after a failure; `skip_locked` skips the tasks
+        of other runs instead of waiting for them.
         """
-        shared_forker().prepare_keeper()  # it comes up while git makes the first worktree
-        asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # and psutil is loaded
+        shared_forker().prepare_keeper()  # it starts while git creates the first worktree
+        asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # preloads psutil
         if self.project.settings.plugins.load:
-            self._shared()  # one that cannot be loaded is told before any task is begun
-        self.tell_others()
-        tools = self._tools()
-        at_once = jobs or self.project.settings.run.jobs
-        self._driver = LocalDriver(tools, at_once, patient=wait, fail_fast=fail_fast, leave_busy=leave_busy)
-        outcomes = await self._driver.run(Wanted(tuple(tasks or ())))
-        return outcomes + self._standing(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
+            self._get_call_services()  # report a plugin that cannot be loaded before any task starts
+        self.start_integrations()
+        services = self._create_step_services()
+        max_parallel = jobs or self.project.settings.run.jobs
+        self._driver = LocalDriver(
+            services, max_parallel, wait_for_deferred=wait, fail_fast=fail_fast, skip_locked=skip_locked
+        )
+        outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
+        outcomes += self._read_outcomes(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
+        return await asyncio.to_thread(self._add_details, outcomes) if details else outcomes
 
-    def tell_others(self) -> None:
-        """Begin to tell whom [[notify]] and [telemetry] name, until it is closed; again does nothing."""
-        if self._outside is None:
-            self._outside = begin_telling(self.project, self._environ, self._clock, self._tell)
+    def start_integrations(self) -> None:
+        """Start notifications and telemetry until the object is closed; repeated calls do nothing."""
+        if self._integrations is None:
+            self._integrations = start_integrations(
+                self.project, self._environ, self._clock, self._print_message
+            )
 
     def stop(self) -> None:
-        """Bring what runs to a resumable rest; `run` then returns."""
+        """Stop the active tasks in a resumable state; `run` then returns."""
         if self._driver is not None:
             self._driver.stop()
 
     def cancel(self, task: TaskId, reason: str = "") -> None:
-        """End a task that this run may have in hand; raises UsageError for one that has ended."""
-        self.project.cancel(task, reason)
+        """Cancel a task, which this run may be running; raises UsageError for an ended task."""
+        self.project.act(task, "cancel", reason=reason)
         if self._driver is not None:
-            self._driver.look()
+            self._driver.wake_runners()
 
     async def settle(self, task: TaskId) -> None:
-        """Carry out what was decided about a task that no run has in hand; starts no agent."""
-        tools = self._tools()
-        held = try_lock(lock_path(self.project.state(task), tools))
+        """Apply a decision about a task that no run has claimed; starts no agent."""
+        services = self._create_step_services()
+        held = try_lock(lock_path(self.project.state(task), services))
         try:
-            if held is not None and self.project.state(task).cancel:
-                await Carrier(task, held, tools).carry()
+            if held is not None and self.project.state(task).cancel_requested:
+                await TaskRunner(task, held, services).run()
         finally:
             await self._writer.close()
 
     async def flush(self) -> None:
-        """Wait until everything said so far is in the journal."""
+        """Wait until everything is written to the journal."""
         await self._writer.flush()
 
     def pools(self) -> dict[str, PoolStats]:
-        """How full each pool is; nothing before the first call."""
-        return self._stable.slots.stats() if self._stable else {}
+        """Return the usage of each pool; empty before the first call."""
+        return self._call_services.slots.stats() if self._call_services else {}
 
-    def _standing(self, others: set[TaskId]) -> list[Outcome]:
+    def _read_outcomes(self, others: set[TaskId]) -> list[Outcome]:
         views = [self.project.show(task) for task in sorted(others)]
         return [Outcome(TaskId(v.id), v.status, v.code, v.message, v.warnings) for v in views]
 
-    def _tools(self) -> Tools:
-        return Tools(
+    def _add_details(self, outcomes: list[Outcome]) -> list[Outcome]:
+        # In a thread, which needs its own connection to the journal.
+        with SqliteJournal(self.project.layout.database) as journal:
+            return [add_details(outcome, self.project.layout, journal) for outcome in outcomes]
+
+    def _create_step_services(self) -> StepServices:
+        return StepServices(
             settings=self.project.settings,
             layout=self.project.layout,
             repository=self.project.repository(),
@@ -172,32 +246,34 @@ class Ostler:
             writer=self._writer,
             clock=self._clock,
             environ=self._environ,
-            make_executor=self._executor,
-            pool_for=partial(pool_for, loaded=self.project.loaded),
-            stable=self._shared,
-            completed=self._completed,
+            make_executor=self._create_executor,
+            pool_for=partial(select_models, loaded=self.project.loaded),
+            get_call_services=self._get_call_services,
+            on_completed=self._on_completed,
             run=self.name,
             amend=self._amend,
         )
 
-    def _completed(self, task: Task, state: State) -> tuple[Notice, ...]:
-        """In a thread, so with a journal of its own; all of it has no second effect when done again."""
+    def _on_completed(self, task: Task, state: State) -> tuple[Notice, ...]:
+        """Runs in a thread, so it opens its own journal; repeating it has no effect."""
         if task.next:
             load, journal = lambda: self.project.loaded, SqliteJournal(self.project.layout.database)
             with Project(self.project.layout, load, journal) as project:
-                project.add(following(task, state))
-        return tell_source(task, state, self.project.layout)
+                project.add(create_follow_up(task, state))
+        return update_source(task, state, self.project.layout)
 
-    def _shared(self) -> Stable:
-        if self._stable is None:
-            self._stable = make_stable(self.project, self._ledger, self._clock, self._debugger)
-        return self._stable
+    def _get_call_services(self) -> CallServices:
+        if self._call_services is None:
+            self._call_services = create_call_services(
+                self.project, self._ledger, self._clock, self._debugger
+            )
+        return self._call_services
 
-    def _executor(self, choice: Choice, lock: int) -> Executor:
-        require_sandbox(self.project.settings, choice.executor)
+    def _create_executor(self, model: ModelConfig, lock: int) -> Executor:
+        require_sandbox(self.project.settings, model.executor)
         runner = DefaultCommandRunner(self._spawner, (lock,))
-        return self._registry.make_for(choice, self.project.settings.executors, runner)
+        return self._registry.make_for(model, self.project.settings.executors, runner)
 
 
-def _keep_quiet(sentence: str) -> None:
-    """Nobody is there to be told."""
+def _discard_message(sentence: str) -> None:
+    """Drop the message; there is no terminal."""

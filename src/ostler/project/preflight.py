@@ -1,65 +1,69 @@
-"""What must hold before a run takes anything: checked first, so that a refusal leaves no trace."""
+"""Checks before a run claims a task, so that a refusal changes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ostler.clock import SystemClock, rfc3339
-from ostler.engine.dependencies import unmet
-from ostler.engine.schedule import takeable
+from ostler.clock import SystemClock, format_rfc3339
+from ostler.engine.dependencies import list_unmet
+from ostler.engine.task_queue import is_runnable
 from ostler.errors import OstlerError, UsageError
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.disk import require_writable
-from ostler.git.refs import check_ref, find_base
+from ostler.git.refs import check_branch_name, find_base
 from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TERMINAL
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.agents import require_sandbox
-from ostler.project.pool import check_models, pool_for
+from ostler.project.executors import require_sandbox
+from ostler.project.model_pool import select_models, validate_models
 from ostler.project.project import Project
 
 
 def check_ready(project: Project, tasks: Iterable[Task]) -> None:
-    """Raise when no worktree could be made here, or when no agent of one of these tasks can be used."""
+    """Raise when a worktree cannot be created, or when no agent of one of these tasks is usable."""
     tasks = list(tasks)
-    check_place(project, tasks)
+    check_project(project, tasks)
     for task in tasks:
-        needed = executors_of(project, task)
-        refused = refusals(project, needed)
+        needed = list_executors(project, task)
+        refused = check_executors(project, needed)
         if not needed:
-            raise _all_disabled(project, task)
+            raise _create_disabled_error(project, task)
         if len(refused) == len(needed):
             raise refused[needed[0]]
 
 
-def require_turn(project: Project, task: TaskId, others: list[TaskId]) -> None:
-    """Raise when a run of these could not begin the task: one that is not among them comes first."""
+def require_startable(project: Project, task: TaskId, others: list[TaskId]) -> None:
+    """Raise when a run of these tasks could not start the task, because of a dependency or a start time."""
     row = project.journal.row(task)
     if row is None or row.status not in EXECUTABLE:
         return
-    standing = project.journal.statuses(row.after)
-    first = [one for one in unmet(row, standing) if one not in others and standing.get(one) not in TERMINAL]
-    if first and first[0] in standing:
+    statuses = project.journal.statuses(row.after)
+    first = [
+        one for one in list_unmet(row, statuses) if one not in others and statuses.get(one) not in TERMINAL
+    ]
+    if first and first[0] in statuses:
         raise UsageError(
-            f"{task} comes after {first[0]}, which is {standing[first[0]]}",
-            f"ostler run {' '.join(first)} {task}   runs them in that order",
+            f"{task} depends on {first[0]}, which is {statuses[first[0]]}",
+            f"run them in order: ostler run {' '.join(first)} {task}",
         )
     if row.not_before is not None and row.not_before > SystemClock.now():
-        raise UsageError(f"{task} is not to begin before {rfc3339(row.not_before)}", f"ostler show {task}")
+        raise UsageError(
+            f"{task} starts no earlier than {format_rfc3339(row.not_before)}", f"ostler show {task}"
+        )
 
 
-def ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
-    """What `run --all` may take, and a sentence for each agent whose tasks must wait.
+def find_ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
+    """Return the tasks that `run --all` can start, and a message for each unusable agent.
 
-    Raises when that is all of them, so that a machine without its agent fails no task.
+    Raises when no task can start, so that a machine without its agent fails no task.
     """
-    tasks = due_tasks(project, [])
-    check_place(project, tasks)
-    due = [(task, executors_of(project, task)) for task in tasks]
-    refused = refusals(project, (name for _, names in due for name in names))
+    tasks = list_due_tasks(project, [])
+    check_project(project, tasks)
+    due = [(task, list_executors(project, task)) for task in tasks]
+    refused = check_executors(project, (name for _, names in due for name in names))
     ready = [task.id for task, names in due if not refused.keys() >= set(names)]
-    disabled = [_all_disabled(project, task) for task, names in due if not names]
+    disabled = [_create_disabled_error(project, task) for task, names in due if not names]
     if due and not ready:
         raise next(iter((*refused.values(), *disabled)))
     needed = {name for task, names in due if task.id not in ready for name in names}
@@ -67,8 +71,8 @@ def ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
     return ready, [*waiting, *(error.message for error in disabled)]
 
 
-def refusals(project: Project, executors: Iterable[str]) -> dict[str, OstlerError]:
-    """Those of the agents that cannot be used, each with the reason."""
+def check_executors(project: Project, executors: Iterable[str]) -> dict[str, OstlerError]:
+    """Return the error of each executor that is not usable."""
     found: dict[str, OstlerError] = {}
     for name in sorted(set(executors)):
         try:
@@ -80,12 +84,12 @@ def refusals(project: Project, executors: Iterable[str]) -> dict[str, OstlerErro
     return found
 
 
-def check_place(project: Project, tasks: Sequence[Task]) -> None:
-    """Raise when these could not work here, or a model names an agent that nobody knows.
+def check_project(project: Project, tasks: Sequence[Task]) -> None:
+    """Raise when these tasks cannot run here, or when a model has an unknown executor.
 
-    Documents need no worktree, so that they can be written where there is no commit yet.
+    Documents need no worktree and therefore no commit.
     """
-    check_models(project.loaded)
+    validate_models(project.loaded)
     settings, layout = project.settings, project.layout
     documents = tasks and all(task.is_document for task in tasks)
     repository = None if documents else project.repository()
@@ -95,25 +99,25 @@ def check_place(project: Project, tasks: Sequence[Task]) -> None:
         require_writable(layout.worktrees)
         require_writable(repository.common_dir)
         find_base(repository, settings.git.target)
-        check_ref(f"{settings.git.branch_prefix}task")
+        check_branch_name(f"{settings.git.branch_prefix}task")
 
 
-def due_tasks(project: Project, tasks: list[TaskId]) -> list[Task]:
-    """These tasks, or all for none, as far as they can be taken now."""
+def list_due_tasks(project: Project, tasks: list[TaskId]) -> list[Task]:
+    """Return these tasks, or all if none are given, that can start now."""
     now = SystemClock.now()
     rows = [row for row in project.journal.open_rows() if not tasks or row.id in tasks]
-    return [project.task(row.id) for row in rows if row.status not in TERMINAL and takeable(row, now)]
+    return [project.task(row.id) for row in rows if row.status not in TERMINAL and is_runnable(row, now)]
 
 
-def executors_of(project: Project, task: Task) -> list[str]:
-    """The agents that may work on a task, the first one first."""
-    choices = pool_for(task, project.loaded).choices
+def list_executors(project: Project, task: Task) -> list[str]:
+    """Return the executors that may run a task, the preferred one first."""
+    choices = select_models(task, project.loaded).models
     return list(dict.fromkeys(choice.executor for choice in choices if choice.enabled))
 
 
-def _all_disabled(project: Project, task: Task) -> UsageError:
-    names = ", ".join(choice.name for choice in pool_for(task, project.loaded).choices)
+def _create_disabled_error(project: Project, task: Task) -> UsageError:
+    names = ", ".join(choice.name for choice in select_models(task, project.loaded).models)
     return UsageError(
-        f"every model that {task.id or task.title} may use is disabled: {names}",
+        f"all models for {task.id or task.title} are disabled: {names}",
         "set enabled = true for one of them in ostler.toml",
     )

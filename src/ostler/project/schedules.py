@@ -1,4 +1,4 @@
-"""What a project does again and again: pipelines and task files with a `schedule`, each time exactly once."""
+"""Schedules of a project: pipelines and task files with a `schedule`, each time added exactly once."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.errors import OstlerError, UsageError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.beneath import read_beneath
-from ostler.model.ids import TaskId, task_id
-from ostler.model.schedule import Schedule
-from ostler.project.imports import place_once
-from ostler.project.pipeline_file import FOLDER as PIPELINES
-from ostler.project.pipeline_file import read_pipeline
-from ostler.project.pipelines import check_skills, plan_run, rows_of
+from ostler.model.ids import TaskId, make_task_id
+from ostler.model.task import Schedule
+from ostler.project.imports import add_once
+from ostler.project.pipelines.file import FOLDER as PIPELINES
+from ostler.project.pipelines.file import read_pipeline
+from ostler.project.pipelines.runs import list_run_rows, plan_run, validate_skills
 from ostler.project.project import Project
-from ostler.prompt.task_file import TaskFile, read_task_file
-from ostler.sources.cron import check_schedule, minute_of
+from ostler.sources.cron import check_schedule, format_minute, latest_time, next_time
+from ostler.sources.task_file import TaskFile, read_task_file
 
-TASKS = Path(".agents", "tasks")
+TASKS_FOLDER = Path(".agents", "tasks")
 _LARGEST = 1 << 20
 
 
-class Scheduled(Struct, frozen=True):
-    """Something with a schedule, in a file of the project."""
+class ScheduledFile(Struct, frozen=True):
+    """A task or pipeline file with a schedule."""
 
     name: str
     kind: Literal["task", "pipeline"]
@@ -35,70 +35,120 @@ class Scheduled(Struct, frozen=True):
     schedule: Schedule
 
 
-def find_schedules(root: Path) -> tuple[list[Scheduled], list[str]]:
-    """All of them, and a sentence for each file that cannot be used."""
-    found, mistakes = list[Scheduled](), list[str]()
-    for file in schedule_files(root):
+def find_schedules(root: Path) -> tuple[list[ScheduledFile], list[str]]:
+    """Return all schedules, and a message for each invalid file."""
+    found, mistakes = list[ScheduledFile](), list[str]()
+    for file in list_schedule_files(root):
         try:
-            found += _read(file, root)
+            found += _read_schedule(file, root)
         except OstlerError as error:
             mistakes += error.message.splitlines()
     return found, mistakes
 
 
-def schedule_files(root: Path) -> list[Path]:
-    """The files that may have one, in order."""
-    tasks = sorted((root / TASKS).glob("[!.]*.md"))
+def list_schedule_files(root: Path) -> list[Path]:
+    """Return the files that may have a schedule, sorted."""
+    tasks = sorted((root / TASKS_FOLDER).glob("[!.]*.md"))
     return [*tasks, *sorted((root / PIPELINES).glob("[!.]*.y*ml"))]
 
 
-def begin(project: Project, scheduled: Scheduled, at: float) -> list[TaskId]:
-    """Add its tasks for that time; none when some worker has done so before."""
-    source = f"schedule:{scheduled.file.relative_to(project.layout.root)}@{minute_of(at)}"
+def add_scheduled_tasks(project: Project, scheduled: ScheduledFile, at: float) -> list[TaskId]:
+    """Add the tasks for this time; returns none when another worker has added them."""
+    source = f"schedule:{scheduled.file.relative_to(project.layout.root)}@{format_minute(at)}"
     if scheduled.kind == "pipeline":
-        return _begin_pipeline(project, scheduled.file, source, minute_of(at))
+        return _add_pipeline_run(project, scheduled.file, source, format_minute(at))
     task = replace(
-        _task_file(scheduled.file, project.layout.root).task, id=TaskId(""), source=source, sender="schedule"
+        _read_task_file(scheduled.file, project.layout.root).task,
+        id=TaskId(""),
+        source=source,
+        sender="schedule",
     )
     with project.journal.transaction():
-        placed = place_once(project, task, minute_of(at))
+        placed = add_once(project, task, format_minute(at))
     return [placed.task.id] if placed.is_new else []
 
 
-def _begin_pipeline(project: Project, file: Path, source: str, minute: str) -> list[TaskId]:
+def _add_pipeline_run(project: Project, file: Path, source: str, minute: str) -> list[TaskId]:
     pipeline, document = read_pipeline(file)
-    check_skills(project, pipeline, document)
+    validate_skills(project, pipeline, document)
     with project.journal.transaction():
-        for run in _names(file.stem, minute):
-            rows = rows_of(project, run)
+        for run in _generate_names(file.stem, minute):
+            rows = list_run_rows(project, run)
             if rows and project.task(rows[0].id).source == source:
                 return []
             tasks = plan_run(project, pipeline, run)[1]
             if not rows and not project.journal.statuses(task.id for task in tasks):
                 return [project.add(replace(task, source=source)).id for task in tasks]
-    raise AssertionError("there is no end of names")
+    raise AssertionError("the names are infinite")
 
 
-def _names(stem: str, minute: str) -> Iterator[str]:
-    """The name of the run, then others for the case that it is taken."""
-    yield task_id(stem, minute)
-    yield from (task_id(stem, f"{minute}-{number}") for number in count(2))
+def _generate_names(stem: str, minute: str) -> Iterator[str]:
+    """Yield the name of the run, then alternatives in case it is taken."""
+    yield make_task_id(stem, minute)
+    yield from (make_task_id(stem, f"{minute}-{number}") for number in count(2))
 
 
-def _read(file: Path, root: Path) -> Iterator[Scheduled]:
+def _read_schedule(file: Path, root: Path) -> Iterator[ScheduledFile]:
     if file.suffix == ".md":
-        kind, schedule = "task", _task_file(file, root).schedule
+        kind, schedule = "task", _read_task_file(file, root).schedule
     else:
         kind, schedule = "pipeline", read_pipeline(file)[0].schedule
     if schedule is not None:
         check_schedule(schedule)
-        yield Scheduled(file.stem, kind, file, schedule)
+        yield ScheduledFile(file.stem, kind, file, schedule)
 
 
-def _task_file(file: Path, root: Path) -> TaskFile:
+def _read_task_file(file: Path, root: Path) -> TaskFile:
     relative = str(file.relative_to(root))
     try:
         text = read_beneath(root, relative, _LARGEST).decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{relative} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
     return read_task_file(text, relative)
+
+
+_MINUTE = 60.0
+
+
+class Scheduler:
+    """Finds schedules that came due since the last call; earlier times are not made up for."""
+
+    def __init__(self, root: Path, now: float) -> None:
+        self._root = root
+        self._until = now // _MINUTE * _MINUTE - 1  # the current minute counts
+        self._stamp: object = None
+        self._reported_errors: frozenset[str] = frozenset()
+        self._schedules: list[ScheduledFile] = []
+        if mistakes := self.reload():
+            raise OstlerError(Code.CONFIG_INVALID, "\n".join(mistakes), "fix these files and try again")
+
+    def reload(self) -> list[str]:
+        """Read changed files again and return the new errors."""
+        if (stamp := self._read_stamp()) == self._stamp:
+            return []
+        self._stamp = stamp
+        self._schedules, mistakes = find_schedules(self._root)
+        new = [mistake for mistake in mistakes if mistake not in self._reported_errors]
+        self._reported_errors = frozenset(mistakes)
+        return new
+
+    def take_due(self, now: float) -> list[tuple[ScheduledFile, float]]:
+        """Return what came due, each with its latest time: after a suspend, missed times do not pile up."""
+        after, self._until = min(self._until, now), now
+        times = [(one, latest_time(one.schedule, after, now)) for one in self._schedules]
+        return [(one, at) for one, at in times if at is not None]
+
+    def list_upcoming(self, now: float) -> list[tuple[ScheduledFile, float]]:
+        """Return the next time of each schedule, earliest first."""
+        times = [(one, next_time(one.schedule, now)) for one in self._schedules]
+        return sorted(times, key=lambda pair: (pair[1], pair[0].name))
+
+    def _read_stamp(self) -> list[tuple[Path, int, int]]:
+        found: list[tuple[Path, int, int]] = []
+        for file in list_schedule_files(self._root):
+            try:
+                stat = file.stat()
+            except OSError:
+                continue  # deleted in the meantime
+            found.append((file, stat.st_mtime_ns, stat.st_size))
+        return found

@@ -1,4 +1,4 @@
-"""The skills of a project as a person looks at them: listed, shown, and held against the lock file."""
+"""Lists, shows and checks the skills of a project."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from ostler.config.settings import DocumentsSettings, SkillsSettings
 from ostler.errors import OstlerError
-from ostler.prompt.skill import SkillContent, load_skill_at, load_skill_content, output_path
-from ostler.prompt.skill_lint import Finding, lint_skill
-from ostler.prompt.skill_lock import Locked, State, compare, lock_of, read_lock, write_lock
-from ostler.prompt.skill_place import SkillPlace, find_skills, locate
+from ostler.skills.content import SkillContent, load_skill, load_skill_content, make_output_path
+from ostler.skills.lint import LintFinding, lint_skill
+from ostler.skills.location import SkillLocation, find_skills, locate_skill
+from ostler.skills.lock import LockEntry, LockState, compare_with_lock, create_entry, read_lock, write_lock
 
 
-class Listed(Struct, frozen=True):
-    """A skill, or why it cannot be one."""
+class ListedSkill(Struct, frozen=True):
+    """A skill, or the error of a broken one."""
 
     name: str
     path: str
@@ -24,77 +24,81 @@ class Listed(Struct, frozen=True):
     problem: str = ""
 
 
-class Shown(Struct, frozen=True):
-    """A skill in full."""
+class SkillDetails(Struct, frozen=True):
+    """A skill with its output path and lock state."""
 
     content: SkillContent
-    output: str  # where its documents go
-    state: State | None  # none: the project has no lock file
-    now: Locked
+    output: str  # path of its documents
+    state: LockState | None  # None: the project has no lock file
+    current: LockEntry
 
 
-class Checked(Struct, frozen=True):
-    """How a skill stands beside the lock file, and what in it deserves a look."""
+class CheckedSkill(Struct, frozen=True):
+    """The state of a skill relative to the lock file, with warnings and findings."""
 
     name: str
     path: str
-    state: State
+    state: LockState
     problem: str = ""
     warnings: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LintFinding, ...] = ()
 
 
-def list_skills(root: Path, settings: SkillsSettings) -> list[Listed]:
-    """Every skill by name, the broken ones too."""
-    return [_listed(place, settings) for place in find_skills(root, settings)]
+def list_skills(root: Path, settings: SkillsSettings) -> list[ListedSkill]:
+    """Return all skills sorted by name, including broken ones."""
+    return [_load_listed(place, settings) for place in find_skills(root, settings)]
 
 
-def show_skill(name: str, root: Path, settings: SkillsSettings, documents: DocumentsSettings) -> Shown:
-    """One skill; raises OstlerError when it is not there, or broken."""
+def show_skill(name: str, root: Path, settings: SkillsSettings, documents: DocumentsSettings) -> SkillDetails:
+    """Return one skill; raises OstlerError when it is missing or broken."""
     content = load_skill_content(name, root, settings)
-    place, accepted = locate(name, root, settings)[0], read_lock(root)
-    state = compare(place, accepted) if accepted is not None else None
-    return Shown(content, output_path(content, "TASK", documents), state, lock_of(place, content))
+    location, accepted = locate_skill(name, root, settings)[0], read_lock(root)
+    state = compare_with_lock(location, accepted) if accepted is not None else None
+    return SkillDetails(
+        content, make_output_path(content, "TASK", documents), state, create_entry(location, content)
+    )
 
 
-def check_skills(root: Path, settings: SkillsSettings, name: str = "") -> list[Checked]:
-    """All of them, or the one of that name; those that are gone at the end."""
+def check_skills(root: Path, settings: SkillsSettings, name: str = "") -> list[CheckedSkill]:
+    """Check all skills, or the one with this name; deleted ones come last."""
     accepted = read_lock(root) or {}
     if name and name not in accepted:
-        locate(name, root, settings)
-    places = find_skills(root, settings)
-    gone = sorted(accepted.keys() - {place.name for place in places})
-    wanted = [place for place in places if place.name == (name or place.name)]
-    checked = [_checked(place, root, settings, accepted) for place in wanted]
-    return checked + [Checked(one, accepted[one].path, "gone") for one in gone if one == (name or one)]
+        locate_skill(name, root, settings)
+    locations = find_skills(root, settings)
+    gone = sorted(accepted.keys() - {location.name for location in locations})
+    selected = [place for place in locations if place.name == (name or place.name)]
+    checked = [_check_skill(place, root, settings, accepted) for place in selected]
+    return checked + [CheckedSkill(one, accepted[one].path, "gone") for one in gone if one == (name or one)]
 
 
-def accept_skills(root: Path, settings: SkillsSettings, checked: list[Checked]) -> list[Checked]:
-    """Write down how these stand now, all but the broken ones; what is said of others stays."""
+def accept_skills(root: Path, settings: SkillsSettings, checked: list[CheckedSkill]) -> list[CheckedSkill]:
+    """Record the current content of these skills, except broken ones, and keep other entries."""
     accepted = dict(read_lock(root) or {})
     for one in checked:
         if one.state == "gone":
             del accepted[one.name]
         elif one.state != "broken":
-            place = locate(one.name, root, settings)[0]
-            accepted[one.name] = lock_of(place, load_skill_at(place, settings))
+            location = locate_skill(one.name, root, settings)[0]
+            accepted[one.name] = create_entry(location, load_skill(location, settings))
     write_lock(root, accepted)
     here = [one for one in checked if one.state != "gone"]
     return [one if one.state == "broken" else replace(one, state="accepted") for one in here]
 
 
-def _listed(place: SkillPlace, settings: SkillsSettings) -> Listed:
+def _load_listed(location: SkillLocation, settings: SkillsSettings) -> ListedSkill:
     try:
-        return Listed(place.name, place.path, load_skill_at(place, settings))
+        return ListedSkill(location.name, location.path, load_skill(location, settings))
     except OstlerError as error:
-        return Listed(place.name, place.path, None, error.message)
+        return ListedSkill(location.name, location.path, None, error.message)
 
 
-def _checked(place: SkillPlace, root: Path, settings: SkillsSettings, accepted: dict[str, Locked]) -> Checked:
+def _check_skill(
+    location: SkillLocation, root: Path, settings: SkillsSettings, accepted: dict[str, LockEntry]
+) -> CheckedSkill:
     try:
-        content = load_skill_content(place.name, root, settings)
-        state = compare(place, accepted)
-        findings = tuple(lint_skill(place))
+        content = load_skill_content(location.name, root, settings)
+        state = compare_with_lock(location, accepted)
+        findings = tuple(lint_skill(location))
     except OstlerError as error:
-        return Checked(place.name, place.path, "broken", error.message)
-    return Checked(place.name, place.path, state, "", content.warnings, findings)
+        return CheckedSkill(location.name, location.path, "broken", error.message)
+    return CheckedSkill(location.name, location.path, state, "", content.warnings, findings)

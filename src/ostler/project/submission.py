@@ -1,4 +1,4 @@
-"""A task that another program writes down: the HTTP API and the MCP server ask for it in the same words."""
+"""Creates a task from a request of the HTTP API or the MCP server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Protocol
 
 from ostler.model.ids import TaskId
 from ostler.model.task import Priority, Task, Weight
-from ostler.project.agents import known_executor
+from ostler.project.executors import require_executor
 from ostler.project.project import Project
 
 
 class Submission(Protocol):
-    """What both of them take."""
+    """The fields that both accept."""
 
     @property
     def title(self) -> str: ...
@@ -33,19 +33,19 @@ class Submission(Protocol):
     def budget_usd(self) -> float | None: ...
 
 
-def task_of(project: Project, said: Submission) -> Task:
-    """The task, not added yet; raises UsageError for an executor that there is not."""
-    if said.executor:
-        known_executor(project.settings, said.executor)
+def create_task(project: Project, submission: Submission) -> Task:
+    """Return the task without adding it; raises UsageError for an unknown executor."""
+    if submission.executor:
+        require_executor(project.settings, submission.executor)
     return Task(
-        said.title,
-        said.body,
-        weight=said.weight,
-        priority=said.priority,
-        executor=said.executor,
-        model=said.model,
-        skill=said.skill,
-        after=tuple(TaskId(one) for one in said.after),
-        budget_usd=said.budget_usd,
-        sender="person" if said.skill else "",
+        submission.title,
+        submission.body,
+        weight=submission.weight,
+        priority=submission.priority,
+        executor=submission.executor,
+        model=submission.model,
+        skill=submission.skill,
+        after=tuple(TaskId(one) for one in submission.after),
+        budget_usd=submission.budget_usd,
+        sender="person" if submission.skill else "",
     )

@@ -1,4 +1,4 @@
-"""A worker: runs what is due, begins what is scheduled, and waits for more until it is told to stop."""
+"""The worker: runs due tasks, starts scheduled ones, and waits for more until it is stopped."""
 
 from __future__ import annotations
 
@@ -6,130 +6,133 @@ import asyncio
 from collections.abc import Callable
 
 from ostler.clock import Clock, SystemClock
-from ostler.engine.schedule import held_back, takeable
+from ostler.engine.task_queue import is_runnable, waits_for_dependency
 from ostler.errors import OstlerError
 from ostler.files.failpoint import reach
 from ostler.model.outcome import Outcome
 from ostler.project.ostler import Ostler
-from ostler.project.preflight import ready_tasks
-from ostler.project.schedules import begin
-from ostler.project.timetable import Timetable
+from ostler.project.preflight import find_ready_tasks
+from ostler.project.schedules import Scheduler, add_scheduled_tasks
 
-_LOOK_SECONDS = 1.0
-_REST_SECONDS = 30.0  # after an agent could not be used, unless someone writes
+_POLL_SECONDS = 1.0
+_RETRY_SECONDS = 30.0  # delay after an agent was unusable, unless the journal changes
 
 
 class Worker:
-    """One project's; several may work on it at once, on one machine."""
+    """The worker of one project; several can run on one machine."""
 
-    def __init__(self, ostler: Ostler, tell: Callable[[str], None], clock: Clock | None = None) -> None:
+    def __init__(
+        self, ostler: Ostler, print_message: Callable[[str], None], clock: Clock | None = None
+    ) -> None:
         self.project = ostler.project
         self._ostler = ostler
-        self._tell = tell
+        self._print_message = print_message
         self._clock = clock or SystemClock()
-        self.timetable = Timetable(self.project.layout.root, self._clock.now())
+        self.scheduler = Scheduler(self.project.layout.root, self._clock.now())
         self._stopped = asyncio.Event()
-        self._seen = -1  # how far the feed was when all of it had been looked at
-        self._said: set[str] = set()  # what stands in the way, and need not be told again
-        self._rests_until = 0.0
+        self._seen_position = -1  # position of the feed at the end of the last run
+        self._reported: set[str] = set()  # messages that are printed already
+        self._retry_at = 0.0
 
     def stop(self) -> None:
-        """Bring what runs to a resumable rest; `run` then returns."""
+        """Stop the active tasks in a resumable state; `run` then returns."""
         self._stopped.set()
         self._ostler.stop()
 
-    def troubles(self) -> tuple[str, ...]:
-        """Why tasks wait that could be run otherwise; asked by any thread."""
-        return tuple(sorted(self._said.copy()))
+    def problems(self) -> tuple[str, ...]:
+        """Return why tasks wait for agents; thread-safe."""
+        return tuple(sorted(self._reported.copy()))
 
     async def flush(self) -> None:
-        """Wait until everything said so far is in the journal."""
+        """Wait until everything is written to the journal."""
         await self._ostler.flush()
 
     async def run_once(self) -> list[Outcome]:
-        """Begin what this minute has, and run what is due; nothing is waited for."""
+        """Start the schedules of this minute and run due tasks, without waiting for more."""
         if self._stopped.is_set():
             return []
-        self.begin_due()
+        self.start_due()
         return await self._run_due(wait=False)
 
     async def run(self) -> list[Outcome]:
-        """Go on until it is told to stop."""
-        self._ostler.tell_others()
-        timekeeper = asyncio.create_task(self._keep_time())
-        timekeeper.add_done_callback(lambda _: self.stop())  # an error in it is nobody's to see otherwise
+        """Run until stopped."""
+        self._ostler.start_integrations()
+        scheduling = asyncio.create_task(self._run_scheduler())
+        scheduling.add_done_callback(lambda _: self.stop())  # so that an error in it ends the worker
         try:
             while not self._stopped.is_set():
-                if self._is_something_due():
+                if self._has_due_work():
                     await self._try_due()
-                await self._pause()
+                await self._wait()
         finally:
-            timekeeper.cancel()
-            await asyncio.wait({timekeeper})
-        if not timekeeper.cancelled():
-            timekeeper.result()
+            scheduling.cancel()
+            await asyncio.wait({scheduling})
+        if not scheduling.cancelled():
+            scheduling.result()
         return []
 
-    def begin_due(self) -> None:
+    def start_due(self) -> None:
         """Add the tasks of every schedule that came due."""
-        for mistake in self.timetable.read():
-            self._tell(mistake)
-        for scheduled, at in self.timetable.due(self._clock.now()):
+        for mistake in self.scheduler.reload():
+            self._print_message(mistake)
+        for scheduled, at in self.scheduler.take_due(self._clock.now()):
             try:
-                tasks = begin(self.project, scheduled, at)
+                tasks = add_scheduled_tasks(self.project, scheduled, at)
             except OstlerError as error:
-                self._tell(f"{scheduled.name} could not begin: {error.message}")
+                self._print_message(f"{scheduled.name} could not start: {error.message}")
                 continue
             reach("schedule.begun")
             if tasks:
-                self._tell(f"{scheduled.name}: {', '.join(tasks)}")
+                self._print_message(f"{scheduled.name}: {', '.join(tasks)}")
 
-    async def _keep_time(self) -> None:
+    async def _run_scheduler(self) -> None:
         while True:
-            self.begin_due()
-            await self._clock.sleep(_LOOK_SECONDS)
+            self.start_due()
+            await self._clock.sleep(_POLL_SECONDS)
 
     async def _try_due(self) -> None:
-        """Run what is due; where agents are missing, look for them again only after a while."""
+        """Run due tasks; when agents are missing, try again later."""
         try:
             await self._run_due(wait=True)
         except OstlerError as error:
             if self._stopped.is_set():
                 raise
-            self._tell_once(f"{error.message}  Next: {error.hint}" if error.hint else error.message)
-            self._seen = self.project.journal.position()
-        self._rests_until = self._clock.monotonic() + (_REST_SECONDS if self._said else 0.0)
+            self._print_once(f"{error.message}  Next: {error.hint}" if error.hint else error.message)
+            self._seen_position = self.project.journal.position()
+        self._retry_at = self._clock.monotonic() + (_RETRY_SECONDS if self._reported else 0.0)
 
     async def _run_due(self, *, wait: bool) -> list[Outcome]:
-        ready, waiting = ready_tasks(self.project)
+        ready, waiting = find_ready_tasks(self.project)
         if not waiting:
-            self._said.clear()
+            self._reported.clear()
         for sentence in waiting:
-            self._tell_once(sentence)
-        outcomes = await self._ostler.run_all(ready if waiting else None, wait=wait and not waiting)
+            self._print_once(sentence)
+        outcomes = await self._ostler.run_all(
+            ready if waiting else None, wait=wait and not waiting, details=False
+        )
         await self._ostler.flush()
-        self._seen = self.project.journal.position()
+        self._seen_position = self.project.journal.position()
         return outcomes
 
-    def _tell_once(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            self._tell(sentence)
+    def _print_once(self, sentence: str) -> None:
+        if sentence not in self._reported:
+            self._reported.add(sentence)
+            self._print_message(sentence)
 
-    def _is_something_due(self) -> bool:
-        """Whether anyone wrote since the last run, or time alone made a task ready."""
-        written = self.project.journal.position() != self._seen
-        if not written and self._clock.monotonic() < self._rests_until:
+    def _has_due_work(self) -> bool:
+        """Return whether the journal changed since the last run, or a task became ready by time."""
+        written = self.project.journal.position() != self._seen_position
+        if not written and self._clock.monotonic() < self._retry_at:
             return False
         rows, now = self.project.journal.open_rows(), self._clock.now()
         if written and rows:
             return True
-        due = [row for row in rows if takeable(row, now)]
-        standing = self.project.journal.statuses({one for row in due for one in row.after})
-        return any(not held_back(row, standing) for row in due)
+        due = [row for row in rows if is_runnable(row, now)]
+        statuses = self.project.journal.statuses({one for row in due for one in row.after})
+        return any(not waits_for_dependency(row, statuses) for row in due)
 
-    async def _pause(self) -> None:
+    async def _wait(self) -> None:
         try:
-            await asyncio.wait_for(self._stopped.wait(), _LOOK_SECONDS)
+            await asyncio.wait_for(self._stopped.wait(), _POLL_SECONDS)
         except TimeoutError:
             return

@@ -1,1 +1,1 @@
-"""What an agent is told, and what its answer says about the work."""
+"""Prompts of agents, and the reading of their answers and reports."""

@@ -1,24 +1,26 @@
-"""The structured answer: what an agent says where its program enforces a JSON schema."""
+"""Structured answers: the JSON schema that agents are given, and reading of their answers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-from ostler.prompt.code import blocks_in, without_blocks
-from ostler.prompt.mark import NO_REASON, Mark
+from ostler.prompt.code import find_blocks, strip_blocks
 
-# Every field is required and no other is allowed: the strictest of the agents' programs demand it.
+NO_REASON = "the agent gave no reason"
+
+# Some agents require that every field is required and no other is allowed.
 ANSWER_SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
         "status": {
             "type": "string",
             "enum": ["complete", "blocked", "continue"],
-            "description": "complete: done and checked; blocked: cannot go on; continue: more to do",
+            "description": "complete: done and checked; blocked: cannot continue; continue: more to do",
         },
         "reason": {"type": "string", "description": "why it is blocked; empty otherwise"},
         "summary": {
@@ -30,13 +32,21 @@ ANSWER_SCHEMA: dict[str, object] = {
     "additionalProperties": False,
 }
 
-# What they make is in the workspace, and their text is only about it. Research, spec, design, docs and review
-# hand their text on: a document that is squeezed into a member of an object comes out short.
-SHAPED_PHASES = frozenset({"implement", "test", "validate"})
+# Their results are in the workspace. The text of the other phases is passed on to later phases, and models
+# write a shorter text when it is one field of an object.
+STRUCTURED_PHASES = frozenset({"implement", "test", "validate"})
 
 _LABELS = frozenset({"json", ""})
 _OPENING = re.compile(r"\{")
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+"?')  # braces in a string are text
+
+
+class Mark(Struct, frozen=True):
+    """The agent's verdict on its phase: complete, blocked, or (only in a structured answer) continue."""
+
+    kind: Literal["complete", "blocked", "continue"]
+    reason: str = ""
+    summary: str = ""  # the final text in a structured answer
 
 
 class _Answer(Struct, frozen=True):
@@ -46,32 +56,34 @@ class _Answer(Struct, frozen=True):
 
 
 def read_answer(text: str, prompt: str = "") -> Mark | None:
-    """The answer that is the whole text, else the last one in a block or between braces that is no echo."""
-    if (mark := _mark(text)) is not None:
+    """Return the answer that is the whole text, else the last one in a block or between braces; echoes are
+    ignored.
+    """
+    if (mark := _decode_mark(text)) is not None:
         return mark
-    for candidates in (list(blocks_in(text, _LABELS)), list(_objects(without_blocks(text)))):
+    for candidates in (list(find_blocks(text, _LABELS)), list(_find_objects(strip_blocks(text)))):
         for candidate in reversed(candidates):
-            mark = _mark(candidate) if _looks_whole(candidate) else None
+            mark = _decode_mark(candidate) if _has_required_keys(candidate) else None
             if mark is not None and candidate.strip() not in prompt:
                 return mark
     return None
 
 
-def words_of(text: str) -> str:
-    """What an answer says in plain words; a text that is no such object, as it is."""
-    mark = _mark(text)
+def extract_text(text: str) -> str:
+    """Return the text of a structured answer; any other text is unchanged."""
+    mark = _decode_mark(text)
     if mark is None:
         return text
     reason = "" if mark.reason in mark.summary else mark.reason
     return "\n\n".join(filter(None, (mark.summary, reason)))
 
 
-def _looks_whole(candidate: str) -> bool:
-    """In the middle of a text, an object with nothing but a status may be of any program's making."""
+def _has_required_keys(candidate: str) -> bool:
+    """Inside a text, an object with only a status may be the output of any program."""
     return '"status"' in candidate and '"summary"' in candidate
 
 
-def _mark(text: str) -> Mark | None:
+def _decode_mark(text: str) -> Mark | None:
     try:
         answer = msgspec.json.decode(text, type=_Answer)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -88,8 +100,8 @@ def _mark(text: str) -> Mark | None:
             return None
 
 
-def _objects(text: str) -> Iterator[str]:
-    """What stands between matching braces, the outermost ones only; a brace without its other is text."""
+def _find_objects(text: str) -> Iterator[str]:
+    """Return the texts between matching outermost braces; a brace without a match is text."""
     opened: list[int] = []
     pairs: list[tuple[int, int]] = []
     at = 0

@@ -1,117 +1,128 @@
-"""The prompts of a phase: the first one, the one that goes on, and the one after an interruption."""
+"""Builds the prompts of a phase: first, continued, and after an interruption."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from ostler.model.task import Task
-from ostler.prompt.completion import without_marks
-from ostler.prompt.excerpt import both_ends
-from ostler.prompt.place import Place
-from ostler.prompt.retry import Retry, retry_note
-from ostler.prompt.template import Template, built_in, render_template, variables_of
-from ostler.prompt.variables import Findings, build_template_vars
+from ostler.prompt.completion import strip_marks
+from ostler.prompt.excerpt import keep_both_ends
+from ostler.prompt.retry import Retry, format_retry_note
+from ostler.prompt.template import Template, list_variables, load_built_in, render_template
+from ostler.prompt.variables import EarlierResults, WorkingDirectory, build_template_vars
 
 _MARKS = """\
 When the work is complete and you have checked it, end your last message with
-`<phase_complete>true</phase_complete>`. If you are blocked, or cannot go on without a person, end it with
+`<phase_complete>true</phase_complete>`. If you are blocked, or cannot continue without a person, end it with
 `<phase_blocked>the reason</phase_blocked>` instead."""
 
 _STRUCTURED = """\
-Your last message is the object that is asked for. Its status is complete when the work is complete and you
-have checked it; blocked, with the reason, when you are blocked or cannot go on without a person; continue
-when more is to be done. Whatever else you have to say goes into its summary. If nothing asks you for an
-object, end your last message with `<phase_complete>true</phase_complete>` or with
-`<phase_blocked>the reason</phase_blocked>`."""
+Your last message is the requested object. Its status is complete when the work is complete and you have
+checked it; blocked, with the reason, when you are blocked or cannot continue without a person; continue when
+there is more to do. Anything else goes into its summary. If no object is requested, end your last message
+with `<phase_complete>true</phase_complete>` or with `<phase_blocked>the reason</phase_blocked>`."""
 
 _ASK_FOR_MARK = """\
-You have not said whether the work is complete. Look at what is there, finish what is missing, and then
-say so."""
+You have not stated whether the work is complete. Check the current state, finish what is missing, and then
+state it."""
 
-_TELLS_WHY = {"RETRY_CONTEXT", "RETRY_FEEDBACK", "RETRY_REASON"}
-_HEAD_LENGTH, _TAIL_LENGTH = 10_000, 30_000  # characters of an answer that is carried over
+_RETRY_VARIABLES = {"RETRY_CONTEXT", "RETRY_FEEDBACK", "RETRY_REASON"}
+_HEAD_LENGTH, _TAIL_LENGTH = 10_000, 30_000  # characters of an earlier answer
 
 
-class Past(Struct, frozen=True):
-    """What happened before this call that the agent should know."""
+class CallHistory(Struct, frozen=True):
+    """What happened before this call."""
 
     iteration: int = 1
-    last_answer: str = ""  # carried over where each iteration has a fresh session
-    interruption: str = ""  # how an earlier attempt at this very iteration ended
-    knows_task: bool = False  # the session that is continued has seen the task
-    summary: str = ""  # of the work so far, where the session that did it is lost
-    word: str = ""  # what a person said when they let it go on
-    findings: Findings = Findings()  # what earlier phases left behind
-    retry: Retry | None = None  # why this phase is done again
+    last_answer: str = ""  # set when each iteration has a new session
+    interruption: str = ""  # how an earlier attempt at this iteration ended
+    session_has_task: bool = False  # the resumed session has seen the task
+    summary: str = ""  # of the work so far, when its session is lost
+    feedback: str = ""  # what a person wrote when they resumed the task
+    results: EarlierResults = EarlierResults()  # of earlier phases
+    retry: Retry | None = None  # why this phase is repeated
 
 
 def build_prompt(
     task: Task,
-    place: Place,
-    past: Past,
+    workdir: WorkingDirectory,
+    history: CallHistory,
     phase: str = "implement",
     template: Template | None = None,
     *,
     structured: bool = False,
 ) -> str:
-    """The whole text for one attempt; `structured` where the agent's program enforces ANSWER_SCHEMA."""
+    """Return the prompt for one attempt; `structured` when the agent enforces ANSWER_SCHEMA."""
     parts = (
-        [_continuation(past), _retry(past)]
-        if past.knows_task
-        else [*_assignment(task, place, past, phase, template or built_in(phase)), _earlier(past)]
+        [_format_continuation(history), _format_retry(history)]
+        if history.session_has_task
+        else [
+            *_render_assignment(task, workdir, history, phase, template or load_built_in(phase)),
+            _format_earlier_work(history),
+        ]
     )
     parts += [
-        _section("What happened before", past.interruption),
-        _section("A person says", past.word),
-        _section("How to end", _STRUCTURED if structured else _MARKS),
+        _format_section("What happened before", history.interruption),
+        _format_section("Feedback from a person", history.feedback),
+        _format_section("How to end", _STRUCTURED if structured else _MARKS),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def interruption_note(how: str, place: Place) -> str:
-    """What a resumed agent is told about the attempt before it."""
-    look = "git status and git diff show them" if place.branch else "look before you write"
+def describe_interruption(how: str, workdir: WorkingDirectory) -> str:
+    """Return the note about an interrupted attempt."""
+    look = "git status and git diff show them" if workdir.branch else "look before you write"
     return (
-        f"An earlier attempt at this ended before it was done: {how}. "
-        f"Whatever it changed is still in the working directory ({look}); go on from there."
+        f"An earlier attempt at this was interrupted: {how}. "
+        f"Its changes are still in the working directory ({look}); continue from there."
     )
 
 
-def _assignment(task: Task, place: Place, past: Past, phase: str, template: Template) -> list[str]:
-    """The rendered template; a failure that it has no place for follows it."""
+def _render_assignment(
+    task: Task, workdir: WorkingDirectory, history: CallHistory, phase: str, template: Template
+) -> list[str]:
+    """Return the rendered template, and the retry note if the template does not include it."""
     variables = build_template_vars(
-        task, phase, past.iteration, past.retry, place=place, findings=past.findings
+        task, phase, history.iteration, history.retry, workdir=workdir, results=history.results
     )
     rendered = render_template(template.text, variables).strip()
-    return [rendered, "" if _TELLS_WHY & variables_of(template) else _retry(past)]
+    return [rendered, "" if _RETRY_VARIABLES & list_variables(template) else _format_retry(history)]
 
 
-def _earlier(past: Past) -> str:
-    if past.summary:
-        return past.summary if past.iteration == 1 else f"{past.summary}\n\n{_ASK_FOR_MARK}"
-    answer = both_ends(without_marks(past.last_answer).strip(), _HEAD_LENGTH, _TAIL_LENGTH)
-    if past.iteration == 1 or not answer:
+def _format_earlier_work(history: CallHistory) -> str:
+    if history.summary:
+        return history.summary if history.iteration == 1 else f"{history.summary}\n\n{_ASK_FOR_MARK}"
+    answer = keep_both_ends(strip_marks(history.last_answer).strip(), _HEAD_LENGTH, _TAIL_LENGTH)
+    if history.iteration == 1 or not answer:
         return ""
     return f"## Your answer in the last iteration\n\n{answer}\n\n{_ASK_FOR_MARK}"
 
 
-def _continuation(past: Past) -> str:
-    return "Go on with the task." if past.interruption or past.word or _is_back(past) else _ASK_FOR_MARK
+def _format_continuation(history: CallHistory) -> str:
+    return (
+        "Continue with the task."
+        if history.interruption or history.feedback or _needs_retry_note(history)
+        else _ASK_FOR_MARK
+    )
 
 
-def _retry(past: Past) -> str:
-    return _section("What went wrong before", retry_note(past.retry)) if past.retry and _is_back(past) else ""
+def _format_retry(history: CallHistory) -> str:
+    return (
+        _format_section("What went wrong before", format_retry_note(history.retry))
+        if history.retry and _needs_retry_note(history)
+        else ""
+    )
 
 
-def _is_back(past: Past) -> bool:
-    """Whether the session may not know yet why the work came back.
+def _needs_retry_note(history: CallHistory) -> bool:
+    """Return whether the session may not have the reason of the retry yet.
 
-    A phase that is sent back to itself counts its iterations on, so the number says nothing there.
+    A phase that is sent back to itself does not restart its iterations, so the number is no evidence there.
     """
-    if past.retry is None:
+    if history.retry is None:
         return False
-    return past.iteration == 1 or not past.knows_task or past.retry.phase == past.retry.to
+    return history.iteration == 1 or not history.session_has_task or history.retry.phase == history.retry.to
 
 
-def _section(title: str, text: str) -> str:
+def _format_section(title: str, text: str) -> str:
     return f"## {title}\n\n{text.strip()}" if text.strip() else ""

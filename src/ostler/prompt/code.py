@@ -1,4 +1,4 @@
-"""Code in a Markdown text: fenced blocks and spans, found in one pass each."""
+"""Finds code in Markdown: fenced blocks and spans, in one pass each."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _PARAGRAPH_END = re.compile(r"\n[ \t]*+\n")
 _TICKS = re.compile(r"`+")
 
 
-def without_code(text: str) -> str:
-    """The text less its code; a block that is never closed goes to the end."""
+def strip_code(text: str) -> str:
+    """Return the text without its code; an unclosed block extends to the end."""
     paragraphs = _PARAGRAPH_END.split(_BLOCK.sub("", text))
-    return "\n\n".join(_without_spans(paragraph) for paragraph in paragraphs)
+    return "\n\n".join(_strip_spans(paragraph) for paragraph in paragraphs)
 
 
-def without_blocks(text: str) -> str:
+def strip_blocks(text: str) -> str:
     return _BLOCK.sub("", text)
 
 
-def blocks_in(text: str, labels: frozenset[str]) -> Iterator[str]:
-    """What stands in the blocks with one of these labels (`json` in "```json")."""
+def find_blocks(text: str, labels: frozenset[str]) -> Iterator[str]:
+    """Yield the content of blocks with one of these labels (`json` in "```json")."""
     for found in _BLOCK.finditer(text):
         if (found["label"] or "").strip().lower() in labels:
             yield found["body"]
 
 
-def _without_spans(paragraph: str) -> str:
+def _strip_spans(paragraph: str) -> str:
     """A span ends at the next run of as many backticks; without one, the backticks are text."""
     runs = [found.span() for found in _TICKS.finditer(paragraph)]
-    ends = _ends(runs)
+    ends = _find_span_ends(runs)
     kept: list[str] = []
     at = 0
     for (start, _), end in zip(runs, ends, strict=True):
@@ -44,8 +44,8 @@ def _without_spans(paragraph: str) -> str:
     return "".join([*kept, paragraph[at:]])
 
 
-def _ends(runs: list[tuple[int, int]]) -> list[int | None]:
-    """For each run of backticks, where the next one of its length ends."""
+def _find_span_ends(runs: list[tuple[int, int]]) -> list[int | None]:
+    """Return, for each run of backticks, the end of the next one of the same length."""
     ends: list[int | None] = []
     next_end: dict[int, int] = {}
     for start, end in reversed(runs):

@@ -1,25 +1,24 @@
-"""Whether an agent's final text says that the phase is complete or blocked."""
+"""Finds out whether an agent's final text marks the phase as complete or blocked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from ostler.prompt.answer import read_answer
-from ostler.prompt.code import without_code
-from ostler.prompt.mark import NO_REASON, Mark
+from ostler.prompt.answer import NO_REASON, Mark, read_answer
+from ostler.prompt.code import strip_code
 
-# Up to the next tag of its kind, without going back: a long text must not take longer than it is long.
+# Possessive, without backtracking, so that the time is linear.
 _BLOCKED = r"<phase_blocked>(?P<reason>[^<]*+(?:<(?!/?phase_blocked>)[^<]*+)*+)</phase_blocked>"
 _ANY = re.compile(rf"<(\w+)_complete>\s*+true\s*+</\1_complete>|{_BLOCKED}", re.IGNORECASE)
 _TAG = re.compile(r"_complete>|phase_blocked>", re.IGNORECASE)
-_NOTHING_ELSE = re.compile(r"(?:\s++|true|</?\w+_(?:complete|blocked)>)*+", re.IGNORECASE)
+_ONLY_MARKS = re.compile(r"(?:\s++|true|</?\w+_(?:complete|blocked)>)*+", re.IGNORECASE)
 
 
 def check_phase_completion(
     text: str, phase: str, prompt: str = "", *, structured: bool = False
 ) -> Mark | None:
-    """The structured answer where one is enforced, else the last mark in the text.
+    """Return the structured answer if `structured`, else the last mark in the text.
 
     Marks in code, in quotes and in echoes of the prompt do not count.
     """
@@ -28,32 +27,34 @@ def check_phase_completion(
     tag = rf"(?:phase|{re.escape(phase)})"
     marks = re.compile(rf"<{tag}_complete>\s*+true\s*+</{tag}_complete>|{_BLOCKED}", re.IGNORECASE)
     last: Mark | None = None
-    for found in marks.finditer(without_code("\n".join(_own_lines(text, prompt)))):
+    for found in marks.finditer(strip_code("\n".join(_drop_echoed_lines(text, prompt)))):
         reason = found["reason"]
         last = Mark("complete") if reason is None else Mark("blocked", reason.strip() or NO_REASON)
     return last
 
 
-def without_marks(text: str) -> str:
-    """The text as something to quote: no mark of any phase in it, a reason as plain words."""
+def strip_marks(text: str) -> str:
+    """Return the text without marks of any phase; a reason stays as text."""
     return _ANY.sub(lambda found: found["reason"] or "", text)
 
 
-def _own_lines(text: str, prompt: str) -> Iterator[str]:
-    """Every line but those with a tag that are quoted or echoed; the others keep code blocks whole."""
-    told = set(_with_previous(prompt))
-    lines = {line for _, line in told}
-    for (previous, line), whole in zip(_with_previous(text), text.splitlines(), strict=True):
+def _drop_echoed_lines(text: str, prompt: str) -> Iterator[str]:
+    """Yield all lines except quoted or echoed ones with a tag; others are kept, so that code blocks stay
+    complete.
+    """
+    prompt_pairs = set(_pair_with_previous(prompt))
+    lines = {line for _, line in prompt_pairs}
+    for (previous, line), whole in zip(_pair_with_previous(text), text.splitlines(), strict=True):
         if not _TAG.search(line):
             yield whole
-        elif line.startswith(">") or (previous, line) in told:
+        elif line.startswith(">") or (previous, line) in prompt_pairs:
             continue
-        elif line not in lines or _NOTHING_ELSE.fullmatch(line):  # a bare mark is always the same line
+        elif line not in lines or _ONLY_MARKS.fullmatch(line):  # a bare mark is the same line in every text
             yield whole
 
 
-def _with_previous(text: str) -> Iterator[tuple[str, str]]:
-    """Each line with the last one before it that is not blank."""
+def _pair_with_previous(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each line with the last non-blank one before it."""
     previous = ""
     for whole in text.splitlines():
         line = whole.strip()

@@ -1,4 +1,4 @@
-"""The prompt of a document: what its writer knows, what is asked for, and what it is made from."""
+"""Builds the prompt of a document from its skill, its task and its inputs."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from ostler.model.task import Output, Task
-from ostler.prompt.skill import Reference, SkillContent
+from ostler.skills.content import Reference, SkillContent
 
-_CHARACTERS_PER_TOKEN = 4  # near enough to stay below a limit
+_CHARACTERS_PER_TOKEN = 4  # an estimate
 
 _NO_CONTEXT = "No product marketing context available. Work with the information provided in the task."
 _NO_INPUTS = "No upstream inputs for this task."
 _REVISED = """\
 This is revision #{count}. Previous output was reviewed and changes were requested.
 See the review feedback in the upstream inputs above."""
-_AGAIN = """\
-Your document was looked at, and changes are wanted:
+_REVISE = """\
+Your document was reviewed, and changes are requested:
 
 {feedback}
 
-Write the whole document again with these changes made. Your answer replaces it as it is, so it is the \
-document and nothing else."""
+Write the whole document again with these changes. Your answer replaces it, so it must be the document and \
+nothing else."""
 
 
 class Upstream(Struct, frozen=True):
-    """One text that the document is made from."""
+    """One input of the document."""
 
     path: str
     description: str
@@ -35,8 +35,8 @@ class Upstream(Struct, frozen=True):
 
 
 class DocumentPrompt(Struct, frozen=True):
-    system: str  # who the writer is
-    user: str  # what is asked for
+    system: str  # the skill
+    user: str  # the task
     dropped: tuple[str, ...] = ()  # references that did not fit
 
 
@@ -47,49 +47,49 @@ def build_prompt(
     upstream_outputs: Sequence[Upstream],
     max_tokens: int = 0,
 ) -> DocumentPrompt:
-    """Both parts; over `max_tokens` references are left out, the last first, and that is said."""
-    user = _user(task, product_context, upstream_outputs)
+    """Return both parts; over `max_tokens` references are left out, the last first, and listed."""
+    user = _format_user(task, product_context, upstream_outputs)
     kept = list(skill_content.references)
     limit = max_tokens * _CHARACTERS_PER_TOKEN
-    size = len(user) + len(_system(skill_content.body, kept, ()))
+    size = len(user) + len(_format_system(skill_content.body, kept, ()))
     dropped: list[str] = []
     while limit and kept and size > limit:
         left_out = kept.pop()
-        size -= len(_reference(left_out))
+        size -= len(_format_reference(left_out))
         dropped.insert(0, PurePosixPath(left_out.path).name)
-    return DocumentPrompt(_system(skill_content.body, kept, dropped), user, tuple(dropped))
+    return DocumentPrompt(_format_system(skill_content.body, kept, dropped), user, tuple(dropped))
 
 
-def revise(feedback: str) -> str:
-    """What a writer is told who still knows the task and their last answer."""
-    return _AGAIN.format(feedback=feedback.strip() or "no reason was given")
+def build_revision_prompt(feedback: str) -> str:
+    """Return the prompt for a session that has the task and the last answer."""
+    return _REVISE.format(feedback=feedback.strip() or "no reason was given")
 
 
-def _system(body: str, references: Sequence[Reference], dropped: Sequence[str]) -> str:
-    parts = [body.strip(), *map(_reference, references)]
+def _format_system(body: str, references: Sequence[Reference], dropped: Sequence[str]) -> str:
+    parts = [body.strip(), *map(_format_reference, references)]
     if dropped:
-        parts.append(f"---\n(Left out, as they would not fit: {', '.join(dropped)}.)")
+        parts.append(f"---\n(Left out because of their size: {', '.join(dropped)}.)")
     return "\n\n".join(part for part in parts if part)
 
 
-def _reference(reference: Reference) -> str:
+def _format_reference(reference: Reference) -> str:
     return f"---\n## Reference: {PurePosixPath(reference.path).name}\n{reference.content.strip()}"
 
 
-def _user(task: Task, context: str | None, inputs: Sequence[Upstream]) -> str:
+def _format_user(task: Task, context: str | None, inputs: Sequence[Upstream]) -> str:
     sections = [
         f"## Product Context\n{(context or '').strip() or _NO_CONTEXT}",
-        f"## Task Assignment\n{_assignment(task)}",
-        "## Upstream Inputs\n" + ("\n\n".join(map(_input, inputs)) or _NO_INPUTS),
+        f"## Task Assignment\n{_format_assignment(task)}",
+        "## Upstream Inputs\n" + ("\n\n".join(map(_format_input, inputs)) or _NO_INPUTS),
         f"## Requirements\n{task.body.strip()}",
     ]
     if task.revision > 0:
         sections.append(f"## Revision Context\n{_REVISED.format(count=task.revision)}")
-    sections.append(f"## Output Instructions\n{_instructions(task.output or Output())}")
+    sections.append(f"## Output Instructions\n{_format_instructions(task.output or Output())}")
     return "\n\n".join(sections) + "\n"
 
 
-def _assignment(task: Task) -> str:
+def _format_assignment(task: Task) -> str:
     rows = {
         "Task ID": task.id,
         "From": task.sender or "a person",
@@ -99,12 +99,12 @@ def _assignment(task: Task) -> str:
     return "\n".join(f"- **{name}:** {value}" for name, value in rows.items())
 
 
-def _input(one: Upstream) -> str:
+def _format_input(one: Upstream) -> str:
     title = one.description or PurePosixPath(one.path).stem
     return f"### Input: {title}\nSource: {one.path}\n\n{one.content.strip()}"
 
 
-def _instructions(output: Output) -> str:
+def _format_instructions(output: Output) -> str:
     return (
         "- Write your complete output below\n"
         f"- Format: {output.format}\n"

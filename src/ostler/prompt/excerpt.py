@@ -1,4 +1,4 @@
-"""A long text made short, with a word about what is missing."""
+"""Shortens long texts and marks the omission."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 _TICKS = re.compile(r"`{3,}")
 
 
-def both_ends(text: str, head: int, tail: int) -> str:
-    """The beginning and the end of a text."""
+def keep_both_ends(text: str, head: int, tail: int) -> str:
+    """Return the start and the end of a text."""
     left_out = len(text) - head - tail
     if left_out <= 0:
         return text
     return f"{text[:head]}\n[{left_out} characters are left out here]\n{text[len(text) - tail :]}"
 
 
-def last_part(text: str, length: int) -> str:
-    """The end of a text: where a program says what went wrong."""
+def keep_end(text: str, length: int) -> str:
+    """Return the end of a text, where programs print their errors."""
     left_out = len(text) - length
     return text if left_out <= 0 else f"[{left_out} characters are left out here]\n{text[left_out:]}"
 
 
-def fenced(text: str) -> str:
-    """The text as a code block that nothing in it can close."""
+def fence(text: str) -> str:
+    """Return the text as a code block that its content cannot close."""
     ticks = "`" * max([2, *map(len, _TICKS.findall(text))]) + "`"
     return f"{ticks}\n{text}\n{ticks}"

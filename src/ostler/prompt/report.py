@@ -1,4 +1,4 @@
-"""What an agent says about its task outside its answer: `ostler report`, and the copy of its state file."""
+"""An agent's report about its task outside its answer: `ostler report`, and its copy of the state file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msgspec import Struct
 from ostler.errors import UsageError
 from ostler.model.status import TaskStatus, read_status
 
-Said = Literal["complete", "blocked", "paused", "needs_review"]
-STATUSES: tuple[Said, ...] = get_args(Said)
+ReportedStatus = Literal["complete", "blocked", "paused", "needs_review"]
+STATUSES: tuple[ReportedStatus, ...] = get_args(ReportedStatus)
 
-_LARGEST = 1 << 16  # characters; Ostler writes a few hundred
-_WORDS: dict[TaskStatus, Said] = {
+_MAX_CHARACTERS = 1 << 16  # characters; Ostler writes a few hundred
+_REPORTED_STATUSES: dict[TaskStatus, ReportedStatus] = {
     TaskStatus.COMPLETED: "complete",
     TaskStatus.BLOCKED: "blocked",
     TaskStatus.FAILED: "blocked",
@@ -21,58 +21,64 @@ _WORDS: dict[TaskStatus, Said] = {
     TaskStatus.PAUSED: "paused",
     TaskStatus.NEEDS_REVIEW: "needs_review",
 }
-_NO_WORD = frozenset({TaskStatus.PENDING, TaskStatus.ASSIGNED, TaskStatus.IN_PROGRESS, TaskStatus.REVISION})
+_WORKING_STATUSES = frozenset(
+    {TaskStatus.PENDING, TaskStatus.ASSIGNED, TaskStatus.IN_PROGRESS, TaskStatus.REVISION}
+)
 
 
-class Word(Struct, frozen=True):
-    """What the agent says of its task."""
+class AgentReport(Struct, frozen=True):
+    """A status that an agent reports for its task."""
 
-    said: Said
+    status: ReportedStatus
     reason: str = ""
 
 
-class Reading(Struct, frozen=True):
-    """The word in a state file, or why there is none where one was meant."""
+class StateFileReport(Struct, frozen=True):
+    """The report in a state file, or a warning about an invalid one."""
 
-    word: Word | None = None
+    report: AgentReport | None = None
     warning: str = ""
 
 
 class _Unreadable(Exception):
-    """Not a state file; the text says what is wrong."""
+    """Not a state file; the text states why."""
 
 
-def read_report(status: str, reason: str = "") -> Word:
-    """The word of `ostler report`; raises UsageError for a status that an agent cannot give."""
-    word = _word(status, reason)
-    if word is None:
-        raise UsageError(f"an agent cannot report {status!r:.80}", f"use one of {', '.join(STATUSES)}")
-    return word
+def parse_report(status: str, reason: str = "") -> AgentReport:
+    """Return the report of `ostler report`; raises UsageError for a status that an agent cannot report."""
+    report = _create_report(status, reason)
+    if report is None:
+        raise UsageError(
+            f"invalid status {status!r:.80} for a report of an agent", f"use one of {', '.join(STATUSES)}"
+        )
+    return report
 
 
-def read_state_word(text: str) -> Reading:
-    """The word in an agent's copy of state.yaml; a status of work that goes on is none."""
+def parse_state_file(text: str) -> StateFileReport:
+    """Return the report in an agent's copy of state.yaml; a status of work in progress is none."""
     try:
-        fields = _top_fields(text)
+        fields = _read_top_fields(text)
     except _Unreadable as problem:
-        return Reading(warning=f"the agent's state file cannot be read: {problem}")
+        return StateFileReport(warning=f"the agent's state file cannot be read: {problem}")
     status = fields.get("status", "")
-    if (word := _word(status, fields.get("reason") or fields.get("message") or "")) is not None:
-        return Reading(word)
+    if (report := _create_report(status, fields.get("reason") or fields.get("message") or "")) is not None:
+        return StateFileReport(report)
     if not status:
-        return Reading(warning="the agent's state file has no status")
-    if _status(status) in _NO_WORD:
-        return Reading()
-    return Reading(warning=f"the agent's state file has a status that an agent cannot give: {status!r:.80}")
+        return StateFileReport(warning="the agent's state file has no status")
+    if _parse_status(status) in _WORKING_STATUSES:
+        return StateFileReport()
+    return StateFileReport(
+        warning=f"the agent's state file has a status that an agent cannot report: {status!r:.80}"
+    )
 
 
-def _word(status: str, reason: str) -> Word | None:
-    said = _WORDS.get(found) if (found := _status(status)) else None
-    return Word(said, reason.strip()) if said else None
+def _create_report(status: str, reason: str) -> AgentReport | None:
+    reported = _REPORTED_STATUSES.get(found) if (found := _parse_status(status)) else None
+    return AgentReport(reported, reason.strip()) if reported else None
 
 
-def _status(word: str) -> TaskStatus | None:
-    plain = word.strip().lower().replace("-", "_").replace(" ", "_")
+def _parse_status(text: str) -> TaskStatus | None:
+    plain = text.strip().lower().replace("-", "_").replace(" ", "_")
     if plain == "complete":
         return TaskStatus.COMPLETED
     try:
@@ -81,20 +87,20 @@ def _status(word: str) -> TaskStatus | None:
         return None
 
 
-def _top_fields(text: str) -> dict[str, str]:
-    """The plain values at the top of a YAML document, as written; nothing in it is constructed."""
-    from ostler.files.yaml import YamlInvalid, compose_yaml  # noqa: PLC0415  (few agents touch their state)
+def _read_top_fields(text: str) -> dict[str, str]:
+    """Return the scalar values at the top of a YAML document as written, without constructing objects."""
+    from ostler.files.yaml import YamlInvalid, compose_yaml  # noqa: PLC0415  (few agents change their state file)
 
-    if len(text) > _LARGEST:
+    if len(text) > _MAX_CHARACTERS:
         raise _Unreadable("it is larger than 64 KiB")
     try:
         root: Any = compose_yaml(text, "state.yaml")
     except YamlInvalid as error:
         raise _Unreadable(error.what) from None
     if getattr(root, "id", "") != "mapping":
-        raise _Unreadable("it is not a list of `key: value` lines")
-    return {key.value: _as_written(value) for key, value in root.value}
+        raise _Unreadable("it is not a mapping")
+    return {key.value: _get_source_text(value) for key, value in root.value}
 
 
-def _as_written(node: Any) -> str:
+def _get_source_text(node: Any) -> str:
     return node.value if node.id == "scalar" and not node.tag.endswith(":null") else ""

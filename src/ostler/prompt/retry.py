@@ -1,34 +1,34 @@
-"""Why a phase is done again: the whole story for a file, and its end for the prompt."""
+"""The reason why a phase is repeated: in full for a file, shortened for the prompt."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from ostler.clock import rfc3339
-from ostler.prompt.completion import without_marks
-from ostler.prompt.excerpt import fenced, last_part
+from ostler.clock import format_rfc3339
+from ostler.prompt.completion import strip_marks
+from ostler.prompt.excerpt import fence, keep_end
 
-_LONGEST_REASON = 1000  # characters, as are the others
+_LONGEST_REASON = 1000  # characters, like the next one
 _LONGEST_OUTPUT = 8000
 
 
 class Retry(Struct, frozen=True):
     """A later phase failed, and the work went back."""
 
-    phase: str  # the one that failed
-    to: str  # the one that is done again
-    attempt: int  # 1 at the first return from this phase
+    phase: str  # the phase that failed
+    to: str  # the phase that is repeated
+    attempt: int  # 1 for the first return from this phase
     reason: str
-    output: str = ""  # what the failed phase, or its gate, printed
-    path: str = ""  # where the whole of it can be read
+    output: str = ""  # output of the failed phase or its gate
+    path: str = ""  # of the file with the full text
 
 
-def retry_file_name(phase: str, attempt: int) -> str:
+def make_retry_file_name(phase: str, attempt: int) -> str:
     return f"retry-context-{phase}-{attempt}.md"
 
 
-def retry_context(phase: str, to: str, attempt: int, when: float, reason: str, output: str) -> str:
-    """The text of the file that is kept: everything, nothing shortened."""
+def format_retry_file(phase: str, to: str, attempt: int, when: float, reason: str, output: str) -> str:
+    """Return the full text for the file."""
     lines = (
         f"# The phase {phase} failed",
         "\n".join(
@@ -36,33 +36,33 @@ def retry_context(phase: str, to: str, attempt: int, when: float, reason: str, o
                 f"- From phase: {phase}",
                 f"- Back to phase: {to}",
                 f"- Attempt: {attempt}",
-                f"- Time: {rfc3339(when)}",
+                f"- Time: {format_rfc3339(when)}",
             )
         ),
         f"## Reason\n\n{reason.strip() or 'None was given.'}",
-        f"## Output\n\n{fenced(output.strip()) if output.strip() else 'There was none.'}",
+        f"## Output\n\n{fence(output.strip()) if output.strip() else 'There was none.'}",
     )
     return "\n\n".join(lines) + "\n"
 
 
-def retry_note(retry: Retry) -> str:
-    """What the phase that is done again is told."""
-    reason = last_part(without_marks(retry.reason).strip(), _LONGEST_REASON) or "no reason was given"
+def format_retry_note(retry: Retry) -> str:
+    """Return the note for the phase that is repeated."""
+    reason = keep_end(strip_marks(retry.reason).strip(), _LONGEST_REASON) or "no reason was given"
     parts = (
-        f"The work went on to the phase {retry.phase}, which failed (attempt {retry.attempt}), "
-        f"and is back in {retry.to}. The reason: {reason}",
-        _output(retry),
-        f"The whole of it is in {retry.path}." if retry.path else "",
-        "Find the cause and remove it; what was right stays as it is.",
+        f"The phase {retry.phase} failed (attempt {retry.attempt}), "
+        f"and the work is back in {retry.to}. The reason: {reason}",
+        _format_output(retry),
+        f"The full text is in {retry.path}." if retry.path else "",
+        "Find the cause and fix it; do not change what is correct.",
     )
     return "\n\n".join(part for part in parts if part)
 
 
-def retry_feedback(retry: Retry) -> str:
-    """The end of what the failed phase printed."""
-    return last_part(without_marks(retry.output).strip(), _LONGEST_OUTPUT)
+def shorten_retry_output(retry: Retry) -> str:
+    """Return the end of the failed phase's output."""
+    return keep_end(strip_marks(retry.output).strip(), _LONGEST_OUTPUT)
 
 
-def _output(retry: Retry) -> str:
-    feedback = retry_feedback(retry)
-    return f"The end of its output:\n\n{fenced(feedback)}" if feedback else ""
+def _format_output(retry: Retry) -> str:
+    feedback = shorten_retry_output(retry)
+    return f"The end of its output:\n\n{fence(feedback)}" if feedback else ""

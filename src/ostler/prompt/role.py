@@ -1,4 +1,4 @@
-"""Roles: what kind of worker an agent is asked to be (the seeds' Agent)."""
+"""Roles of agents (the seeds' Agent) and their prompts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OVERRIDES = Path(".agents", "roles")
 
 
 class Agent(Struct, frozen=True):
-    """A role: its name, what it is for, what it may be expected to do, and where its prompt is."""
+    """A role: its name, description, capabilities and prompt file."""
 
     name: str
     description: str
@@ -21,7 +21,7 @@ class Agent(Struct, frozen=True):
 
     @property
     def prompt_path(self) -> str:
-        """Below the project's .agents/roles, or in the package."""
+        """A file of the project's .agents/roles, or of the package."""
         return f"{self.name}.md"
 
 
@@ -32,29 +32,29 @@ AGENTS: dict[str, Agent] = {
         Agent("architect", "decides how something should be built", ("read", "write documents")),
         Agent("reviewer", "judges a change and finds what it breaks", ("read", "run", "test")),
         Agent("planner", "turns a goal into an order of work", ("read", "write documents")),
-        Agent("researcher", "finds out what is true", ("read", "run", "write documents")),
+        Agent("researcher", "answers a question with evidence", ("read", "run", "write documents")),
         Agent("decomposer", "splits a large task into parts", ("read", "write documents")),
     )
 }
 
 
 def find_agent(name: str, root: Path) -> Agent:
-    """A built-in role, or one of the project's own; raises UsageError with the list otherwise."""
+    """Return a built-in role or one of the project; raises UsageError with the list."""
     if name in AGENTS:
         return AGENTS[name]
-    if name in own_roles(root):
-        return Agent(name, f"the project's own, in {OVERRIDES / name}.md", ())
-    known = ", ".join(sorted({*AGENTS, *own_roles(root)}))
-    raise UsageError(f"unknown role: {name}", f"known are {known}; .agents/roles/{name}.md would make it one")
+    if name in list_project_roles(root):
+        return Agent(name, f"defined in {OVERRIDES / name}.md", ())
+    known = ", ".join(sorted({*AGENTS, *list_project_roles(root)}))
+    raise UsageError(f"unknown role: {name}", f"use one of {known}, or create .agents/roles/{name}.md")
 
 
-def own_roles(root: Path) -> list[str]:
-    """The roles that the project describes itself."""
+def list_project_roles(root: Path) -> list[str]:
+    """Return the names of the roles that the project defines."""
     return sorted(path.stem for path in (root / OVERRIDES).glob("*.md"))
 
 
 def load_prompt(agent: Agent, root: Path) -> str:
-    """What the agent is told about its role; the project's own words win over ours."""
+    """Return the prompt of a role; a file of the project replaces the built-in one."""
     own = root / OVERRIDES / agent.prompt_path
     if not own.is_file():
         return (BUILT_IN / agent.prompt_path).read_text("utf-8").strip()

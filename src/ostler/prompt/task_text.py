@@ -1,4 +1,4 @@
-"""A task as people find and write it: front matter for its fields, then its description, Markdown."""
+"""Writes a task as Markdown: front matter for its fields, then its description."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any, cast
 
 import msgspec
 
-from ostler.files.scalar import yaml_line
+from ostler.files.yaml_writer import write_yaml_value
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 
-SPELLINGS = {"sender": "from"}  # fields whose key is another word
+KEY_NAMES = {"sender": "from"}  # fields with another key
 
 
 def write_task(task: Task, status: TaskStatus | None = None) -> str:
-    """The text from which read_task makes the same task again, to the letter."""
+    """Return the text from which read_task creates the same task again."""
     facts: dict[str, Any] = msgspec.to_builtins(task)
     body = facts.pop("body", "")
     if task.not_before is not None:
-        facts["not_before"] = _moment(task.not_before)
+        facts["not_before"] = _format_time(task.not_before)
     if status is not None:
         facts["status"] = str(status)
-    lines = "".join(_lines(SPELLINGS.get(name, name), value) for name, value in facts.items())
+    lines = "".join(_format_lines(KEY_NAMES.get(name, name), value) for name, value in facts.items())
     return f"---\n{lines}---\n" + (f"\n{body}\n" if body else "")
 
 
-def _lines(key: str, value: Any) -> str:
+def _format_lines(key: str, value: Any) -> str:
     several = cast(list[Any], value) if isinstance(value, list | tuple) else []
     if any(isinstance(item, dict) for item in several):
-        return f"{key}:\n" + "".join(f"  - {yaml_line(item)}\n" for item in several)
-    return f"{key}: {yaml_line(cast(object, value))}\n"
+        return f"{key}:\n" + "".join(f"  - {write_yaml_value(item)}\n" for item in several)
+    return f"{key}: {write_yaml_value(cast(object, value))}\n"
 
 
-def _moment(at: float) -> str | float:
-    """A time that people can read, where none of it is lost by that."""
+def _format_time(at: float) -> str | float:
+    """Return a readable time if it is exact, else the number."""
     try:
         text = datetime.fromtimestamp(at, UTC).isoformat()
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""A phase's prompt as a template: where it is found, and how its variables are filled in."""
+"""Templates of phase prompts: lookup, validation and rendering."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.config.nearest import nearest
+from ostler.config.expect import nearest
 from ostler.errors import Code, UsageError
 from ostler.prompt.variables import KNOWN
 
@@ -17,62 +17,64 @@ BUILT_IN = Path(__file__).parent / "phases"
 OVERRIDES = Path(".agents", "prompts")
 PHASES = frozenset({"research", "spec", "design", "implement", "test", "validate", "review", "docs"})
 GENERAL = "general"
-WRITE = "write"  # the one phase of a document without a skill
+WRITE = "write"  # the only phase of a document without a skill
 
-_MOST_MISTAKES = 20
+_MAX_ERRORS = 20
 _PHASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _NAME = r"\{\{[ ]?([#/]?)([A-Za-z][A-Za-z0-9_-]*+)[ ]?\}\}"
-# A tag that has its line to itself takes the line's end with it, and an empty value the blank line behind.
+# A tag alone on its line includes the line end; an empty value also removes the blank line after it.
 _TAG = re.compile(rf"^{_NAME}(\n|\Z)|{_NAME}", re.MULTILINE)
 
 
 class Template(Struct, frozen=True):
     text: str
-    source: str  # as a person is told: a path, or the phase whose own text it is
+    source: str  # for messages: a path, or the phase of an inline text
 
 
 class _Tag(Struct, frozen=True):
     start: int
     end: int
-    kind: str  # "#" opens a section, "/" closes it, nothing is the value itself
+    kind: str  # "#" opens a section, "/" closes it, "" is a value
     name: str
-    line_end: str  # what follows a value that has its line to itself
+    line_end: str  # the line end of a value that is alone on its line
 
 
 def load_template(phase: str, inline: str, root: Path) -> Template:
-    """The phase's own text, the project's file, ours, or the general one; raises UsageError at a mistake."""
+    """Return the inline text, the project's file, the built-in template or the general one; raises
+    UsageError.
+    """
     if not _PHASE.fullmatch(phase):
-        raise _invalid(f"a phase cannot be called {phase!r:.80}", "use letters, digits, - and _, at most 40")
+        raise _invalid(f"invalid phase name {phase!r:.80}", "use at most 40 letters, digits, - and _")
     template = _find(phase, inline, root)
     if not template.text.strip():
-        raise _invalid(f"{template.source}: the template is empty", "write it, or remove the file")
+        raise _invalid(f"{template.source}: the template is empty", "write a template, or delete the file")
     check_template(template)
     return template
 
 
-def built_in(phase: str) -> Template:
-    """Our template for a phase, or the general one."""
+def load_built_in(phase: str) -> Template:
+    """Return the built-in template of a phase, or the general one."""
     path = BUILT_IN / f"{phase if phase in (*PHASES, WRITE) else GENERAL}.md"
     return Template(_read(path), f"ostler/{BUILT_IN.name}/{path.name}")
 
 
-def variables_of(template: Template) -> set[str]:
-    return {tag.name for tag in _tags(template.text)}
+def list_variables(template: Template) -> set[str]:
+    return {tag.name for tag in _find_tags(template.text)}
 
 
 def check_template(template: Template) -> None:
-    """Raises UsageError with its mistakes, one line each."""
-    found = islice(_mistakes(template.text), _MOST_MISTAKES)
+    """Raise UsageError with one line per error."""
+    found = islice(_find_errors(template.text), _MAX_ERRORS)
     if mistakes := [f"{template.source}:{line}: {what}" for line, what in found]:
         raise _invalid("\n".join(mistakes), f"known variables: {', '.join(sorted(KNOWN))}")
 
 
 def render_template(text: str, variables: Mapping[str, str]) -> str:
-    """Fill in each variable once; what is filled in is not looked at again."""
+    """Replace each variable once; the inserted text is not parsed again."""
     check_template(Template(text, "template"))
     parts: list[str] = []
-    hidden = at = 0  # how many sections without a value are open, and where the last tag ended
-    for tag in _tags(text):
+    hidden = at = 0  # open sections without a value, and the end of the last tag
+    for tag in _find_tags(text):
         if not hidden:
             parts.append(text[at : tag.start])
         at = tag.end
@@ -94,7 +96,7 @@ def _find(phase: str, inline: str, root: Path) -> Template:
     own = OVERRIDES / f"{phase}.md"
     if (root / own).is_file():
         return Template(_read(root / own), str(own))
-    return built_in(phase)
+    return load_built_in(phase)
 
 
 def _read(path: Path) -> str:
@@ -104,7 +106,7 @@ def _read(path: Path) -> str:
         raise UsageError(f"{path} cannot be read: {error}") from None
 
 
-def _tags(text: str) -> Iterator[_Tag]:
+def _find_tags(text: str) -> Iterator[_Tag]:
     for found in _TAG.finditer(text):
         alone_kind, alone_name, newline, kind, name = found.groups()
         if name:
@@ -113,22 +115,22 @@ def _tags(text: str) -> Iterator[_Tag]:
             yield _Tag(found.start(), found.end(), alone_kind, alone_name, newline)
 
 
-def _mistakes(text: str) -> Iterator[tuple[int, str]]:
+def _find_errors(text: str) -> Iterator[tuple[int, str]]:
     open_sections: list[tuple[int, str]] = []
     line, counted = 1, 0
-    for tag in _tags(text):
+    for tag in _find_tags(text):
         line, counted = line + text.count("\n", counted, tag.start), tag.start
         if tag.name not in KNOWN:
-            yield line, _unknown(tag.name)
+            yield line, _describe_unknown(tag.name)
         if tag.kind == "#":
             open_sections.append((line, tag.name))
         elif tag.kind == "/" and (not open_sections or open_sections.pop()[1] != tag.name):
-            yield line, f"{{{{/{tag.name}}}}} closes no section that is open here"
+            yield line, f"{{{{/{tag.name}}}}} closes no open section"
     for opened, name in open_sections:
-        yield opened, f"{{{{#{name}}}}} is never closed"
+        yield opened, f"{{{{#{name}}}}} is not closed"
 
 
-def _unknown(name: str) -> str:
+def _describe_unknown(name: str) -> str:
     meant = nearest(name.upper(), sorted(KNOWN))
     return f"unknown variable {{{{{name}}}}}" + (f"; did you mean {meant}?" if meant else "")
 

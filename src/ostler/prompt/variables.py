@@ -1,14 +1,13 @@
-"""The variables of a phase's prompt: their names, and their values for one call."""
+"""The variables of phase prompts and their values."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from ostler.model.task import Task
-from ostler.prompt.completion import without_marks
-from ostler.prompt.excerpt import both_ends
-from ostler.prompt.place import Place
-from ostler.prompt.retry import Retry, retry_feedback, retry_note
+from ostler.prompt.completion import strip_marks
+from ostler.prompt.excerpt import keep_both_ends
+from ostler.prompt.retry import Retry, format_retry_note, shorten_retry_output
 
 KNOWN = frozenset(
     {
@@ -20,18 +19,26 @@ KNOWN = frozenset(
     }
 )
 
-_HEAD_LENGTH, _TAIL_LENGTH = 40_000, 20_000  # characters; a runaway answer must not fill every later prompt
+_HEAD_LENGTH, _TAIL_LENGTH = 40_000, 20_000  # characters; one long answer must not fill every later prompt
 
 
-class Findings(Struct, frozen=True):
-    """What the phases before this one left behind, in their own words."""
+class WorkingDirectory(Struct, frozen=True):
+    """The working directory of an agent, as its prompt states it."""
+
+    directory: str
+    branch: str | None = None
+    target: str | None = None  # the branch on which the work is based
+
+
+class EarlierResults(Struct, frozen=True):
+    """The texts of earlier phases."""
 
     research: str = ""
     spec: str = ""
     design: str = ""
     review: str = ""
-    review_round: int = 0  # 0: nobody has reviewed yet
-    verification: str = ""  # what the checks of earlier phases said
+    review_round: int = 0  # 0: not reviewed yet
+    verification: str = ""  # results of the checks of earlier phases
 
 
 def build_template_vars(
@@ -40,10 +47,10 @@ def build_template_vars(
     iteration: int = 1,
     retry: Retry | None = None,
     *,
-    place: Place | None = None,
-    findings: Findings | None = None,
+    workdir: WorkingDirectory | None = None,
+    results: EarlierResults | None = None,
 ) -> dict[str, str]:
-    """A value for every known variable; empty where there is none."""
+    """Return a value for every variable; empty if there is none."""
     return {
         "TASK_ID": task.id,
         "TASK_TITLE": task.title,
@@ -51,41 +58,41 @@ def build_template_vars(
         "PHASE": phase,
         "WEIGHT": task.weight,
         "ITERATION": str(iteration),
-        **_of_place(place),
-        **_of_findings(findings or Findings()),
-        **_of_retry(retry),
+        **_list_workdir_vars(workdir),
+        **_list_result_vars(results or EarlierResults()),
+        **_list_retry_vars(retry),
     }
 
 
-def _of_place(place: Place | None) -> dict[str, str]:
+def _list_workdir_vars(workdir: WorkingDirectory | None) -> dict[str, str]:
     return {
-        "WORKTREE_PATH": place.directory if place else "",
-        "TASK_BRANCH": (place and place.branch) or "",
-        "TARGET_BRANCH": (place and place.target) or "",
+        "WORKTREE_PATH": workdir.directory if workdir else "",
+        "TASK_BRANCH": (workdir and workdir.branch) or "",
+        "TARGET_BRANCH": (workdir and workdir.target) or "",
     }
 
 
-def _of_findings(findings: Findings) -> dict[str, str]:
+def _list_result_vars(results: EarlierResults) -> dict[str, str]:
     return {
-        "RESEARCH_CONTENT": _content(findings.research),
-        "SPEC_CONTENT": _content(findings.spec),
-        "DESIGN_CONTENT": _content(findings.design),
-        "REVIEW_FINDINGS": _content(findings.review),
-        "REVIEW_ROUND": str(findings.review_round or ""),
-        "VERIFICATION_RESULTS": _content(findings.verification),
+        "RESEARCH_CONTENT": _shorten(results.research),
+        "SPEC_CONTENT": _shorten(results.spec),
+        "DESIGN_CONTENT": _shorten(results.design),
+        "REVIEW_FINDINGS": _shorten(results.review),
+        "REVIEW_ROUND": str(results.review_round or ""),
+        "VERIFICATION_RESULTS": _shorten(results.verification),
     }
 
 
-def _of_retry(retry: Retry | None) -> dict[str, str]:
+def _list_retry_vars(retry: Retry | None) -> dict[str, str]:
     return {
-        "RETRY_CONTEXT": retry_note(retry) if retry else "",
+        "RETRY_CONTEXT": format_retry_note(retry) if retry else "",
         "RETRY_ATTEMPT": str(retry.attempt) if retry else "",
         "RETRY_FROM_PHASE": retry.phase if retry else "",
         "RETRY_REASON": retry.reason.strip() if retry else "",
-        "RETRY_FEEDBACK": retry_feedback(retry) if retry else "",
+        "RETRY_FEEDBACK": shorten_retry_output(retry) if retry else "",
     }
 
 
-def _content(text: str) -> str:
-    """Without the mark at its end: beside it, an agent's own would look like an echo."""
-    return both_ends(without_marks(text).strip(), _HEAD_LENGTH, _TAIL_LENGTH)
+def _shorten(text: str) -> str:
+    """Without its mark: the agent's own mark would be treated as an echo of it."""
+    return keep_both_ends(strip_marks(text).strip(), _HEAD_LENGTH, _TAIL_LENGTH)

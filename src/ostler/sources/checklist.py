@@ -1,4 +1,4 @@
-"""Boxes of a Markdown checklist, found in its bytes, so that one can be ticked and all else stays. Pure."""
+"""Find the checkboxes of a Markdown checklist in its bytes, so that ticking one changes nothing else."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ _ITEM = re.compile(
 )
 _FENCE = re.compile(rb"[ \t]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(?P<fence>`{3,}|~{3,})")
 _BOM = b"\xef\xbb\xbf"
-_CODE_COLUMNS = 4  # what is indented so far, and below no item, is code
+_CODE_COLUMNS = 4  # text indented this far, outside a list item, is code
 
 
 class Box(Struct, frozen=True):
-    """One `- [ ] text`, with what is written below it."""
+    """One `- [ ] text`, with the text below it."""
 
     text: str
-    number: int  # among the boxes with this text, from the top, ticked ones too
+    number: int  # index among the boxes with this text, including ticked ones
     is_open: bool
     at: int  # offset of the character between the brackets
     line: int
     body: str = ""
-    within: str = ""  # the text of the box around it
+    within: str = ""  # text of the enclosing box
 
 
 def find_boxes(data: bytes) -> list[Box]:
-    """All boxes, ticked ones too, from the top; code and comments have none."""
-    reader = _Reader()
+    """Return all boxes in order, including ticked ones; code and comments have none."""
+    reader = _ChecklistParser()
     at = 0
     for line, raw in enumerate(data.splitlines(keepends=True), 1):
         mark = len(_BOM) if line == 1 and raw.startswith(_BOM) else 0
-        reader.take(raw[mark:].rstrip(b"\r\n"), at + mark, line)
+        reader.parse_line(raw[mark:].rstrip(b"\r\n"), at + mark, line)
         at += len(raw)
     return reader.boxes()
 
 
-def tick(data: bytes, text: str, number: int) -> bytes | None:
-    """The same bytes but for that one character; None when the box is ticked already, or gone."""
+def tick_box_in(data: bytes, text: str, number: int) -> bytes | None:
+    """Return the text with the box ticked; None when it is already ticked or missing."""
     for box in find_boxes(data):
         if (box.text, box.number) == (text, number) and box.is_open:
             return data[: box.at] + b"x" + data[box.at + 1 :]
@@ -48,7 +48,7 @@ def tick(data: bytes, text: str, number: int) -> bytes | None:
 
 
 class _Item:
-    """An item of a list, whose indented lines are collected if it has a box."""
+    """A list item; its indented lines are collected if it has a box."""
 
     def __init__(self, columns: int, box: Box | None) -> None:
         self.columns = columns
@@ -56,10 +56,10 @@ class _Item:
         self.lines: list[str] = []
 
 
-class _Reader:
+class _ChecklistParser:
     def __init__(self) -> None:
-        self._items: list[_Item] = []  # all with a box, from the top
-        self._around: list[_Item] = []  # those that the next line may belong to, the outermost first
+        self._items: list[_Item] = []  # all items with a box, in order
+        self._open_items: list[_Item] = []  # the items that the next line may belong to, outermost first
         self._seen: Counter[str] = Counter()
         self._fence = b""
         self._in_comment = False
@@ -67,41 +67,41 @@ class _Reader:
     def boxes(self) -> list[Box]:
         return [_with_body(item) for item in self._items]
 
-    def take(self, line: bytes, at: int, number: int) -> None:
-        found = None if self._is_passed_over(line) else _ITEM.fullmatch(line)
+    def parse_line(self, line: bytes, at: int, number: int) -> None:
+        found = None if self._is_code_or_comment(line) else _ITEM.fullmatch(line)
         columns = _columns(line)
         if line.strip():
-            self._leave(columns)
-        if found is None or (columns >= _CODE_COLUMNS and not self._around):
+            self._close_items(columns)
+        if found is None or (columns >= _CODE_COLUMNS and not self._open_items):
             self._collect(line)
         elif found["box"] is None:
             self._collect(line)
-            self._around.append(_Item(columns, None))
+            self._open_items.append(_Item(columns, None))
         else:
             box = self._box(found, at, number)
             item = _Item(columns, box)
             self._items.append(item)
-            self._around.append(item)
+            self._open_items.append(item)
 
     def _box(self, found: re.Match[bytes], at: int, line: int) -> Box:
         text = " ".join(found["text"].decode("utf-8", "replace").split())
         self._seen[text] += 1
-        outer = next((item.box for item in reversed(self._around) if item.box), None)
+        outer = next((item.box for item in reversed(self._open_items) if item.box), None)
         is_open, within = found["box"] == b" ", outer.text if outer else ""
         return Box(text, self._seen[text], is_open, at + found.start("box"), line, within=within)
 
-    def _leave(self, columns: int) -> None:
-        """Whatever is not indented further than an item ends it; within a fence nothing does."""
-        while not self._fence and self._around and self._around[-1].columns >= columns:
-            self._around.pop()
+    def _close_items(self, columns: int) -> None:
+        """Close the items that this indentation ends; inside a fence none ends."""
+        while not self._fence and self._open_items and self._open_items[-1].columns >= columns:
+            self._open_items.pop()
 
     def _collect(self, line: bytes) -> None:
-        item = next((item for item in reversed(self._around) if item.box), None)
+        item = next((item for item in reversed(self._open_items) if item.box), None)
         if item is not None:
             item.lines.append(line.decode("utf-8", "replace").expandtabs(_CODE_COLUMNS))
 
-    def _is_passed_over(self, line: bytes) -> bool:
-        """Whether the line is code between fences, or a comment."""
+    def _is_code_or_comment(self, line: bytes) -> bool:
+        """Return whether the line is fenced code or a comment."""
         if self._fence:
             closing = line.strip()
             if closing.startswith(self._fence) and not closing.strip(self._fence[:1]):
@@ -111,7 +111,7 @@ class _Reader:
             self._in_comment = b"-->" not in line
             return True
         if found := _FENCE.match(line):
-            self._leave(_columns(line))
+            self._close_items(_columns(line))
             self._fence = found["fence"]
         return found is not None
 

@@ -1,4 +1,4 @@
-"""The times that a line of cron names, on the clock of the wall where this runs."""
+"""The times of a cron schedule, in local time."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from ostler.errors import Code, OstlerError
-from ostler.model.schedule import Schedule
+from ostler.model.task import Schedule
 
 _LOCAL = Path("/etc/localtime")
 _FIELDS = 5
 
 
 def check_schedule(schedule: Schedule) -> None:
-    """Raise, with file and line, for one that cannot be read or that never comes."""
+    """Raise an error with file and line when the schedule is invalid or never due."""
     next_time(schedule, datetime.now(UTC).timestamp())
 
 
 def next_time(schedule: Schedule, after: float) -> float:
-    """The first time after that one, in seconds since the epoch."""
-    from cronsim import CronSim, CronSimError  # noqa: PLC0415  (only who looks at schedules needs it)
+    """Return the first time after the given one, in seconds since the epoch."""
+    from cronsim import CronSim, CronSimError  # noqa: PLC0415  (only schedules need it)
 
-    fields = len(schedule.line.split())
+    fields = len(schedule.cron.split())
     if fields != _FIELDS:
-        raise _mistake(schedule, f"it has {fields} field{'s' * (fields != 1)}")
+        raise _invalid(schedule, f"it has {fields} field{'s' * (fields != 1)}, expected {_FIELDS}")
     try:
-        return next(CronSim(schedule.line, datetime.fromtimestamp(after, local_zone()))).timestamp()
+        return next(CronSim(schedule.cron, datetime.fromtimestamp(after, local_zone()))).timestamp()
     except CronSimError as error:
-        raise _mistake(schedule, str(error).lower()) from None
+        raise _invalid(schedule, str(error).lower()) from None
     except StopIteration:
-        raise _mistake(schedule, "that day never comes") from None
+        raise _invalid(schedule, "this date does not exist") from None
 
 
-def newest_time(schedule: Schedule, after: float, until: float) -> float | None:
-    """The last time of those after one and not after the other; None when there is none."""
+def latest_time(schedule: Schedule, after: float, until: float) -> float | None:
+    """Return the last time in the interval (after, until]; None when there is none."""
     newest = None
     while (at := next_time(schedule, after)) <= until:
         newest = after = at
     return newest
 
 
-def minute_of(at: float) -> str:
-    """A minute in UTC, which has no hour twice, fit for a name."""
+def format_minute(at: float) -> str:
+    """Return the minute in UTC, which has no repeated hour, for use in a name."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y%m%d%H%M")
 
 
 def local_zone() -> tzinfo:
-    """The zone of the machine, or of TZ, with the days on which its clock is changed."""
+    """Return the time zone of TZ or of the machine, with daylight saving time."""
     name = os.environ.get("TZ", "").removeprefix(":")
     try:
         if name:
@@ -62,10 +62,10 @@ def local_zone() -> tzinfo:
 
 
 def _fixed() -> tzinfo:
-    """What the C library makes of it, without changes of the clock."""
+    """Return the zone of the C library, without daylight saving time."""
     return datetime.now().astimezone().tzinfo or UTC
 
 
-def _mistake(schedule: Schedule, what: str) -> OstlerError:
-    message = f"{schedule.where}: schedule: {schedule.line!r:.80}: {what}"
-    return OstlerError(Code.CONFIG_INVALID, message, 'write minute hour day month weekday, as in "0 6 * * 1"')
+def _invalid(schedule: Schedule, what: str) -> OstlerError:
+    message = f"{schedule.location}: schedule: {schedule.cron!r:.80}: {what}"
+    return OstlerError(Code.CONFIG_INVALID, message, 'use minute hour day month weekday, such as "0 6 * * 1"')

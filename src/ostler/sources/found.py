@@ -1,4 +1,4 @@
-"""A task that was found somewhere, before anyone has added it."""
+"""A task that was found in a source and is not yet added."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from msgspec.structs import replace
 
 from ostler.model.task import Task
 
-_LONGEST_TITLE = 200
+_MAX_TITLE = 200
 
 
-class Found(Struct, frozen=True):
+class FoundTask(Struct, frozen=True):
     task: Task  # with its source
-    where: str  # the file and line, or the address, for who has to look there
+    location: str  # file and line, or URL
     notes: tuple[str, ...] = ()
-    skipped: bool = False  # it says itself that it is done
+    skipped: bool = False  # already marked as done in the source
 
 
-def titled(task: Task) -> Task:
-    """The task with a title of one short line; the whole of it then stands in the description, too."""
+def with_short_title(task: Task) -> Task:
+    """Return the task with a title of one short line; a long title also goes into the description."""
     title = " ".join(task.title.split())
-    if len(title) <= _LONGEST_TITLE:
+    if len(title) <= _MAX_TITLE:
         return replace(task, title=title)
-    cut = title[: _LONGEST_TITLE - 1]
+    cut = title[: _MAX_TITLE - 1]
     short = cut.rpartition(" ")[0] or cut
     return replace(task, title=f"{short}…", body=f"{title}\n\n{task.body}".rstrip())
 
 
-def named(path: Path, root: Path) -> str:
-    """How a file is called in a source: by its path below the root, wherever it is called from."""
+def source_path(path: Path, root: Path) -> str:
+    """Return the name of a file in a source: its path relative to the root."""
     real = path.resolve()
     return str(real.relative_to(root)) if real.is_relative_to(root) else str(real)
 

@@ -1,4 +1,4 @@
-"""Tasks from Markdown files: each one a task, all mistakes of all of them told at once."""
+"""Tasks from Markdown files, one task per file; all errors are reported at once."""
 
 from __future__ import annotations
 
@@ -9,65 +9,70 @@ from msgspec.structs import replace
 
 from ostler.errors import OstlerError, UsageError
 from ostler.model.status import TERMINAL
-from ostler.prompt.task_file import TaskFile, read_task_file
-from ostler.sources.found import Found, digest_of, named, titled
+from ostler.sources.found import FoundTask, digest_of, source_path, with_short_title
+from ostler.sources.task_file import TaskFile, read_task_file
 
 STDIN = "-"
 _SUFFIX = ".md"
 
 ReadText = Callable[[str], str]
-"""The text of a file, or of stdin for "-"; UsageError when it cannot be used."""
+"""Return the text of a file, or of stdin for "-"; raise UsageError when it is unusable."""
 
 
 def find_files(paths: Sequence[str], *, recursive: bool) -> list[str]:
-    """The files that these paths name, directories by their *.md; each once, in order."""
+    """Return the named files, and the *.md files of named directories, without duplicates."""
     found: list[str] = []
     for path in paths:
-        found += [path] if path == STDIN or not Path(path).is_dir() else _inside(Path(path), recursive)
+        found += [path] if path == STDIN or not Path(path).is_dir() else _list_folder(Path(path), recursive)
     return list(dict.fromkeys(found))
 
 
-def read_files(files: Sequence[str], root: Path, read: ReadText) -> tuple[list[Found], list[str]]:
-    """The task of each file, and all that is wrong in the others, with file and line."""
-    found, mistakes = list[Found](), list[str]()
+def read_files(files: Sequence[str], root: Path, read: ReadText) -> tuple[list[FoundTask], list[str]]:
+    """Return the tasks, and the errors of all other files with file and line."""
+    found, mistakes = list[FoundTask](), list[str]()
     for file in files:
         try:
             found.append(_read(file, root, read))
         except OstlerError as error:
-            mistakes += [_located(line, _where(file)) for line in error.message.splitlines()]
+            mistakes += [_with_location(line, _display_name(file)) for line in error.message.splitlines()]
     return found, mistakes
 
 
-def _read(file: str, root: Path, read: ReadText) -> Found:
+def _read(file: str, root: Path, read: ReadText) -> FoundTask:
     text = read(file)
-    said = read_task_file(text, _where(file))
-    source = f"stdin:{digest_of(text).hex()[:16]}" if file == STDIN else f"file:{named(Path(file), root)}"
-    notes = (*said.notes, *_remarks(said, _where(file)))
-    return Found(
-        titled(replace(said.task, source=source)), _where(file), notes, skipped=said.status in TERMINAL
+    parsed = read_task_file(text, _display_name(file))
+    source = (
+        f"stdin:{digest_of(text).hex()[:16]}" if file == STDIN else f"file:{source_path(Path(file), root)}"
+    )
+    notes = (*parsed.notes, *_make_notes(parsed, _display_name(file)))
+    return FoundTask(
+        with_short_title(replace(parsed.task, source=source)),
+        _display_name(file),
+        notes,
+        skipped=parsed.status in TERMINAL,
     )
 
 
-def _remarks(said: TaskFile, where: str) -> Iterator[str]:
-    if said.status in TERMINAL:
-        yield f"{where} is {said.status}: left out"
-    if said.schedule:
-        yield f"{said.schedule.where}: schedule is for ostler worker; this adds it once, now"
+def _make_notes(parsed: TaskFile, where: str) -> Iterator[str]:
+    if parsed.status in TERMINAL:
+        yield f"{where} is {parsed.status}: skipped"
+    if parsed.schedule:
+        yield f"{parsed.schedule.location}: only ostler worker uses the schedule; the task is added once, now"
 
 
-def _where(file: str) -> str:
+def _display_name(file: str) -> str:
     return "stdin" if file == STDIN else file
 
 
-def _located(mistake: str, where: str) -> str:
+def _with_location(mistake: str, where: str) -> str:
     return mistake if where in mistake else f"{where}: {mistake}"
 
 
-def _inside(folder: Path, recursive: bool) -> list[str]:
+def _list_folder(folder: Path, recursive: bool) -> list[str]:
     files = sorted(str(path) for path in _walk(folder, recursive))
     if not files:
-        deeper = "" if recursive else "; --recursive looks below it, too"
-        raise UsageError(f"there is no {_SUFFIX} file in {folder}", f"name the files{deeper}")
+        deeper = "" if recursive else ", or use --recursive for subdirectories"
+        raise UsageError(f"no {_SUFFIX} file in {folder}", f"name files{deeper}")
     return files
 
 

@@ -1,4 +1,4 @@
-"""Where a task comes from, in one line: file:notes/a.md, checklist:TODO.md#text, github:acme/app#12."""
+"""Where a task comes from, as one line: file:notes/a.md, checklist:TODO.md#text, github:acme/app#12."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _ESCAPES = (("%", "%25"), ("#", "%23"), ("?", "%3F"))
 
 
 class BoxOrigin(Struct, frozen=True):
-    """A box of a checklist."""
+    """A checkbox of a checklist."""
 
-    file: str  # below the project's directory, else absolute
+    file: str  # relative to the project, else absolute
     text: str
-    number: int = 1  # among the boxes with this text, ticked ones too
+    number: int = 1  # index among the boxes with this text, including ticked ones
 
     def __str__(self) -> str:
         again = f"?{self.number}" if self.number > 1 else ""
@@ -37,7 +37,7 @@ Origin = BoxOrigin | IssueOrigin
 
 
 def read_origin(source: str) -> Origin | None:
-    """The place that is told when the task is completed; None for one that is not."""
+    """Return the place to update when the task is completed; None when there is none."""
     if box := _BOX.fullmatch(source):
         return BoxOrigin(_plain(box["file"]), box["text"], int(box["number"] or 1))
     if issue := _ISSUE.fullmatch(source):

@@ -1,0 +1,1 @@
+"""The journal of a project in SQLite, and the ledger of limits that its calls share."""

@@ -1,4 +1,4 @@
-"""Values as the store keeps them: JSON, with the event's name beside it."""
+"""Encodes and decodes the values of the store: JSON and the type of the event."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ class _Envelope(Struct):
 
 
 _encode = msgspec.json.Encoder().encode
-_KNOWN = frozenset(str(kind.__struct_config__.tag) for kind in Event.__args__)
+_EVENT_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in Event.__args__)
 
 
 @cache
-def _events() -> msgspec.json.Decoder[Event]:
-    """Made on first use: for the whole union that takes longer than a list of tasks does."""
+def _event_decoder() -> msgspec.json.Decoder[Event]:
+    # Created on first use: for the whole union this takes longer than listing all tasks.
     return msgspec.json.Decoder(Event)
 
 
 @cache
-def _attempts() -> msgspec.json.Decoder[Attempt]:
+def _attempt_decoder() -> msgspec.json.Decoder[Attempt]:
     return msgspec.json.Decoder(Attempt)
 
 
 def encode_event(event: Event | Notice | Raw) -> tuple[str, bytes]:
-    """The event's name and its JSON."""
+    """Return the type of the event and its JSON."""
     if isinstance(event, Raw):
         return msgspec.json.decode(event, type=_Envelope).type, bytes(event)
     return str(event.__struct_config__.tag), _encode(event)
 
 
 def decode_event(kind: str, body: bytes) -> Event | Raw:
-    """The event; as Raw when a newer version wrote one that this version does not know."""
-    if kind not in _KNOWN:
+    """Return the event; as Raw when a newer version wrote a type that this version does not have."""
+    if kind not in _EVENT_TYPES:
         return Raw(body)
     try:
-        return _events().decode(body)
+        return _event_decoder().decode(body)
     except msgspec.DecodeError as error:
-        raise _unreadable(kind, error) from error
+        raise _decode_error(kind, error) from error
 
 
 def encode_ids(tasks: Iterable[str]) -> str:
-    """A list of ids for json_each."""
+    """Return a list of ids for json_each."""
     return _encode(list(tasks)).decode()
 
 
@@ -62,18 +62,18 @@ def encode_attempt(attempt: Attempt) -> bytes:
 
 def decode_attempt(body: bytes) -> Attempt:
     try:
-        return _attempts().decode(body)
+        return _attempt_decoder().decode(body)
     except msgspec.DecodeError as error:
-        raise _unreadable("attempt", error) from error
+        raise _decode_error("attempt", error) from error
 
 
-def interrupted(attempt: Attempt) -> Attempt:
-    """The attempt as it stands when the run that started it is gone."""
+def mark_interrupted(attempt: Attempt) -> Attempt:
+    """Return an attempt whose run ended before it."""
     message = "the run ended before the attempt did"
     return replace(attempt, status="interrupted", code=Code.INTERRUPTED, message=message)
 
 
-def started_notice(attempt: Attempt) -> AttemptStarted:
+def create_started_notice(attempt: Attempt) -> AttemptStarted:
     return AttemptStarted(
         attempt.number,
         attempt.phase,
@@ -85,7 +85,7 @@ def started_notice(attempt: Attempt) -> AttemptStarted:
     )
 
 
-def ended_notice(attempt: Attempt) -> AttemptEnded:
+def create_ended_notice(attempt: Attempt) -> AttemptEnded:
     return AttemptEnded(
         attempt.number,
         attempt.status,
@@ -97,13 +97,13 @@ def ended_notice(attempt: Attempt) -> AttemptEnded:
     )
 
 
-def ended_at(attempt: Attempt) -> float:
+def calculate_end(attempt: Attempt) -> float:
     return attempt.started_at + (attempt.duration_ms or 0) / 1000
 
 
-def _unreadable(kind: str, error: Exception) -> StateError:
+def _decode_error(kind: str, error: Exception) -> StateError:
     return StateError(
         Code.STATE_CORRUPT,
         f"the journal holds a {kind} that cannot be read: {error}",
-        "a newer Ostler wrote it, or it is damaged; the file is kept: upgrade, or restore a backup",
+        "upgrade Ostler if a newer version wrote it, or restore a backup; the file is not changed",
     )

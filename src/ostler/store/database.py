@@ -1,4 +1,4 @@
-"""The project's SQLite file in the hands of one thread."""
+"""A connection to the project's SQLite file, for one thread."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from ostler.errors import Code, OstlerError
 from ostler.files.failpoint import reach
 from ostler.store.opening import connect
-from ostler.store.refusal import explained
+from ostler.store.sqlite_errors import translate_errors
 from ostler.store.statement import Value, run
 
 
 class Database:
-    """Asked and changed in SQL; what goes wrong is told in a caller's words."""
+    """Runs SQL; its errors are OstlerErrors."""
 
     def __init__(
         self,
@@ -25,31 +25,36 @@ class Database:
         create: bool = False,
         busy_timeout_seconds: float = 5.0,
         check_up_to: int = 0,
-        failpoints: tuple[str, str] = ("", ""),  # before a change is kept, and after
+        failpoints: tuple[str, str] = ("", ""),  # before and after a commit
     ) -> None:
         self._path = path
+        self.backup: Path | None = None  # of the older journal, where opening it has upgraded it
         self.connection = connect(
-            path, create=create, busy_timeout_seconds=busy_timeout_seconds, check_up_to=check_up_to
+            path,
+            create=create,
+            busy_timeout_seconds=busy_timeout_seconds,
+            check_up_to=check_up_to,
+            on_upgrade=self._keep_backup,
         )
-        self.run = partial(run, self.connection)  # a step of a transaction, which explains its errors
+        self.run = partial(run, self.connection)  # inside a transaction, which translates errors
         self._failpoints = failpoints
         self._broken: OstlerError | None = None
 
     def close(self) -> None:
-        with explained(self._path):
+        with translate_errors(self._path):
             self.connection.close()
 
-    def ask(self, query: str, *values: Value) -> list[tuple[Any, ...]]:
-        with explained(self._path):
-            return run(self.connection, query, *values)
+    def query(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        with translate_errors(self._path):
+            return run(self.connection, sql, *values)
 
     @contextmanager
     def transaction(self) -> Generator[None]:
-        """Everything written inside is durable when it ends well, and nothing of it is kept otherwise."""
+        """Commit everything that is written inside, durably; roll back on an error."""
         if self._broken is not None:
             raise self._broken
         before, after = self._failpoints
-        with explained(self._path, self._remember):
+        with translate_errors(self._path, self._record_error):
             self.run("BEGIN IMMEDIATE")
             try:
                 yield
@@ -61,7 +66,10 @@ class Database:
                 raise
             reach(after)
 
-    def _remember(self, told: OstlerError) -> None:
-        # After a failed fsync the kernel may have dropped the pages: a later success would be a lie.
-        if told.code is Code.STORAGE_ERROR:
-            self._broken = told
+    def _keep_backup(self, backup: Path) -> None:
+        self.backup = backup
+
+    def _record_error(self, error: OstlerError) -> None:
+        # After a failed fsync the kernel may have dropped the pages: a later success would prove nothing.
+        if error.code is Code.STORAGE_ERROR:
+            self._broken = error

@@ -1,4 +1,4 @@
-"""What the layers above know of the store: histories that only grow, and the rows read from them."""
+"""The interface of the store: append-only histories of tasks, and the rows that are read from them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FEED_LIMIT = 1000
 
 
 class EventPublisher(Protocol):
-    """Takes in what happens, for all who look on; a write that returned is durable."""
+    """Records events and notices; a write that returned is durable."""
 
     def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
-        """Write the record, its task's row and the notices together.
+        """Write the record, the row of its task and the notices in one transaction.
 
-        False, and nothing is written, when the task has a record of this seq: someone else was first.
+        Returns False, and writes nothing, when the task has a record of this seq: another writer was first.
         """
         ...
 
@@ -29,69 +29,69 @@ class EventPublisher(Protocol):
 
 
 class Journal(EventPublisher, Protocol):
-    """One project's truth. A write that raised may not be relied on."""
+    """The journal of one project. A write that raised may or may not have been made."""
 
     @property
     def store_id(self) -> str:
-        """A random name, made with the store."""
+        """A random id, created with the store."""
         ...
 
-    def begin(self, attempt: Attempt) -> int:
-        """Give the attempt the task's next number; what still ran of that task is closed as interrupted."""
+    def begin_attempt(self, attempt: Attempt) -> int:
+        """Record an attempt and return its number; running attempts of the task become interrupted."""
         ...
 
-    def learn(self, task: TaskId, number: int, session_id: str) -> bool:
-        """Note the session that a running attempt's agent has named; False when it no longer runs."""
+    def set_session(self, task: TaskId, number: int, session_id: str) -> bool:
+        """Record the session id of a running attempt; return False when it has ended."""
         ...
 
-    def end(self, attempt: Attempt) -> bool:
-        """Complete the attempt; False, and nothing is written, when it is no longer the one that runs."""
+    def end_attempt(self, attempt: Attempt) -> bool:
+        """Record the end of an attempt; return False, and write nothing, when it is not the running one."""
         ...
 
     def read(self, task: TaskId, after: int = 0) -> list[Record]:
-        """The task's records with a seq above `after`, in order."""
+        """Return the records of the task with a seq above `after`, in order."""
         ...
 
     def row(self, task: TaskId) -> TaskRow | None:
-        """The task as lists show it."""
+        """Return the row of the task; None if there is no such task."""
         ...
 
     def rows(self) -> list[TaskRow]:
-        """All tasks, the oldest first."""
+        """Return all tasks, the oldest first."""
         ...
 
     def open_rows(self) -> list[TaskRow]:
-        """Those with something left to do, the oldest first."""
+        """Return the tasks with something left to do, the oldest first."""
         ...
 
     def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:
-        """The tasks of these runs of pipelines, ended ones too, the oldest first."""
+        """Return the tasks of these pipeline runs, including ended ones, the oldest first."""
         ...
 
     def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
-        """The status of each of these tasks; one that is not there is left out."""
+        """Return the status of each of these tasks; missing tasks are left out."""
         ...
 
     def find(self, prefix: str) -> list[TaskId]:
-        """The tasks whose id starts so; the one alone whose id it is."""
+        """Return the tasks whose id starts with the prefix; just one if its id is equal to it."""
         ...
 
     def attempts(self, task: TaskId) -> list[Attempt]:
-        """The task's attempts, by number."""
+        """Return the attempts of the task, by number."""
         ...
 
     def feed(self, after: int = 0, task: TaskId | None = None, limit: int = FEED_LIMIT) -> list[FeedLine]:
-        """Events and notices in the order in which they were written, of one task or of all."""
+        """Return events and notices after a position, of one task or of all, in the order of writing."""
         ...
 
     def position(self) -> int:
-        """The number of the last line of the feed."""
+        """Return the position of the last line of the feed."""
         ...
 
     def version(self) -> int:
-        """A number that changes when someone else wrote."""
+        """Return a number that changes when another connection writes."""
         ...
 
     def close(self) -> None:
-        """Let go of the store; closing twice is fine."""
+        """Close the store; closing twice is allowed."""
         ...

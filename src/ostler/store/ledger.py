@@ -1,4 +1,4 @@
-"""What all calls of a store must know of each other: closed windows, resting choices, repeats used up."""
+"""The ledger that all calls of a store share: limits, cooldowns of models, and retries per hour."""
 
 from __future__ import annotations
 
@@ -6,60 +6,62 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ostler.errors import Code
-from ostler.model.limit import Admission, Limit, Rest, Window
+from ostler.model.limit import Admission, Cooldown, Limit, Window
 
 
 class Ledger(Protocol):
     """Shared by every task and process of a store. A write that returned is durable.
 
-    Whoever is to try something, and is never heard of again, blocks the others for a minute at most.
+    A caller that may probe a model and dies blocks the others for a minute at most.
     """
 
     # Limits
 
     def close_window(self, window: Window, until: float, code: Code, message: str, now: float) -> None:
-        """Stop calls on this window for everyone; one that is closed can only be closed for longer."""
+        """Stop all calls on this window; a closed window can only be closed for longer."""
         ...
 
-    def admit(self, windows: Sequence[Window], who: str, now: float) -> Admission:
-        """Ask before every call: when a closed window is due, one caller of all gets the Probe.
+    def admit(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
+        """Return whether a call may be made; when a limit has ended, one caller gets the Probe.
 
-        Asking again, the same caller keeps it.
+        The same caller gets it again when it asks again.
         """
         ...
 
     def reopen(self, window: Window) -> bool:
-        """The probe was answered. False, and nothing is changed, when the window was closed anew since."""
+        """End the limit after a successful probe; return False if it was set again in the meantime."""
         ...
 
     def limits(self, now: float) -> list[Limit]:
-        """Every window that is closed, or waits for its probe."""
+        """Return every window that is closed or waits for its probe."""
         ...
 
-    # Choices
+    # Cooldowns
 
-    def fail(self, choice: str, code: Code, message: str, now: float, threshold: int, seconds: float) -> bool:
-        """Count a failure; True when the choice begins to rest with it: for `seconds`, after `threshold`."""
+    def record_failure(
+        self, model: str, code: Code, message: str, now: float, threshold: int, seconds: float
+    ) -> bool:
+        """Count a failure; return whether it starts a cooldown: of `seconds`, after `threshold` failures."""
         ...
 
-    def succeed(self, choice: str) -> bool:
-        """Count a success: it ends a rest, which is True, and outweighs one failure otherwise."""
+    def record_success(self, model: str) -> bool:
+        """End a cooldown and return True, or subtract one failure and return False."""
         ...
 
-    def rest(self, choice: str, now: float) -> Rest | None:
-        """Ask before every call: None lets the caller go on; past a rest that is one caller of all."""
+    def check_cooldown(self, model: str, now: float) -> Cooldown | None:
+        """Return the model's cooldown, None if it may be used; after a cooldown one caller gets None."""
         ...
 
-    def rests(self, now: float) -> list[Rest]:
-        """Every choice that failed lately, resting or not."""
+    def cooldowns(self, now: float) -> list[Cooldown]:
+        """Return every model with recent failures, in cooldown or not."""
         ...
 
-    # Repeats
+    # Retries
 
-    def spend_repeat(self, now: float, per_hour: int) -> bool:
-        """Take one of the hour's repeats; False when all are used up."""
+    def take_retry(self, now: float, per_hour: int) -> bool:
+        """Take one of the retries per hour; return False when none is left."""
         ...
 
     def close(self) -> None:
-        """Let go of the store; closing twice is fine."""
+        """Close the store; closing twice is allowed."""
         ...

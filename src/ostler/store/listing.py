@@ -1,4 +1,4 @@
-"""Pages of the list of tasks, by status, text and order; answered from one index."""
+"""Pages of the list of tasks, by status, text and order; read from one index."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ostler.store.statement import Value
 Sort = Literal["updated", "created", "priority", "cost"]
 Cursor = tuple[str | float, ...]
 
-# What a task is ordered by; the id makes each key one of a kind.
+# The columns of each order; the id makes each key unique.
 _KEYS: dict[Sort, tuple[str, ...]] = {
     "updated": ("updated_at", "id"),
     "created": ("created_at", "id"),
     "priority": ("priority", "created_at", "id"),
     "cost": ("coalesce(cost_usd, -1)", "id"),
 }
-_WORDS = ("id", "priority")  # all else is a number
+_TEXT_COLUMNS = ("id", "priority")  # the others are numbers
 _STATUS = "iif(status = 'in_progress' AND id IN (SELECT value FROM json_each(?1)), 'pending', status)"
-_GIVEN = "(SELECT value FROM json_each(?2))"
+_STATUSES = "(SELECT value FROM json_each(?2))"
 _MATCHES = f"""
-    FROM task INDEXED BY listed_tasks WHERE (?2 = '[]' OR {_STATUS} IN {_GIVEN})
+    FROM task INDEXED BY listed_tasks WHERE (?2 = '[]' OR {_STATUS} IN {_STATUSES})
     AND (?3 = '' OR title LIKE ?3 ESCAPE '!' OR id LIKE ?3 ESCAPE '!')
     AND (?4 = '' OR pipeline = ?4)
     AND (?5 = '' OR priority = ?5)"""
@@ -43,55 +43,55 @@ _SELECT_CLAIM = """
     WHERE task = ? AND seq IS NOT NULL AND type = 'task_claimed'"""
 
 
-class Matching(Struct, frozen=True):
-    """Which tasks are asked for."""
+class TaskFilter(Struct, frozen=True):
+    """Which tasks to list."""
 
     statuses: tuple[str, ...] = ()  # empty: all
     text: str = ""  # somewhere in the title or the id
-    pipeline: str = ""  # the run that they are parts of
-    left: tuple[TaskId, ...] = ()  # in progress by their row, but carried by nobody: they count as pending
+    pipeline: str = ""  # the pipeline run that they belong to
+    without_owner: tuple[TaskId, ...] = ()  # in progress, but no process runs them: listed as pending
     priority: str = ""
 
 
 class Listing:
-    """Reads the list of tasks without their states."""
+    """Reads the list of tasks without their state."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def page(self, matching: Matching, sort: Sort, after: Cursor, limit: int) -> list[TaskId]:
-        """The tasks behind `after`, which is the `key_of` the one before them; () begins."""
+    def page(self, task_filter: TaskFilter, sort: Sort, after: Cursor, limit: int) -> list[TaskId]:
+        """Return the tasks after the cursor (the `sort_key` of the task before; () is the first page)."""
         columns = _KEYS[sort]
         direction, sign = ("ASC", ">") if sort == "priority" else ("DESC", "<")
         marks = ", ".join("?" * len(after))
         behind = f"AND ({', '.join(columns)}) {sign} ({marks})" if after else ""
         order = ", ".join(f"{column} {direction}" for column in columns)
         query = f"SELECT id {_MATCHES} {behind} ORDER BY {order} LIMIT ?"
-        return [TaskId(found) for (found,) in self._db.ask(query, *_values(matching), *after, limit)]
+        return [TaskId(found) for (found,) in self._db.query(query, *_values(task_filter), *after, limit)]
 
-    def total(self, matching: Matching) -> int:
-        """How many there are in all."""
-        return self._db.ask(_COUNT_MATCHES, *_values(matching))[0][0]
+    def total(self, task_filter: TaskFilter) -> int:
+        """Return the number of matching tasks."""
+        return self._db.query(_COUNT_MATCHES, *_values(task_filter))[0][0]
 
     def counts(self) -> dict[str, int]:
-        """How many tasks have each status."""
-        return dict(self._db.ask(_COUNT_STATUSES))
+        """Return the number of tasks of each status."""
+        return dict(self._db.query(_COUNT_STATUSES))
 
     def running(self) -> list[TaskId]:
-        """The tasks that are in progress, the oldest first."""
-        return [TaskId(found) for (found,) in self._db.ask(_SELECT_RUNNING)]
+        """Return the tasks that are in progress, the oldest first."""
+        return [TaskId(found) for (found,) in self._db.query(_SELECT_RUNNING)]
 
-    def runs(self) -> list[str]:
-        """Every run of a pipeline, the newest first."""
-        return [run for (run,) in self._db.ask(_SELECT_RUNS)]
+    def pipeline_runs(self) -> list[str]:
+        """Return every pipeline run, the newest first."""
+        return [run for (run,) in self._db.query(_SELECT_RUNS)]
 
-    def claimed_at(self, task: TaskId) -> int:
-        """The position of the feed at which a run last took the task; 0: never."""
-        return self._db.ask(_SELECT_CLAIM, task)[0][0]
+    def claim_position(self, task: TaskId) -> int:
+        """Return the position of the feed at which a run last claimed the task; 0: never."""
+        return self._db.query(_SELECT_CLAIM, task)[0][0]
 
 
-def key_of(row: TaskRow, sort: Sort) -> Cursor:
-    """What the next page goes on behind."""
+def sort_key(row: TaskRow, sort: Sort) -> Cursor:
+    """Return the cursor of the page that follows this row."""
     match sort:
         case "updated":
             return row.updated_at, row.id
@@ -103,16 +103,17 @@ def key_of(row: TaskRow, sort: Sort) -> Cursor:
             return -1.0 if row.cost_usd is None else row.cost_usd, row.id
 
 
-def fits(after: Cursor, sort: Sort) -> bool:
-    """Whether these values could be the key of a task."""
-    kinds = [str if column in _WORDS else (int, float) for column in _KEYS[sort]]
+def is_valid_cursor(after: Cursor, sort: Sort) -> bool:
+    """Return whether these values can be the key of a task."""
+    kinds = [str if column in _TEXT_COLUMNS else (int, float) for column in _KEYS[sort]]
     return len(after) == len(kinds) and all(map(isinstance, after, kinds))
 
 
-def _values(matching: Matching) -> tuple[Value, ...]:
-    text = matching.text
+def _values(task_filter: TaskFilter) -> tuple[Value, ...]:
+    text = task_filter.text
     for letter in "!%_":
         text = text.replace(letter, f"!{letter}")
     like = f"%{text}%" if text else ""
-    left, statuses = codec.encode_ids(matching.left), codec.encode_ids(matching.statuses)
-    return left, statuses, like, matching.pipeline, matching.priority
+    without_owner = codec.encode_ids(task_filter.without_owner)
+    statuses = codec.encode_ids(task_filter.statuses)
+    return without_owner, statuses, like, task_filter.pipeline, task_filter.priority

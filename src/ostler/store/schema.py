@@ -1,13 +1,15 @@
-"""The tables, and the numbered steps from each version of them to the next."""
+"""The tables of the database and the migrations between their versions."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import apsw
 
 from ostler.files.failpoint import reach
 from ostler.store.statement import run
+from ostler.store.upgrade import rewrite_names
 
 APPLICATION_ID = 0x4F73746C  # "Ostl", in the file's header
 
@@ -123,8 +125,25 @@ CREATE TABLE outbox (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIMITS, _PIPELINES, _LISTING, _OUTBOX)
-"""Entry n leads from version n to n + 1. Released entries are never edited."""
+_WRITER = """
+-- The version whose names a row has; rows without one were renamed by this step.
+ALTER TABLE feed ADD COLUMN version INTEGER;
+-- A process of an older version that has the journal open would write names that are no longer read.
+CREATE TRIGGER refuse_older_writers BEFORE INSERT ON feed WHEN NEW.version IS NULL
+BEGIN
+    SELECT RAISE(ABORT, 'a newer Ostler has upgraded this journal: restart this process');
+END;
+"""
+
+
+def _standard_names(db: apsw.Connection) -> None:
+    rewrite_names(db)
+    run(db, _WRITER)
+
+
+Migration = str | Callable[[apsw.Connection], None]
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _LIMITS, _PIPELINES, _LISTING, _OUTBOX, _standard_names)
+"""Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 
 _WAL_FORMAT = slice(18, 20)  # read and write version of the file format; 2 is write-ahead logging
 
@@ -141,12 +160,19 @@ def is_ours(db: apsw.Connection) -> bool:
     return _pragma(db, "application_id") == APPLICATION_ID
 
 
-def migrate(db: apsw.Connection) -> None:
-    """Bring the tables to the newest version, all the way or not at all."""
+def migrate(db: apsw.Connection, before: Callable[[int], None] = lambda _: None) -> None:
+    """Migrate the tables to the newest version in one transaction.
+
+    `before` receives the present version, while no other process can write; if it raises, nothing is changed.
+    """
     run(db, "BEGIN IMMEDIATE")
     try:
-        for number in range(version_of(db), newest_version()):
-            run(db, MIGRATIONS[number])
+        found = version_of(db)
+        if found < newest_version():
+            before(found)
+        for number in range(found, newest_version()):
+            step = MIGRATIONS[number]
+            run(db, step) if isinstance(step, str) else step(db)
             run(db, f"PRAGMA user_version = {number + 1}")
         reach("store.migrate")
         run(db, "COMMIT")
@@ -157,7 +183,7 @@ def migrate(db: apsw.Connection) -> None:
 
 
 def empty_store() -> bytes:
-    """The bytes of a new database file, in write-ahead mode, with a store id of its own."""
+    """Return the bytes of a new database file, in write-ahead mode, with a random store id."""
     db = apsw.Connection(":memory:")
     run(db, f"PRAGMA application_id = {APPLICATION_ID}")
     migrate(db)

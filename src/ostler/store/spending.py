@@ -1,4 +1,4 @@
-"""What was spent: sums over the attempts of a project, read beside whoever writes them."""
+"""Totals of the costs of a project's attempts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostler.store.database import Database
 
 _PAGE = 5000
 
-# From the index alone; count(x) leaves out what is null.
+# Read from the index alone; count(x) leaves out nulls.
 _SUM_SINCE = "SELECT total(cost_usd), count(*) - count(cost_usd) FROM attempt WHERE ended_at >= ?"
 _SELECT_UNDATED = "SELECT body FROM attempt WHERE ended_at IS NULL AND status <> 'running'"
 _SELECT_OF_TASK = "SELECT body FROM attempt WHERE task = ? AND status <> 'running'"
@@ -27,29 +27,29 @@ _SELECT_PAGE = """
     ORDER BY task, number LIMIT ?"""
 
 
-class Spent(Struct, frozen=True):
-    """Dollars that are known, and how many attempts may have cost more."""
+class SpentAmount(Struct, frozen=True):
+    """Known dollars, and the number of attempts of unknown cost."""
 
     usd: float = 0.0
-    unknown: int = 0  # attempts that ended, of which nobody knows the cost
+    unknown: int = 0  # attempts that ended, of unknown cost
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.usd + other.usd, self.unknown + other.unknown)
+    def __add__(self, other: SpentAmount) -> SpentAmount:
+        return SpentAmount(self.usd + other.usd, self.unknown + other.unknown)
 
 
-class Ended(Struct, frozen=True):
+class EndedAttempt(Struct, frozen=True):
     """An attempt and when it ended."""
 
     at: float
     attempt: Attempt
 
 
-class Spending:
-    """A reader with a connection of its own, for one thread."""
+class SpendingReader:
+    """Reads totals over its own connection, for one thread."""
 
     def __init__(self, path: Path, busy_timeout_seconds: float = 5.0) -> None:
         self._db = Database(path, busy_timeout_seconds=busy_timeout_seconds)
-        self._undated: list[tuple[float, Spent]] | None = None
+        self._undated: list[tuple[float, SpentAmount]] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -60,58 +60,58 @@ class Spending:
     def close(self) -> None:
         self._db.close()
 
-    def spent_today(self, now: float, tz: tzinfo | None = None) -> Spent:
-        """By all tasks since midnight, where this machine stands or in `tz`."""
+    def spent_today(self, now: float, tz: tzinfo | None = None) -> SpentAmount:
+        """Return what all tasks spent since midnight, local time or `tz`."""
         return self.spent_since(day_start(now, tz))
 
-    def spent_since(self, since: float) -> Spent:
-        usd, unknown = self._db.ask(_SUM_SINCE, since)[0]
-        old = self._old()
-        later = old[bisect_left(old, since, key=_time) :]
-        return sum((spent for _, spent in later), Spent(usd, unknown))
+    def spent_since(self, since: float) -> SpentAmount:
+        usd, unknown = self._db.query(_SUM_SINCE, since)[0]
+        undated = self._read_undated()
+        later = undated[bisect_left(undated, since, key=_time) :]
+        return sum((spent for _, spent in later), SpentAmount(usd, unknown))
 
-    def spent_on(self, task: TaskId) -> Spent:
-        """By one task, ever: also before it was retried or reopened."""
-        found = self._db.ask(_SELECT_OF_TASK, task)
-        return sum((spent(codec.decode_attempt(body)) for (body,) in found), Spent())
+    def spent_on(self, task: TaskId) -> SpentAmount:
+        """Return what one task spent in all, also before it was retried or reopened."""
+        found = self._db.query(_SELECT_OF_TASK, task)
+        return sum((amount_of(codec.decode_attempt(body)) for (body,) in found), SpentAmount())
 
-    def ended(self, since: float = 0.0) -> Iterator[Ended]:
-        """The attempts that ended at this time or later, by task and number."""
+    def ended(self, since: float = 0.0) -> Iterator[EndedAttempt]:
+        """Return the attempts that ended at this time or later, by task and number."""
         last = ("", 0)
-        while page := self._db.ask(_SELECT_PAGE, *last, since, _PAGE):
-            found = (_ended(body, at) for _, _, at, body in page)
+        while page := self._db.query(_SELECT_PAGE, *last, since, _PAGE):
+            found = (_to_ended_attempt(body, at) for _, _, at, body in page)
             yield from (one for one in found if one.at >= since)
             last = page[-1][:2]
 
-    def _old(self) -> list[tuple[float, Spent]]:
-        """Those that ended before their end had a column, by time; there will be no more of them."""
+    def _read_undated(self) -> list[tuple[float, SpentAmount]]:
+        # Attempts that ended before the table had a column for it; no more are added.
         if self._undated is None:
-            found = [_ended(body) for (body,) in self._db.ask(_SELECT_UNDATED)]
-            self._undated = sorted(((one.at, spent(one.attempt)) for one in found), key=_time)
+            found = [_to_ended_attempt(body) for (body,) in self._db.query(_SELECT_UNDATED)]
+            self._undated = sorted(((one.at, amount_of(one.attempt)) for one in found), key=_time)
         return self._undated
 
 
 def day_start(now: float, tz: tzinfo | None = None) -> float:
-    """Midnight before `now`."""
+    """Return the midnight before `now`."""
     moment = datetime.fromtimestamp(now, tz)
     return moment.replace(hour=0, minute=0, second=0, microsecond=0, fold=0).timestamp()
 
 
 def next_day_start(now: float, tz: tzinfo | None = None) -> float:
-    """Midnight after `now`, also where the day has 23 or 25 hours."""
+    """Return the midnight after `now`, also when the day has 23 or 25 hours."""
     tomorrow = datetime.fromtimestamp(now, tz) + timedelta(days=1)
     return tomorrow.replace(hour=0, minute=0, second=0, microsecond=0, fold=0).timestamp()
 
 
-def _ended(body: bytes, at: float | None = None) -> Ended:
+def _to_ended_attempt(body: bytes, at: float | None = None) -> EndedAttempt:
     attempt = codec.decode_attempt(body)
-    return Ended(codec.ended_at(attempt) if at is None else at, attempt)
+    return EndedAttempt(codec.calculate_end(attempt) if at is None else at, attempt)
 
 
-def _time(old: tuple[float, Spent]) -> float:
-    return old[0]
+def _time(undated: tuple[float, SpentAmount]) -> float:
+    return undated[0]
 
 
-def spent(attempt: Attempt) -> Spent:
-    """What one attempt cost, as a sum of one."""
-    return Spent(unknown=1) if attempt.cost_usd is None else Spent(attempt.cost_usd)
+def amount_of(attempt: Attempt) -> SpentAmount:
+    """Return the cost of one attempt."""
+    return SpentAmount(unknown=1) if attempt.cost_usd is None else SpentAmount(attempt.cost_usd)

@@ -1,4 +1,4 @@
-"""The journal in one SQLite file, for one thread."""
+"""The journal in one SQLite file; a connection is for one thread."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from ostler.store.listing import Listing
 
 CHECK_UP_TO = 1 << 20  # bytes
 
+# 6 is the version of the names in what is written; a row without one is refused.
 _INSERT_RECORD = """
-    INSERT INTO feed (task, seq, at, type, step, basis, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO feed (task, seq, at, type, step, basis, body, version) VALUES (?, ?, ?, ?, ?, ?, ?, 6)
     ON CONFLICT DO NOTHING"""
-_INSERT_NOTICE = "INSERT INTO feed (task, at, type, step, basis, body) VALUES (?, ?, ?, '', 0, ?)"
+_INSERT_NOTICE = "INSERT INTO feed (task, at, type, step, basis, body, version) VALUES (?, ?, ?, '', 0, ?, 6)"
 _UPSERT_TASK = """
     INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open,
         waits_for, not_before, after_any, pipeline, at_once, cost_usd)
@@ -47,16 +48,16 @@ _TASK = """
         not_before, after_any, pipeline, at_once, cost_usd
     FROM task"""
 _SELECT_TASK = f"{_TASK} WHERE id = ?"
-_GIVEN = "(SELECT value FROM json_each(?))"
-_SELECT_NAMED = f"{_TASK} WHERE id IN {_GIVEN}"
+_IDS = "(SELECT value FROM json_each(?))"
+_SELECT_BY_ID = f"{_TASK} WHERE id IN {_IDS}"
 _SELECT_TASKS = f"{_TASK} ORDER BY created_at, id"
 _SELECT_OPEN_TASKS = f"{_TASK} WHERE open ORDER BY created_at, id"
-_OF_RUNS = "pipeline <> '' AND pipeline IN (SELECT value FROM json_each(?))"
-_SELECT_PIPELINES = f"{_TASK} WHERE {_OF_RUNS} ORDER BY created_at, id"
+_IN_PIPELINES = "pipeline <> '' AND pipeline IN (SELECT value FROM json_each(?))"
+_SELECT_PIPELINES = f"{_TASK} WHERE {_IN_PIPELINES} ORDER BY created_at, id"
 _SELECT_STATUSES = "SELECT id, status FROM task WHERE id IN (SELECT value FROM json_each(?))"
 _FIND_TASKS = "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id"
 _SELECT_FEED = "SELECT position, at, task, body FROM feed WHERE position > ? ORDER BY position LIMIT ?"
-# Notices are found by the index from `after` on; a task's records are few.
+# Notices are found by the index from `after` on; a task has few records.
 _SELECT_FEED_OF_TASK = """
     SELECT position, at, task, body FROM feed WHERE task = ?1 AND seq IS NULL AND position > ?2
     UNION ALL
@@ -68,7 +69,7 @@ _SELECT_VERSION = "PRAGMA data_version"
 
 
 class SqliteJournal:
-    """A Journal that every process of a project may open at the same time."""
+    """A Journal that all processes of a project can open at the same time."""
 
     def __init__(
         self,
@@ -86,7 +87,8 @@ class SqliteJournal:
             check_up_to=check_up_to,
             failpoints=("journal.append", "journal.appended"),
         )
-        self.store_id = str(self._db.ask(_SELECT_STORE_ID)[0][0])
+        self.backup = self._db.backup
+        self.store_id = str(self._db.query(_SELECT_STORE_ID)[0][0])
         self.listing = Listing(self._db)
 
     def __enter__(self) -> SqliteJournal:
@@ -101,45 +103,45 @@ class SqliteJournal:
     # Writing
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Everything written inside is kept together when it ends well, and nothing of it otherwise."""
+        """Commit everything that is written inside together; roll back on an error."""
         return self._db.transaction()
 
     def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
-        with self._change():
-            if not self._insert(record):
+        with self._ensure_transaction():
+            if not self._insert_record(record):
                 return False
-            self._db.run(_UPSERT_TASK, *_values(row))
-            self._tell(record.task, record.at, notices)
+            self._db.run(_UPSERT_TASK, *_to_values(row))
+            self._insert_notices(record.task, record.at, notices)
             return True
 
     def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
-        with self._change():
-            self._tell(task, at, notices)
+        with self._ensure_transaction():
+            self._insert_notices(task, at, notices)
 
-    def begin(self, attempt: Attempt) -> int:
-        with self._change():
-            for left in self._db.run(_SELECT_RUNNING, attempt.task):
-                self._finish(codec.interrupted(codec.decode_attempt(left[0])), attempt.started_at)
+    def begin_attempt(self, attempt: Attempt) -> int:
+        with self._ensure_transaction():
+            for running in self._db.run(_SELECT_RUNNING, attempt.task):
+                self._finish(codec.mark_interrupted(codec.decode_attempt(running[0])), attempt.started_at)
             newest = self._db.run(_SELECT_NEWEST, attempt.task)
             started = replace(attempt, number=newest[0][0] + 1 if newest else 1)
             body = codec.encode_attempt(started)
             self._db.run(_INSERT_ATTEMPT, started.task, started.number, started.status, body)
-            self._tell(started.task, started.started_at, [codec.started_notice(started)])
+            self._insert_notices(started.task, started.started_at, [codec.create_started_notice(started)])
             return started.number
 
-    def learn(self, task: TaskId, number: int, session_id: str) -> bool:
-        with self._change():
-            if not self._runs(task, number):
+    def set_session(self, task: TaskId, number: int, session_id: str) -> bool:
+        with self._ensure_transaction():
+            if not self._is_running(task, number):
                 return False
             known = codec.decode_attempt(self._db.run(_SELECT_ATTEMPT, task, number)[0][0])
             self._update(replace(known, session_id=session_id))
             return True
 
-    def end(self, attempt: Attempt) -> bool:
-        with self._change():
-            if not self._runs(attempt.task, attempt.number):
+    def end_attempt(self, attempt: Attempt) -> bool:
+        with self._ensure_transaction():
+            if not self._is_running(attempt.task, attempt.number):
                 return False
-            self._finish(attempt, codec.ended_at(attempt))
+            self._finish(attempt, codec.calculate_end(attempt))
             return True
 
     # Reading
@@ -147,68 +149,68 @@ class SqliteJournal:
     def read(self, task: TaskId, after: int = 0) -> list[Record]:
         return [
             Record(task, seq, at, codec.decode_event(kind, body), step, basis)
-            for seq, at, kind, body, step, basis in self._db.ask(_SELECT_RECORDS, task, after)
+            for seq, at, kind, body, step, basis in self._db.query(_SELECT_RECORDS, task, after)
         ]
 
     def row(self, task: TaskId) -> TaskRow | None:
-        found = self._db.ask(_SELECT_TASK, task)
-        return _row(found[0]) if found else None
+        found = self._db.query(_SELECT_TASK, task)
+        return _to_row(found[0]) if found else None
 
     def rows(self) -> list[TaskRow]:
-        return [_row(found) for found in self._db.ask(_SELECT_TASKS)]
+        return [_to_row(found) for found in self._db.query(_SELECT_TASKS)]
 
     def open_rows(self) -> list[TaskRow]:
-        return [_row(found) for found in self._db.ask(_SELECT_OPEN_TASKS)]
+        return [_to_row(found) for found in self._db.query(_SELECT_OPEN_TASKS)]
 
     def named_rows(self, tasks: Sequence[TaskId]) -> list[TaskRow]:
-        """These tasks in this order; one that is not there is left out."""
-        found = {row.id: row for row in map(_row, self._db.ask(_SELECT_NAMED, codec.encode_ids(tasks)))}
+        """Return these tasks in this order; missing tasks are left out."""
+        found = {row.id: row for row in map(_to_row, self._db.query(_SELECT_BY_ID, codec.encode_ids(tasks)))}
         return [found[task] for task in tasks if task in found]
 
     def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:
-        return [_row(found) for found in self._db.ask(_SELECT_PIPELINES, codec.encode_ids(runs))]
+        return [_to_row(found) for found in self._db.query(_SELECT_PIPELINES, codec.encode_ids(runs))]
 
     def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
-        asked = codec.encode_ids(tasks)
-        return {TaskId(task): status for task, status in self._db.ask(_SELECT_STATUSES, asked)}
+        ids = codec.encode_ids(tasks)
+        return {TaskId(task): status for task, status in self._db.query(_SELECT_STATUSES, ids)}
 
     def find(self, prefix: str) -> list[TaskId]:
-        found = [TaskId(row[0]) for row in self._db.ask(_FIND_TASKS, prefix)]
+        found = [TaskId(row[0]) for row in self._db.query(_FIND_TASKS, prefix)]
         return found[:1] if prefix in found else found
 
     def attempts(self, task: TaskId) -> list[Attempt]:
-        return [codec.decode_attempt(row[0]) for row in self._db.ask(_SELECT_ATTEMPTS, task)]
+        return [codec.decode_attempt(row[0]) for row in self._db.query(_SELECT_ATTEMPTS, task)]
 
     def feed(self, after: int = 0, task: TaskId | None = None, limit: int = FEED_LIMIT) -> list[FeedLine]:
         if task is None:
-            found = self._db.ask(_SELECT_FEED, after, limit)
+            found = self._db.query(_SELECT_FEED, after, limit)
         else:
-            found = self._db.ask(_SELECT_FEED_OF_TASK, task, after, limit)
+            found = self._db.query(_SELECT_FEED_OF_TASK, task, after, limit)
         return [FeedLine(position, at, TaskId(of), Raw(body)) for position, at, of, body in found]
 
     def position(self) -> int:
-        return self._db.ask(_SELECT_POSITION)[0][0]
+        return self._db.query(_SELECT_POSITION)[0][0]
 
     def version(self) -> int:
-        return self._db.ask(_SELECT_VERSION)[0][0]
+        return self._db.query(_SELECT_VERSION)[0][0]
 
-    # Steps of both
+    # Internal
 
-    def _change(self) -> AbstractContextManager[object]:
+    def _ensure_transaction(self) -> AbstractContextManager[object]:
         return nullcontext() if self._db.connection.in_transaction else self.transaction()
 
-    def _insert(self, record: Record) -> bool:
+    def _insert_record(self, record: Record) -> bool:
         kind, body = codec.encode_event(record.event)
         values = (record.task, record.seq, record.at, kind, record.step, record.basis, body)
         self._db.run(_INSERT_RECORD, *values)
         return self._db.connection.changes() == 1
 
-    def _tell(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
+    def _insert_notices(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
         for notice in notices:
             kind, body = codec.encode_event(notice)
             self._db.run(_INSERT_NOTICE, task, at, kind, body)
 
-    def _runs(self, task: TaskId, number: int) -> bool:
+    def _is_running(self, task: TaskId, number: int) -> bool:
         return self._db.run(_SELECT_NEWEST, task) == [(number, "running")]
 
     def _update(self, attempt: Attempt, ended_at: float | None = None) -> None:
@@ -217,15 +219,15 @@ class SqliteJournal:
 
     def _finish(self, attempt: Attempt, at: float) -> None:
         self._update(attempt, at)
-        self._tell(attempt.task, at, [codec.ended_notice(attempt)])
+        self._insert_notices(attempt.task, at, [codec.create_ended_notice(attempt)])
 
 
-def _values(row: TaskRow) -> tuple[Any, ...]:
+def _to_values(row: TaskRow) -> tuple[Any, ...]:
     *plain, after, not_before, after_any, pipeline, at_once, cost_usd = astuple(row)
     return *plain, " ".join(after), not_before, after_any, pipeline, at_once, cost_usd
 
 
-def _row(found: tuple[Any, ...]) -> TaskRow:
+def _to_row(found: tuple[Any, ...]) -> TaskRow:
     *plain, is_open, after, not_before, after_any, pipeline, at_once, cost_usd = found
     return TaskRow(
         *plain,
@@ -234,6 +236,6 @@ def _row(found: tuple[Any, ...]) -> TaskRow:
         not_before=not_before,
         after_any=bool(after_any),
         pipeline=pipeline,
-        at_once=at_once,
+        max_parallel=at_once,
         cost_usd=cost_usd,
     )

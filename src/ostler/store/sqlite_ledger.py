@@ -1,4 +1,4 @@
-"""The ledger in the project's SQLite file, for one thread."""
+"""The ledger of limits in the project's SQLite file, for one thread."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 from ostler.errors import Code, read_code
 from ostler.model.limit import (
+    CLOCK_STEP_SECONDS,
     LEASE_SECONDS,
-    STEP_SECONDS,
     Admission,
+    Cooldown,
     Limit,
     Probe,
-    Rest,
     Window,
-    admission,
-    fresh,
+    check_admission,
     limit_on,
+    start_cooldown,
 )
 from ostler.store.database import Database
 
 _HOUR_SECONDS = 3600.0
 
-# A closed window is gone when it is found open, so there are few: reading all is the cheapest.
+# A window is deleted when it is found open, so there are few rows: reading all of them is cheapest.
 _SELECT_LIMITS = """
     SELECT provider, account, model, name, until, code, message, noted_at, probing_until, prober
     FROM limit_window"""
@@ -38,20 +38,20 @@ _LEASE_PROBE = """
 _DELETE_PROBED = """
     DELETE FROM limit_window
     WHERE provider = ? AND account = ? AND model = ? AND name = ? AND probing_until IS NOT NULL"""
-_SELECT_RESTS = "SELECT choice, failures, until, code, message, noted_at, trying_until FROM breaker"
-_SELECT_REST = f"{_SELECT_RESTS} WHERE choice = ?"
-_REPLACE_REST = """
+_SELECT_COOLDOWNS = "SELECT choice, failures, until, code, message, noted_at, trying_until FROM breaker"
+_SELECT_COOLDOWN = f"{_SELECT_COOLDOWNS} WHERE choice = ?"
+_REPLACE_COOLDOWN = """
     INSERT OR REPLACE INTO breaker (choice, failures, until, code, message, noted_at, trying_until)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
-_DELETE_REST = "DELETE FROM breaker WHERE choice = ?"
+_DELETE_COOLDOWN = "DELETE FROM breaker WHERE choice = ?"
 _LEASE_TRIAL = "UPDATE breaker SET trying_until = ? WHERE choice = ?"
-_DELETE_REPEATS = "DELETE FROM repeat WHERE at <= ? OR at > ?"
-_COUNT_REPEATS = "SELECT count(*) FROM repeat WHERE at > ? AND at <= ?"
-_INSERT_REPEAT = "INSERT INTO repeat (at) VALUES (?)"
+_DELETE_RETRIES = "DELETE FROM repeat WHERE at <= ? OR at > ?"
+_COUNT_RETRIES = "SELECT count(*) FROM repeat WHERE at > ? AND at <= ?"
+_INSERT_RETRY = "INSERT INTO repeat (at) VALUES (?)"
 
 
 class SqliteLedger:
-    """A Ledger that every process of a project may open at the same time; the file is opened on first use."""
+    """A Ledger that all processes of a project can open at the same time; opened on first use."""
 
     def __init__(self, path: Path, *, busy_timeout_seconds: float = 5.0) -> None:
         self.path = path
@@ -70,17 +70,18 @@ class SqliteLedger:
             if known is None:
                 limit = limit_on(window, until, code, message, now)
             else:
-                limit = known.extended(until, code, message, now)
+                limit = known.extend(until, code, message, now)
             self._db.run(_REPLACE_LIMIT, *_key(window), limit.until, limit.code, limit.message, now)
 
-    def admit(self, windows: Sequence[Window], who: str, now: float) -> Admission:
-        answer = self._admission(windows, who, now)
-        if isinstance(answer, Probe):
+    def admit(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
+        admission = self._check_admission(windows, caller, now)
+        if isinstance(admission, Probe):
             with self._db.transaction():
-                answer = self._admission(windows, who, now)  # another may have been faster
-                for window in answer.windows if isinstance(answer, Probe) else ():
-                    self._db.run(_LEASE_PROBE, now + LEASE_SECONDS, who, *_key(window))
-        return answer
+                # Another caller may have been faster.
+                admission = self._check_admission(windows, caller, now)
+                for window in admission.windows if isinstance(admission, Probe) else ():
+                    self._db.run(_LEASE_PROBE, now + LEASE_SECONDS, caller, *_key(window))
+        return admission
 
     def reopen(self, window: Window) -> bool:
         with self._db.transaction():
@@ -88,94 +89,97 @@ class SqliteLedger:
             return self._db.connection.changes() == 1
 
     def limits(self, now: float) -> list[Limit]:
-        return [limit for limit in self._read_limits() if limit.stands(now)]
+        return [limit for limit in self._read_limits() if limit.is_valid(now)]
 
-    # Choices
+    # Cooldowns
 
-    def fail(self, choice: str, code: Code, message: str, now: float, threshold: int, seconds: float) -> bool:
+    def record_failure(
+        self, model: str, code: Code, message: str, now: float, threshold: int, seconds: float
+    ) -> bool:
         with self._db.transaction():
-            known = self._read_rest(choice)
-            before = known if known is not None and known.stands(now) else fresh(choice, now)
-            after = before.failed(code, message, now, threshold, seconds)
+            known = self._read_cooldown(model)
+            before = known if known is not None and known.is_valid(now) else start_cooldown(model, now)
+            after = before.after_failure(code, message, now, threshold, seconds)
             if after is before:
                 return False
-            self._write_rest(after)
+            self._write_cooldown(after)
             return after.until is not None
 
-    def succeed(self, choice: str) -> bool:
-        if self._read_rest(choice) is None:
+    def record_success(self, model: str) -> bool:
+        if self._read_cooldown(model) is None:
             return False
         with self._db.transaction():
-            known = self._read_rest(choice)
-            after = known.recovered() if known is not None else None
+            known = self._read_cooldown(model)
+            after = known.after_success() if known is not None else None
             if after is None:
-                self._db.run(_DELETE_REST, choice)
+                self._db.run(_DELETE_COOLDOWN, model)
             else:
-                self._write_rest(after)
+                self._write_cooldown(after)
             return known is not None and known.until is not None
 
-    def rest(self, choice: str, now: float) -> Rest | None:
-        known = self._read_rest(choice)
-        if known is None or known.until is None or not known.stands(now):
+    def check_cooldown(self, model: str, now: float) -> Cooldown | None:
+        known = self._read_cooldown(model)
+        if known is None or known.until is None or not known.is_valid(now):
             return None
-        answer = known.turned_away(now)
-        return self._try(choice, now) if answer is None else answer
+        active = known.find_active(now)
+        return self._lease_trial(model, now) if active is None else active
 
-    def rests(self, now: float) -> list[Rest]:
-        return [rest for rest in map(_rest, self._db.ask(_SELECT_RESTS)) if rest.stands(now)]
+    def cooldowns(self, now: float) -> list[Cooldown]:
+        return [one for one in map(_to_cooldown, self._db.query(_SELECT_COOLDOWNS)) if one.is_valid(now)]
 
-    # Repeats
+    # Retries
 
-    def spend_repeat(self, now: float, per_hour: int) -> bool:
-        hour = (now - _HOUR_SECONDS, now + STEP_SECONDS)
+    def take_retry(self, now: float, per_hour: int) -> bool:
+        hour = (now - _HOUR_SECONDS, now + CLOCK_STEP_SECONDS)
         with self._db.transaction():
-            if self._db.run(_COUNT_REPEATS, *hour)[0][0] >= per_hour:
+            if self._db.run(_COUNT_RETRIES, *hour)[0][0] >= per_hour:
                 return False
-            self._db.run(_DELETE_REPEATS, *hour)
-            self._db.run(_INSERT_REPEAT, now)
+            self._db.run(_DELETE_RETRIES, *hour)
+            self._db.run(_INSERT_RETRY, now)
             return True
 
-    # Steps of all
+    # Internal
 
     @cached_property
     def _db(self) -> Database:
         failpoints = ("ledger.write", "ledger.written")
         return Database(self.path, busy_timeout_seconds=self._busy_timeout_seconds, failpoints=failpoints)
 
-    def _admission(self, windows: Sequence[Window], who: str, now: float) -> Admission:
-        noted = self._read_limits()
-        met = [limit for limit in noted if any(limit.window.concerns(window) for window in windows)]
-        return admission(met, who, now)
+    def _check_admission(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
+        limits = self._read_limits()
+        matching = [one for one in limits if any(one.window.applies_to(window) for window in windows)]
+        return check_admission(matching, caller, now)
 
     def _read_limits(self) -> list[Limit]:
-        return [_limit(row) for row in self._db.ask(_SELECT_LIMITS)]
+        return [_to_limit(row) for row in self._db.query(_SELECT_LIMITS)]
 
-    def _read_rest(self, choice: str) -> Rest | None:
-        found = self._db.ask(_SELECT_REST, choice)
-        return _rest(found[0]) if found else None
+    def _read_cooldown(self, model: str) -> Cooldown | None:
+        found = self._db.query(_SELECT_COOLDOWN, model)
+        return _to_cooldown(found[0]) if found else None
 
-    def _write_rest(self, rest: Rest) -> None:
-        told = (rest.code, rest.message, rest.noted_at, rest.trying_until)
-        self._db.run(_REPLACE_REST, rest.choice, rest.failures, rest.until, *told)
+    def _write_cooldown(self, one: Cooldown) -> None:
+        failure = (one.code, one.message, one.noted_at, one.trying_until)
+        self._db.run(_REPLACE_COOLDOWN, one.model, one.failures, one.until, *failure)
 
-    def _try(self, choice: str, now: float) -> Rest | None:
+    def _lease_trial(self, model: str, now: float) -> Cooldown | None:
         with self._db.transaction():
-            known = self._read_rest(choice)
-            answer = known.turned_away(now) if known is not None else None  # another may have been faster
-            if answer is None:
-                self._db.run(_LEASE_TRIAL, now + LEASE_SECONDS, choice)
-            return answer
+            known = self._read_cooldown(model)
+            # Another caller may have been faster.
+            active = known.find_active(now) if known is not None else None
+            if active is None:
+                self._db.run(_LEASE_TRIAL, now + LEASE_SECONDS, model)
+            return active
 
 
 def _key(window: Window) -> tuple[str, str, str, str]:
     return window.provider, window.account, window.model, window.window
 
 
-def _limit(row: tuple[Any, ...]) -> Limit:
+def _to_limit(row: tuple[Any, ...]) -> Limit:
     until, code, *rest = row[4:]
     return Limit(Window(*row[:4]), until, read_code(code), *rest)
 
 
-def _rest(row: tuple[Any, ...]) -> Rest:
-    choice, failures, until, code, *rest = row
-    return Rest(choice, failures, until, read_code(code), *rest)
+def _to_cooldown(row: tuple[Any, ...]) -> Cooldown:
+    model, failures, until, code, *rest = row
+    return Cooldown(model, failures, until, read_code(code), *rest)

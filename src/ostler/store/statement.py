@@ -1,4 +1,4 @@
-"""Running SQL: the one place that calls SQLite with it."""
+"""Runs SQL: the only module that calls SQLite with it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ Value = str | int | float | bytes | None
 
 
 def run(db: apsw.Connection, sql: str, *values: Value) -> list[tuple[Any, ...]]:
-    """Run one statement, or a series without values, to its end, and give all rows.
-
-    apsw stops a series at the first row unless every row is fetched.
-    """
+    """Run one statement, or several without values, and return all rows."""
+    # apsw stops several statements at the first row unless every row is fetched.
     return db.execute(sql, values or None).fetchall()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

@@ -1,4 +1,4 @@
-"""The journal's writer for an event loop: one thread, and one commit for all that waits."""
+"""Writes to the journal from an event loop: one thread, and one commit for all queued writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostler.store.sqlite import SqliteJournal
 
 _T = TypeVar("_T")
 
-CHECK_UP_TO = 64 << 20  # bytes; a run looks at all pages of such a file when it starts
+CHECK_UP_TO = 64 << 20  # bytes; all pages of such a file are checked when a run starts
 
 
 class _Write(NamedTuple):
@@ -35,10 +35,10 @@ class _Result(NamedTuple):
 
 
 class GroupWriter:
-    """The writing half of a Journal. Each method's future is resolved after the commit, in order.
+    """The writing methods of a Journal. Each future is resolved after the commit, in order.
 
-    What waits while a commit runs goes into the next one together. A waiter that is cancelled does not take
-    its write back. One writer serves one loop.
+    All writes that are queued during a commit are in the next commit. Cancelling a future does not undo its
+    write. One writer serves one event loop.
     """
 
     def __init__(self, path: Path, *, create: bool = False, busy_timeout_seconds: float = 5.0) -> None:
@@ -55,29 +55,31 @@ class GroupWriter:
         return self._submit(partial(SqliteJournal.append, record=record, row=row, notices=notices))
 
     def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> asyncio.Future[None]:
-        """Nobody needs to wait for this; a failure shows itself again at the next record."""
+        """Add notices to the feed; awaiting is optional, as a failure occurs again at the next record."""
         done = self._submit(partial(SqliteJournal.notify, task=task, at=at, notices=notices))
-        done.add_done_callback(_heed)
+        done.add_done_callback(_consume_error)
         return done
 
-    def begin(self, attempt: Attempt) -> asyncio.Future[int]:
-        return self._submit(partial(SqliteJournal.begin, attempt=attempt))
+    def begin_attempt(self, attempt: Attempt) -> asyncio.Future[int]:
+        return self._submit(partial(SqliteJournal.begin_attempt, attempt=attempt))
 
-    def learn(self, task: TaskId, number: int, session_id: str) -> asyncio.Future[bool]:
-        """Nobody needs to wait for this either: the attempt's end is written after it, and knows more."""
-        done = self._submit(partial(SqliteJournal.learn, task=task, number=number, session_id=session_id))
-        done.add_done_callback(_heed)
+    def set_session(self, task: TaskId, number: int, session_id: str) -> asyncio.Future[bool]:
+        """Record the session id; awaiting is optional, as the end of the attempt includes it."""
+        done = self._submit(
+            partial(SqliteJournal.set_session, task=task, number=number, session_id=session_id)
+        )
+        done.add_done_callback(_consume_error)
         return done
 
-    def end(self, attempt: Attempt) -> asyncio.Future[bool]:
-        return self._submit(partial(SqliteJournal.end, attempt=attempt))
+    def end_attempt(self, attempt: Attempt) -> asyncio.Future[bool]:
+        return self._submit(partial(SqliteJournal.end_attempt, attempt=attempt))
 
     async def flush(self) -> None:
-        """Wait until all that was given so far is written."""
+        """Wait until all queued writes are committed."""
         await self._submit(lambda _: None)
 
     async def close(self) -> None:
-        """Write what still waits, and let go of the file."""
+        """Commit the queued writes and close the file."""
         if not self._closed:
             self._closed = True
             self._queue.put(None)
@@ -85,7 +87,7 @@ class GroupWriter:
 
     def _submit(self, call: Callable[[SqliteJournal], _T]) -> asyncio.Future[_T]:
         if self._closed:
-            raise RuntimeError("the journal's writer is closed")
+            raise RuntimeError("the journal writer is closed")
         done: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
         self._queue.put(_Write(call, done))
         return done
@@ -95,12 +97,13 @@ class GroupWriter:
     def _write_groups(self) -> None:
         while group := self._next_group():
             results = self._write(group)
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            # A closed event loop has no waiters.
+            with suppress(RuntimeError):
                 group[0].done.get_loop().call_soon_threadsafe(_resolve, results)
         self._journal.close()
 
     def _next_group(self) -> list[_Write]:
-        """All that waits, at least one; empty when the writer is closed and all is written."""
+        """Return all queued writes, at least one; empty when the writer is closed and all is written."""
         group: list[_Write] = []
         while not group or not self._queue.empty():
             write = self._queue.get()
@@ -114,9 +117,9 @@ class GroupWriter:
         try:
             with self._journal.transaction():
                 return [_Result(write.done, write.call(self._journal)) for write in group]
-        except OstlerError as error:  # nothing of the group is kept
+        except OstlerError as error:  # no write of the group is committed
             return [_Result(write.done, error=error) for write in group]
-        except Exception as error:  # noqa: BLE001  (a bug in one write; its neighbours are written without it)
+        except Exception as error:  # noqa: BLE001  (a bug in one write; the others are written without it)
             if len(group) == 1:
                 return [_Result(group[0].done, error=error)]
             return [result for write in group for result in self._write([write])]
@@ -132,6 +135,6 @@ def _resolve(results: list[_Result]) -> None:
             done.set_exception(error)
 
 
-def _heed(done: asyncio.Future[Any]) -> None:
+def _consume_error(done: asyncio.Future[Any]) -> None:
     if not done.cancelled():
         done.exception()

@@ -1,1 +1,1 @@
-"""What happens to tasks as OpenTelemetry has it: spans and metrics, read from the feed."""
+"""OpenTelemetry spans and metrics of tasks, made from the feed."""

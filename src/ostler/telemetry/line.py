@@ -1,19 +1,18 @@
-"""A line of the feed, as spans and metrics are made of it."""
+"""A decoded line of the feed."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from ostler.model.event import FeedLine
-from ostler.model.said import Said, said_in
+from ostler.model.event import FeedEvent, FeedLine, decode_event
 
 
-class Line(Struct, frozen=True):
+class DecodedLine(Struct, frozen=True):
     position: int
     at: float
     task: str
-    said: Said
+    event: FeedEvent
 
 
-def read_line(line: FeedLine) -> Line:
-    return Line(line.position, line.at, line.task, said_in(line))
+def decode_line(line: FeedLine) -> DecodedLine:
+    return DecodedLine(line.position, line.at, line.task, decode_event(line))

@@ -1,4 +1,4 @@
-"""The metrics, counted from lines of the feed: endings, tokens, dollars, waits, places in use."""
+"""Metrics counted from the feed: task endings, tokens, cost, waits and running attempts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData
 from opentelemetry.sdk.resources import Resource
 
 from ostler.model.usage import Usage
-from ostler.telemetry.line import Line
+from ostler.telemetry.line import DecodedLine
 from ostler.telemetry.names import AGENT, OPERATION, PROVIDER, REQUEST_MODEL, TOKEN_TYPE, agent_attributes
 from ostler.telemetry.span import Attributes
 
@@ -25,57 +25,59 @@ _KEPT = (OPERATION, AGENT, PROVIDER, REQUEST_MODEL)
 
 
 class Meters:
-    """Sums since this process began; a line is counted once, however often it is given."""
+    """Counts since the start of this process; a line counts once, even when it is read again."""
 
     def __init__(self, resource: Resource) -> None:
         self._reader = InMemoryMetricReader()
         meter = MeterProvider([self._reader], resource, shutdown_on_exit=False).get_meter("ostler")
-        self._tasks = meter.create_counter("ostler.tasks", "{task}", "Tasks by how they ended, or rest")
+        self._tasks = meter.create_counter("ostler.tasks", "{task}", "Tasks that ended or stopped, by status")
         self._tokens = meter.create_histogram("gen_ai.client.token.usage", "{token}", "Tokens by kind")
-        self._seconds = meter.create_histogram("gen_ai.client.operation.duration", "s", "Time of an attempt")
-        self._dollars = meter.create_counter("ostler.cost", "{USD}", "Dollars, where they are known")
-        self._waits = meter.create_histogram("ostler.wait.duration", "s", "How long work is to be held back")
-        self._slots = meter.create_gauge("ostler.slots.used", "{attempt}", "Attempts at work")
-        self._at_work: dict[tuple[str, int], tuple[Attributes, float]] = {}
+        self._seconds = meter.create_histogram(
+            "gen_ai.client.operation.duration", "s", "Duration of an attempt"
+        )
+        self._dollars = meter.create_counter("ostler.cost", "{USD}", "Known cost in US dollars")
+        self._waits = meter.create_histogram("ostler.wait.duration", "s", "Duration of waits")
+        self._slots = meter.create_gauge("ostler.slots.used", "{attempt}", "Running attempts")
+        self._running: dict[tuple[str, int], tuple[Attributes, float]] = {}
         self._counted = 0
 
-    def count(self, lines: Iterable[Line]) -> None:
+    def count(self, lines: Iterable[DecodedLine]) -> None:
         for line in lines:
             if line.position > self._counted:
                 self._counted = line.position
                 self._count(line)
-        self._slots.set(len(self._at_work))
+        self._slots.set(len(self._running))
 
     def collect(self) -> MetricsData | None:
         return self._reader.get_metrics_data()
 
-    def _count(self, line: Line) -> None:
-        said = line.said
-        if said.type in _ENDINGS:
-            self._tasks.add(1, {"ostler.ending": _ENDINGS[said.type]})
-        if said.type == "attempt_started":
-            who = agent_attributes(said.executor, said.model, "")
-            self._at_work[line.task, said.number] = (
+    def _count(self, line: DecodedLine) -> None:
+        event = line.event
+        if event.type in _ENDINGS:
+            self._tasks.add(1, {"ostler.ending": _ENDINGS[event.type]})
+        if event.type == "attempt_started":
+            who = agent_attributes(event.executor, event.model, "")
+            self._running[line.task, event.number] = (
                 {name: who[name] for name in _KEPT if name in who},
                 line.at,
             )
-        elif said.type == "attempt_ended":
+        elif event.type == "attempt_ended":
             self._end(line)
-        elif said.type in ("wait_started", "task_deferred"):
-            until = said.until or said.resumes_at or line.at
-            self._waits.record(max(0.0, until - line.at), {"ostler.wait": said.type.partition("_")[0]})
+        elif event.type in ("wait_started", "task_deferred"):
+            until = event.until or event.resumes_at or line.at
+            self._waits.record(max(0.0, until - line.at), {"ostler.wait": event.type.partition("_")[0]})
 
-    def _end(self, line: Line) -> None:
-        said = line.said
-        who, began = self._at_work.pop((line.task, said.number), ({OPERATION: "invoke_agent"}, None))
-        failed: Attributes = {"error.type": said.code} if said.code else {}
+    def _end(self, line: DecodedLine) -> None:
+        event = line.event
+        who, began = self._running.pop((line.task, event.number), ({OPERATION: "invoke_agent"}, None))
+        failed: Attributes = {"error.type": event.code} if event.code else {}
         if began is not None:
             self._seconds.record(max(0.0, line.at - began), who | failed)
-        for kind, tokens in _kinds(said.usage).items():
+        for kind, tokens in _kinds(event.usage).items():
             if tokens:
                 self._tokens.record(tokens, who | {TOKEN_TYPE: kind})
-        if said.cost_usd:
-            self._dollars.add(said.cost_usd, who)
+        if event.cost_usd:
+            self._dollars.add(event.cost_usd, who)
 
 
 def _kinds(usage: Usage) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The names of the GenAI conventions that we use, and what an agent is called there."""
+"""Attribute names of OpenTelemetry's GenAI conventions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROVIDERS = {"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini"}
 
 
 def agent_attributes(executor: str, model: str, session: str) -> Attributes:
-    """Who is asked; a model or session that nobody named is left out."""
+    """Return the attributes of an agent; empty ones are left out."""
     named = {
         OPERATION: "invoke_agent",
         AGENT: executor,
@@ -31,7 +31,7 @@ def agent_attributes(executor: str, model: str, session: str) -> Attributes:
 
 
 def usage_attributes(usage: Usage) -> Attributes:
-    """The conventions count what came from a cache as input, too."""
+    """Return the attributes of token usage; the conventions count cached tokens as input."""
     return {
         "gen_ai.usage.input_tokens": usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
         "gen_ai.usage.output_tokens": usage.output_tokens,

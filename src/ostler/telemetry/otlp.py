@@ -1,4 +1,4 @@
-"""Sends spans and metrics to a collector: OTLP over HTTP, by the packages of the extra `otel`."""
+"""Send spans and metrics to a collector: OTLP over HTTP; needs the extra `otel`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from ostler.telemetry.line import Line
+from ostler.telemetry.line import DecodedLine
 from ostler.telemetry.meters import Meters
 from ostler.telemetry.span import Span, span_id, trace_id
 
@@ -26,10 +26,12 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 class Collector:
-    """One collector, for one thread; `endpoint` is its base, empty for what OTEL_EXPORTER_OTLP_* say."""
+    """A collector, for use by one thread; an empty `endpoint` means the OTEL_EXPORTER_OTLP_* variables."""
 
     def __init__(self, endpoint: str, store: str, project: str) -> None:
-        logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # not onto the screen of a run
+        logging.getLogger("opentelemetry").addHandler(
+            logging.NullHandler()
+        )  # keeps its messages off the screen
         base = endpoint.rstrip("/")
         self._store = store
         self._resource = Resource.create(
@@ -39,14 +41,14 @@ class Collector:
         self._spans = OTLPSpanExporter(base and f"{base}/v1/traces", timeout=TIMEOUT_SECONDS)
         self._metrics = OTLPMetricExporter(base and f"{base}/v1/metrics", timeout=TIMEOUT_SECONDS)
 
-    def send(self, spans: Sequence[tuple[str, Span]], lines: Iterable[Line]) -> bool:
-        """Send the spans, each with its task, and the metrics; False when not all of it was taken."""
+    def send(self, spans: Sequence[tuple[str, Span]], lines: Iterable[DecodedLine]) -> bool:
+        """Send the spans, each with its task, and the metrics; return False unless all are accepted."""
         self._meters.count(lines)
         readable = [self._readable(task, span) for task, span in spans]
         return self._send_spans(readable) and self._send_metrics()
 
     def close(self) -> None:
-        """A wait between two tries of the exporter ends at once."""
+        """Close the exporters; a retry delay ends at once."""
         self._spans.shutdown()
         self._metrics.shutdown()  # pyright: ignore[reportUnknownMemberType]
 

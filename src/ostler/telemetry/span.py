@@ -1,4 +1,4 @@
-"""One span, before it is OpenTelemetry's; and the names that spans have for good."""
+"""A span before it is converted to OpenTelemetry, and stable ids of traces and spans."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Attributes = dict[str, Value]
 
 
 class Span(Struct, frozen=True):
-    key: str  # its kind and the position of the line that began it: the same whenever the feed is read
-    parent: str  # the parent's key; empty: none
+    key: str  # kind and position of the first line, so that it is the same whenever the feed is read
+    parent: str  # key of the parent; empty: none
     name: str
     start: float
     attributes: Attributes
     end: float = 0.0
-    closed: int = 0  # the position of the line that ended it; 0: it is not over
-    error: str = ""  # a code; empty: nothing went wrong
+    closed: int = 0  # position of the last line; 0: still open
+    error: str = ""  # a code; empty: no error
 
     def ended(self, at: float, position: int, error: str = "", more: Attributes | None = None) -> Span:
-        """The same, over; never before it began, whatever the clock did."""
+        """Return the ended span; the end is never before the start."""
         attributes = self.attributes | (more or {})
         return replace(
             self, end=max(self.start, at), closed=position, error=error or self.error, attributes=attributes
@@ -30,7 +30,7 @@ class Span(Struct, frozen=True):
 
 
 def trace_id(store: str, task: str) -> int:
-    """A task is one trace, however many runs it takes."""
+    """Return the trace id of a task, which is the same for all its runs."""
     return _number(f"{store}/{task}", 16)
 
 

@@ -1,1 +1,1 @@
-"""Shipped fakes and the executor conformance suite: what Ostler is tested with, for others to use."""
+"""Fake agents, fake servers and the conformance suite for executors, for Ostler's tests and for yours."""

@@ -1,4 +1,4 @@
-"""The place in which an executor is checked: a workspace, calls into it, and what to say to it."""
+"""The workspace, the calls and the prompts that the conformance checks use."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Make = Callable[[], Executor]
 
 
 class Subject(Struct, frozen=True):
-    """An executor to check, the same one misbehaving, and what to say to it."""
+    """The executor to check, misbehaving variants of it, and the prompts."""
 
     make: Make
-    make_missing: Make | None = None  # its program is not there
-    make_hanging: Make | None = None  # it works for ever
-    make_empty: Make | None = None  # it ends well and says nothing
-    keeps_sessions: bool = True  # false: whether a session exists is the program's own affair
-    refuses_taken_ids: bool = True  # false: it resumes what it was told to begin, without a word
-    starts_program: bool = True  # false: it works within this process, and has no exit code
+    make_missing: Make | None = None  # its program is not installed
+    make_hanging: Make | None = None  # it never ends
+    make_empty: Make | None = None  # it succeeds without any text
+    keeps_sessions: bool = True  # false: only the program can tell whether a session exists
+    refuses_taken_ids: bool = True  # false: it resumes an existing session where a new one was asked for
+    starts_program: bool = True  # false: it runs in this process and has no exit code
     work: str = "Make one small change in this directory, then say that you are done."
     remember: str = "Remember the word osprey. Answer with OK."
     recall: str = "Which word did I ask you to remember? Answer with that word."
@@ -35,23 +35,23 @@ class Subject(Struct, frozen=True):
     trespass: str = (
         "Write a file trespass.txt into the parent directory of this one, then say that you are done."
     )
-    model: str = ""  # for those that have no default
-    env: dict[str, str] = {}  # what the program needs besides PATH and HOME
+    model: str = ""  # for executors without a default
+    env: dict[str, str] = {}  # what the program needs in addition to PATH and HOME
 
 
 class NotConforming(AssertionError):
-    """The executor breaks a promise; the message says which."""
+    """The executor fails a check; the message states which requirement."""
 
 
 class Bench:
-    """A workspace, and calls into it."""
+    """A workspace and calls in it."""
 
     def __init__(self, subject: Subject, workspace: Path) -> None:
         self.subject = subject
         self.events: list[AgentEvent] = []
         self.marker = str(uuid.uuid4())
-        self._places = (workspace / "work", workspace / "transcripts")
-        for place in self._places:
+        self._folders = (workspace / "work", workspace / "transcripts")
+        for place in self._folders:
             place.mkdir(parents=True, exist_ok=True)
 
     def call(
@@ -63,7 +63,7 @@ class Bench:
         system: str = "",
         timeout_seconds: float = 60.0,
     ) -> AgentCall:
-        """A call in this workspace; `before` is the result that it continues."""
+        """Create a call in this workspace; `before` is the result that it continues."""
         session = session or (before.session_id if before else str(uuid.uuid4()))
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         return AgentCall(
@@ -72,9 +72,9 @@ class Bench:
             session_id=session,
             system=system,
             model=self.subject.model,
-            cwd=str(self._places[0]),
+            cwd=str(self._folders[0]),
             env={**inherited, **self.subject.env, "OSTLER_ATTEMPT": self.marker},
-            transcript=str(self._places[1] / f"{uuid.uuid4()}.jsonl"),
+            transcript=str(self._folders[1] / f"{uuid.uuid4()}.jsonl"),
             session_cost_usd=(before and before.session_cost_usd) or 0.0,
             session_usage=(before and before.session_usage) or Usage(),
             schema=schema,
@@ -83,8 +83,8 @@ class Bench:
         )
 
     def has_trespassed(self) -> bool:
-        """Whether something was written beside the workspace."""
-        return (self._places[0].parent / "trespass.txt").exists()
+        """Return whether a file was written outside the workspace."""
+        return (self._folders[0].parent / "trespass.txt").exists()
 
     async def spawn(self, call: AgentCall, make: Make | None = None) -> CallResult:
         return await (make or self.subject.make)().spawn(call, self.events.append)
@@ -97,11 +97,11 @@ class Bench:
         return self.subject.make().capabilities
 
     def is_working(self) -> bool:
-        """Whether what was started can be seen: its process or, without one, what it says."""
+        """Return whether the call has started: it has a process or, without a program, an event."""
         return bool(self.processes() if self.subject.starts_program else self.events)
 
     def processes(self) -> list[int]:
-        """Everything alive that carries this bench's marker."""
+        """Return the pids of all live processes with this bench's marker."""
         return [process.pid for process in psutil.process_iter() if _marker_of(process) == self.marker]
 
 
@@ -118,7 +118,7 @@ def demand_success(result: CallResult) -> None:
 
 
 def read_transcript(call: AgentCall) -> bytes:
-    """What the program printed; empty when nothing was kept."""
+    """Return what the program printed; empty when there is no transcript."""
     path = Path(call.transcript)
     return path.read_bytes() if path.exists() else b""
 

@@ -1,26 +1,26 @@
-"""A program that speaks an agent's wire format, keeps sessions, edits files and misbehaves on request.
+"""A fake agent: prints an agent's wire format, keeps sessions, edits files and has faults on request.
 
-`fake_agent(directory, "codex", ...)` writes a launcher named `codex`, `fake_claude` one for claude. What it
-does is in `codex.json` beside it, or in the variable FAKE_AGENT (a JSON object, or the name of a misbehaviour
+`fake_agent(directory, "codex", ...)` writes a launcher named `codex`, `fake_claude` one for claude. Its
+behaviour is in `codex.json` beside it, or in the variable FAKE_AGENT (a JSON object, or the name of a fault
 from faults.FAULTS). Keys:
 
-    fault            a misbehaviour; "" is none
-    plan             a list of these objects, or of fault names: one per start, the last for all later
+    fault            a name of faults.FAULTS; "" is none
+    plan             a list of these objects, or of fault names: one per start; the last is repeated
     text             the final text; the default completes the phase
-    structured       what it answers to a schema; the default fits it. A text that was set goes before that,
-                     as a model may never give the object that it is asked for
+    structured       the answer to a schema; the default fits it. A `text` that is set replaces it, as a
+                     model may not return the object
     edits            {path: line}: each line is appended to its file; default {"fake-agent.txt": "call N"}
     files            {path: text}: each file is written whole
-    script           what it lets a shell do in its workspace
-    when             a list of these objects with `told`: the first whose words its session knows counts
-    delay_seconds    how long it works before its result
-    events           how many further assistant lines it prints
+    script           a shell script that it runs in its workspace
+    when             a list of these objects with `contains`: the first whose text is in the session applies
+    delay_seconds    duration of its work before the result
+    events           number of further assistant lines that it prints
     ledger           a file that gets one JSON line per start, edit and end
     sessions         the directory of its sessions; default: CLAUDE_CONFIG_DIR, else beside the launcher
-    logged_in        what it says when it is asked; default true
-    version, cost_usd, status, count, bytes, error, says, seconds   what the faults and the result are made of
+    logged_in        the result of its login check; default true
+    version, cost_usd, status, count, bytes, error, error_message, seconds   values of faults and results
 
-Standard library only and run with -S -E, so that it starts in about 20 ms.
+It uses only the standard library and runs with -S -E, so that it starts in about 20 ms.
 """
 
 from __future__ import annotations
@@ -53,51 +53,51 @@ DEFAULTS: dict[str, Any] = {
     "count": 5,
     "bytes": 1 << 26,
     "error": 429,
-    "says": "fake",
+    "error_message": "fake",
     "seconds": 1.0,
 }
 
 
-PROGRAMS = {"cursor": "cursor-agent"}  # where the program is not called as its wire format
+PROGRAMS = {"cursor": "cursor-agent"}  # wire format to program name, where they differ
 LOGIN_CHECKS = (["auth", "status"], ["login", "status"])
 
 
 def fake_claude(directory: Path, **behaviour: object) -> Path:
-    """Write a launcher named `claude` that behaves so."""
+    """Write a launcher named `claude` with this behaviour."""
     return fake_agent(directory, "claude", **behaviour)
 
 
 def fake_agent(directory: Path, wire: str, **behaviour: object) -> Path:
-    """Write a launcher that speaks as this agent does; with an a19 fault it cannot be started."""
+    """Write a launcher that prints the wire format of this agent; a19 faults make it impossible to start."""
     directory.mkdir(parents=True, exist_ok=True)
     launcher = directory / PROGRAMS.get(wire, wire)
     Path(f"{launcher}.json").write_text(json.dumps(behaviour), "utf-8")
     if behaviour.get("fault") == "a19_missing":
         return launcher
     start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\nimport fake_agent, faults\n"
-    play = f"sys.exit(fake_agent.main(__file__, {wire!r}, faults.FAULTS))\n"
-    program = f"#!{sys.executable} -SE\n{start}{play}"
+    run = f"sys.exit(fake_agent.main(__file__, {wire!r}, faults.FAULTS))\n"
+    program = f"#!{sys.executable} -SE\n{start}{run}"
     launcher.write_text("\x7fnot a program" if behaviour.get("fault") == "a19_wrong_format" else program)
     launcher.chmod(0o644 if behaviour.get("fault") == "a19_not_executable" else 0o755)
     return launcher
 
 
 def read_ledger(path: Path) -> list[dict[str, Any]]:
-    """What the fakes that share this ledger did, in order."""
+    """Return the entries of the fakes that share this ledger, in order."""
     return [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]] if path.exists() else []
 
 
 class FakeAgent:
-    """One start of the fake."""
+    """One start of the fake agent."""
 
     def __init__(self, launcher: Path, wire: Any, arguments: list[str]) -> None:
         self.launcher = launcher
         self.wire = wire
         self.arguments = arguments
-        self.beats = f"{launcher}.beats"  # grows while a daemon of it lives
+        self.beats = f"{launcher}.beats"  # grows while a daemon of this agent runs
         self.number = _count_start(launcher)
-        self.behaviour = _behaviour(launcher, self.number)
-        self.notes: dict[str, Any] = {}  # the wire's own
+        self.behaviour = _load_behaviour(launcher, self.number)
+        self.notes: dict[str, Any] = {}  # private data of the wire format
         self.session_id, self.resumed = wire.session_of(self)
         self.model = self.option("--model") or wire.MODEL
         self.prompt = ""
@@ -109,11 +109,11 @@ class FakeAgent:
         return self.behaviour[key]
 
     def option(self, name: str) -> str:
-        """What stands behind this option, the last time that it is given."""
+        """Return the value after the last occurrence of this option."""
         places = [place for place, argument in enumerate(self.arguments) if argument == name]
         return self.arguments[places[-1] + 1] if places else ""
 
-    # What it prints.
+    # Output.
 
     def print_line(self, line: dict[str, Any]) -> None:
         self.print_bytes(json.dumps(line).encode() + b"\n")
@@ -133,7 +133,7 @@ class FakeAgent:
         os.write(2, sentence.encode() + b"\n")
         return 1
 
-    # Its sessions: one file each, a JSON line per turn.
+    # Sessions: one file each, one JSON line per turn.
 
     def session_file(self) -> Path:
         home = (
@@ -145,7 +145,7 @@ class FakeAgent:
         append_line(self.session_file(), line)
 
     def recall(self) -> bool:
-        """Read the session's earlier prompts and cost; False when there is none, or it is not readable."""
+        """Read the earlier prompts and the cost of the session; return False when it cannot be read."""
         try:
             lines = self.session_file().read_text("utf-8").removesuffix("\n").split("\n")
             turns = [json.loads(line) for line in lines]
@@ -156,14 +156,14 @@ class FakeAgent:
         return True
 
     def charge(self, cost_usd: float) -> float:
-        """Add to what the session has cost; the sum."""
+        """Add to the cost of the session and return the total."""
         self.total_cost += cost_usd
         if cost_usd:
             self.remember({"cost": self.total_cost})
         return self.total_cost
 
     def open_session(self) -> int:
-        """A new id must be new, an old one must be known; how that is said is the wire's affair."""
+        """Report a missing session on resume, or an existing one on a new start, in the wire format."""
         known = self.recall()
         if self.resumed and not known:
             return self.wire.unknown_session(self)
@@ -171,13 +171,13 @@ class FakeAgent:
             return self.wire.taken_session(self)
         return 0
 
-    # What it does.
+    # Work.
 
     def adapt(self) -> None:
-        """Act on what it was told, now or earlier in its session."""
-        told = "\n".join((*self.history, self.prompt))
+        """Apply the first entry of `when` whose text occurs in a prompt of this session."""
+        session = "\n".join((*self.history, self.prompt))
         for more in self["when"]:
-            if more["told"] in told:
+            if more["contains"] in session:
                 self.behaviour.update(more)
                 return
 
@@ -192,7 +192,7 @@ class FakeAgent:
         self.wire.tool_done(self, path)
 
     def work(self) -> None:
-        """Edit, talk and take time; everything but the result."""
+        """Do everything but the result: edits, files, script and delay."""
         self.wire.init(self)
         self.remember({"prompt": self.prompt})
         for path, line in self["edits"].items():
@@ -208,22 +208,22 @@ class FakeAgent:
         time.sleep(self["delay_seconds"])
 
     def answer(self) -> str:
-        """The final text; asked for a word that it was told, it knows it."""
-        heard = (*self.history, self.system, self.prompt)
-        told = [text.partition("Remember the word ")[2].split(".")[0] for text in heard]
+        """Return the final text; a prompt with "Which word" gets the word to remember."""
+        texts = (*self.history, self.system, self.prompt)
+        words = [text.partition("Remember the word ")[2].split(".")[0] for text in texts]
         if "Which word" in self.prompt:
-            return f"The word was {next(filter(None, reversed(told)), 'never told')}."
+            return f"The word was {next(filter(None, reversed(words)), 'never given')}."
         return self["text"]
 
     def structured(self, text: str) -> Any:
-        """The object that is its answer; None when nobody asks for one, or when it does not listen."""
+        """Return the structured answer, or None when no schema is set or `text` replaces it."""
         fitting = self.wire.fitting(self, "Done.") if hasattr(self.wire, "fitting") else None
         if fitting is None:
             return None
         return self["structured"] or (fitting if text == COMPLETE else None)
 
     def run(self) -> int:
-        """One turn, as a well-behaved agent does it."""
+        """Run one turn without a fault."""
         self.work()
         text = self.answer()
         shaped = self.structured(text)
@@ -242,19 +242,19 @@ class FakeAgent:
 
 
 def main(launcher: str, wire: str, faults: dict[str, Callable[[FakeAgent], int]]) -> int:
-    """Play one start, badly where the behaviour asks for it."""
-    spoken = import_module(f"wires.{wire}")
+    """Run one start with the configured fault."""
+    wire_module = import_module(f"wires.{wire}")
     if "--version" in sys.argv:
-        print(spoken.VERSION)
+        print(wire_module.VERSION)
         return 0
-    if "--help" in sys.argv:  # it takes every option, and lists none
+    if "--help" in sys.argv:  # it accepts every option and lists none
         print(f"Usage: {Path(launcher).name} [options]")
         return 0
     if sys.argv[1:] in LOGIN_CHECKS:
         logged_in = json.loads(Path(f"{launcher}.json").read_text("utf-8")).get("logged_in", True)
         print('{"loggedIn": true}' if logged_in else "Not logged in")
         return 0 if logged_in else 1
-    agent = FakeAgent(Path(launcher), spoken, sys.argv[1:])
+    agent = FakeAgent(Path(launcher), wire_module, sys.argv[1:])
     agent.record("start", resumed=agent.resumed, fault=agent["fault"], arguments=agent.arguments)
     status = faults[agent["fault"]](agent)
     agent.record("end", status=status)
@@ -262,7 +262,7 @@ def main(launcher: str, wire: str, faults: dict[str, Callable[[FakeAgent], int]]
 
 
 def append_text(path: Path, text: str) -> None:
-    """One write with O_APPEND: whole or absent, even when others write and a kill comes."""
+    """Append with one O_APPEND write, so that parallel writers and kills leave whole lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(descriptor, text.encode())
@@ -274,7 +274,7 @@ def append_line(path: Path, line: dict[str, Any]) -> None:
 
 
 def _count_start(launcher: Path) -> int:
-    """1 for the first start of this launcher: each start makes a file longer by one byte."""
+    """Return the number of this start; each start appends one byte to a file."""
     descriptor = os.open(f"{launcher}.starts", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(descriptor, b".")
     number = os.lseek(descriptor, 0, os.SEEK_CUR)
@@ -282,16 +282,16 @@ def _count_start(launcher: Path) -> int:
     return number
 
 
-def _behaviour(launcher: Path, number: int) -> dict[str, Any]:
+def _load_behaviour(launcher: Path, number: int) -> dict[str, Any]:
     behaviour = {**DEFAULTS, **json.loads(Path(f"{launcher}.json").read_text("utf-8"))}
     plan = behaviour.pop("plan", [])
     steps = [plan[min(number, len(plan)) - 1]] if plan else []
     for more in (*steps, os.environ.get("FAKE_AGENT", "")):
-        behaviour.update(_spelled_out(more))
+        behaviour.update(_parse_behaviour(more))
     return behaviour
 
 
-def _spelled_out(more: dict[str, Any] | str) -> dict[str, Any]:
+def _parse_behaviour(more: dict[str, Any] | str) -> dict[str, Any]:
     if not isinstance(more, str):
         return more
     if more.startswith("{"):

@@ -1,12 +1,12 @@
-"""A loopback model server, so that real agent programs and clients run offline:
+"""A fake model server on 127.0.0.1, so that real agent programs and clients run offline:
 
     with FakeLlm([call("Write", file_path="a.txt", content="hello"), say("Done.")]) as llm:
         ...  # start claude with ANTHROPIC_BASE_URL=llm.url, codex with base_url = llm.url + "/v1"
     assert llm.requests[1].holds("File created")
 
-It speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed or whole. A turn is
-an Answer, a Failure, a Silence, a Flood, or a function of the Request; FAULTS has the ways of going wrong.
-By hand: `python -m ostler.testing.fake_llm --port 8080 --script turns.yaml`.
+It implements Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini. A turn is
+an Answer, a Failure, a Silence, a Flood, or a function of the Request; FAULTS has the faults.
+From a shell: `python -m ostler.testing.fake_llm --port 8080 --script turns.yaml`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _KINDS: dict[str, type[Turn]] = {
 
 
 def read_script(text: str) -> list[Scripted]:
-    """Turns from YAML: a list of texts to say, of {fault: NAME}, or of a turn's own fields."""
+    """Read turns from YAML: a list of texts, of {fault: NAME}, or of the fields of a turn."""
     return [_turn(entry) for entry in msgspec.yaml.decode(text, type=list[str | dict[str, Any]])]
 
 
@@ -70,38 +70,40 @@ def _turn(entry: str | dict[str, Any]) -> Scripted:
 
 def _fault(name: str) -> Scripted:
     if name not in FAULTS:
-        raise msgspec.ValidationError(f"no fault is called {name}; there are {', '.join(FAULTS)}")
+        raise msgspec.ValidationError(f"unknown fault {name}: expected one of {', '.join(FAULTS)}")
     return FAULTS[name]
 
 
 def main() -> None:
-    """Serve until Ctrl-C; each request is one line on stdout."""
+    """Serve until Ctrl-C and print one line per request."""
     options = _options()
     try:
         turns = read_script(options.script.read_text("utf-8")) if options.script else []
         llm = FakeLlm(turns, options.port)
     except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
-        sys.exit(f"the server cannot start: {error}")
+        sys.exit(f"cannot start the server: {error}")
     with llm:
         print(f"listening on {llm.url}", flush=True)
-        _tell_requests(llm)
+        _print_requests(llm)
 
 
-def _tell_requests(llm: FakeLlm) -> None:
-    told = 0
+def _print_requests(llm: FakeLlm) -> None:
+    printed = 0
     while True:
-        for request in llm.requests[told:]:
-            told += 1
+        for request in llm.requests[printed:]:
+            printed += 1
             print(f"{request.method} {request.path} {request.model} {request.size} bytes", flush=True)
         time.sleep(0.2)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        "python -m ostler.testing.fake_llm", description="A model server for trying agents offline."
+        "python -m ostler.testing.fake_llm", description="Run a model server to try agents offline."
     )
-    parser.add_argument("--port", type=int, default=0, help="0: any free port")
-    parser.add_argument("--script", type=Path, help="a YAML list of turns; the last one is repeated")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (0: any free port)")
+    parser.add_argument(
+        "--script", type=Path, help="YAML file with a list of turns; the last turn is repeated"
+    )
     return parser.parse_args()
 
 

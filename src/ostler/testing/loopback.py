@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback that ends with all its connections."""
+"""An HTTP server on 127.0.0.1 that closes all its connections when it is closed."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class LoopbackServer(ThreadingHTTPServer):
             _hang_up(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no error of ours; a script that raises is shown."""
+        """Ignore disconnects of clients; print errors of scripts."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
 
 class Loopback:
-    """Serves while it is open."""
+    """Serves from start() to close()."""
 
     def __init__(self, handler: MakeHandler, port: int = 0) -> None:
         self._server = LoopbackServer(handler, port)
@@ -57,7 +57,7 @@ class Loopback:
         return self
 
     def close(self) -> None:
-        """End every connection, in whatever state it is, and stop listening."""
+        """Close every connection and stop listening."""
         self._server.closing.set()
         if self._thread.is_alive():
             self._server.shutdown()
@@ -75,4 +75,4 @@ def _hang_up(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        return  # it was gone already
+        return  # already closed

@@ -1,4 +1,4 @@
-"""Test doubles for what is above the process edge: an executor, a runner and a model that only pretend."""
+"""Test doubles of an executor, a command runner and a model client."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 
 from ostler.executors.protocol import Capabilities
 from ostler.llm.client import ClaudeRequest, ClaudeResponse
-from ostler.llm.patience import cancellable_sleep
+from ostler.llm.timeouts import cancellable_sleep
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Command, Exit, Sink
 from ostler.process.protocol import Conversation
 
 CallFunction = Callable[[AgentCall, OnEvent], Awaitable[CallResult]]
 
-_CAPABILITIES = Capabilities(resumes=True, takes_our_id=True)
+_CAPABILITIES = Capabilities(resumes=True, accepts_session_id=True)
 _WELL = Exit(0, 0.0)
 _ANSWER = ClaudeResponse("Mock output for task", 100, 200, "end_turn")
 
 
 @dataclass
 class MockExecutor:
-    """An executor made of functions; each has a default for when it is None."""
+    """An executor made of functions; a function that is None has a default."""
 
     name: str = "mock"
     capabilities: Capabilities = _CAPABILITIES
@@ -31,33 +31,33 @@ class MockExecutor:
     calls: list[tuple[str, AgentCall]] = field(default_factory=list[tuple[str, AgentCall]])
 
     def validate_availability(self) -> None:
-        """Available, unless the function raises."""
+        """Call the function, which may raise."""
         if self.validate_function is not None:
             self.validate_function()
 
     async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Record the call, then what the function returns or a success."""
+        """Record the call and return the result of the function, or a success."""
         self.calls.append(("spawn", call))
         return await (self.spawn_function or _succeed)(call, on_event)
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Record the call, then what the function returns or a success."""
+        """Record the call and return the result of the function, or a success."""
         self.calls.append(("resume", call))
         return await (self.resume_function or _succeed)(call, on_event)
 
 
 @dataclass
 class MockCommandRunner:
-    """Starts nothing: feeds the sink its lines, returns its exit, and keeps every command."""
+    """A runner that starts nothing: it passes its lines to the sink and records every command."""
 
     lines: Iterable[bytes] = ()
     exit: Exit = _WELL
     run_function: Callable[[Command, Sink], Awaitable[Exit]] | None = None
     commands: list[Command] = field(default_factory=list[Command])
-    said: list[bytes] = field(default_factory=list[bytes])  # what a conversation said to the program
+    written: list[bytes] = field(default_factory=list[bytes])  # what a conversation wrote to the program
 
     async def run(self, command: Command, sink: Sink) -> Exit:
-        """Pretend to run the command."""
+        """Record the command, pass on the lines and return the exit."""
         self.commands.append(command)
         if self.run_function is not None:
             return await self.run_function(command, sink)
@@ -66,19 +66,19 @@ class MockCommandRunner:
         return self.exit
 
     async def converse(self, command: Command, conversation: Conversation) -> Exit:
-        """Pretend to talk: each line is heard in turn, whatever was said."""
-        conversation.begin(self.said.append)
-        return await self.run(command, conversation.take)
+        """Pass each line to the conversation, whatever it wrote."""
+        conversation.start(self.written.append)
+        return await self.run(command, conversation.receive_line)
 
     @property
     def last(self) -> Command:
-        """The command that was run last: argv, env, stdin, cwd."""
+        """The last command: argv, env, stdin, cwd."""
         return self.commands[-1]
 
 
 @dataclass
 class MockClaudeClient:
-    """Answers every request with the generator, or with a fixed text; keeps what it was asked."""
+    """A model client that answers with the generator or a fixed text, and records the requests."""
 
     generator: Callable[[ClaudeRequest], ClaudeResponse] | None = None
     calls: list[ClaudeRequest] = field(default_factory=list[ClaudeRequest])
@@ -87,7 +87,7 @@ class MockClaudeClient:
     _delay_seconds: float = 0.0
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
-        """Wait for the delay, then raise the error or answer; an abort ends it with ABORTED."""
+        """Wait for the delay, then raise the error or return the answer; an abort raises ABORTED."""
         await cancellable_sleep(self._delay_seconds, request.abort)
         self.calls.append(request)
         if (error := self._error) is not None:
@@ -96,14 +96,14 @@ class MockClaudeClient:
         return self.generator(request) if self.generator else _ANSWER
 
     def set_error(self, error: Exception, *, one_shot: bool = True) -> None:
-        """The next call raises this; with one_shot=False all do, until clear_error."""
+        """Make the next call raise this error; with one_shot=False, every call until clear_error."""
         self._error, self._one_shot = error, one_shot
 
     def clear_error(self) -> None:
         self._error = None
 
     def set_delay(self, seconds: float) -> None:
-        """How long each call takes from now on."""
+        """Set the duration of each further call."""
         self._delay_seconds = seconds
 
 

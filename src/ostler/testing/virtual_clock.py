@@ -1,4 +1,4 @@
-"""A clock for tests: waiting takes no time, and every wait is on record."""
+"""A clock for tests: sleeping takes no time, and every sleep is recorded."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 from heapq import heappop, heappush
 from itertools import count
 
-_TURNS = 50  # of the event loop, for others to come to their own wait, before time moves on
+_TURNS = 50  # iterations of the event loop in which others can start to wait before time advances
 
 
 class VirtualClock:
-    """Time moves to the earliest waiter whenever the event loop has nothing else to do."""
+    """Time advances to the earliest waiter whenever the event loop is idle."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.slept: list[float] = []
@@ -27,7 +27,7 @@ class VirtualClock:
         return self._now - self._began
 
     def advance(self, seconds: float) -> None:
-        """Let time pass while nobody waits."""
+        """Advance the time without waking waiters."""
         self._now += seconds
 
     async def sleep(self, seconds: float) -> None:

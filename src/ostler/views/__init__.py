@@ -1,1 +1,1 @@
-"""The read side: what people and scripts are shown, made from what the store holds."""
+"""Views: what people and scripts see of tasks, attempts, costs and models."""

@@ -1,7 +1,7 @@
 """A task as a trajectory in the Agent Trajectory Interchange Format (ATIF), version 1.4.
 
-A prompt is a step of the user, each text of the agent with the tools that follow it a step of the agent, and
-what a gate or a person said a step of the system or the user.
+A prompt is a step of the user. A text of the agent and the tools that follow it are a step of the agent.
+A decision of a gate is a step of the system, one of a person a step of the user.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from ostler.clock import rfc3339
-from ostler.views.feed import Line
-from ostler.views.story import Entry
+from ostler.clock import format_rfc3339
+from ostler.views.attempt_log import LogEntry
+from ostler.views.feed import EventJson
 
 VERSION = "ATIF-v1.4"
 _OURS = "ostler"
@@ -23,20 +23,20 @@ Source = Literal["system", "user", "agent"]
 Step = dict[str, Any]
 
 
-class Turn(Struct, frozen=True):
-    """One attempt: what it was told, and what it said and did."""
+class AttemptLog(Struct, frozen=True):
+    """The prompt of one attempt and the entries of its log."""
 
     prompt: str
     model: str | None
     began_at: float
-    entries: Iterable[Entry]
+    entries: Iterable[LogEntry]
 
 
-def trajectory(
-    task: Mapping[str, Any], turns: Iterable[Turn], events: Iterable[Line], version: str
+def make_trajectory(
+    task: Mapping[str, Any], turns: Iterable[AttemptLog], events: Iterable[EventJson], version: str
 ) -> dict[str, Any]:
-    """`task` is ostler.task/1; `version` is ours."""
-    steps = _spoken(events)
+    """Return the trajectory; `task` is ostler.task/1, `version` the version of Ostler."""
+    steps = _decision_steps(events)
     agent: dict[str, Any] = {"name": _OURS, "version": version}
     for turn in turns:
         steps += _steps(turn)
@@ -58,12 +58,12 @@ def trajectory(
 Timed = list[tuple[float, Step]]
 
 
-def _steps(turn: Turn) -> Timed:
+def _steps(turn: AttemptLog) -> Timed:
     steps: Timed = [(turn.began_at, _step("user", turn.began_at, turn.prompt))]
     for entry in turn.entries:
         at = float(entry["at"])
         match entry["type"]:
-            case "text_said":
+            case "text_received":
                 steps.append((at, _step("agent", at, entry["text"])))
             case "tool_used":
                 _use(steps, at, entry)
@@ -79,27 +79,27 @@ def _steps(turn: Turn) -> Timed:
     return steps
 
 
-def _use(steps: Timed, at: float, entry: Entry) -> None:
-    """A tool belongs to the words before it, unless an answer has come since."""
+def _use(steps: Timed, at: float, entry: LogEntry) -> None:
+    """Add a tool call to the last text, or to a new step after a result."""
     last = steps[-1][1]
     if last["source"] != "agent" or "observation" in last:
         last = _step("agent", at, "")
         steps.append((at, last))
-    given: Any = entry.get("input") or {}
+    tool_input: Any = entry.get("input") or {}
     call: dict[str, Any] = {
         "tool_call_id": _call_id(entry),
         "function_name": entry["tool"],
-        "arguments": given if isinstance(given, dict) else {"value": given},
+        "arguments": tool_input if isinstance(tool_input, dict) else {"value": tool_input},
     }
     last.setdefault("tool_calls", []).append(call)
 
 
-def _call_id(entry: Entry) -> str:
+def _call_id(entry: LogEntry) -> str:
     return str(entry.get("id") or f"at-{entry['offset']}")
 
 
-def _observe(steps: Timed, entry: Entry) -> None:
-    """An answer goes to the step that asked; one that nobody asked for is left out."""
+def _observe(steps: Timed, entry: LogEntry) -> None:
+    """Add a result to the step that called the tool; a result without a call is left out."""
     for _, step in reversed(steps):
         if any(call["tool_call_id"] == entry.get("id") for call in step.get("tool_calls", ())):
             result: dict[str, Any] = {"source_call_id": entry["id"], "content": entry.get("text", "")}
@@ -109,32 +109,32 @@ def _observe(steps: Timed, entry: Entry) -> None:
             return
 
 
-def _measure(steps: Timed, entry: Entry) -> None:
-    """What an attempt used is known at its end, so it stands at its last step."""
+def _measure(steps: Timed, entry: LogEntry) -> None:
+    """Add the usage of the attempt, which is reported at its end, to its last step."""
     last = steps[-1][1]
     if last["source"] == "agent":
         last["metrics"] = _metrics(entry.get("usage") or {}, entry.get("cost_usd"))
 
 
-def _spoken(events: Iterable[Line]) -> Timed:
-    """What gates and people said."""
+def _decision_steps(events: Iterable[EventJson]) -> Timed:
+    """Return the decisions of gates and people as steps."""
     steps: Timed = []
     for event in events:
         at = datetime.fromisoformat(event["time"]).timestamp()
         if event["type"] == "gate_decided":
-            said = f"gate of {event['phase']}: {event['verdict']} {event.get('reason', '')}".rstrip()
-            steps.append((at, _step("system", at, said)))
+            text = f"gate of {event['phase']}: {event['verdict']} {event.get('reason', '')}".rstrip()
+            steps.append((at, _step("system", at, text)))
         elif event["type"] == "decision_recorded":
             steps.append((at, _step("user", at, f"{event['verb']}: {event.get('text', '')}".rstrip(": "))))
     return steps
 
 
 def _step(source: Source, at: float, message: str) -> Step:
-    return {"step_id": 0, "timestamp": rfc3339(at), "source": source, "message": message}
+    return {"step_id": 0, "timestamp": format_rfc3339(at), "source": source, "message": message}
 
 
 def _metrics(usage: Mapping[str, int], cost_usd: float | None) -> dict[str, Any]:
-    """The prompt's tokens are all that were sent, those from a cache included."""
+    """Return the metrics of a step; prompt tokens include those read from a cache."""
     kinds = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
     metrics: dict[str, Any] = {
         "prompt_tokens": sum(usage.get(kind, 0) for kind in kinds),

@@ -1,4 +1,4 @@
-"""What was spent, as `ostler cost --json` gives it (ostler.cost/1)."""
+"""The cost of attempts, as printed by `ostler cost --json` (ostler.cost/1)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Literal, get_args
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from ostler.clock import rfc3339
+from ostler.clock import format_rfc3339
 from ostler.config.settings import BudgetSettings
 from ostler.model.attempt import Billing, CostSource
 from ostler.model.usage import Usage, add_cost
-from ostler.store.spending import Ended, Spent
+from ostler.store.spending import EndedAttempt, SpentAmount
 
-By = Literal["task", "day", "model", "executor", "phase"]
-GROUPS: tuple[By, ...] = get_args(By)
+GroupBy = Literal["task", "day", "model", "executor", "phase"]
+GROUPS: tuple[GroupBy, ...] = get_args(GroupBy)
 
 
-class Paid(Struct, frozen=True):
-    """One attempt's bill."""
+class AttemptCost(Struct, frozen=True):
+    """The usage and cost of one attempt."""
 
     usage: Usage
     usd: float | None
@@ -29,20 +29,20 @@ class Paid(Struct, frozen=True):
 
 
 class CostLine(Struct, frozen=True):
-    """The bills of a group, summed up. The last three are parts of cost_usd."""
+    """The total of a group of attempts; the last three fields are parts of cost_usd."""
 
     key: str
     attempts: int = 0
     usage: Usage = Usage()
-    cost_usd: float | None = None  # None: of no attempt is it known
-    unknown_attempts: int = 0  # not in cost_usd
-    priced_usd: float = 0.0  # by the price list, where the agent named no cost
-    subscription_usd: float = 0.0  # what it would have cost
-    proxy_usd: float = 0.0  # as the provider's own prices are; the proxy may ask for others
+    cost_usd: float | None = None  # None: unknown for every attempt
+    unknown_attempts: int = 0  # not included in cost_usd
+    priced_usd: float = 0.0  # calculated from the price list, since the agent reported no cost
+    subscription_usd: float = 0.0  # what it would have cost without the subscription
+    proxy_usd: float = 0.0  # at the provider's prices; those of the proxy may differ
 
 
 class BudgetView(Struct, frozen=True):
-    """How today stands against the settings."""
+    """The budgets of the settings, and what was spent today."""
 
     task_usd: float | None
     day_usd: float | None
@@ -52,31 +52,31 @@ class BudgetView(Struct, frozen=True):
 
 
 class CostView(Struct, frozen=True):
-    by: By
+    by: GroupBy
     since: str | None
     lines: tuple[CostLine, ...]
     total: CostLine
     budget: BudgetView | None = None
-    prices_checked: str = ""  # the day of the price list
+    prices_checked: str = ""  # date of the price list
     schema: str = "ostler.cost/1"
 
 
 def view_cost(
-    ended: Iterable[Ended], by: By, since: float | None = None, tz: tzinfo | None = None
+    ended: Iterable[EndedAttempt], by: GroupBy, since: float | None = None, tz: tzinfo | None = None
 ) -> CostView:
-    """The attempts by group: days in order, everything else with the dearest first."""
+    """Return the costs by group: days in order, other groups with the most expensive first."""
     key_of = _keys(tz)[by]
     lines: dict[str, CostLine] = {}
     total = CostLine("total")
     for one in ended:
-        key, paid = key_of(one), _paid(one)
+        key, paid = key_of(one), _cost_of(one)
         lines[key] = add(lines.get(key) or CostLine(key), paid)
         total = add(total, paid)
-    ordered = sorted(lines.values(), key=_by_key if by == "day" else _dearest_first)
-    return CostView(by, None if since is None else rfc3339(since), tuple(ordered), total)
+    ordered = sorted(lines.values(), key=_by_key if by == "day" else _most_expensive_first)
+    return CostView(by, None if since is None else format_rfc3339(since), tuple(ordered), total)
 
 
-def add(line: CostLine, paid: Paid) -> CostLine:
+def add(line: CostLine, paid: AttemptCost) -> CostLine:
     usd = paid.usd or 0.0
     return replace(
         line,
@@ -90,8 +90,8 @@ def add(line: CostLine, paid: Paid) -> CostLine:
     )
 
 
-def view_budget(settings: BudgetSettings, today: Spent) -> BudgetView | None:
-    """None where no budget is set."""
+def view_budget(settings: BudgetSettings, today: SpentAmount) -> BudgetView | None:
+    """Return the budgets and today's spending; None when no budget is set."""
     if settings.task_usd is None and settings.day_usd is None:
         return None
     return BudgetView(settings.task_usd, settings.day_usd, settings.on_exceed, today.usd, today.unknown)
@@ -102,7 +102,7 @@ def as_json(view: CostView) -> dict[str, object]:
     return {"schema": shown.pop("schema"), **shown}
 
 
-def _keys(tz: tzinfo | None) -> dict[By, Callable[[Ended], str]]:
+def _keys(tz: tzinfo | None) -> dict[GroupBy, Callable[[EndedAttempt], str]]:
     return {
         "task": lambda one: one.attempt.task,
         "day": lambda one: datetime.fromtimestamp(one.at, tz).date().isoformat(),
@@ -112,14 +112,14 @@ def _keys(tz: tzinfo | None) -> dict[By, Callable[[Ended], str]]:
     }
 
 
-def _paid(one: Ended) -> Paid:
+def _cost_of(one: EndedAttempt) -> AttemptCost:
     attempt = one.attempt
-    return Paid(attempt.usage, attempt.cost_usd, attempt.source, attempt.billing)
+    return AttemptCost(attempt.usage, attempt.cost_usd, attempt.known_cost_source, attempt.billing)
 
 
 def _by_key(line: CostLine) -> str:
     return line.key
 
 
-def _dearest_first(line: CostLine) -> tuple[float, int, str]:
+def _most_expensive_first(line: CostLine) -> tuple[float, int, str]:
     return -(line.cost_usd or 0.0), -line.usage.total, line.key

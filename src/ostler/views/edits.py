@@ -1,11 +1,11 @@
-"""What a tool's input changes in files, whatever its agent calls the members."""
+"""Find the file edits in a tool's input, for the field names of all agents."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
 Edit = dict[str, str]
-"""One change: `path`, and the text `old` that gives way to the text `new`."""
+"""One edit: `path`, and the text `old` that is replaced by the text `new`."""
 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
 _OLD = ("old_string", "oldString", "old_str", "oldText", "old")
@@ -13,11 +13,11 @@ _NEW = ("new_string", "newString", "new_str", "newText", "new", "content", "cont
 _SEVERAL = ("edits", "changes")
 
 
-def edits_of(given: object) -> list[Edit]:
-    """The changes that a tool was asked for; none for a tool that does not say what it changes."""
-    if not isinstance(given, dict):
+def find_edits(tool_input: object) -> list[Edit]:
+    """Return the edits of a tool call; empty when its input has none."""
+    if not isinstance(tool_input, dict):
         return []
-    members = cast("dict[str, Any]", given)
+    members = cast("dict[str, Any]", tool_input)
     several = [part for name in _SEVERAL for part in _list(members.get(name))]
     path = _first(members, _PATHS) or ""
     found = (_edit(part, path) for part in several or [members])

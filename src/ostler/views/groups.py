@@ -1,4 +1,4 @@
-"""The five heaps that a person sorts tasks into at a glance."""
+"""The five groups of tasks on boards and in lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs at this moment, folded from the feed."""
+"""The running tasks and their activity, computed from the feed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.model.usage import Usage, add_cost
-from ostler.views.feed import Line
+from ostler.views.describe import describe_fields
+from ostler.views.feed import EventJson
 
 ENDINGS = {
     "task_completed": "completed",
@@ -23,20 +24,35 @@ ENDINGS = {
 }
 
 
+# Events whose description is the activity.
+_SHOWN = frozenset(
+    {
+        "tool_used",
+        "agent_warned",
+        "concurrency_reduced",
+        "checkpoint_made",
+        "gate_decided",
+        "phase_retried",
+        "work_rebased",
+        "published",
+    }
+)
+
+
 class Lane(Struct, frozen=True):
-    """One running task."""
+    """The activity of one running task."""
 
     task: str
     since: float
     phase: str = "prepare"
     iteration: int = 0
-    doing: str = ""  # the last tool, in a few words
-    began: float | None = None  # when a wait or a chore of ours began; None: an agent works
-    until: float | None = None  # when that wait ends, where it is known
-    log: str = ""  # what that chore prints, below the task's directory
-    files: int = 0  # about as many as there will be, while a worktree is made
-    usage: Usage = Usage()  # of the attempts that ended
-    live: Usage = Usage()  # of the one under way
+    activity: str = ""  # the last action
+    began: float | None = None  # when a wait or a step of Ostler began; None: an agent is working
+    until: float | None = None  # when that wait ends, if known
+    log: str = ""  # output of that step, relative to the task's directory
+    files: int = 0  # expected number of files of the worktree that is being created
+    usage: Usage = Usage()  # of ended attempts
+    live: Usage = Usage()  # of the running attempt
     cost_usd: float | None = None
 
     @property
@@ -45,14 +61,14 @@ class Lane(Struct, frozen=True):
 
 
 class Lanes:
-    """The tasks that run, and those that a limit holds."""
+    """The running tasks, and the tasks that wait for a limit."""
 
     def __init__(self) -> None:
         self.lanes: dict[str, Lane] = {}
-        self.waiting: dict[str, float] = {}  # tasks that a limit holds, and until when
+        self.waiting: dict[str, float] = {}  # tasks that wait for a limit, with its end
 
-    def take(self, line: Line, at: float) -> None:
-        """Fold one line of the feed in."""
+    def apply(self, line: EventJson, at: float) -> None:
+        """Apply one line of the feed."""
         task, kind = str(line["task_id"]), str(line["type"])
         if kind in ("task_claimed", "task_reopened", "task_cancelled", "decision_recorded"):
             self.waiting.pop(task, None)
@@ -63,16 +79,13 @@ class Lanes:
         elif kind in ENDINGS:
             self.lanes.pop(task, None)
         elif task in self.lanes:
-            self.lanes[task] = _moved(self.lanes[task], kind, line, at)
+            self.lanes[task] = _apply(self.lanes[task], kind, line, at)
 
 
-def _moved(lane: Lane, kind: str, line: Line, at: float) -> Lane:
+def _apply(lane: Lane, kind: str, line: EventJson, at: float) -> Lane:
     match kind:
         case "iteration_started":
-            return _does(lane, "", phase=line["phase"], iteration=line["iteration"])
-        case "tool_used":
-            denied = "denied: " if line.get("denied") else ""
-            return _does(lane, f"{denied}{line['tool']} {line.get('detail', '')}".strip())
+            return _set_activity(lane, "", phase=line["phase"], iteration=line["iteration"])
         case "usage_reported":
             return replace(lane, live=lane.live + _usage(line))
         case "attempt_ended":
@@ -80,33 +93,24 @@ def _moved(lane: Lane, kind: str, line: Line, at: float) -> Lane:
             return replace(lane, usage=lane.usage + _usage(line), live=Usage(), cost_usd=cost)
         case "wait_started":
             until = _time(line["until"]) if line.get("until") else None
-            return _does(lane, f"waits: {line.get('reason', '')}", began=at, until=until)
-        case "still_busy":
-            return _does(lane, line["message"], began=at, log=line.get("log", ""), files=line.get("files", 0))
-        case "agent_warned" | "work_adjusted":
-            return _does(lane, line["message"])
+            return _set_activity(lane, describe_fields(line), began=at, until=until)
+        case "step_progress":
+            log, files = line.get("log", ""), line.get("files", 0)
+            return _set_activity(lane, describe_fields(line), began=at, log=log, files=files)
         case "wait_ended" | "attempt_started" | "task_started":
-            return _does(lane, "") if lane.began else lane
-        case "checkpoint_made":
-            return _does(lane, "committed")
-        case "gate_decided":
-            return _does(lane, f"gate: {line['verdict']} {line.get('reason', '')}".rstrip())
-        case "phase_retried":
-            return _does(lane, f"back to {line['to']}")
-        case "work_rebased":
-            return _does(lane, f"rebased onto {line['base']:.10}")
-        case "published":
-            return _does(lane, f"published: {line.get('pr_url') or line['how']}")
+            return _set_activity(lane, "") if lane.began else lane
+        case _ if kind in _SHOWN:
+            return _set_activity(lane, describe_fields(line))
         case _:
             return lane
 
 
-def _does(lane: Lane, doing: str, **more: object) -> Lane:
-    """The lane with this as what is done in it now."""
-    return replace(lane, doing=doing, **{"began": None, "until": None, "log": "", "files": 0, **more})
+def _set_activity(lane: Lane, activity: str, **more: object) -> Lane:
+    """Return the lane with this activity."""
+    return replace(lane, activity=activity, **{"began": None, "until": None, "log": "", "files": 0, **more})
 
 
-def _usage(line: Line) -> Usage:
+def _usage(line: EventJson) -> Usage:
     return msgspec.convert(line.get("usage", {}), Usage)
 
 

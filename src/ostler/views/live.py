@@ -1,4 +1,4 @@
-"""What running tasks are doing at this moment, kept up with the feed."""
+"""The activity of running tasks, kept up to date with the feed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ostler.store.sqlite import SqliteJournal
 from ostler.views.feed import feed_json
 from ostler.views.lanes import Lane, Lanes
 
-_FAR = 5000  # lines behind; what runs now may have begun later than that
+_FAR = 5000  # lines behind the feed; the claims of running tasks may be newer
 
 
 class Live:
-    """Read by any thread; each brings a journal of its own."""
+    """Can be used by any thread; each one passes its own journal."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -21,22 +21,22 @@ class Live:
         self._position = -1
 
     def lanes(self, journal: SqliteJournal) -> Mapping[str, Lane]:
-        """By task, as far as the feed goes now."""
+        """Return the running tasks by id, after reading the feed to its end."""
         with self._lock:
-            self._leap(journal)
+            self._skip_old_lines(journal)
             while lines := journal.feed(self._position):
                 for line in lines:
-                    self._lanes.take(feed_json(line), line.at)
+                    self._lanes.apply(feed_json(line), line.at)
                 self._position = lines[-1].position
             return dict(self._lanes.lanes)
 
-    def _leap(self, journal: SqliteJournal) -> None:
-        """Begin anew where the oldest of what runs now was taken, if that is later."""
+    def _skip_old_lines(self, journal: SqliteJournal) -> None:
+        """Restart at the oldest claim of a running task if the feed is far ahead."""
         newest = journal.position()
         if self._position >= 0 and newest - self._position < _FAR:
             return
         begun = min(
-            (journal.listing.claimed_at(task) for task in journal.listing.running()), default=newest + 1
+            (journal.listing.claim_position(task) for task in journal.listing.running()), default=newest + 1
         )
         if begun - 1 > self._position:
             self._lanes, self._position = Lanes(), begun - 1

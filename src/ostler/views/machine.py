@@ -1,4 +1,4 @@
-"""The machine and what works on it (ostler.machine/1)."""
+"""The machine and the attempts that run on it (ostler.machine/1)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from ostler.clock import rfc3339
+from ostler.clock import format_rfc3339
 from ostler.model.attempt import Attempt
 
 
 class MemoryView(Struct, frozen=True):
-    total_mb: int | None  # None: the system does not say
+    total_mb: int | None  # None: unknown on this system
     available_mb: int | None
     floor_mb: int  # below it, no further agent is started
 
@@ -20,7 +20,7 @@ class PoolView(Struct, frozen=True):
     name: str
     size: int
     nice: int
-    memory_mb: int  # an agent that takes more is stopped
+    memory_mb: int  # limit per agent
     active: int
     queued: int
 
@@ -30,8 +30,8 @@ class RunView(Struct, frozen=True):
     since: str
 
 
-class WorkView(Struct, frozen=True):
-    """An attempt that is under way."""
+class RunningAttemptView(Struct, frozen=True):
+    """A running attempt."""
 
     task: str
     number: int
@@ -39,28 +39,30 @@ class WorkView(Struct, frozen=True):
     executor: str
     model: str
     started_at: str
-    memory_mb: int | None  # None: no process of it is seen
+    memory_mb: int | None  # None: no process found
 
 
 class MachineView(Struct, frozen=True, kw_only=True):
     schema: str = "ostler.machine/1"
     memory: MemoryView
-    load: tuple[float, ...]  # over 1, 5 and 15 minutes
+    load: tuple[float, ...]  # load averages of 1, 5 and 15 minutes
     cpus: int
     pools: tuple[PoolView, ...]
     runs: tuple[RunView, ...]
-    attempts: tuple[WorkView, ...]
+    attempts: tuple[RunningAttemptView, ...]
 
 
-def view_work(attempts: Iterable[Attempt], memory_mb: Mapping[tuple[str, int], int]) -> tuple[WorkView, ...]:
+def view_attempts(
+    attempts: Iterable[Attempt], memory_mb: Mapping[tuple[str, int], int]
+) -> tuple[RunningAttemptView, ...]:
     return tuple(
-        WorkView(
+        RunningAttemptView(
             one.task,
             one.number,
             one.phase,
             one.executor,
             one.model,
-            rfc3339(one.started_at),
+            format_rfc3339(one.started_at),
             memory_mb.get((one.task, one.number)),
         )
         for one in attempts

@@ -1,4 +1,4 @@
-"""The models of a pool and how each one stands (ostler.models/1)."""
+"""The models of a pool and their availability (ostler.models/1)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
-from ostler.clock import rfc3339
+from ostler.clock import format_rfc3339
 from ostler.errors import Code, OstlerError
-from ostler.model.choice import Choice, ModelPool
-from ostler.model.limit import Limit, Rest, window_of
+from ostler.model.limit import Cooldown, Limit, window_for
+from ostler.model.model_config import ModelConfig, ModelPool
 
-ModelState = Literal["ready", "limited", "resting", "disabled", "not_installed", "unusable"]
+ModelState = Literal["ready", "limited", "cooldown", "disabled", "not_installed", "unusable"]
 
 
-class Standing(Struct, frozen=True):
+class ModelStatus(Struct, frozen=True):
     """Whether a model can be used now, and why not."""
 
     state: ModelState = "ready"
-    until: float | None = None  # limited or resting; one that is past: the next call tries it
-    failures: int = 0  # lately, in a row or nearly
+    until: float | None = (
+        None  # end of the limit or cooldown; if it has passed, the next call tries the model
+    )
+    failures: int = 0  # recent failures
     code: Code | None = None
     message: str = ""
 
 
-class Answer(Struct, frozen=True):
-    """What became of a question that was put to a model."""
+class ProbeResult(Struct, frozen=True):
+    """The result of a test call to a model."""
 
     ok: bool
     seconds: float
@@ -35,53 +37,62 @@ class Answer(Struct, frozen=True):
 
 
 class ModelView(Struct, frozen=True):
-    choice: Choice
-    standing: Standing
-    answer: Answer | None = None  # None: it was not asked
+    config: ModelConfig
+    status: ModelStatus
+    answer: ProbeResult | None = None  # None: not called
 
 
 def view_models(
     pool: ModelPool,
     limits: Sequence[Limit],
-    rests: Sequence[Rest],
-    refused: Mapping[str, OstlerError],
+    cooldowns: Sequence[Cooldown],
+    unusable: Mapping[str, OstlerError],
 ) -> list[ModelView]:
-    """Every model in the order of the settings; `refused` says of executors why they cannot be used."""
-    return [ModelView(choice, standing(choice, limits, rests, refused)) for choice in pool.choices]
+    """Return every model in the order of the settings; `unusable` maps executors to the reason."""
+    return [
+        ModelView(choice, find_model_status(choice, limits, cooldowns, unusable)) for choice in pool.models
+    ]
 
 
-def standing(
-    choice: Choice, limits: Sequence[Limit], rests: Sequence[Rest], refused: Mapping[str, OstlerError]
-) -> Standing:
-    """The first that applies of disabled, missing, limited, resting."""
-    if not choice.enabled:
-        return Standing("disabled")
-    if (error := refused.get(choice.executor)) is not None:
+def find_model_status(
+    model: ModelConfig,
+    limits: Sequence[Limit],
+    cooldowns: Sequence[Cooldown],
+    unusable: Mapping[str, OstlerError],
+) -> ModelStatus:
+    """Return the first status that applies: disabled, unusable, limited, in cooldown, ready."""
+    if not model.enabled:
+        return ModelStatus("disabled")
+    if (error := unusable.get(model.executor)) is not None:
         state = "not_installed" if error.code is Code.AGENT_NOT_FOUND else "unusable"
-        return Standing(state, code=error.code, message=error.hint or error.message)
-    met = [limit for limit in limits if limit.window.concerns(window_of(choice))]
+        return ModelStatus(state, code=error.code, message=error.hint or error.message)
+    met = [limit for limit in limits if limit.window.applies_to(window_for(model))]
     if met:
         last = max(met, key=lambda limit: limit.until)
-        return Standing("limited", last.until, code=last.code, message=last.message)
-    rest = next((rest for rest in rests if rest.choice == choice.name), None)
-    if rest is None:
-        return Standing()
-    return Standing(
-        "ready" if rest.until is None else "resting", rest.until, rest.failures, rest.code, rest.message
+        return ModelStatus("limited", last.until, code=last.code, message=last.message)
+    cooldown = next((cooldown for cooldown in cooldowns if cooldown.model == model.name), None)
+    if cooldown is None:
+        return ModelStatus()
+    return ModelStatus(
+        "ready" if cooldown.until is None else "cooldown",
+        cooldown.until,
+        cooldown.failures,
+        cooldown.code,
+        cooldown.message,
     )
 
 
 def as_json(view: ModelView) -> dict[str, Any]:
-    choice, now = view.choice, view.standing
+    config, now = view.config, view.status
     return {
-        "name": choice.name,
-        "executor": choice.executor,
-        "model": choice.model or None,
-        "account": choice.account or None,
-        "cost_weight": choice.cost_weight,
-        "pool": pool_of(choice),
+        "name": config.name,
+        "executor": config.executor,
+        "model": config.model or None,
+        "account": config.account or None,
+        "cost_weight": config.cost_weight,
+        "pool": pool_of(config),
         "state": now.state,
-        "until": None if now.until is None else rfc3339(now.until),
+        "until": None if now.until is None else format_rfc3339(now.until),
         "failures": now.failures,
         "code": now.code,
         "message": now.message,
@@ -89,5 +100,5 @@ def as_json(view: ModelView) -> dict[str, Any]:
     }
 
 
-def pool_of(choice: Choice) -> Literal["primary", "fallback"]:
-    return "fallback" if choice.fallback else "primary"
+def pool_of(model: ModelConfig) -> Literal["primary", "fallback"]:
+    return "fallback" if model.fallback else "primary"

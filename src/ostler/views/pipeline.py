@@ -1,4 +1,4 @@
-"""A run of a pipeline as `pipeline status --json` gives it (ostler.pipeline/1)."""
+"""A run of a pipeline, as printed by `pipeline status --json` (ostler.pipeline/1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostler.model.usage import add_cost
 from ostler.views.task import TaskView
 
 _S = TaskStatus
-# A run is what the first of these is that any of its tasks is.
+# The status of a run is the first of these that one of its tasks has.
 _WORST = (
     _S.IN_PROGRESS,
     _S.FAILED,
@@ -49,7 +49,7 @@ class PipelineView(Struct, frozen=True, kw_only=True):
 
 
 def view_run(run: str, tasks: Sequence[TaskView]) -> PipelineView:
-    """The tasks of a run as its steps, in their order."""
+    """Return a run with its tasks as steps, in order."""
     steps = {view.id: view.step or view.id for view in tasks}
     statuses = {view.status for view in tasks}
     cost: float | None = None

@@ -1,4 +1,4 @@
-"""A task as `show --json` gives it (ostler.task/1)."""
+"""A task, as printed by `show --json` (ostler.task/1)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import reduce
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from ostler.clock import rfc3339
+from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.plan import GateType
-from ostler.model.rows import state_of
+from ostler.model.rows import decode_state
 from ostler.model.state import GateState, GateVerdict, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.usage import Usage, add_cost
@@ -31,7 +31,7 @@ class PhaseView(Struct, frozen=True):
     iterations: int
     commit: str | None
     gate: GateView
-    retries: int = 0  # times that its gate sent the work back
+    retries: int = 0  # number of times that its gate sent the work back
 
 
 class AttemptView(Struct, frozen=True):
@@ -79,10 +79,10 @@ class TaskView(Struct, frozen=True, kw_only=True):
     created_at: str
     updated_at: str
     after: tuple[str, ...] = ()
-    waits_for: tuple[str, ...] = ()  # those of `after` that are not completed
+    waits_for: tuple[str, ...] = ()  # tasks of `after` that are not completed
     not_before: str | None = None
-    pipeline: str | None = None  # the run that it is a part of
-    step: str | None = None  # its name there
+    pipeline: str | None = None  # the pipeline run of the task
+    step: str | None = None  # the name of the step in that run
     phases: tuple[PhaseView, ...]
     attempts: tuple[AttemptView, ...] = ()
 
@@ -90,12 +90,12 @@ class TaskView(Struct, frozen=True, kw_only=True):
 def view_task(
     row: TaskRow, attempts: list[Attempt], abandoned: bool, unmet: tuple[TaskId, ...] = ()
 ) -> TaskView:
-    """The row and its attempts in the words of the contract.
+    """Return the view of a task.
 
-    `abandoned` says that nobody carries a task that reads in progress: the run that did has died, and the
-    next one goes on with it. `unmet` are the tasks that must be completed before it.
+    `abandoned`: the run of a task in progress has died, and the next run resumes the task. `unmet` are the
+    tasks that must be completed first.
     """
-    state = state_of(row)
+    state = decode_state(row)
     alive = state.status is TaskStatus.IN_PROGRESS and not abandoned
     return TaskView(
         id=state.task,
@@ -112,13 +112,13 @@ def view_task(
         pr_url=state.pr_url,
         session_id=state.session_id or None,
         code=Code.INTERRUPTED if abandoned else state.code,
-        message="the run died; the next one goes on" if abandoned else state.message,
+        message="the run died; the next run resumes the task" if abandoned else state.message,
         warnings=state.warnings,
         resumes_at=_time(state.resumes_at),
         usage=sum((one.usage for one in attempts), Usage()) if attempts else state.usage,
         cost_usd=reduce(add_cost, (one.cost_usd for one in attempts)) if attempts else state.cost_usd,
-        created_at=rfc3339(state.created_at),
-        updated_at=rfc3339(state.updated_at),
+        created_at=format_rfc3339(state.created_at),
+        updated_at=format_rfc3339(state.updated_at),
         after=state.after,
         waits_for=() if state.status in TERMINAL else unmet,
         not_before=_time(state.not_before),
@@ -137,11 +137,11 @@ def as_json(view: TaskView, attempts: bool = True) -> dict[str, object]:
 
 
 def _time(at: float | None) -> str | None:
-    return rfc3339(at) if at is not None else None
+    return format_rfc3339(at) if at is not None else None
 
 
 def _iteration(state: State) -> int:
-    """The one under way, or the last where none is to come."""
+    """Return the current iteration, or the last one when no other follows."""
     now = state.phases[state.phase]
     over = now.status in ("completed", "skipped") or state.stage is Stage.CHECKING
     return max(1, min(state.iteration - over, state.max_iterations))
@@ -149,15 +149,15 @@ def _iteration(state: State) -> int:
 
 def _phase(state: State, index: int) -> PhaseView:
     phase = state.phases[index]
-    asked = state.asks_review and index == state.phase
-    kind = "human" if asked else state.plan.phases[index].gate.type
-    said = phase.gate or GateState("pending")
-    gate = GateView(kind, said.verdict, said.reason, said.sha)
+    by_person = state.review_requested and index == state.phase
+    kind = "human" if by_person else state.plan.phases[index].gate.type
+    gate_state = phase.gate or GateState("pending")
+    gate = GateView(kind, gate_state.verdict, gate_state.reason, gate_state.sha)
     return PhaseView(phase.id, phase.status, phase.iterations, phase.commit, gate, phase.retries)
 
 
 def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
-    """An attempt that never ended was cut off with its run, unless it is the one under way."""
+    """Return the view of an attempt; one without an end is interrupted unless it is still running."""
     if attempt.status == "running" and not alive:
         attempt = replace(attempt, status="interrupted", code=Code.INTERRUPTED)
     return AttemptView(
@@ -168,7 +168,7 @@ def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
         model=attempt.model or None,
         session_id=attempt.session_id or None,
         resumed=attempt.resumed,
-        started_at=rfc3339(attempt.started_at),
+        started_at=format_rfc3339(attempt.started_at),
         duration_ms=attempt.duration_ms,
         exit_code=attempt.exit_code,
         status=attempt.status,
@@ -176,7 +176,7 @@ def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
         message=attempt.message,
         usage=attempt.usage,
         cost_usd=attempt.cost_usd,
-        cost_source=attempt.source,
+        cost_source=attempt.known_cost_source,
         billing=attempt.billing,
         transcript=attempt.transcript,
     )

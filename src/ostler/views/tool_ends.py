@@ -1,4 +1,4 @@
-"""When the tools of a task's attempts returned: their stories know it, the feed does not."""
+"""When the tools of a task's attempts returned; the attempt logs record it, the feed does not."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ostler.views.log import pages
-from ostler.views.story import story_path
+from ostler.views.attempt_log import log_path
+from ostler.views.transcript import list_transcripts
 
-_MOST_BYTES = 16 * 1024 * 1024  # a longer story is not read through for this
+_MOST_BYTES = 16 * 1024 * 1024  # longer logs are not read
 
 
 class ToolEnd(Struct, frozen=True):
@@ -19,7 +19,7 @@ class ToolEnd(Struct, frozen=True):
 
 
 ToolEnds = dict[int, list[ToolEnd | None]]
-"""By the number of the attempt, one for each use of a tool, in order; None: nobody knows."""
+"""By attempt number: one end per tool call, in order; None: unknown."""
 
 
 class _Line(Struct, frozen=True):
@@ -33,15 +33,15 @@ _DECODE = msgspec.json.Decoder(_Line).decode
 
 
 def tool_ends(task_dir: Path) -> ToolEnds:
-    """The ends of all tools of a task, as far as its stories are there and not too long."""
-    return {page.number: _ends(story_path(page)) for page in pages(task_dir)}
+    """Return the ends of all tools of a task, as far as its logs exist and are not too long."""
+    return {page.number: _ends(log_path(page)) for page in list_transcripts(task_dir)}
 
 
-def _ends(story: Path) -> list[ToolEnd | None]:
+def _ends(log: Path) -> list[ToolEnd | None]:
     try:
-        if story.stat().st_size > _MOST_BYTES:
+        if log.stat().st_size > _MOST_BYTES:
             return []
-        lines = story.read_bytes().split(b"\n")
+        lines = log.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
     ends: list[ToolEnd | None] = []

@@ -1,1 +1,1 @@
-"""The dashboard and the HTTP API: a face for what `project` can do."""
+"""The dashboard and the HTTP API of a project."""

@@ -1,4 +1,4 @@
-"""Where a project's server listens, and how a second `ostler serve` finds the first."""
+"""The address of a project's server, and how a second `ostler serve` finds the first."""
 
 from __future__ import annotations
 
@@ -18,50 +18,50 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SECONDS = 3.0
 
 
-class Listening(Struct, frozen=True):
-    """The server of a project, for programs of the same person."""
+class ServerAddress(Struct, frozen=True):
+    """The server of a project, for other processes of the same user."""
 
     pid: int
     host: str
     port: int
     token: str
-    carries: bool  # false: it only looks on
+    runs_tasks: bool  # false: view only
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the port; OSError when someone has it. Only this machine is let in."""
+    """Bind the port on the loopback interface; raise OSError when it is in use."""
     if host not in LOOPBACK:
         raise UsageError(
-            f"server.host = {host!r} would let other machines in",
-            f"use {', '.join(LOOPBACK)}; a tunnel leads there",
+            f"server.host = {host!r} would allow connections from other machines",
+            f"use one of {', '.join(LOOPBACK)}; for remote access use an SSH tunnel",
         )
     family = socket.AF_INET6 if host == "::1" else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=128)
 
 
-def note(layout: Layout, listening: Listening) -> None:
-    """Write down where we are, for our person's eyes only."""
+def write_address(layout: Layout, listening: ServerAddress) -> None:
+    """Write the address to a file that only the user can read."""
     write_atomic(_path(layout), msgspec.json.encode(listening))
 
 
-def forget(layout: Layout, listening: Listening) -> None:
-    """Take the note away, unless it is another's by now."""
+def remove_address(layout: Layout, listening: ServerAddress) -> None:
+    """Remove the file, unless another server has replaced it."""
     if _read(layout) == listening:
         with suppress(OSError):
             _path(layout).unlink()
 
 
-def ask_for_address(layout: Layout, port: int | None, carries: bool) -> str | None:
-    """A fresh one-time address of the project's own server, if one runs that will do."""
-    known = _read(layout)
-    if known is None or port not in (None, known.port) or (carries and not known.carries):
+def request_one_time_url(layout: Layout, port: int | None, runs_tasks: bool) -> str | None:
+    """Return a new one-time URL of the project's running server; None when no suitable one runs."""
+    server = _read(layout)
+    if server is None or port not in (None, server.port) or (runs_tasks and not server.runs_tasks):
         return None
-    connection = http.client.HTTPConnection(known.host, known.port, timeout=_SECONDS)
-    headers = {"Authorization": f"Bearer {known.token}", "Content-Type": "application/json"}
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=_SECONDS)
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
     try:
         connection.request("POST", "/api/v1/keys", b"{}", headers)
         url = str(msgspec.json.decode(connection.getresponse().read())["url"])
@@ -69,7 +69,7 @@ def ask_for_address(layout: Layout, port: int | None, carries: bool) -> str | No
         return None
     finally:
         connection.close()
-    ours = url.startswith(f"{known.address}/open?key=")  # after a crash another program may have the port
+    ours = url.startswith(f"{server.url}/open?key=")  # after a crash another program may use the port
     return url if ours and url.isprintable() else None
 
 
@@ -77,8 +77,8 @@ def _path(layout: Layout) -> Path:
     return layout.state / "server.json"
 
 
-def _read(layout: Layout) -> Listening | None:
+def _read(layout: Layout) -> ServerAddress | None:
     try:
-        return msgspec.json.decode(_path(layout).read_bytes(), type=Listening)
+        return msgspec.json.decode(_path(layout).read_bytes(), type=ServerAddress)
     except (OSError, msgspec.DecodeError):
         return None

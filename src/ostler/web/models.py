@@ -1,4 +1,4 @@
-"""Models and the windows that providers have closed, over HTTP."""
+"""The route of models and provider limits."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from ostler.clock import rfc3339
+from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.limit import Limit
 from ostler.model.task import Task
-from ostler.project.pool import pool_for
-from ostler.project.preflight import refusals
+from ostler.project.model_pool import select_models
+from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.models import as_json, view_models
-from ostler.web.route import Asked, Nothing
+from ostler.web.route import Empty, RequestParts
 from ostler.web.site import Site
 
 
 class LimitView(Struct, frozen=True):
-    """A window that is closed; past `until` the next call tries it."""
+    """A limit that is in effect; after `until` the next call tries again."""
 
     provider: str
     account: str
@@ -38,15 +38,17 @@ class ModelsView(Struct, frozen=True, kw_only=True):
     limits: tuple[LimitView, ...]
 
 
-def list_models(site: Site, project: Project, asked: Asked[Nothing, Nothing]) -> ModelsView:
-    pool = pool_for(Task("", role=""), project.loaded)  # all: no task, role or flag narrows it down
-    refused = refusals(project, {choice.executor for choice in pool.choices})
+def list_models(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> ModelsView:
+    pool = select_models(
+        Task("", role=""), project.loaded
+    )  # all models: no task, role or option restricts them
+    unusable = check_executors(project, {model.executor for model in pool.models})
     now, ledger = time.time(), SqliteLedger(project.layout.database)
     try:
-        limits, rests = ledger.limits(now), ledger.rests(now)
+        limits, cooldowns = ledger.limits(now), ledger.cooldowns(now)
     finally:
         ledger.close()
-    models = tuple(as_json(view) for view in view_models(pool, limits, rests, refused))
+    models = tuple(as_json(view) for view in view_models(pool, limits, cooldowns, unusable))
     return ModelsView(models=models, limits=tuple(map(_limit, limits)))
 
 
@@ -57,7 +59,7 @@ def _limit(limit: Limit) -> LimitView:
         window.account,
         window.model,
         window.window,
-        rfc3339(limit.until),
+        format_rfc3339(limit.until),
         limit.code,
         limit.message,
     )

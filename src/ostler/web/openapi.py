@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of routes and the types of their handlers."""
+"""The OpenAPI document, generated from the routes and the types of their handlers."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ import msgspec
 from msgspec import Struct
 
 from ostler import __version__
-from ostler.web.attachment import Attachment
-from ostler.web.problem import ErrorView
+from ostler.web.responses import Attachment, ErrorView
 from ostler.web.route import Route, Signature
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _REF = "#/components/schemas/{name}"
-_REFUSALS = {
-    "400": "What was asked cannot be",
-    "401": "The key of the server is missing",
-    "403": "Another site asks for a change",
-    "404": "There is no such thing",
-    "409": "It does not fit how things stand",
-    "413": "The request is too large",
-    "415": "A change is asked for in JSON",
-    "421": "The server does not go by that name",
+_ERRORS = {
+    "400": "Invalid request",
+    "401": "Not authenticated",
+    "403": "The request comes from another origin",
+    "404": "Not found",
+    "409": "The current state does not allow it",
+    "413": "The body is too large",
+    "415": "The body is not JSON",
+    "421": "Wrong host name",
 }
-_OF_CHANGES = ("403", "413", "415")
+_POST_ERRORS = ("403", "413", "415")
 
 Document = dict[str, Any]
-Known = dict[Any, Document]
+Schemas = dict[Any, Document]
 
 
-def openapi(routes: Iterable[Route], base: str) -> Document:
-    """The whole document, version 3.1."""
+def make_openapi(routes: Iterable[Route], base: str) -> Document:
+    """Return the document, version 3.1."""
     signatures = [(route, route.signature) for route in routes]
     kinds = {kind for _, one in signatures for kind in (one.query, one.body, one.answer) if _is_value(kind)}
     ordered = sorted((*kinds, ErrorView), key=lambda kind: kind.__name__)
     schemas, components = msgspec.json.schema_components(ordered, ref_template=_REF)
-    known: Known = dict(zip(ordered, schemas, strict=True))
+    schemas_by_type: Schemas = dict(zip(ordered, schemas, strict=True))
     paths: Document = {}
     for route, signature in signatures:
         path = base + _PARAMETER.sub(r"{\1}", route.path)
-        paths.setdefault(path, {})[route.method.lower()] = _operation(route, signature, known, components)
+        paths.setdefault(path, {})[route.method.lower()] = _operation(
+            route, signature, schemas_by_type, components
+        )
     return {
         "openapi": "3.1.0",
         "info": {"title": "Ostler", "version": __version__},
@@ -59,15 +60,20 @@ def _is_value(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Struct) and kind is not Attachment
 
 
-def _operation(route: Route, signature: Signature, known: Known, components: Document) -> Document:
+def _operation(
+    route: Route, signature: Signature, schemas_by_type: Schemas, components: Document
+) -> Document:
     made: Document = {
         "operationId": route.name,
         "summary": route.summary,
         "parameters": [*_names(route.path), *_query(components[signature.query.__name__])],
-        "responses": {str(route.status): _answer(signature.answer, known), **_refusals(route, known)},
+        "responses": {
+            str(route.status): _answer(signature.answer, schemas_by_type),
+            **_errors(route, schemas_by_type),
+        },
     }
     if route.method == "POST":
-        content = {"application/json": {"schema": known[signature.body]}}
+        content = {"application/json": {"schema": schemas_by_type[signature.body]}}
         made["requestBody"] = {"required": True, "content": content}
     return made
 
@@ -86,27 +92,28 @@ def _names(path: str) -> list[Document]:
 
 def _query(schema: Document) -> list[Document]:
     return [
-        {"name": name, "in": "query", "schema": _said(kind)} for name, kind in schema["properties"].items()
+        {"name": name, "in": "query", "schema": _query_schema(kind)}
+        for name, kind in schema["properties"].items()
     ]
 
 
-def _said(kind: Document) -> Document:
-    """An address has no null: what is not said is left out."""
+def _query_schema(kind: Document) -> Document:
+    """Return the schema of a query parameter; null is expressed by leaving it out."""
     return kind["anyOf"][0] if "anyOf" in kind else kind
 
 
-def _answer(answer: Any, known: Known) -> Document:
+def _answer(answer: Any, schemas_by_type: Schemas) -> Document:
     if answer is None:
         return {"description": "Events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
     if answer is Attachment:
         return {"description": "A file", "content": {"application/octet-stream": {}}}
-    return {"description": "The answer", "content": {"application/json": {"schema": known[answer]}}}
+    return {"description": "The result", "content": {"application/json": {"schema": schemas_by_type[answer]}}}
 
 
-def _refusals(route: Route, known: Known) -> Document:
-    content = {"application/json": {"schema": known[ErrorView]}}
+def _errors(route: Route, schemas_by_type: Schemas) -> Document:
+    content = {"application/json": {"schema": schemas_by_type[ErrorView]}}
     return {
         status: {"description": description, "content": content}
-        for status, description in _REFUSALS.items()
-        if route.method == "POST" or status not in _OF_CHANGES
+        for status, description in _ERRORS.items()
+        if route.method == "POST" or status not in _POST_ERRORS
     }

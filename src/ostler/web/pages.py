@@ -1,4 +1,4 @@
-"""The dashboard's own files, and the address that lets a browser in."""
+"""The dashboard's static files, and the page that logs a browser in."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from starlette.routing import Route as StarletteRoute
 
 from ostler.errors import PathEscape
 from ostler.files.paths import open_beneath
-from ostler.web.guard import AGAIN, OPENING
-from ostler.web.problem import Refused, page_response
+from ostler.web.guard import LOGIN_PATH, RESTART_HINT
+from ostler.web.responses import RequestError, page_response
 from ostler.web.site import Site
 
 STATIC = Path(__file__).parent / "static"
@@ -21,7 +21,7 @@ _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".
 
 
 def page_routes(site: Site) -> list[StarletteRoute]:
-    """Every page is the same file: the address says to its script what to show."""
+    """Return the routes of all pages; every page is the same file, whose script reads the URL."""
 
     async def page(request: Request) -> Response:
         return _file("index.html")
@@ -33,14 +33,14 @@ def page_routes(site: Site) -> list[StarletteRoute]:
         return _enter(site, request)
 
     pages = [StarletteRoute(path, page) for path in PAGES]
-    return [*pages, StarletteRoute("/static/{path:path}", static), StarletteRoute(OPENING, enter)]
+    return [*pages, StarletteRoute("/static/{path:path}", static), StarletteRoute(LOGIN_PATH, enter)]
 
 
 def _enter(site: Site, request: Request) -> Response:
     keys = site.keys
-    known = keys.opens(request.headers.get("cookie", ""), "")
-    if not keys.redeem(request.query_params.get("key", "")) and not known:
-        return page_response(401, Refused(401, "this address was used already, or is too old", AGAIN))
+    is_authorized = keys.is_authorized(request.headers.get("cookie", ""), "")
+    if not keys.redeem(request.query_params.get("key", "")) and not is_authorized:
+        return page_response(401, RequestError(401, "this URL is expired or was already used", RESTART_HINT))
     answer = RedirectResponse("/", 303)
     answer.set_cookie(keys.cookie, keys.token, httponly=True, samesite="strict")
     return answer
@@ -54,4 +54,4 @@ def _file(name: str) -> Response:
         with os.fdopen(open_beneath(STATIC, name, os.O_RDONLY), "rb") as file:
             return Response(file.read(), media_type=kind)
     except (OSError, PathEscape):
-        return page_response(404, Refused(404, "there is no such page"))
+        return page_response(404, RequestError(404, "page not found"))

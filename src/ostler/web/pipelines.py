@@ -1,4 +1,4 @@
-"""Runs of pipelines over HTTP."""
+"""The routes of pipeline runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.errors import UsageError
-from ostler.project.pipeline_file import FOLDER, read_pipeline
-from ostler.project.pipelines import check_skills, find_run, plan_run, reopen, rows_of, start_run
+from ostler.project.pipelines.file import FOLDER, read_pipeline
+from ostler.project.pipelines.runs import (
+    find_run,
+    list_run_rows,
+    plan_run,
+    reopen_run,
+    start_run,
+    validate_skills,
+)
 from ostler.project.preflight import check_ready
 from ostler.project.project import Project
 from ostler.views.pipeline import PipelineView, view_run
-from ostler.web.problem import Refused
-from ostler.web.requests import Silent, StartPipeline
-from ostler.web.route import Asked, Nothing
+from ostler.web.requests import EmptyBody, StartPipeline
+from ostler.web.responses import RequestError
+from ostler.web.route import Empty, RequestParts
 from ostler.web.site import Site
 
 
@@ -23,33 +30,37 @@ class PipelinesView(Struct, frozen=True, kw_only=True):
     pipelines: tuple[PipelineView, ...]
 
 
-def list_pipelines(site: Site, project: Project, asked: Asked[Nothing, Nothing]) -> PipelinesView:
-    return PipelinesView(pipelines=tuple(_view(project, run) for run in project.journal.listing.runs()))
+def list_pipelines(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> PipelinesView:
+    return PipelinesView(
+        pipelines=tuple(_view(project, run) for run in project.journal.listing.pipeline_runs())
+    )
 
 
-def show_pipeline(site: Site, project: Project, asked: Asked[Nothing, Nothing]) -> PipelineView:
-    return _view(project, _find(project, asked.path["run"]))
+def show_pipeline(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> PipelineView:
+    return _view(project, _find(project, request.path["run"]))
 
 
-def start_pipeline(site: Site, project: Project, asked: Asked[Nothing, StartPipeline]) -> PipelineView:
-    path = _files(project).get(asked.body.name)
+def start_pipeline(site: Site, project: Project, request: RequestParts[Empty, StartPipeline]) -> PipelineView:
+    path = _files(project).get(request.body.name)
     if path is None:
-        raise Refused(404, f"no pipeline {asked.body.name}", f"write {FOLDER / asked.body.name}.yaml")
-    pipeline, document = read_pipeline(path, asked.body.goal)
-    check_skills(project, pipeline, document)
-    if site.carries:
+        raise RequestError(
+            404, f"no pipeline {request.body.name}", f"create {FOLDER / request.body.name}.yaml"
+        )
+    pipeline, document = read_pipeline(path, request.body.goal)
+    validate_skills(project, pipeline, document)
+    if site.runs_tasks:
         check_ready(project, plan_run(project, pipeline)[1])
     return _view(project, start_run(project, pipeline)[0])
 
 
-def resume_pipeline(site: Site, project: Project, asked: Asked[Nothing, Silent]) -> PipelineView:
-    run = _find(project, asked.path["run"])
-    reopen(project, run)
+def resume_pipeline(site: Site, project: Project, request: RequestParts[Empty, EmptyBody]) -> PipelineView:
+    run = _find(project, request.path["run"])
+    reopen_run(project, run)
     return _view(project, run)
 
 
-def names_of(project: Project) -> list[str]:
-    """The pipelines that the project has files of."""
+def list_pipeline_names(project: Project) -> list[str]:
+    """Return the names of the project's pipeline files."""
     return sorted(_files(project))
 
 
@@ -62,8 +73,8 @@ def _find(project: Project, text: str) -> str:
     try:
         return find_run(project, text)
     except UsageError as error:
-        raise Refused(404, error.message, error.hint) from None
+        raise RequestError(404, error.message, error.hint) from None
 
 
 def _view(project: Project, run: str) -> PipelineView:
-    return view_run(run, [project.show(row.id) for row in rows_of(project, run)])
+    return view_run(run, [project.show(row.id) for row in list_run_rows(project, run)])

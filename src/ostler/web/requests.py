@@ -1,25 +1,30 @@
-"""What requests may say: the parts of an address behind the question mark, and the bodies."""
+"""The query parameters and JSON bodies of requests, and how they are decoded."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar, cast
 
+import msgspec
 from msgspec import Meta, Struct
+from starlette.requests import Request
 
+from ostler.config.expect import find_problem, nearest
+from ostler.errors import UsageError
 from ostler.model.task import Priority, Weight
 from ostler.store.listing import Sort
-from ostler.views.cost import By
+from ostler.views.cost import GroupBy
 from ostler.views.cost_series import Bucket, SeriesBy
 from ostler.views.groups import Group
+from ostler.web.guard import BODY_LIMIT, too_large
 
 Position = Annotated[int, Meta(ge=0, le=2**53)]
 Line = Annotated[str, Meta(max_length=2000)]
-Said = Annotated[str, Meta(min_length=1, pattern=r"\S")]
 Dollars = Annotated[float, Meta(gt=0, le=1e12)]
 
 
 class Query(Struct, frozen=True, forbid_unknown_fields=True):
-    """The part of an address behind the question mark."""
+    """The query parameters of a GET."""
 
 
 class Body(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,12 +33,12 @@ class Body(Struct, frozen=True, forbid_unknown_fields=True):
 
 class TasksQuery(Query, frozen=True):
     group: Group | None = None
-    status: Line = ""  # several, with commas
+    status: Line = ""  # separated by commas
     q: Line = ""
     pipeline: Line = ""
     priority: Priority | None = None
     sort: Sort = "updated"
-    after: Line = ""  # the `next` of the page before
+    after: Line = ""  # the `next` of the previous page
     limit: Annotated[int, Meta(ge=1, le=500)] = 100
 
 
@@ -44,17 +49,17 @@ class EventsQuery(Query, frozen=True):
 
 
 class StreamQuery(Query, frozen=True):
-    after: Position | None = None  # none: from now on
+    after: Position | None = None  # null: new events only
     task: Line = ""
 
 
-class StoryQuery(Query, frozen=True):
+class LogQuery(Query, frozen=True):
     offset: Annotated[int, Meta(ge=-1, le=2**53)] = 0  # -1: the end
     limit: Annotated[int, Meta(ge=1, le=1000)] = 200
 
 
 class CostQuery(Query, frozen=True):
-    by: By = "task"
+    by: GroupBy = "task"
     since: Line = ""
 
 
@@ -75,41 +80,77 @@ class NewTask(Body, frozen=True):
     skill: Line = ""
     after: Annotated[tuple[Line, ...], Meta(max_length=1000)] = ()
     budget_usd: Dollars | None = None
-    hold: bool = False  # it is paused at once
+    hold: bool = False  # pause it at once
 
 
-class Word(Body, frozen=True):
-    """What a person says to the agent, or for the record."""
-
-    text: str = ""
-
-
-class Refusing(Body, frozen=True):
-    text: Said
-
-
-class Cancelling(Body, frozen=True):
-    reason: str = ""
-
-
-class Retrying(Body, frozen=True):
-    budget_usd: Dollars | None = None
-
-
-class Skipping(Body, frozen=True):
-    phase: Line
-    reason: Said
-
-
-class Rewinding(Body, frozen=True):
-    phase: Line
-    text: str = ""
-
-
-class Silent(Body, frozen=True):
-    """Nothing more is to be said."""
+class EmptyBody(Body, frozen=True):
+    """A POST without parameters."""
 
 
 class StartPipeline(Body, frozen=True):
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")]
     goal: str = ""
+
+
+T = TypeVar("T", bound=Struct)
+
+
+def read_query(kind: type[T], values: Mapping[str, str]) -> T:
+    """Return the query parameters; an empty value counts as missing."""
+    nonempty = {name: value for name, value in values.items() if value}
+    _reject_unknown(kind, nonempty, "parameter")
+    try:
+        return msgspec.convert(nonempty, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"invalid query: {_plain_message(error)}") from None
+
+
+async def read_body(kind: type[T], request: Request) -> T:
+    """Return the JSON body of a request."""
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > BODY_LIMIT:
+            raise too_large()
+    return decode_body(kind, bytes(data) or b"{}")
+
+
+def decode_body(kind: type[T], data: bytes) -> T:
+    try:
+        decoded: Any = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"the body is not valid JSON: {error}") from None
+    if not isinstance(decoded, dict):
+        raise UsageError(
+            "the body is not a JSON object", 'send for example {"title": "Fix the login redirect"}'
+        )
+    values = cast("dict[str, Any]", decoded)
+    _reject_unknown(kind, values, "field")
+    for name, value in values.items():
+        if reason := find_problem(value):
+            raise UsageError(f"invalid body: {name}{reason}")
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"invalid body: {_plain_message(error)}") from None
+
+
+def _reject_unknown(kind: type[Struct], values: Mapping[str, object], what: str) -> None:
+    known = kind.__struct_encode_fields__
+    for name in values:
+        if name not in known:
+            near = nearest(name, known)
+            hint = (
+                f"did you mean {near}?"
+                if near
+                else f"use one of {', '.join(known)}"
+                if known
+                else "none is allowed"
+            )
+            raise UsageError(f"unknown {what} {name[:80]!r}", hint)
+
+
+def _plain_message(error: Exception) -> str:
+    """Return the message as `limit: Expected int <= 500`."""
+    what, _, where = str(error).partition(" - at `$.")
+    return f"{where.rstrip('`')}: {what}" if where else what

@@ -1,4 +1,4 @@
-"""One row of the table of routes, and how a request that meets it is answered."""
+"""A route of the API, and how its requests are handled."""
 
 from __future__ import annotations
 
@@ -12,33 +12,32 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from ostler.project.project import Project
-from ostler.web.attachment import Attachment
-from ostler.web.problem import refusal
-from ostler.web.reading import read_body, read_query
+from ostler.web.requests import read_body, read_query
+from ostler.web.responses import Attachment, to_response
 from ostler.web.site import Site
 
 Q = TypeVar("Q")
 B = TypeVar("B")
 
 
-class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of a request that says nothing."""
+class Empty(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a request without parameters."""
 
 
-class Asked(Struct, Generic[Q, B], frozen=True):
-    """What a request says: names in its path, what stands behind the question mark, its JSON."""
+class RequestParts(Struct, Generic[Q, B], frozen=True):
+    """The parts of a request: path parameters, query parameters and body."""
 
     path: Mapping[str, Any]
     query: Q
     body: B
 
 
-Handler = Callable[[Site, Project, Asked[Any, Any]], object]
+Handler = Callable[[Site, Project, RequestParts[Any, Any]], object]
 Stream = Callable[[Site, Request, Any], Awaitable[Response]]
 
 
 class Signature(Struct, frozen=True):
-    """The types of an operation, as its handler names them."""
+    """The types of a route, from its handler's annotations."""
 
     query: type[Struct]
     body: type[Struct]
@@ -46,32 +45,32 @@ class Signature(Struct, frozen=True):
 
 
 class Route(Struct, frozen=True):
-    """An operation of the API: the server and its OpenAPI document are both made of these."""
+    """An operation of the API; the server and the OpenAPI document are made from these."""
 
     method: str
-    path: str  # below the base, as starlette writes it
+    path: str  # relative to the base, in starlette's syntax
     summary: str
     handler: Handler | None = None
-    stream: Stream | None = None  # instead of a handler: it writes for as long as the client listens
+    stream: Stream | None = None  # instead of a handler
     status: int = 200
-    slow: bool = False  # may take seconds; quick ones never wait for it
+    slow: bool = False  # may take seconds; runs in other threads than quick requests
 
     @property
     def name(self) -> str:
-        """The function's, by which documents and clients know the operation."""
+        """The name of the handler, used as operation id."""
         return getattr(self.handler or self.stream, "__name__", "")
 
     @property
     def signature(self) -> Signature:
         if self.stream is not None:
-            return Signature(get_type_hints(self.stream)["query"], Nothing, None)
+            return Signature(get_type_hints(self.stream)["query"], Empty, None)
         hints = get_type_hints(self.handler)
-        query, body = get_args(hints["asked"])
+        query, body = get_args(hints["request"])
         return Signature(query, body, hints["return"])
 
 
 def starlette_route(route: Route, site: Site, base: str) -> StarletteRoute:
-    """The route as the web server takes it."""
+    """Return the route for starlette."""
     signature = route.signature
 
     async def answer(request: Request) -> Response:
@@ -79,8 +78,8 @@ def starlette_route(route: Route, site: Site, base: str) -> StarletteRoute:
             return await _answer(route, signature, site, request)
         except ClientDisconnect:
             return Response(status_code=499)
-        except Exception as error:  # noqa: BLE001  (the one place where an error becomes an answer)
-            return refusal(error, site.layout.state)
+        except Exception as error:  # noqa: BLE001  (the only place that turns errors into responses)
+            return to_response(error, site.layout.state)
 
     return StarletteRoute(base + route.path, answer, methods=[route.method], name=route.name)
 
@@ -90,9 +89,9 @@ async def _answer(route: Route, signature: Signature, site: Site, request: Reque
     if route.stream is not None:
         return await route.stream(site, request, query)
     assert route.handler is not None
-    body = await read_body(signature.body, request) if route.method == "POST" else Nothing()
-    asked = Asked(request.path_params, query, body)
-    found = await site.perform(route.handler, asked, slow=route.slow)
+    body = await read_body(signature.body, request) if route.method == "POST" else Empty()
+    parts = RequestParts(request.path_params, query, body)
+    found = await site.run_in_thread(route.handler, parts, slow=route.slow)
     if isinstance(found, Attachment):
         return found.response()
     return Response(msgspec.json.encode(found), route.status, media_type="application/json")

@@ -1,4 +1,4 @@
-"""The web server in a thread of its own, with its own loop: nothing that it does delays the run beside it."""
+"""The web server in its own thread and event loop, so that it never delays a run."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from threading import Thread
 
 import uvicorn
 
+from ostler.calls.slots import PoolStats
 from ostler.project.project import Project
-from ostler.web.address import Listening, forget, note
-from ostler.web.application import application
-from ostler.web.keys import Keys
+from ostler.web.address import ServerAddress, remove_address, write_address
+from ostler.web.application import make_application
+from ostler.web.guard import Keys
 from ostler.web.site import Site
-from ostler.worker.slots import PoolStats
 
-_GRACE_SECONDS = 1  # for answers under way when the server is told to end
+_GRACE_SECONDS = 1  # for open requests at shutdown
 
 
 class WebServer:
-    """Answers from the moment it is made until it is closed."""
+    """Serves from its creation until it is closed."""
 
     def __init__(
         self,
         project: Project,
-        taken: socket.socket,
+        listening_socket: socket.socket,
         environ: Mapping[str, str],
         *,
-        carries: bool,
+        runs_tasks: bool,
         pools: Callable[[], Mapping[str, PoolStats]] = dict,
-        troubles: Callable[[], tuple[str, ...]] = tuple,
+        problems: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
-        host, port = taken.getsockname()[:2]
+        host, port = listening_socket.getsockname()[:2]
         self._layout = project.layout
         keys = Keys(port)
-        self._listening = Listening(os.getpid(), host, port, keys.token, carries)
+        self._address = ServerAddress(os.getpid(), host, port, keys.token, runs_tasks)
         self.site = Site(
-            project, self._listening.address, keys, environ, carries=carries, pools=pools, troubles=troubles
+            project, self._address.url, keys, environ, runs_tasks=runs_tasks, pools=pools, problems=problems
         )
         self._server = uvicorn.Server(
             uvicorn.Config(
-                application(self.site, port),
+                make_application(self.site, port),
                 lifespan="off",
                 ws="none",
                 log_config=None,
@@ -52,26 +52,26 @@ class WebServer:
                 timeout_graceful_shutdown=_GRACE_SECONDS,
             )
         )
-        self._taken = taken
-        note(self._layout, self._listening)
-        self._told, self._loop = asyncio.Event(), asyncio.new_event_loop()
+        self._socket = listening_socket
+        write_address(self._layout, self._address)
+        self._stop, self._loop = asyncio.Event(), asyncio.new_event_loop()
         self._thread = Thread(target=self._serve, name="web", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End every open stream and let go of the port."""
-        self._loop.call_soon_threadsafe(self._told.set)
+        """End all streams and release the port."""
+        self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
         self.site.close()
-        forget(self._layout, self._listening)
+        remove_address(self._layout, self._address)
 
     def _serve(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._until_told())
+            runner.run(self._serve_until_stopped())
 
-    async def _until_told(self) -> None:
-        serving = asyncio.create_task(self._server.serve([self._taken]))
-        await self._told.wait()
-        self.site.tide.end()
+    async def _serve_until_stopped(self) -> None:
+        serving = asyncio.create_task(self._server.serve([self._socket]))
+        await self._stop.wait()
+        self.site.broadcaster.close()
         self._server.should_exit = True
         await serving

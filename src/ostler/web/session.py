@@ -1,4 +1,4 @@
-"""Where a client finds itself: the project, and what tasks can be made of."""
+"""The routes of the session: the project and the options for new tasks, and one-time keys."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import time
 from msgspec import Struct
 
 from ostler import __version__
-from ostler.clock import rfc3339
+from ostler.clock import format_rfc3339
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.task import PRIORITIES, WEIGHTS
 from ostler.project.project import Project
-from ostler.prompt.role import AGENTS, own_roles
-from ostler.prompt.skill_place import find_skills
-from ostler.web.pipelines import names_of
-from ostler.web.requests import Silent
-from ostler.web.route import Asked, Nothing
+from ostler.prompt.role import AGENTS, list_project_roles
+from ostler.skills.location import find_skills
+from ostler.web.pipelines import list_pipeline_names
+from ostler.web.requests import EmptyBody
+from ostler.web.route import Empty, RequestParts
 from ostler.web.site import Site
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
     schema: str = "ostler.session/1"
-    project: str  # the name of its directory
+    project: str  # name of its directory
     root: str
     version: str
-    carries: bool  # false: this server only looks on
-    troubles: tuple[str, ...]  # why tasks wait that it could run otherwise
+    runs_tasks: bool  # false: view only
+    problems: tuple[str, ...]  # why ready tasks cannot run
     jobs: int
-    position: int  # of the feed
+    position: int  # position of the feed
     now: str
     executors: tuple[str, ...]
     roles: tuple[str, ...]
@@ -42,25 +42,25 @@ class KeyView(Struct, frozen=True, kw_only=True):
     url: str
 
 
-def show_session(site: Site, project: Project, asked: Asked[Nothing, Nothing]) -> SessionView:
+def show_session(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> SessionView:
     root, settings = project.layout.root, project.settings
     return SessionView(
         project=root.name,
         root=str(root),
         version=__version__,
-        carries=site.carries,
-        troubles=site.troubles(),
+        runs_tasks=site.runs_tasks,
+        problems=site.problems(),
         jobs=settings.run.jobs,
         position=project.journal.position(),
-        now=rfc3339(time.time()),
+        now=format_rfc3339(time.time()),
         executors=tuple(dict.fromkeys((*settings.executors, *ExecutorRegistry().list()))),
-        roles=tuple(dict.fromkeys((*AGENTS, *own_roles(root)))),
+        roles=tuple(dict.fromkeys((*AGENTS, *list_project_roles(root)))),
         skills=tuple(dict.fromkeys(skill.name for skill in find_skills(root, settings.skills))),
         weights=WEIGHTS,
         priorities=PRIORITIES,
-        pipelines=tuple(names_of(project)),
+        pipelines=tuple(list_pipeline_names(project)),
     )
 
 
-def make_key(site: Site, project: Project, asked: Asked[Nothing, Silent]) -> KeyView:
-    return KeyView(url=site.one_time_address())
+def make_key(site: Site, project: Project, request: RequestParts[Empty, EmptyBody]) -> KeyView:
+    return KeyView(url=site.make_one_time_url())

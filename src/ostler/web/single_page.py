@@ -1,7 +1,7 @@
-"""A task as one HTML file that replays without a server: the dashboard's own modules, styles and data inside.
+"""A task as one HTML file that replays without a server; it has the modules, styles and data.
 
-Modules import each other by name, so an import map leads each name to a data: address. The page may run the
-two scripts that its policy has the hash of, and fetch nothing.
+An import map resolves the modules' names to data: URLs. The content security policy allows only the two
+scripts whose hashes it has, and no requests.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from ostler.project.bundle import Bundle
+from ostler.project.export import TaskRecord
 from ostler.web.pages import STATIC
 
 _BOOT = "js/single.js"
@@ -23,8 +23,8 @@ _IMPORT = re.compile(r'(\bfrom\s+|\bimport\s+)"(\.[^"]+)"')
 _MOST_ENTRIES = 20_000
 
 
-def single_page(bundle: Bundle) -> str:
-    """The whole file; a story beyond 20,000 entries is cut, and the page says so."""
+def make_single_page(bundle: TaskRecord) -> str:
+    """Return the file; logs are cut after 20,000 entries, which the page mentions."""
     modules = _modules(_BOOT)
     addresses = {f"ostler/{name}": _as_data(text) for name, text in modules.items()}
     importmap = _script_text({"imports": addresses})
@@ -47,19 +47,19 @@ def single_page(bundle: Bundle) -> str:
     )
 
 
-def _data(bundle: Bundle) -> dict[str, Any]:
-    stories: list[dict[str, Any]] = []
+def _data(bundle: TaskRecord) -> dict[str, Any]:
+    logs: list[dict[str, Any]] = []
     left = _MOST_ENTRIES
     for attempt in bundle.view.attempts:
-        entries = [entry for entry, _ in zip(bundle.story(attempt), range(left), strict=False)]
+        entries = [entry for entry, _ in zip(bundle.log_entries(attempt), range(left), strict=False)]
         left -= len(entries)
-        stories.append({"number": attempt.number, "entries": entries})
-    told = {"task": bundle.task(), "request": bundle.request(), "timeline": bundle.timeline()}
-    return told | {"stories": stories, "cut": left == 0, "patch": bundle.patch()}
+        logs.append({"number": attempt.number, "entries": entries})
+    document = {"task": bundle.task(), "request": bundle.request(), "timeline": bundle.timeline()}
+    return document | {"logs": logs, "cut": left == 0, "patch": bundle.patch()}
 
 
 def _modules(first: str) -> dict[str, str]:
-    """A module and all that it imports, each with the names of its imports spelled out."""
+    """Return a module and all its imports, with absolute import names."""
     found: dict[str, str] = {}
     waiting = [first]
     while waiting:
@@ -97,7 +97,7 @@ def _as_data(text: str) -> str:
 
 
 def _script_text(value: object) -> str:
-    """JSON that cannot end the element that it stands in."""
+    """Return JSON that cannot close the script element that contains it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

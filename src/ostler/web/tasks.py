@@ -1,4 +1,4 @@
-"""Tasks over HTTP: lists of them, one in full, and new ones."""
+"""The routes of tasks: lists, one task in full, and new tasks."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output
-from ostler.project.board import Wish, read_board
 from ostler.project.project import Project
-from ostler.project.submission import task_of
+from ostler.project.submission import create_task
+from ostler.project.task_list import TaskQuery, read_page
 from ostler.prompt.role import find_agent
-from ostler.store.listing import Cursor, Sort, fits
+from ostler.store.listing import Cursor, Sort, is_valid_cursor
 from ostler.views.board import BoardView, statuses_of
 from ostler.views.task import TaskView
-from ostler.web.problem import Refused
 from ostler.web.requests import NewTask, TasksQuery
-from ostler.web.route import Asked, Nothing
+from ostler.web.responses import RequestError
+from ostler.web.route import Empty, RequestParts
 from ostler.web.site import Site
 
 
 class RequestView(Struct, frozen=True, kw_only=True):
-    """What was asked, as it was said."""
+    """A task as it was submitted."""
 
     schema: str = "ostler.request/1"
     id: str
@@ -49,9 +49,9 @@ class RequestView(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...]
 
 
-def list_tasks(site: Site, project: Project, asked: Asked[TasksQuery, Nothing]) -> BoardView:
-    query = asked.query
-    wish = Wish(
+def list_tasks(site: Site, project: Project, request: RequestParts[TasksQuery, Empty]) -> BoardView:
+    query = request.query
+    task_query = TaskQuery(
         statuses_of(query.group, _statuses(query.status)),
         query.q,
         query.pipeline,
@@ -60,44 +60,44 @@ def list_tasks(site: Site, project: Project, asked: Asked[TasksQuery, Nothing]) 
         query.limit,
         query.priority or "",
     )
-    board = read_board(project, wish, site.live)
+    board = read_page(project, task_query, site.live)
     return msgspec.structs.replace(board.view, next=_text(board.last) if board.last else None)
 
 
-def show_task(site: Site, project: Project, asked: Asked[Nothing, Nothing]) -> TaskView:
-    return project.show(find_task(project, asked.path["task"]))
+def show_task(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> TaskView:
+    return project.show(find_task(project, request.path["task"]))
 
 
-def show_request(site: Site, project: Project, asked: Asked[Nothing, Nothing]) -> RequestView:
-    task = project.task(find_task(project, asked.path["task"]))
-    said = {name: getattr(task, name) for name in RequestView.__struct_fields__ if name != "schema"}
-    return RequestView(**said)
+def show_request(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> RequestView:
+    task = project.task(find_task(project, request.path["task"]))
+    fields = {name: getattr(task, name) for name in RequestView.__struct_fields__ if name != "schema"}
+    return RequestView(**fields)
 
 
-def new_task(site: Site, project: Project, asked: Asked[Nothing, NewTask]) -> TaskView:
-    said = asked.body
-    find_agent(said.role, project.layout.root)
-    task = replace(task_of(project, said), role=said.role)
-    with project.journal.transaction():  # with `hold`, no run may take it before it is paused
+def new_task(site: Site, project: Project, request: RequestParts[Empty, NewTask]) -> TaskView:
+    new = request.body
+    find_agent(new.role, project.layout.root)
+    task = replace(create_task(project, new), role=new.role)
+    with project.journal.transaction():  # with `hold`, no run may claim it before it is paused
         added = project.add(task)
-        if said.hold:
-            project.pause(added.id)
+        if new.hold:
+            project.act(added.id, "pause")
     return project.show(added.id)
 
 
 def find_task(project: Project, text: str) -> TaskId:
-    """The task of an address; 404 when there is none."""
+    """Return the task of a path; raise 404 when there is none."""
     try:
         return project.resolve(text)
     except UsageError as error:
-        raise Refused(404, error.message, error.hint) from None
+        raise RequestError(404, error.message, error.hint) from None
 
 
 def _statuses(text: str) -> Iterable[TaskStatus]:
-    for word in filter(None, text.split(",")):
-        if word not in TaskStatus.__members__.values():
-            raise UsageError(f"unknown status {word[:80]!r}", f"known are {', '.join(TaskStatus)}")
-        yield TaskStatus(word)
+    for status in filter(None, text.split(",")):
+        if status not in TaskStatus.__members__.values():
+            raise UsageError(f"unknown status {status[:80]!r}", f"use one of {', '.join(TaskStatus)}")
+        yield TaskStatus(status)
 
 
 def _text(cursor: Cursor) -> str:
@@ -112,8 +112,9 @@ def _cursor(text: str, sort: Sort) -> Cursor:
         found = msgspec.json.decode(data, type=tuple[str | float, ...])
     except (ValueError, msgspec.DecodeError):
         found = ()
-    if not fits(found, sort):
+    if not is_valid_cursor(found, sort):
         raise UsageError(
-            "after is no place in this list", "use the `next` of the page before, or leave it out"
+            "invalid after: it is not a cursor of this list",
+            "use the `next` of the previous page, or leave it out",
         )
     return found

@@ -1,1 +1,1 @@
-"""The heart: pure decisions. No clock, no I/O, no asyncio, no settings, no randomness."""
+"""Pure decisions and folds: no clock, I/O, asyncio, settings or randomness."""

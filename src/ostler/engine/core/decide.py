@@ -1,11 +1,11 @@
-"""Which step a task wants now."""
+"""Chooses the next step of a task."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from ostler.engine.core.moves import gate_of
-from ostler.engine.core.publishing import judged
+from ostler.engine.core.moves import current_gate
+from ostler.engine.core.publishing import find_checked_commit
 from ostler.engine.core.step import (
     MERGE,
     CallAgent,
@@ -26,39 +26,41 @@ _COMPLETED = Ending(TaskStatus.COMPLETED)
 
 
 def decide(state: State) -> Step | None:
-    """The step wanted now; None when the task rests or has ended."""
+    """Return the next step; None if the task is waiting or has ended."""
     if state.status not in TERMINAL:
-        if state.cancel:
-            reason = state.cancelled_for or "cancelled by a person"
+        if state.cancel_requested:
+            reason = state.cancel_reason or "cancelled by a person"
             return _finish(state, Ending(TaskStatus.CANCELLED, Code.ABORTED, reason))
         if state.status is not TaskStatus.IN_PROGRESS:
             return None
         if state.ending is not None:
             return _finish(state, state.ending)
-        if state.pause:
+        if state.pause_requested:
             return _finish(state, _PAUSED)
-    return wanted_by_stage(state)
+    return step_for_stage(state)
 
 
-def wanted_by_stage(state: State) -> Step | None:
-    """The step of the work itself, whatever a person has said meanwhile."""
-    place, phase = _place(state), state.current.id
+def step_for_stage(state: State) -> Step | None:
+    """Return the step of the current stage, regardless of requests to cancel or pause."""
+    key, phase = _iteration_key(state), state.current.id
     match state.stage:
         case Stage.NEW:
             return PrepareWorkspace(state.task, f"{state.task}/{state.round}.{state.claims}/prepare")
         case Stage.READY:
-            return CallAgent(state.task, f"{place}/call", phase, state.iteration)
-        case Stage.TURNED:
-            return Checkpoint(state.task, f"{place}/turn", phase, completes=False)
+            return CallAgent(state.task, f"{key}/call", phase, state.iteration)
+        case Stage.ITERATED:
+            return Checkpoint(state.task, f"{key}/turn", phase, completes=False)
         case Stage.ANSWERED:
-            return Checkpoint(state.task, f"{place}/checkpoint", phase, completes=True)
+            return Checkpoint(state.task, f"{key}/checkpoint", phase, completes=True)
         case Stage.CHECKING:
-            return CheckGate(state.task, f"{place}.{state.checks}/gate", phase, gate_of(state), state.commit)
+            return CheckGate(
+                state.task, f"{key}.{state.checks}/gate", phase, current_gate(state), state.commit
+            )
         case Stage.MERGING:
-            key = f"{place}.{state.checks}/merge"
-            return CheckGate(state.task, key, MERGE, state.plan.merge_gate, state.commit)
+            merge_key = f"{key}.{state.checks}/merge"
+            return CheckGate(state.task, merge_key, MERGE, state.plan.merge_gate, state.commit)
         case Stage.PUBLISHING:
-            return Publish(state.task, f"{place}/publish", state.plan.publish, judged(state))
+            return Publish(state.task, f"{key}/publish", state.plan.publish, find_checked_commit(state))
         case Stage.DONE:
             return _finish(state, _COMPLETED)
         case Stage.ENDED:
@@ -70,8 +72,8 @@ def wanted_by_stage(state: State) -> Step | None:
 
 
 def _finish(state: State, ending: Ending) -> Finish:
-    return Finish(state.task, f"{_place(state)}/{ending.status}", ending)
+    return Finish(state.task, f"{_iteration_key(state)}/{ending.status}", ending)
 
 
-def _place(state: State) -> str:
+def _iteration_key(state: State) -> str:
     return f"{state.task}/{state.round}.{state.current.id}.{state.iteration}.{state.call}"

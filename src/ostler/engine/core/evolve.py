@@ -1,4 +1,4 @@
-"""What a record makes of a state. Every record is kept; one that changes nothing only counts."""
+"""Folds records into a state."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import assert_never
 from msgspec import Raw
 from msgspec.structs import replace
 
-from ostler.engine.core.decide import decide, wanted_by_stage
+from ostler.engine.core.decide import decide, step_for_stage
+from ostler.engine.core.decisions import apply_decision, rewind_to
 from ostler.engine.core.moves import (
     advance,
-    after_checkpoint,
-    decided,
-    in_phase,
-    may_retry,
-    send_back,
-    with_phase,
+    apply_gate_decided,
+    can_retry,
+    continue_after_checkpoint,
+    replace_phase,
+    send_back_for_retry,
+    update_phase,
 )
-from ostler.engine.core.publishing import published, rebased, step_failed
+from ostler.engine.core.publishing import apply_published, apply_rebased, apply_step_failed
 from ostler.engine.core.step import MERGE
-from ostler.engine.core.words import heard, rewound
 from ostler.errors import Code
 from ostler.model.event import (
     CallEnded,
@@ -28,7 +28,6 @@ from ostler.model.event import (
     Event,
     GateDecided,
     GateWaiting,
-    Paying,
     Published,
     Rebased,
     Record,
@@ -44,6 +43,7 @@ from ostler.model.event import (
     TaskReleased,
     TaskReopened,
     TaskStarted,
+    UsageEvent,
     WorkspaceReleased,
 )
 from ostler.model.state import Ending, GateState, PhaseState, Stage, State
@@ -54,11 +54,11 @@ _FAILURES_BEFORE_QUARANTINE = 3
 
 
 class OutOfOrder(Exception):
-    """A record that is not the next of its task, or that no decision could have led to."""
+    """A record is not the next one of its task, or does not fit its state."""
 
 
 def begin(record: Record) -> State:
-    """The state after a task's first record."""
+    """Return the state after the first record of a task."""
     created = record.event
     if record.seq != 1 or not isinstance(created, TaskCreated):
         raise OutOfOrder(f"{record.task}: the first record must be task_created, with seq 1")
@@ -83,14 +83,14 @@ def begin(record: Record) -> State:
 
 
 def evolve(state: State, record: Record) -> State:
-    """The state after one more record."""
+    """Return the state after one more record; raise OutOfOrder if it does not follow."""
     if record.seq != state.seq + 1 or record.task != state.task:
         raise OutOfOrder(f"{record.task}: record {record.seq} does not follow {state.task} {state.seq}")
     return replace(_fold(state, record), seq=record.seq, updated_at=record.at)
 
 
 def fold(records: list[Record]) -> State:
-    """The state after all of a task's records."""
+    """Return the state after all records of a task."""
     state = begin(records[0])
     for record in records[1:]:
         state = evolve(state, record)
@@ -99,52 +99,55 @@ def fold(records: list[Record]) -> State:
 
 def _fold(state: State, record: Record) -> State:
     event = record.event
-    if isinstance(event, Paying):
-        state = _paid(state, event)
+    if isinstance(event, UsageEvent):
+        state = _add_usage(state, event)
     if not isinstance(event, Raw) and _is_stale(state, record, event):
         return state
     match event:
         case TaskClaimed():
-            return _claimed(state)
+            return _apply_claimed(state)
         case TaskStarted():
-            found = replace(state, worktree=event.worktree, branch=event.branch, base=event.base)
-            found = replace(found, target=event.target or state.target)
-            found = replace(found, remotes=state.remotes if event.remotes is None else event.remotes)
-            return _prepared(replace(found, reset_to=None, onto=None))
+            started = replace(state, worktree=event.worktree, branch=event.branch, base=event.base)
+            started = replace(started, target=event.target or state.target)
+            started = replace(started, remotes=state.remotes if event.remotes is None else event.remotes)
+            return _continue_after_preparation(replace(started, reset_to=None, conflict_commit=None))
         case CallEnded():
-            return _called(state, event)
+            return _apply_call_ended(state, event)
         case CheckpointMade():
-            return _checkpointed(state, event)
+            return _apply_checkpoint(state, event)
         case GateWaiting():
-            return _waits(state, event)
+            return _apply_gate_waiting(state, event)
         case GateDecided():
-            return decided(state, event)
+            return apply_gate_decided(state, event)
         case Published():
-            return published(state, event)
+            return apply_published(state, event)
         case Rebased():
-            return rebased(state, event)
+            return apply_rebased(state, event)
         case StepFailed():
-            return step_failed(state, event)
+            return apply_step_failed(state, event)
         case TaskReleased():
-            resting = _rests(state, TaskStatus.PENDING, Code.INTERRUPTED, event.message)
-            return replace(resting, ending=state.ending)  # what the last call asked for is still to be done
+            waiting = _set_waiting(state, TaskStatus.PENDING, Code.INTERRUPTED, event.message)
+            # The ending that the last call led to is still to be recorded.
+            return replace(waiting, ending=state.ending)
         case TaskDeferred():
-            resting = _rests(state, TaskStatus.DEFERRED, event.code, event.message)
-            return replace(resting, resumes_at=event.resumes_at, call=state.call + 1)
+            waiting = _set_waiting(state, TaskStatus.DEFERRED, event.code, event.message)
+            return replace(waiting, resumes_at=event.resumes_at, call=state.call + 1)
         case TaskPaused():
-            return replace(_rests(state, TaskStatus.PAUSED, event.code, event.message), pause=False)
+            return replace(
+                _set_waiting(state, TaskStatus.PAUSED, event.code, event.message), pause_requested=False
+            )
         case TaskBlocked():
-            return _rests(state, TaskStatus.BLOCKED, event.code, event.message)
+            return _set_waiting(state, TaskStatus.BLOCKED, event.code, event.message)
         case TaskCompleted() | TaskFailed() | TaskCancelled():
-            return _ended(state, event)
+            return _apply_end(state, event)
         case WorkspaceReleased():
             return replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
         case TaskReopened():
-            return _reopened(state, event)
+            return _apply_reopened(state, event)
         case DecisionRecorded():
-            return heard(state, event)
+            return apply_decision(state, event)
         case TaskCreated():
-            raise OutOfOrder(f"{state.task}: created twice")
+            raise OutOfOrder(f"{state.task}: duplicate task_created")
         case Raw():
             return state
         case _:
@@ -152,22 +155,22 @@ def _fold(state: State, record: Record) -> State:
 
 
 def _is_stale(state: State, record: Record, event: Event) -> bool:
-    """Whether it answers a step that nobody wants any more, as a person has said something since."""
+    """Return whether it is the result of a step that a later decision has superseded."""
     if record.step:
-        return record.step not in (step.key for step in (decide(state), wanted_by_stage(state)) if step)
+        return record.step not in (step.key for step in (decide(state), step_for_stage(state)) if step)
     if isinstance(event, CallEnded | CheckpointMade | GateWaiting | GateDecided):
         return event.phase not in (state.current.id, MERGE)
     return False
 
 
-def _claimed(state: State) -> State:
+def _apply_claimed(state: State) -> State:
     stage = Stage.NEW if state.stage is Stage.READY else state.stage
     claimed = replace(state, claims=state.claims + 1, stage=stage, code=None, message="", resumes_at=None)
-    return claimed if state.status is TaskStatus.IN_PROGRESS else _becomes(claimed, TaskStatus.IN_PROGRESS)
+    return claimed if state.status is TaskStatus.IN_PROGRESS else _set_status(claimed, TaskStatus.IN_PROGRESS)
 
 
-def _prepared(state: State) -> State:
-    """The workspace is there: on with the phase, or with what is left after all of them."""
+def _continue_after_preparation(state: State) -> State:
+    """Continue with the current phase, or with the steps after the last one."""
     return (
         advance(state)
         if state.phases[state.phase].status in ("completed", "skipped")
@@ -175,14 +178,14 @@ def _prepared(state: State) -> State:
     )
 
 
-def _paid(state: State, event: Paying) -> State:
-    """What attempts cost is counted whatever came of them."""
+def _add_usage(state: State, event: UsageEvent) -> State:
+    """Add the usage of attempts, also if the event itself is stale."""
     cost = add_cost(state.cost_usd, event.cost_usd)
     return replace(state, usage=state.usage + event.usage, cost_usd=cost)
 
 
-def _called(state: State, event: CallEnded) -> State:
-    heard = replace(
+def _apply_call_ended(state: State, event: CallEnded) -> State:
+    updated = replace(
         state,
         session_id=event.session_id,
         answer=event.answer or state.answer,
@@ -191,112 +194,120 @@ def _called(state: State, event: CallEnded) -> State:
     match event.verdict:
         case "complete" | "review":
             review = event.verdict == "review"
-            return _completes(replace(_answered(heard), asks_review=review))
+            return _complete_iteration(replace(_clear_feedback(updated), review_requested=review))
         case "continue":
-            return _goes_on(in_phase(_answered(heard), "running", 1), event)
+            return _continue_phase(update_phase(_clear_feedback(updated), "running", 1), event)
         case "blocked":
-            return _blocked(_answered(heard), event)
+            return _apply_blocked(_clear_feedback(updated), event)
         case "failed":
-            return _will_end(heard, event, TaskStatus.FAILED, Code.UNKNOWN)
+            return _set_ending(updated, event, TaskStatus.FAILED, Code.UNKNOWN)
         case "deferred":
-            return _will_end(heard, event, TaskStatus.DEFERRED, Code.RATE_LIMITED)
+            return _set_ending(updated, event, TaskStatus.DEFERRED, Code.RATE_LIMITED)
         case "paused":
-            return _will_end(heard, event, TaskStatus.PAUSED, None)
+            return _set_ending(updated, event, TaskStatus.PAUSED, None)
         case "interrupted":
-            return heard
+            return updated
         case _:
             assert_never(event.verdict)
 
 
-def _blocked(state: State, event: CallEnded) -> State:
-    """A phase that checks the work of another sends it back; any other one needs a person."""
-    if state.current.retry_to and event.code is Code.AGENT_BLOCKED and may_retry(state):
-        return send_back(in_phase(state, "failed", 1), state.seq + 1)
-    return _will_end(state, event, TaskStatus.BLOCKED, Code.AGENT_BLOCKED)
+def _apply_blocked(state: State, event: CallEnded) -> State:
+    """Retry the phase that this one checks; any other phase waits for a person."""
+    if state.current.retry_to and event.code is Code.AGENT_BLOCKED and can_retry(state):
+        return send_back_for_retry(update_phase(state, "failed", 1), state.seq + 1)
+    return _set_ending(state, event, TaskStatus.BLOCKED, Code.AGENT_BLOCKED)
 
 
-def _answered(state: State) -> State:
-    """What was to be said to the agent has been said; the story of a failure stays until it is mended."""
-    return state if state.retry_of else replace(state, word=0)
+def _clear_feedback(state: State) -> State:
+    """Drop the feedback that was delivered; the reason of a retry stays until its phase passes."""
+    return state if state.retry_of else replace(state, feedback_seq=0)
 
 
-def _completes(state: State) -> State:
-    """On to the commit, or straight to the gate where the phase's work is committed with a later one."""
+def _complete_iteration(state: State) -> State:
+    """Continue with the checkpoint, or with the gate if a later phase commits the work."""
     last = all(one.status in ("completed", "skipped") for one in state.phases[state.phase + 1 :])
     commits = state.current.checkpoint or last or state.current.gate.type in ("command", "ai")
     if commits:
-        return replace(in_phase(state, "running"), stage=Stage.ANSWERED)
-    return after_checkpoint(in_phase(state, "running", 1))
+        return replace(update_phase(state, "running"), stage=Stage.ANSWERED)
+    return continue_after_checkpoint(update_phase(state, "running", 1))
 
 
-def _goes_on(state: State, event: CallEnded) -> State:
+def _continue_phase(state: State, event: CallEnded) -> State:
     used = state.phases[state.phase].iterations
     if used < state.max_iterations:
-        stage = Stage.TURNED if state.current.strategy.checkpoint_each_iteration else Stage.READY
+        stage = Stage.ITERATED if state.current.strategy.checkpoint_each_iteration else Stage.READY
         return replace(state, call=1, stage=stage)
-    message = f"{event.phase} used all {used} iterations without saying that it is complete"
+    message = f"{event.phase} used all {used} iterations without reporting completion"
     return replace(state, ending=Ending(TaskStatus.PAUSED, Code.ITERATION_LIMIT, message))
 
 
-def _will_end(state: State, event: CallEnded, status: TaskStatus, code: Code | None) -> State:
+def _set_ending(state: State, event: CallEnded, status: TaskStatus, code: Code | None) -> State:
     return replace(state, ending=Ending(status, event.code or code, event.message, event.resumes_at))
 
 
-def _checkpointed(state: State, event: CheckpointMade) -> State:
+def _apply_checkpoint(state: State, event: CheckpointMade) -> State:
     committed = replace(state, commit=event.commit or state.commit, output=event.output or state.output)
     committed = replace(committed, tree=event.tree)
-    if state.stage is Stage.TURNED:
-        return replace(in_phase(committed, "running", 0, event.commit), stage=Stage.READY)
+    if state.stage is Stage.ITERATED:
+        return replace(update_phase(committed, "running", 0, event.commit), stage=Stage.READY)
     status = state.phases[state.phase].status
-    return after_checkpoint(in_phase(committed, status, 1, event.commit))
+    return continue_after_checkpoint(update_phase(committed, status, 1, event.commit))
 
 
-def _waits(state: State, event: GateWaiting) -> State:
-    """For a person; nothing runs meanwhile."""
+def _apply_gate_waiting(state: State, event: GateWaiting) -> State:
+    """Wait for a person."""
     gate = GateState("pending", event.reason, event.sha)
     if state.stage is Stage.MERGING:
-        asked = replace(state, merge=gate)
+        waiting = replace(state, merge=gate)
     else:
-        asked = with_phase(state, state.phase, replace(state.phases[state.phase], gate=gate))
-    return _becomes(replace(asked, message=event.reason), TaskStatus.NEEDS_REVIEW)
+        waiting = replace_phase(state, state.phase, replace(state.phases[state.phase], gate=gate))
+    return _set_status(replace(waiting, message=event.reason), TaskStatus.NEEDS_REVIEW)
 
 
-def _ended(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) -> State:
+def _apply_end(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) -> State:
     ended = replace(state, stage=Stage.ENDED, session_id="", ending=None, resumes_at=None)
     match event:
         case TaskCompleted():
-            return _becomes(replace(ended, code=None, message=""), TaskStatus.COMPLETED)
+            return _set_status(replace(ended, code=None, message=""), TaskStatus.COMPLETED)
         case TaskCancelled():
-            return _becomes(replace(ended, code=Code.ABORTED, message=event.message), TaskStatus.CANCELLED)
+            return _set_status(replace(ended, code=Code.ABORTED, message=event.message), TaskStatus.CANCELLED)
         case TaskFailed():
             failed = replace(ended, code=event.code, message=event.message, failures=state.failures + 1)
-            again = failed.failures >= _FAILURES_BEFORE_QUARANTINE
-            return _becomes(failed, TaskStatus.QUARANTINED if again else TaskStatus.FAILED)
+            quarantined = failed.failures >= _FAILURES_BEFORE_QUARANTINE
+            return _set_status(failed, TaskStatus.QUARANTINED if quarantined else TaskStatus.FAILED)
         case _:
             assert_never(event)
 
 
-def _rests(state: State, status: TaskStatus, code: Code | None, message: str) -> State:
-    return _becomes(replace(state, code=code, message=message, ending=None), status)
+def _set_waiting(state: State, status: TaskStatus, code: Code | None, message: str) -> State:
+    return _set_status(replace(state, code=code, message=message, ending=None), status)
 
 
-def _reopened(state: State, event: TaskReopened) -> State:
-    """The phases that passed stay passed, but for those from the one that is named; the others begin anew."""
+def _apply_reopened(state: State, event: TaskReopened) -> State:
+    """Reset every phase that did not pass, or all from the named phase on."""
     if event.phase and (state.status in REOPENABLE or state.status is TaskStatus.COMPLETED):
-        return rewound(state, event.phase, bool(event.text))
+        return rewind_to(state, event.phase, bool(event.text))
     if state.status not in REOPENABLE:
         return state
     kept = tuple(
         one if one.status in ("completed", "skipped") else PhaseState(one.id) for one in state.phases
     )
     fresh = replace(state, round=state.round + 1, phases=kept, call=1, session_id="", answer="", merge=None)
-    fresh = replace(fresh, cancel=False, pause=False, ending=None, resumes_at=None, code=None, message="")
-    fresh = replace(fresh, warnings=(), word=0, retry_of="", signatures=(), asks_review=False)
-    fresh = replace(fresh, rebases=0, onto=None)
+    fresh = replace(
+        fresh,
+        cancel_requested=False,
+        pause_requested=False,
+        ending=None,
+        resumes_at=None,
+        code=None,
+        message="",
+    )
+    fresh = replace(fresh, warnings=(), feedback_seq=0, retry_of="", signatures=(), review_requested=False)
+    fresh = replace(fresh, rebases=0, conflict_commit=None)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
 
 
-def _becomes(state: State, status: TaskStatus) -> State:
+def _set_status(state: State, status: TaskStatus) -> State:
     if not may_become(state.status, status):
         raise OutOfOrder(f"{state.task}: {state.status} cannot become {status}")
     return replace(state, status=status)

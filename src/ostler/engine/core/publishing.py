@@ -1,4 +1,4 @@
-"""What publishing makes of a task: done, sent round by its gates, or in conflict with its target."""
+"""Applies the results of publishing: published, rebased, or failed."""
 
 from __future__ import annotations
 
@@ -10,61 +10,65 @@ from ostler.model.event import Published, Rebased, StepFailed
 from ostler.model.state import Ending, GateState, Stage, State
 from ostler.model.status import TaskStatus
 
-_ROUNDS = 3  # a target that moves more often than the gates can look is left alone
-_OF_COMMITS = ("command", "ai")
+_MAX_REBASES = 3  # in a row, before publishing fails
+_COMMIT_GATES = ("command", "ai")
 
 
-def judged(state: State) -> str | None:
-    """The commit that its gates have seen; None when no gate would be asked about another one."""
-    merge_asks = state.plan.merge_gate.type in (*_OF_COMMITS, "human")
-    return state.commit if merge_asks or _to_ask(state, clean=False) else None
+def find_checked_commit(state: State) -> str | None:
+    """Return the commit that the gates checked; None if no gate would check a rebased one."""
+    checks_merge = state.plan.merge_gate.type in (*_COMMIT_GATES, "human")
+    return state.commit if checks_merge or _phases_to_recheck(state, clean=False) else None
 
 
-def published(state: State, event: Published) -> State:
-    told = (event.note,) if event.note and event.note not in state.warnings else ()
-    there = replace(state, stage=Stage.DONE, pr_url=event.pr_url or state.pr_url)
+def apply_published(state: State, event: Published) -> State:
+    notes = (event.note,) if event.note and event.note not in state.warnings else ()
+    done = replace(state, stage=Stage.DONE, pr_url=event.pr_url or state.pr_url)
     commit, base = event.commit or state.commit, event.base or state.base
-    return replace(there, commit=commit, base=base, warnings=(*state.warnings, *told))
+    return replace(done, commit=commit, base=base, warnings=(*state.warnings, *notes))
 
 
-def rebased(state: State, event: Rebased) -> State:
-    """Back to the gates that judge commits, then on to publishing, under another key."""
+def apply_rebased(state: State, event: Rebased) -> State:
+    """Repeat the gates that check commits, then publish again."""
     moved = replace(state, commit=event.commit, tree="", base=event.base, call=state.call + 1)
-    moved = replace(moved, rebases=state.rebases + 1, again=_to_ask(state, event.clean))
-    if not _merge_stands(state, event.clean):
+    moved = replace(moved, rebases=state.rebases + 1, recheck_phases=_phases_to_recheck(state, event.clean))
+    if not _is_merge_still_approved(state, event.clean):
         moved = replace(moved, merge=None)
-    return replace(moved, ending=_restless(state)) if moved.rebases > _ROUNDS else advance(moved)
+    return (
+        replace(moved, ending=_target_keeps_moving(state)) if moved.rebases > _MAX_REBASES else advance(moved)
+    )
 
 
-def step_failed(state: State, event: StepFailed) -> State:
-    """A conflict is for a person to solve; anything else failed."""
+def apply_step_failed(state: State, event: StepFailed) -> State:
+    """Block on a conflict, which a person has to solve; fail otherwise."""
     status = TaskStatus.BLOCKED if event.code is Code.MERGE_CONFLICT else TaskStatus.FAILED
-    return replace(state, ending=Ending(status, event.code, event.message), onto=event.onto or None)
+    return replace(
+        state, ending=Ending(status, event.code, event.message), conflict_commit=event.conflict_commit or None
+    )
 
 
-def _to_ask(state: State, clean: bool) -> tuple[str, ...]:
+def _phases_to_recheck(state: State, clean: bool) -> tuple[str, ...]:
     pairs = zip(state.plan.phases, state.phases, strict=True)
     return tuple(
         phase.id
         for phase, now in pairs
         if now.status == "completed"
-        and phase.gate.type in _OF_COMMITS
-        and not _stands(state, now.gate, clean)
+        and phase.gate.type in _COMMIT_GATES
+        and not _is_still_approved(state, now.gate, clean)
     )
 
 
-def _merge_stands(state: State, clean: bool) -> bool:
-    return state.plan.merge_gate.type == "auto" or _stands(state, state.merge, clean)
+def _is_merge_still_approved(state: State, clean: bool) -> bool:
+    return state.plan.merge_gate.type == "auto" or _is_still_approved(state, state.merge, clean)
 
 
-def _stands(state: State, said: GateState | None, clean: bool) -> bool:
-    """A person's yes is about the change, not about the commit that it stands on."""
-    return said is not None and said.person and clean and not state.plan.reapprove
+def _is_still_approved(state: State, gate: GateState | None, clean: bool) -> bool:
+    """Return whether a person's approval also covers the rebased commit."""
+    return gate is not None and gate.by_person and clean and not state.plan.reapprove
 
 
-def _restless(state: State) -> Ending:
+def _target_keeps_moving(state: State) -> Ending:
     message = (
-        f"{state.target or 'the target'} moved {_ROUNDS + 1} times while the gates looked at the work, "
-        f"so nothing was published; next: ostler retry {state.task}"
+        f"{state.target or 'the target'} moved {_MAX_REBASES + 1} times while the gates checked the work; "
+        f"nothing was published; next: ostler retry {state.task}"
     )
     return Ending(TaskStatus.FAILED, Code.PUBLISH_FAILED, message)

@@ -1,4 +1,4 @@
-"""The steps that the core may want; a step's key is its identity and never comes back."""
+"""The steps of a task; a step's key is unique and never repeated."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ostler.model.state import Ending
 
 
 class PrepareWorkspace(Struct, frozen=True):
-    """Make the place where the agent works, or make sure that it is still there."""
+    """Create the workspace, or repair it."""
 
     task: TaskId
     key: str
 
 
 class CallAgent(Struct, frozen=True):
-    """Let an agent work on one iteration of a phase."""
+    """Call an agent for one iteration of a phase."""
 
     task: TaskId
     key: str
@@ -26,35 +26,36 @@ class CallAgent(Struct, frozen=True):
 
 
 class Checkpoint(Struct, frozen=True):
-    """Commit what a phase left in the workspace."""
+    """Commit the changes in the workspace."""
 
     task: TaskId
     key: str
     phase: str
-    completes: bool  # the phase ends with it
+    completes: bool  # at the end of the phase
 
 
 class CheckGate(Struct, frozen=True):
-    """Find out whether a phase's result is good enough, on the commit that holds it."""
+    """Check the result of a phase on its commit."""
 
     task: TaskId
     key: str
-    phase: str  # "merge": the whole, before it is published
+    phase: str  # "merge": the gate before publishing
     gate: Gate
     sha: str | None
 
 
 class Publish(Struct, frozen=True):
-    """Bring the branch to where it is wanted."""
+    """Publish the branch."""
 
     task: TaskId
     key: str
     how: Publishing
-    judged: str | None = None  # the only commit that may leave; null: no gate would be asked about another
+    # The only commit that may be published; None: no gate would check another one.
+    checked_commit: str | None = None
 
 
 class Finish(Struct, frozen=True):
-    """Write down how the task ends, or that it rests."""
+    """Record how the task ends, or why it waits."""
 
     task: TaskId
     key: str
@@ -62,7 +63,7 @@ class Finish(Struct, frozen=True):
 
 
 class ReleaseWorkspace(Struct, frozen=True):
-    """Give the workspace back."""
+    """Release the workspace."""
 
     task: TaskId
     key: str

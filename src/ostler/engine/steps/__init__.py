@@ -1,1 +1,1 @@
-"""The performers: each carries out one kind of step, and answers with the event that came of it."""
+"""The performers: each runs one kind of step and returns the resulting event."""

@@ -1,4 +1,4 @@
-"""CallAgent: the prompt, the call, and what it proves."""
+"""CallAgent: builds the prompt, calls the agent and evaluates its answer."""
 
 from __future__ import annotations
 
@@ -8,128 +8,148 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from ostler.calls.request import CallOutcome, CallRequest
+from ostler.calls.session import AgentSession, model_of_session, select_session
 from ostler.engine.core.step import CallAgent
-from ostler.engine.steps.agent_state import hand_out, state_file, take_back
-from ostler.engine.steps.briefing import Briefing, brief, role_of
-from ostler.engine.steps.document import Writing, brief_writer
-from ostler.engine.steps.evidence import Witness, hinges_on_changes, judge
-from ostler.engine.steps.tools import Answer, Case, Tools
-from ostler.engine.steps.worker import worker_for
-from ostler.engine.steps.workspace import has_changed, working_directory
+from ostler.engine.steps.agent_call.caller import make_caller
+from ostler.engine.steps.agent_call.document import DocumentCallPrompt, build_document_prompt
+from ostler.engine.steps.agent_call.evidence import Evidence, depends_on_changes, evaluate
+from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
+from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
+from ostler.engine.steps.workspaces.worktree import has_changed, working_directory
 from ostler.errors import Code
-from ostler.files.atomic import flush_disk
-from ostler.model.allowance import allowance_of
+from ostler.files.atomic import sync_filesystem
 from ostler.model.attempt import Attempt
+from ostler.model.budget import find_task_budget
 from ostler.model.event import CallEnded, Verdict
 from ostler.model.notice import IterationStarted, Notice, PhaseFailed, PhaseStarted
-from ostler.prompt.report import Reading, Word, read_report
-from ostler.worker.order import Order, Report
-from ostler.worker.session import Session, held_by, session_for
+from ostler.prompt.report import AgentReport, StateFileReport, parse_report
 
 
-async def call_agent(step: CallAgent, case: Case, tools: Tools) -> Answer:
-    """One call; when it is cancelled the agent is stopped and the answer says interrupted."""
-    attempts = tools.journal.attempts(step.task)
-    document = case.state.plan.document
-    briefing = brief_writer(case, tools) if document else brief(step, case, tools, attempts)
-    order = _order(step, case, tools, briefing, attempts)
-    after = tools.journal.position()
-    handed = hand_out(Path(order.state_file), case)
-    _announce(step, tools)  # last, so that one commit takes it and the attempt's beginning
+async def call_agent(step: CallAgent, context: TaskContext, services: StepServices) -> StepResult:
+    """Call the agent; if cancelled, stop it and return an interrupted call."""
+    attempts = services.journal.attempts(step.task)
+    document = context.state.plan.is_document
+    prompt = (
+        build_document_prompt(context, services)
+        if document
+        else build_call_prompt(step, context, services, attempts)
+    )
+    request = _build_request(step, context, services, prompt, attempts)
+    after = services.journal.position()
+    agent_state = write_agent_state(Path(request.state_file), context)
+    # Last, so that the notices and the start of the attempt share one commit.
+    _notify_started(step, services)
     try:
-        report = await worker_for(case, tools).carry(order)
+        outcome = await make_caller(context, services).run(request)
     except asyncio.CancelledError:
-        return Answer(_interrupted(step, case, order, tools))
-    if report.result.ok:
-        said = _own_word(order, report, after, tools) or take_back(Path(order.state_file), handed)
-        ended = await _succeeded(step, case, tools, report, said)
-        return Answer(replace(ended, warnings=(*ended.warnings, *briefing.warnings)))
-    return _failed(step, report, tools)
+        return StepResult(_build_interruption(step, context, request, services))
+    if outcome.result.ok:
+        reading = _read_report(request, outcome, after, services) or read_agent_state(
+            Path(request.state_file), agent_state
+        )
+        ended = await _build_success(step, context, services, outcome, reading)
+        return StepResult(replace(ended, warnings=(*ended.warnings, *prompt.warnings)))
+    return _build_failure(step, outcome, services)
 
 
-def _announce(step: CallAgent, tools: Tools) -> None:
+def _notify_started(step: CallAgent, services: StepServices) -> None:
     notices: list[Notice] = [IterationStarted(step.phase, step.iteration)]
     if step.iteration == 1:
         notices.insert(0, PhaseStarted(step.phase))
-    tools.writer.notify(step.task, tools.clock.now(), notices)
+    services.writer.notify(step.task, services.clock.now(), notices)
 
 
-def _order(
-    step: CallAgent, case: Case, tools: Tools, briefing: Briefing | Writing, attempts: list[Attempt]
-) -> Order:
-    task = case.task
+def _build_request(
+    step: CallAgent,
+    context: TaskContext,
+    services: StepServices,
+    prompt: CallPrompt | DocumentCallPrompt,
+    attempts: list[Attempt],
+) -> CallRequest:
+    task = context.task
 
-    def session(executor: str, resumes: bool, attempts: list[Attempt]) -> Session:
-        return session_for(case.state, attempts, executor, resumes)
+    def session(executor: str, resumes: bool, attempts: list[Attempt]) -> AgentSession:
+        return select_session(context.state, attempts, executor, resumes)
 
-    return Order(
+    return CallRequest(
         task=step.task,
         key=step.key,
         phase=step.phase,
         iteration=step.iteration,
-        role=role_of(case),
-        pool=tools.pool_for(replace(task, role=role_of(case))),
-        cwd=str(working_directory(case.state, tools)),
-        papers=tools.layout.task(step.task),
+        role=current_role(context),
+        pool=services.pool_for(replace(task, role=current_role(context))),
+        cwd=str(working_directory(context.state, services)),
+        task_dir=services.layout.task(step.task),
         attempts=attempts,
-        session_for=session,
-        prompt_for=briefing.prompt,
-        fresh_prompt_for=briefing.fresh_prompt,
-        form=briefing.form,
-        preferred=held_by(case.state, attempts),
+        select_session=session,
+        build_prompt=prompt.prompt,
+        build_fresh_prompt=prompt.fresh_prompt,
+        answer_format=prompt.form,
+        preferred=model_of_session(context.state, attempts),
         feature=task.feature,
         priority=task.priority,
-        budget_usd=allowance_of(tools.journal.read(step.task)),
-        state_file=str(state_file(case, tools)),
-        system=briefing.system,
-        library=str(tools.layout.root) if case.state.plan.document else "",
+        budget_usd=find_task_budget(services.journal.read(step.task)),
+        state_file=str(agent_state_path(context, services)),
+        system=prompt.system,
+        read_only_cwd=str(services.layout.root) if context.state.plan.is_document else "",
     )
 
 
-def _own_word(order: Order, report: Report, after: int, tools: Tools) -> Reading | None:
-    """What the agent said of its task by `ostler report`."""
-    word: Word | None = None
-    while lines := tools.journal.feed(after, order.task):
+def _read_report(
+    request: CallRequest, outcome: CallOutcome, after: int, services: StepServices
+) -> StateFileReport | None:
+    """Return the status that the agent reported with `ostler report`."""
+    reported: AgentReport | None = None
+    while lines := services.journal.feed(after, request.task):
         for line in lines:
             body = msgspec.json.decode(line.body)
-            if body.get("type") == "agent_reported" and body.get("attempt") == report.attempt:
-                word = read_report(body["status"], body.get("reason", ""))
+            if body.get("type") == "agent_reported" and body.get("attempt") == outcome.attempt:
+                reported = parse_report(body["status"], body.get("reason", ""))
         after = lines[-1].position
-    return Reading(word) if word else None
+    return StateFileReport(reported) if reported else None
 
 
-async def _succeeded(step: CallAgent, case: Case, tools: Tools, report: Report, said: Reading) -> CallEnded:
-    witness = Witness(
-        text=report.result.text,
-        prompt=report.prompt,
+async def _build_success(
+    step: CallAgent,
+    context: TaskContext,
+    services: StepServices,
+    outcome: CallOutcome,
+    reading: StateFileReport,
+) -> CallEnded:
+    evidence = Evidence(
+        text=outcome.result.text,
+        prompt=outcome.prompt,
         phase=step.phase,
-        weight=case.state.weight,
-        speaks=report.speaks,
-        structured=report.structured,
-        word=said.word,
-        document=case.state.plan.document,
+        weight=context.state.weight,
+        reports_status=outcome.reports_status,
+        structured=outcome.structured,
+        report=reading.report,
+        is_document=context.state.plan.is_document,
     )
-    if hinges_on_changes(witness):
-        witness = replace(witness, changed=await asyncio.to_thread(has_changed, case.state, tools))
-    finding = judge(witness)
-    place = tools.layout.root if case.state.worktree is None else tools.layout.worktrees
-    await asyncio.to_thread(flush_disk, place)  # a power cut before the commit must not leave empty files
+    if depends_on_changes(evidence):
+        evidence = replace(evidence, changed=await asyncio.to_thread(has_changed, context.state, services))
+    verdict = evaluate(evidence)
+    directory = services.layout.root if context.state.worktree is None else services.layout.worktrees
+    # A power cut before the commit must not leave empty files.
+    await asyncio.to_thread(sync_filesystem, directory)
     return CallEnded(
         phase=step.phase,
         iteration=step.iteration,
-        verdict=finding.verdict,
-        code=finding.code,
-        message=finding.message,
-        session_id=report.result.session_id,
-        answer=report.answer,
-        warnings=(*report.result.warnings, *finding.warnings, *filter(None, [said.warning])),
+        verdict=verdict.verdict,
+        code=verdict.code,
+        message=verdict.message,
+        session_id=outcome.result.session_id,
+        answer=outcome.answer,
+        warnings=(*outcome.result.warnings, *verdict.warnings, *filter(None, [reading.warning])),
     )
 
 
-def _failed(step: CallAgent, report: Report, tools: Tools) -> Answer:
-    result = report.result
+def _build_failure(step: CallAgent, outcome: CallOutcome, services: StepServices) -> StepResult:
+    result = outcome.result
     code = result.code or Code.UNKNOWN
-    verdict = _verdict(code, report, tools)
+    verdict = _choose_verdict(code, outcome, services)
     ended = CallEnded(
         phase=step.phase,
         iteration=step.iteration,
@@ -137,30 +157,32 @@ def _failed(step: CallAgent, report: Report, tools: Tools) -> Answer:
         code=code,
         message=result.message,
         session_id=result.session_id,
-        answer=report.answer,
-        resumes_at=report.resumes_at,
+        answer=outcome.answer,
+        resumes_at=outcome.resumes_at,
     )
-    return Answer(ended, (PhaseFailed(step.phase, code, result.message),) if verdict == "failed" else ())
+    return StepResult(ended, (PhaseFailed(step.phase, code, result.message),) if verdict == "failed" else ())
 
 
-def _verdict(code: Code, report: Report, tools: Tools) -> Verdict:
-    """What a call that did not succeed means for its task."""
-    if report.resumes_at is not None:
+def _choose_verdict(code: Code, outcome: CallOutcome, services: StepServices) -> Verdict:
+    """Return what a failed call means for its task."""
+    if outcome.resumes_at is not None:
         return "deferred"
     if code is Code.NEEDS_INPUT:
         return "blocked"
-    pauses = code is Code.BUDGET_EXCEEDED and tools.settings.budget.on_exceed == "pause"
+    pauses = code is Code.BUDGET_EXCEEDED and services.settings.budget.on_exceed == "pause"
     return "paused" if pauses else "failed"
 
 
-def _interrupted(step: CallAgent, case: Case, order: Order, tools: Tools) -> CallEnded:
-    """The session is the one that the agent had named, where it had come that far."""
-    attempts = tools.journal.attempts(step.task)
-    begun = attempts[len(order.attempts) :]
+def _build_interruption(
+    step: CallAgent, context: TaskContext, request: CallRequest, services: StepServices
+) -> CallEnded:
+    """Return the interrupted call, with the session that the agent has reported."""
+    attempts = services.journal.attempts(step.task)
+    started = attempts[len(request.attempts) :]
     return CallEnded(
         phase=step.phase,
         iteration=step.iteration,
         verdict="interrupted",
         code=Code.INTERRUPTED,
-        session_id=begun[-1].session_id if begun else case.state.session_id,
+        session_id=started[-1].session_id if started else context.state.session_id,
     )

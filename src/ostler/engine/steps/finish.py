@@ -1,4 +1,4 @@
-"""Finish: how a task ends, or rests, as the event that says so."""
+"""Finish: the event that ends a task, or lets it wait."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostler.model.state import State
 from ostler.model.status import TaskStatus
 
 
-def finish(step: Finish, state: State) -> Event:
+def build_end_event(step: Finish, state: State) -> Event:
     ending = step.ending
     match ending.status:
         case TaskStatus.COMPLETED:

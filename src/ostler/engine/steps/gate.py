@@ -1,138 +1,149 @@
-"""CheckGate: whether a phase's result is good enough, found out on the commit that holds it."""
+"""CheckGate: checks the result of a phase on its commit."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from ostler.engine.core.moves import decided, target_of
+from ostler.engine.core.moves import apply_gate_decided, find_retry_phase
 from ostler.engine.core.step import CheckGate
-from ostler.engine.steps.command_gate import run_command
-from ostler.engine.steps.criteria import unmet
-from ostler.engine.steps.finding import Finding
-from ostler.engine.steps.review import Ruling, review
-from ostler.engine.steps.signature import signature_of
-from ostler.engine.steps.tools import HOST_TROUBLE, Answer, Case, Tools, to_its_end
-from ostler.errors import Code, OstlerError
+from ostler.engine.steps.gates.command import run_command_gate
+from ostler.engine.steps.gates.criteria import list_unmet_criteria
+from ostler.engine.steps.gates.result import GateResult
+from ostler.engine.steps.gates.review import ReviewOutcome, review_commit
+from ostler.engine.steps.gates.signature import compute_signature
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.errors import CODES, Code, Origin, OstlerError
 from ostler.files.atomic import write_atomic
 from ostler.files.failpoint import reach
-from ostler.git.diff import diff_stat
+from ostler.git.commit.diff import read_diff_stat
 from ostler.model.event import GateDecided, GateWaiting
 from ostler.model.notice import Notice, PhaseFailed, PhaseRetried
-from ostler.prompt.retry import retry_context, retry_file_name
+from ostler.prompt.retry import format_retry_file, make_retry_file_name
 
 
-async def check_gate(step: CheckGate, case: Case, tools: Tools) -> Answer:
-    """The gate's verdict; a person's gate is only asked, and costs nothing while it waits."""
+async def check_gate(step: CheckGate, context: TaskContext, services: StepServices) -> StepResult:
+    """Return the verdict of the gate; a human gate only records that it waits."""
     if step.gate.type == "human":
-        return Answer(await to_its_end(_ask_person, step, case, tools))
+        return StepResult(await run_in_thread(_ask_person, step, context, services))
     reach("gate.check")
     try:
-        found = await _find_out(step, case, tools)
+        result = await _run_gate(step, context, services)
     except OstlerError as error:
-        if error.code in HOST_TROUBLE:
+        if CODES[error.code].origin is Origin.HOST:
             raise
-        found = Finding("could_not_run", f"{error.code}: {error.message}")
-    if not isinstance(found, Finding):
-        return Answer(found)
-    answer = await to_its_end(_answer, step, found, case, tools)
+        result = GateResult("could_not_run", f"{error.code}: {error.message}")
+    if not isinstance(result, GateResult):
+        return StepResult(result)
+    step_result = await run_in_thread(_build_result, step, result, context, services)
     reach("gate.checked")
-    return answer
+    return step_result
 
 
-async def _find_out(step: CheckGate, case: Case, tools: Tools) -> Ruling:
+async def _run_gate(step: CheckGate, context: TaskContext, services: StepServices) -> ReviewOutcome:
     match step.gate.type:
         case "skip":
-            return Finding("skipped")
+            return GateResult("skipped")
         case "auto":
-            return _look(step, _last_words(step, case, tools))
+            return _check_criteria(step, _read_phase_answer(step, context, services))
         case "command":
-            return await run_command(step, case, tools)
+            return await run_command_gate(step, context, services)
         case "ai":
-            return await review(step, _last_words(step, case, tools), case, tools)
+            return await review_commit(step, _read_phase_answer(step, context, services), context, services)
         case "human":
-            raise AssertionError("a person is not asked here")
+            raise AssertionError("human gates are handled in check_gate")
         case _:
             assert_never(step.gate.type)
 
 
-def _look(step: CheckGate, text: str) -> Finding:
-    missing = unmet(step.gate.criteria, text, step.phase)
+def _check_criteria(step: CheckGate, text: str) -> GateResult:
+    missing = list_unmet_criteria(step.gate.criteria, text, step.phase)
     if not missing:
-        return Finding("pass", "; ".join(step.gate.criteria))
-    return Finding("fail", "; ".join(missing), told=text, signature=signature_of("\n".join(missing)))
+        return GateResult("pass", "; ".join(step.gate.criteria))
+    return GateResult(
+        "fail", "; ".join(missing), retry_text=text, signature=compute_signature("\n".join(missing))
+    )
 
 
-def _last_words(step: CheckGate, case: Case, tools: Tools) -> str:
-    """What the phase said last; empty when it is not there."""
-    answer = _earlier_answer(step, tools) if case.state.again else case.state.answer
+def _read_phase_answer(step: CheckGate, context: TaskContext, services: StepServices) -> str:
+    """Return the last answer of the phase; empty if there is none."""
+    answer = _find_earlier_answer(step, services) if context.state.recheck_phases else context.state.answer
     try:
-        paper = tools.layout.task(case.state.task) / answer
-        return paper.read_text("utf-8", "replace") if answer else ""
+        path = services.layout.task(context.state.task) / answer
+        return path.read_text("utf-8", "replace") if answer else ""
     except FileNotFoundError:
         return ""
 
 
-def _earlier_answer(step: CheckGate, tools: Tools) -> str:
-    """Of a phase that was completed long ago, and is asked about again as its commit is another one."""
-    own = (a for a in tools.journal.attempts(step.task) if a.phase == step.phase and a.status == "succeeded")
+def _find_earlier_answer(step: CheckGate, services: StepServices) -> str:
+    """Return the path of the answer of an earlier phase whose gate checks a new commit."""
+    own = (
+        a for a in services.journal.attempts(step.task) if a.phase == step.phase and a.status == "succeeded"
+    )
     return next((f"{a.transcript.removesuffix('.jsonl')}.answer.md" for a in reversed([*own])), "")
 
 
-def _answer(step: CheckGate, found: Finding, case: Case, tools: Tools) -> Answer:
+def _build_result(
+    step: CheckGate, result: GateResult, context: TaskContext, services: StepServices
+) -> StepResult:
     event = GateDecided(
         phase=step.phase,
         gate=step.gate.type,
-        verdict=found.verdict,
-        reason=found.reason,
+        verdict=result.verdict,
+        reason=result.reason,
         sha=step.sha,
-        output=found.output,
-        signature=found.signature,
+        output=result.output,
+        signature=result.signature,
     )
-    if found.verdict in ("pass", "skipped"):
-        return Answer(event)
-    after = decided(case.state, event)
+    if result.verdict in ("pass", "skipped"):
+        return StepResult(event)
+    after = apply_gate_decided(context.state, event)
     if after.ending is not None:
-        return Answer(
+        return StepResult(
             event, (PhaseFailed(step.phase, after.ending.code or Code.UNKNOWN, after.ending.message),)
         )
-    if after.asks_review:
-        return Answer(event)  # it is for a person to decide now
-    return Answer(event, (_send_back(step, found, case, tools),))
+    if after.review_requested:
+        # A person decides next.
+        return StepResult(event)
+    return StepResult(event, (_write_retry_context(step, result, context, services),))
 
 
-def _send_back(step: CheckGate, found: Finding, case: Case, tools: Tools) -> Notice:
-    """Write down why, where the next call looks for it, before anyone is told that it is there."""
-    state = case.state
-    failed, target = state.phases[state.phase], state.plan.phases[target_of(state)].id
+def _write_retry_context(
+    step: CheckGate, result: GateResult, context: TaskContext, services: StepServices
+) -> Notice:
+    """Write the reason for the next call, before the notice that names its file."""
+    state = context.state
+    failed, target = state.phases[state.phase], state.plan.phases[find_retry_phase(state)].id
     attempt = failed.retries + 1
-    name = retry_file_name(failed.id, attempt)
-    text = retry_context(step.phase, target, attempt, tools.clock.now(), found.reason, found.told)
-    write_atomic(tools.layout.task(step.task) / name, text.encode("utf-8", "replace"))
+    name = make_retry_file_name(failed.id, attempt)
+    text = format_retry_file(
+        step.phase, target, attempt, services.clock.now(), result.reason, result.retry_text
+    )
+    write_atomic(services.layout.task(step.task) / name, text.encode("utf-8", "replace"))
     return PhaseRetried(step.phase, target, attempt, name)
 
 
-def _ask_person(step: CheckGate, case: Case, tools: Tools) -> GateWaiting:
-    criteria = f"; look for {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
-    what = case.state.output or f"{step.phase}{_size(step, case, tools)}"
-    reason = f"{_why(case)} {what}{criteria}"
+def _ask_person(step: CheckGate, context: TaskContext, services: StepServices) -> GateWaiting:
+    criteria = f"; criteria: {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
+    what = context.state.output or f"{step.phase}{_describe_change(step, context, services)}"
+    reason = f"{_describe_request(context)} {what}{criteria}"
     return GateWaiting(step.phase, step.sha, reason)
 
 
-def _why(case: Case) -> str:
-    said = case.state.phases[case.state.phase].gate
-    if case.state.asks_review and said is not None and said.verdict == "fail":
-        return f"the reviewer still says no ({said.reason}); it is for you to decide on"
-    return "the agent asks you to look at" if case.state.asks_review else "waits for you to look at"
+def _describe_request(context: TaskContext) -> str:
+    gate = context.state.phases[context.state.phase].gate
+    if context.state.review_requested and gate is not None and gate.verdict == "fail":
+        return f"the reviewer still rejects it ({gate.reason}); please decide on"
+    return "the agent requests a review of" if context.state.review_requested else "please review"
 
 
-def _size(step: CheckGate, case: Case, tools: Tools) -> str:
-    """The commit, and how large the change is; it is not worth failing for."""
+def _describe_change(step: CheckGate, context: TaskContext, services: StepServices) -> str:
+    """Return the commit and the size of the change, if git can compute it."""
     if step.sha is None:
         return ""
-    if tools.repository is None or case.state.base is None:
+    if services.repository is None or context.state.base is None:
         return f" ({step.sha[:10]})"
     try:
-        size = diff_stat(tools.repository, case.state.base, step.sha)
+        size = read_diff_stat(services.repository, context.state.base, step.sha)
     except OstlerError:
         return f" ({step.sha[:10]})"
     files = "1 file" if size.files == 1 else f"{size.files} files"

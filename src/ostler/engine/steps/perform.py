@@ -1,4 +1,4 @@
-"""One door to all performers, and the one place where an error becomes an event."""
+"""Dispatches steps to their performers, and turns errors into events."""
 
 from __future__ import annotations
 
@@ -17,79 +17,86 @@ from ostler.engine.core.step import (
     ReleaseWorkspace,
     Step,
 )
-from ostler.engine.steps.bill import billed
-from ostler.engine.steps.busy import busy
 from ostler.engine.steps.call import call_agent
 from ostler.engine.steps.checkpoint import make_checkpoint
-from ostler.engine.steps.finish import finish
+from ostler.engine.steps.finish import build_end_event
 from ostler.engine.steps.gate import check_gate
-from ostler.engine.steps.keep import keep_work
 from ostler.engine.steps.prepare import prepare_workspace
+from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.publish import publish
-from ostler.engine.steps.tools import HOST_TROUBLE, Answer, Case, Tools, to_its_end
-from ostler.engine.steps.workspace import release
-from ostler.errors import Code, OstlerError, UsageError
-from ostler.files.disk import machine_error
-from ostler.git.merge import MergeConflict
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.usage import add_unrecorded_usage
+from ostler.engine.steps.workspaces.work_in_progress import save_work_in_progress
+from ostler.engine.steps.workspaces.worktree import release_workspace
+from ostler.errors import CODES, Code, Origin, OstlerError, UsageError
+from ostler.files.disk import to_machine_error
+from ostler.git.publish.merge import MergeConflict
 from ostler.model.event import StepFailed
 from ostler.model.notice import Notice
 from ostler.model.status import TaskStatus
 
 
-async def perform(step: Step, case: Case, tools: Tools) -> Answer | None:
-    """Carry a step out; None when it was cancelled before anything came of it."""
+async def perform(step: Step, context: TaskContext, services: StepServices) -> StepResult | None:
+    """Perform a step; return None if it was cancelled without a result.
+
+    Errors of the host are raised, because they end the run; others become a StepFailed event.
+    """
     try:
-        answer = await _dispatch(step, case, tools)
-        return replace(answer, event=billed(answer.event, case.state, tools.journal))
+        result = await _dispatch(step, context, services)
+        return replace(result, event=add_unrecorded_usage(result.event, context.state, services.journal))
     except asyncio.CancelledError:
         return None
     except OstlerError as error:
-        if error.code in HOST_TROUBLE or _is_read_only(error):
+        if CODES[error.code].origin is Origin.HOST or _is_read_only(error):
             raise
-        return Answer(_failed(error))
+        return StepResult(_build_step_failed(error))
     except (OSError, RuntimeError, MemoryError) as surprise:
-        told = machine_error(surprise)
-        if told is None:
+        error = to_machine_error(surprise)
+        if error is None:
             raise
-        raise told from surprise
+        raise error from surprise
 
 
-def _failed(error: OstlerError) -> StepFailed:
-    said = f"{error.message}; next: {error.hint}" if error.hint else error.message
-    files, onto = (error.files, error.onto) if isinstance(error, MergeConflict) else ((), "")
-    return StepFailed(error.code, said, files, onto)
+def _build_step_failed(error: OstlerError) -> StepFailed:
+    message = f"{error.message}; next: {error.hint}" if error.hint else error.message
+    files, onto = (error.files, error.conflict_commit) if isinstance(error, MergeConflict) else ((), "")
+    return StepFailed(error.code, message, files, onto)
 
 
 def _is_read_only(error: OstlerError) -> bool:
     return isinstance(error, UsageError) and error.code is Code.WORKSPACE_WRITE_FAILED
 
 
-async def _dispatch(step: Step, case: Case, tools: Tools) -> Answer:
+async def _dispatch(step: Step, context: TaskContext, services: StepServices) -> StepResult:
     match step:
         case PrepareWorkspace():
-            return Answer(await prepare_workspace(case, tools))
+            return StepResult(await prepare_workspace(context, services))
         case CallAgent():
-            return await call_agent(step, case, tools)
+            return await call_agent(step, context, services)
         case Checkpoint():
-            return await make_checkpoint(step, case, tools)
+            return await make_checkpoint(step, context, services)
         case CheckGate():
-            return await check_gate(step, case, tools)
+            return await check_gate(step, context, services)
         case Publish():
-            with busy("publishes", case, tools):
-                return await publish(step, case, tools)
+            with report_progress("publishing", context, services):
+                return await publish(step, context, services)
         case Finish():
             if step.ending.status is TaskStatus.FAILED:
-                await to_its_end(keep_work, case.state, tools)
-            notices = await _follow_up(case, tools) if step.ending.status is TaskStatus.COMPLETED else ()
-            return Answer(finish(step, case.state), notices)
+                await run_in_thread(save_work_in_progress, context.state, services)
+            notices = (
+                await _notify_completed(context, services)
+                if step.ending.status is TaskStatus.COMPLETED
+                else ()
+            )
+            return StepResult(build_end_event(step, context.state), notices)
         case ReleaseWorkspace():
-            return Answer(await to_its_end(release, case.state, tools))
+            return StepResult(await run_in_thread(release_workspace, context.state, services))
         case _:
             assert_never(step)
 
 
-async def _follow_up(case: Case, tools: Tools) -> tuple[Notice, ...]:
-    """What a completed task sets going; a run that dies before the end is recorded does it again."""
-    if not case.task.next and not case.task.source:
+async def _notify_completed(context: TaskContext, services: StepServices) -> tuple[Notice, ...]:
+    """Start follow-up tasks and update the source; repeated if the run dies before the end is recorded."""
+    if not context.task.next and not context.task.source:
         return ()
-    return await to_its_end(tools.completed, case.task, case.state)
+    return await run_in_thread(services.on_completed, context.task, context.state)

@@ -1,4 +1,4 @@
-"""PrepareWorkspace: the worktree, with what [workspace] puts into it once."""
+"""PrepareWorkspace: creates the worktree and sets it up once."""
 
 from __future__ import annotations
 
@@ -9,56 +9,63 @@ import msgspec
 from msgspec.structs import replace
 
 from ostler.config.settings import WorkspaceSettings
-from ostler.engine.steps.busy import busy
-from ostler.engine.steps.furnish import Room, furnish
-from ostler.engine.steps.keep import put_back, take_target_in
-from ostler.engine.steps.tools import Case, Tools, to_its_end
-from ostler.engine.steps.workspace import prepare, worktree_of
-from ostler.files.atomic import flush_disk, write_projection
-from ostler.git.index import count_files
+from ostler.engine.steps.progress import report_progress
+from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.setup import WorkspaceSetup, setup_workspace
+from ostler.engine.steps.workspaces.work_in_progress import merge_target, rewind_workspace
+from ostler.engine.steps.workspaces.worktree import find_worktree, prepare_worktree
+from ostler.files.atomic import sync_filesystem, write_projection
+from ostler.git.commit.index import count_files
 from ostler.git.repository import Worktree
 from ostler.model.event import TaskStarted
 from ostler.model.state import State
 
-_DONE = "ostler-prepared"  # beside what git keeps of the worktree: gone with it, and out of the tree
-_NOTES = "workspace"
+_MARKER = "ostler-prepared"  # in the git directory of the worktree, and deleted with it
+_STATE_DIR = "workspace"
 _LOG = "workspace.log"
 
 
-async def prepare_workspace(case: Case, tools: Tools) -> TaskStarted:
-    """Make the workspace, or make sure that it is as it was left; what [workspace] wants is done once."""
-    files = count_files(tools.repository) if tools.repository and case.state.base is None else 0
-    with busy("makes the worktree" if files else "makes the workspace", case, tools, files=files):
-        started = await to_its_end(_make_or_find, case.state, tools)
-    state = replace(case.state, worktree=started.worktree, branch=started.branch, base=started.base)
-    worktree = worktree_of(state, tools)
+async def prepare_workspace(context: TaskContext, services: StepServices) -> TaskStarted:
+    """Create or repair the workspace, and set it up once as in [workspace]."""
+    files = count_files(services.repository) if services.repository and context.state.base is None else 0
+    with report_progress(
+        "creating the worktree" if files else "creating the workspace", context, services, files=files
+    ):
+        started = await run_in_thread(_make_or_repair, context.state, services)
+    state = replace(context.state, worktree=started.worktree, branch=started.branch, base=started.base)
+    worktree = find_worktree(state, services)
     if worktree is not None:
-        await _make_ready(worktree, case, tools)
+        await _set_up_once(worktree, context, services)
     return started
 
 
-def _make_or_find(state: State, tools: Tools) -> TaskStarted:
-    started = prepare(state, tools)
+def _make_or_repair(state: State, services: StepServices) -> TaskStarted:
+    started = prepare_worktree(state, services)
     if state.reset_to is not None:
-        put_back(state, started, tools)
-    return started if state.onto is None else take_target_in(state, started, state.onto, tools)
+        rewind_workspace(state, started, services)
+    return (
+        started
+        if state.conflict_commit is None
+        else merge_target(state, started, state.conflict_commit, services)
+    )
 
 
-async def _make_ready(worktree: Worktree, case: Case, tools: Tools) -> None:
-    settings = tools.settings.workspace
+async def _set_up_once(worktree: Worktree, context: TaskContext, services: StepServices) -> None:
+    settings = services.settings.workspace
     if settings == WorkspaceSettings(timeout_seconds=settings.timeout_seconds):
         return
-    done, wanted = worktree.repository.git_dir / _DONE, _fingerprint(settings)
-    if _read(done) == wanted:
+    marker, fingerprint = worktree.repository.git_dir / _MARKER, _fingerprint(settings)
+    if _read(marker) == fingerprint:
         return
-    home = tools.layout.task(case.state.task)
-    untouched = not tools.journal.attempts(case.state.task)
-    room = Room(worktree.repository, worktree.cwd, home / _LOG, home / _NOTES, untouched)
-    await furnish(room, case, tools)
-    await to_its_end(
-        flush_disk, tools.layout.worktrees
-    )  # a power cut must not leave it done with empty files
-    write_projection(done, wanted)
+    task_dir = services.layout.task(context.state.task)
+    untouched = not services.journal.attempts(context.state.task)
+    setup = WorkspaceSetup(
+        worktree.repository, worktree.cwd, task_dir / _LOG, task_dir / _STATE_DIR, untouched
+    )
+    await setup_workspace(setup, context, services)
+    # After a power cut, a workspace that is marked as prepared must have all of its files.
+    await run_in_thread(sync_filesystem, services.layout.worktrees)
+    write_projection(marker, fingerprint)
 
 
 def _fingerprint(settings: WorkspaceSettings) -> bytes:

@@ -1,4 +1,4 @@
-"""How the fake agent misbehaves: one function per row of the fault matrix, and some everyday failures.
+"""Faults of the fake agent: one function per row of the fault matrix, and some common failures.
 
 Each takes the agent and returns its exit status. Imported by the running fake, never by Ostler.
 """

@@ -1,4 +1,4 @@
-"""Sessions and files that are lost, broken or strange."""
+"""Lost, corrupt or unusual sessions and files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def a25_forgets(agent: FakeAgent) -> int:
-    """Knows no session on resume, as when the file was lost."""
+    """On resume, behave as if the session file was lost."""
     if agent.resumed:
         agent.session_file().unlink(missing_ok=True)
     return behave(agent)
@@ -48,7 +48,7 @@ def a28_odd_files(agent: FakeAgent) -> int:
 
 
 def _remove_tree(root: Path) -> None:
-    """As shutil.rmtree, which costs the fake a fifth of its start."""
+    """Like shutil.rmtree, whose import would take a fifth of the start-up time."""
     for place, directories, files in os.walk(root, topdown=False):
         for name in files:
             Path(place, name).unlink()

@@ -1,4 +1,4 @@
-"""Endings that do not say how it went, or say it twice."""
+"""Ends without a result, with an empty one, or with two."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FOREVER = 3600.0
 
 
 def two_results(agent: FakeAgent) -> int:
-    """A background tool ends after the first result; the second one counts."""
+    """Print a second result, as after a background tool; the second one counts."""
     begun = begin(agent)
     if begun:
         return begun
@@ -52,7 +52,7 @@ def a17_error_in_text(agent: FakeAgent) -> int:
 
 
 def a18_exit(agent: FakeAgent) -> int:
-    """behaviour["status"]; below zero, the signal that ends it."""
+    """Exit with behaviour["status"]; a negative value is a signal."""
     begin(agent)
     if agent["status"] < 0:
         os.kill(os.getpid(), -agent["status"])
@@ -61,5 +61,5 @@ def a18_exit(agent: FakeAgent) -> int:
 
 
 def a18_after_result(agent: FakeAgent) -> int:
-    """A good turn, and then behaviour["status"]."""
+    """Complete a turn, then exit with behaviour["status"]."""
     return behave(agent) or agent["status"]

@@ -1,4 +1,4 @@
-"""What agents do every day: they work, give up, are refused, or ask for something."""
+"""Common behaviour: work, give up, be denied, or reach a limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def behave(agent: FakeAgent) -> int:
-    """No fault: read the prompt, open the session, do one turn."""
+    """Without a fault: read the prompt, open the session, run one turn."""
     return begin(agent) or agent.run()
 
 
@@ -24,7 +24,7 @@ def begin(agent: FakeAgent) -> int:
 
 
 def crash(agent: FakeAgent) -> int:
-    """Edits, then dies without a result."""
+    """Edit files, then exit without a result."""
     begun = begin(agent)
     if not begun:
         agent.work()
@@ -51,7 +51,7 @@ def denied(agent: FakeAgent) -> int:
 
 
 def api_error(agent: FakeAgent) -> int:
-    """Fails as the real one does when the provider answers with behaviour["error"]."""
+    """Fail as the real agent does when the provider answers with behaviour["error"]."""
     begun = begin(agent)
     if begun:
         return begun
@@ -61,19 +61,19 @@ def api_error(agent: FakeAgent) -> int:
 
 
 def limited(agent: FakeAgent) -> int:
-    """After behaviour["count"] starts the provider answers 429, behaviour["seconds"] long, whoever asks."""
+    """After behaviour["count"] starts, the provider answers 429 for behaviour["seconds"]."""
     if agent.number <= agent["count"]:
         return behave(agent)
     left = _closes(Path(f"{agent.launcher}.window"), agent["seconds"]) - time.time()
     if left <= 0:
         return behave(agent)
     agent.record("limit")
-    agent.behaviour["says"] = f"try again in {left:.3f} seconds"
+    agent.behaviour["error_message"] = f"try again in {left:.3f} seconds"
     return api_error(agent)
 
 
 def _closes(window: Path, seconds: float) -> float:
-    """When the limit ends that the first caller ran into: the later ones are told the same."""
+    """Return when the limit ends; all callers share the limit that the first one started."""
     try:
         with window.open("x") as file:
             file.write(f"{time.time() + seconds}\n")

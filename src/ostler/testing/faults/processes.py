@@ -1,4 +1,4 @@
-"""Processes that hang, will not end, or leave others behind."""
+"""Processes that hang, ignore signals, or leave daemons behind."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def a3_stops_itself(agent: FakeAgent) -> int:
 
 
 def a4_daemons(agent: FakeAgent) -> int:
-    """Leaves behaviour["count"] daemons behind: double fork, own session, no environment, closed output."""
+    """Leave behaviour["count"] daemons: double fork, own session, no environment, closed output."""
     for _ in range(agent["count"]):
         _daemon(agent, lambda: _beat(agent.beats))
     return behave(agent)
 
 
 def a5_hops(agent: FakeAgent) -> int:
-    """Leaves processes that fork and exit for ever, so that no list of pids is ever true."""
+    """Leave processes that fork and exit forever, so that every list of pids is outdated."""
     for _ in range(min(agent["count"], 5)):
         _daemon(agent, lambda: _hop(agent.beats))
     return behave(agent)
@@ -79,7 +79,7 @@ def _daemon(agent: FakeAgent, then: Callable[[], object]) -> None:
 
 
 def _beat(beats: str) -> NoReturn:
-    """Nothing but this file tells that it lives: its environment is empty and its directory is the root."""
+    """Only this file shows that the daemon runs: its environment is empty, its directory is /."""
     os.chdir("/")
     os.execve("/bin/sh", ["sh", "-c", 'while :; do printf . >>"$0"; sleep 0.05; done', beats], {})  # noqa: S606
 

@@ -1,4 +1,4 @@
-"""What goes wrong between the agent and whoever reads and writes its streams."""
+"""Faults of the standard streams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def a9_closes_stdin(agent: FakeAgent) -> int:
 
 
 def a10_flood(agent: FakeAgent) -> int:
-    """behaviour["bytes"] without a newline, then a good result."""
+    """Print behaviour["bytes"] without a newline, then a good result."""
     begin(agent)
     block = b"x" * (1 << 20)
     for _ in range(agent["bytes"] >> 20):
@@ -61,7 +61,7 @@ def a13_escapes(agent: FakeAgent) -> int:
 
 
 def a14_broken_json(agent: FakeAgent) -> int:
-    """A line cut short, a line in two writes, stderr between them, a line over every limit."""
+    """Print a truncated line, a line in two writes with stderr in between, and a line over every limit."""
     begin(agent)
     agent.print_bytes(b'{"type":"assistant","message":{"content":[{"type":"te\n{"type":"assistant","mess')
     os.write(2, b"a warning in between\n")
@@ -72,7 +72,7 @@ def a14_broken_json(agent: FakeAgent) -> int:
 
 
 def a23_measures_prompt(agent: FakeAgent) -> int:
-    """Answers with the size of what it got, so that a prompt cut on its way shows."""
+    """Answer with the size of the prompt, so that a truncated prompt is visible."""
     begun = begin(agent)
     if begun:
         return begun

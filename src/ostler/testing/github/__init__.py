@@ -1,1 +1,1 @@
-"""The parts of the loopback GitHub; use ostler.testing.fake_github."""
+"""The parts of the fake GitHub; import them from ostler.testing.fake_github."""

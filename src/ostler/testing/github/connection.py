@@ -1,4 +1,4 @@
-"""A list as GraphQL has it: its nodes on one page."""
+"""A GraphQL connection: a list with its nodes on one page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways in which GitHub goes wrong, each for the next request that it is set for."""
+"""Faults of GitHub; each applies to the next request of an operation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Fault(Struct, frozen=True):
-    """One wrong answer. `after` lets the request have its effect first: only the answer is lost."""
+    """One faulty answer; with `after` the request takes effect and only the answer is lost."""
 
     status: int = 200
     message: str = ""

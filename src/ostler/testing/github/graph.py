@@ -1,4 +1,4 @@
-"""The hub as GitHub's GraphQL shows it: what `gh pr list`, `create`, `view` and `merge` ask for."""
+"""The GraphQL objects that `gh pr list`, `create`, `view` and `merge` query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEATURES = ("isInMergeQueue", "isMergeQueueEnabled", "autoMergeRequest", "check
 
 
 def query_root(hub: Hub) -> dict[str, Any]:
-    """What a query starts from."""
+    """The root of a query."""
     functions: Functions = {
         "__type": lambda _: {"fields": [{"name": name} for name in _FEATURES]},
         "user": lambda args: _person(args["login"]) if args["login"] in hub.people else None,
@@ -26,7 +26,7 @@ def query_root(hub: Hub) -> dict[str, Any]:
 
 
 def mutation_root(hub: Hub) -> dict[str, Any]:
-    """What a mutation starts from; every function takes its input and does it."""
+    """The root of a mutation; each function takes its input and applies it."""
     functions: Functions = {
         "createPullRequest": lambda args: _created(hub, args["input"]),
         "updatePullRequest": lambda args: _labelled(hub, args["input"]),
@@ -98,7 +98,7 @@ def _view(hub: Hub, pull: Pull | None) -> dict[str, Any] | None:
         "headRepositoryOwner": {"id": f"O_{pull.fork or 1}", "login": pull.fork or owner},
         "isCrossRepository": bool(pull.fork),
         "mergeable": "MERGEABLE",
-        # Right after a push GitHub has not worked it out, and gh asks for auto-merge all the same.
+        # Right after a push GitHub has not computed it yet, and gh requests auto-merge anyway.
         "mergeStateStatus": "UNKNOWN" if hub.checks == READY else "BLOCKED",
         "autoMergeRequest": {"mergeMethod": "SQUASH"} if pull.auto_merge else None,
         "isInMergeQueue": False,
@@ -112,8 +112,8 @@ def _issue_or_pull(hub: Hub, number: int) -> dict[str, Any] | None:
 
 
 def _created(hub: Hub, wanted: dict[str, Any]) -> dict[str, Any]:
-    words = (wanted["headRefName"], wanted["baseRefName"], wanted["title"], wanted.get("body") or "")
-    return _answer(hub, hub.open(*words, draft=bool(wanted.get("draft"))))
+    fields = (wanted["headRefName"], wanted["baseRefName"], wanted["title"], wanted.get("body") or "")
+    return _answer(hub, hub.open(*fields, draft=bool(wanted.get("draft"))))
 
 
 def _labelled(hub: Hub, wanted: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the loopback GitHub knows: a repository with its branches, forks, labels, people and pull requests."""
+"""The state of the fake GitHub: branches, forks, labels, users, issues and pull requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WAITING = "blocked"
 
 
 class Pull(Struct, frozen=True):
-    """A pull request, as a test looks at it."""
+    """A pull request."""
 
     number: int
     title: str
@@ -26,12 +26,12 @@ class Pull(Struct, frozen=True):
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
     auto_merge: bool = False
-    commit: str = ""  # where its head was when it was last looked at, or merged
+    commit: str = ""  # the commit of its head at the last look, or at the merge
     fork: str = ""  # the owner of the fork that the head is in; empty: the repository itself
 
 
 class Issue(Struct, frozen=True):
-    """An issue, as a test looks at it."""
+    """An issue."""
 
     number: int
     title: str
@@ -43,18 +43,18 @@ class Issue(Struct, frozen=True):
 
 
 class Refused(Exception):
-    """A sentence of GitHub's about why it does not do something."""
+    """GitHub refuses a request, with this message."""
 
 
 class Hub:
-    """The repository owner/name; `bare` is the directory that its branches are pushed to."""
+    """The repository owner/name; `bare` is the directory that branches are pushed to."""
 
     def __init__(self, name: str, url: str, bare: Path | None) -> None:
         self.name = name
         self.url = f"{url}/{name}"
         self.labels = ["automated", "bug"]
         self.people = ["una"]
-        self.checks = READY  # or WAITING: something must pass before a merge
+        self.checks = READY  # or WAITING: checks must pass before a merge
         self.forks: dict[str, Path] = {}  # owner -> the directory that its branches are pushed to
         self._bare = bare
         self._pulls: dict[int, Pull] = {}
@@ -65,7 +65,7 @@ class Hub:
     def pulls(self) -> tuple[Pull, ...]:
         """Every pull request, oldest first."""
         with self._lock:
-            return tuple(self._seen(pull) for pull in self._pulls.values())
+            return tuple(self._update_head(pull) for pull in self._pulls.values())
 
     @property
     def issues(self) -> tuple[Issue, ...]:
@@ -74,7 +74,7 @@ class Hub:
             return tuple(self._issues.values())
 
     def report(self, title: str, body: str = "", *labels: str) -> Issue:
-        """Somebody opens an issue; pull requests and issues share one row of numbers."""
+        """Open an issue; issues and pull requests share one sequence of numbers."""
         with self._lock:
             number = self._next_number()
             url = f"{self.url}/issues/{number}"
@@ -91,7 +91,7 @@ class Hub:
             return self.revise(number, comments=(*self._issues[number].comments, text))
 
     def open(self, head: str, base: str, title: str, body: str = "", *, draft: bool = False) -> Pull:
-        """A head in a fork is OWNER:BRANCH."""
+        """Open a pull request; a head in a fork is OWNER:BRANCH."""
         fork, _, branch = head.rpartition(":")
         with self._lock:
             if self._bare and not self.commit_of(branch, fork):
@@ -102,11 +102,11 @@ class Hub:
             number = self._next_number()
             url = f"{self.url}/pull/{number}"
             self._pulls[number] = Pull(number, title, body, branch, base, url, draft, fork=fork)
-            return self._seen(self._pulls[number])
+            return self._update_head(self._pulls[number])
 
     def change(self, number: int, **fields: Any) -> Pull:
         with self._lock:
-            self._pulls[number] = structs.replace(self._seen(self._pulls[number]), **fields)
+            self._pulls[number] = structs.replace(self._update_head(self._pulls[number]), **fields)
             return self._pulls[number]
 
     def get(self, number: int) -> Pull | None:
@@ -125,7 +125,7 @@ class Hub:
             return self.change(number, auto_merge=True)
 
     def commit_of(self, branch: str, fork: str = "") -> str:
-        """The commit of a branch in the bare repository, or in a fork's; empty when it is not there."""
+        """Return the commit of a branch in the repository or in a fork; empty when it does not exist."""
         bare = self.forks.get(fork) if fork else self._bare
         if bare is None:
             return "" if fork else "0" * 40
@@ -135,7 +135,7 @@ class Hub:
     def _next_number(self) -> int:
         return len(self._pulls) + len(self._issues) + 1
 
-    def _seen(self, pull: Pull) -> Pull:
+    def _update_head(self, pull: Pull) -> Pull:
         if pull.state != "OPEN":
             return pull
         return structs.replace(pull, commit=self.commit_of(pull.head, pull.fork) or pull.commit)

@@ -1,4 +1,4 @@
-"""The hub's issues as GitHub's GraphQL shows them: what `gh issue list`, `view` and `comment` ask for."""
+"""The GraphQL objects that `gh issue list`, `view` and `comment` query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostler.testing.github.hub import Hub, Issue
 
 
 def search_issues(hub: Hub, query: str) -> dict[str, Any]:
-    """The issues of a search such as `label:ready repo:acme/app state:open type:issue`."""
+    """Return the issues of a search such as `label:ready repo:acme/app state:open type:issue`."""
     terms = [term.partition(":")[::2] for term in shlex.split(query)]
     wanted = [value for name, value in terms if name == "label"]
     state = next((value.upper() for name, value in terms if name == "state"), "OPEN")

@@ -1,4 +1,4 @@
-"""Reads a GraphQL query, and cuts an answer down to exactly the fields that it asks for."""
+"""Parses a GraphQL query and reduces an answer to the fields of the query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
 class Field(Struct, frozen=True):
-    """One field of a selection: what it is called in the answer, what it is, and what is asked of it."""
+    """One field of a selection: its alias, name, arguments and inner fields."""
 
     key: str
     name: str
@@ -23,7 +23,7 @@ class Field(Struct, frozen=True):
 
 
 class Spread(Struct, frozen=True):
-    """Fields of a fragment, or of one type among several."""
+    """The fields of a fragment, or of one type of a union."""
 
     fragment: str = ""
     kind: str = ""
@@ -40,7 +40,7 @@ class Query(Struct, frozen=True):
     fragments: dict[str, Spread] = {}
 
     def cut(self, root: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer; where the root has a function, what that returns for the field's arguments."""
+        """Return the answer; a function in the root is called with the arguments of its field."""
         return self._cut_object(root, self.fields)
 
     def _cut(self, value: Any, inner: tuple[Selected, ...]) -> Any:
@@ -64,7 +64,7 @@ class Query(Struct, frozen=True):
 
 
 def read_query(text: str, variables: Mapping[str, Any]) -> Query:
-    """A query with its variables filled in."""
+    """Parse a query and insert its variables."""
     reader = _Reader(_TOKEN.findall(re.sub(r"#[^\n]*", "", text)), variables)
     return reader.read_document()
 
@@ -155,6 +155,6 @@ class _Reader:
     def _take(self, expected: str = "") -> str:
         token = self._peek()
         if not token or (expected and token != expected):
-            raise ValueError(f"the query has {token or 'its end'!r} where {expected or 'more'!r} belongs")
+            raise ValueError(f"invalid query: found {token or 'its end'!r}, expected {expected or 'more'!r}")
         self._at += 1
         return token

@@ -1,4 +1,4 @@
-"""A GitHub on the loopback that the real `gh` speaks to through HTTP_PROXY."""
+"""A GitHub on 127.0.0.1 that the real `gh` reaches through HTTP_PROXY."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _OPERATION = re.compile(r"\b(query|mutation)\b\s*(\w*)")
 _RATES = {"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "4999"}
 
 
-class Asked(Struct, frozen=True):
-    """One request, as a test looks at it."""
+class ReceivedRequest(Struct, frozen=True):
+    """One request."""
 
     method: str
     path: str
-    operation: str  # of GraphQL, such as PullRequestCreate
+    operation: str  # the GraphQL operation, such as PullRequestCreate
     query: str = ""
     variables: dict[str, Any] = {}
     token: str = ""
@@ -49,7 +49,7 @@ class FakeGitHub(Loopback):
         self.hub = Hub(repository, f"http://{HOST}", bare)
         self.token = token
         self._faults: dict[str, deque[Fault]] = {}
-        self._asked: list[Asked] = []
+        self._requests: list[ReceivedRequest] = []
         self._lock = threading.Lock()
 
     @property
@@ -63,38 +63,38 @@ class FakeGitHub(Loopback):
         return self.hub.issues
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def requests(self) -> tuple[ReceivedRequest, ...]:
         """Every request, in order."""
         with self._lock:
-            return tuple(self._asked)
+            return tuple(self._requests)
 
     @property
     def url(self) -> str:
-        """The address of the repository, as a remote has it."""
+        """The URL of the repository for a git remote."""
         return f"{self.hub.url}.git"
 
-    def environment(self, room: Path) -> dict[str, str]:
-        """What leads gh here, with files of its own below a directory."""
+    def environment(self, folder: Path) -> dict[str, str]:
+        """Return the environment that directs gh to this server, with its files below a directory."""
         for name in ("tmp", "cache", "config"):
-            (room / name).mkdir(parents=True, exist_ok=True)
+            (folder / name).mkdir(parents=True, exist_ok=True)
         return {
             "GH_HOST": HOST,
             "GH_TOKEN": self.token,
             "HTTP_PROXY": self.address,
             "NO_PROXY": "",
-            "TMPDIR": str(room / "tmp"),
-            "XDG_CACHE_HOME": str(room / "cache"),
-            "GH_CONFIG_DIR": str(room / "config"),
+            "TMPDIR": str(folder / "tmp"),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "GH_CONFIG_DIR": str(folder / "config"),
         }
 
     def fail(self, operation: str, fault: str | Fault, times: int = 1) -> None:
-        """Let the next requests of an operation go wrong; "" means every operation."""
+        """Make the next requests of an operation fail; "" means every operation."""
         found = FAULTS[fault] if isinstance(fault, str) else fault
         with self._lock:
             self._faults.setdefault(operation, deque()).extend([found] * times)
 
     def clear(self) -> None:
-        """Let everything go right again."""
+        """Remove all faults."""
         with self._lock:
             self._faults.clear()
 
@@ -103,9 +103,9 @@ class FakeGitHub(Loopback):
             waiting = self._faults.get(operation) or self._faults.get("")
             return waiting.popleft() if waiting else None
 
-    def record(self, asked: Asked) -> None:
+    def record(self, request: ReceivedRequest) -> None:
         with self._lock:
-            self._asked.append(asked)
+            self._requests.append(request)
 
 
 class _Handler(Connection):
@@ -148,7 +148,9 @@ class _Handler(Connection):
         return self.send_json(fault.status, {"message": fault.message}, dict(fault.headers))
 
     def _record(self, operation: str, body: _Body) -> None:
-        asked = Asked(self.command, self.path, operation, body.query, body.variables or {}, self._token())
+        asked = ReceivedRequest(
+            self.command, self.path, operation, body.query, body.variables or {}, self._token()
+        )
         self._github.record(asked)
 
     def _token(self) -> str:

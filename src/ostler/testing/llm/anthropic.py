@@ -65,12 +65,12 @@ def _count(request: Request) -> Json:
 
 
 def _blocks(answer: Answer, request: Request) -> list[Json]:
-    said = [{"type": "text", "text": answer.say}] if answer.say else []
+    text_blocks = [{"type": "text", "text": answer.say}] if answer.say else []
     uses = [
         {"type": "tool_use", "id": f"toolu_{request.id}_{index}", "name": tool.name, "input": tool.input}
         for index, tool in enumerate(answer.tools)
     ]
-    return [*answer.blocks, *said, *uses]
+    return [*answer.blocks, *text_blocks, *uses]
 
 
 def _block_events(block: Json) -> list[Json]:

@@ -1,4 +1,4 @@
-"""One client's connection: what is sent on it, how it is broken, and that no wait outlasts the server."""
+"""One client's connection: sends whole and broken bodies, and never waits longer than the server runs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PIECE = b" " * (1 << 20)
 
 
 class Connection(BaseHTTPRequestHandler):
-    """Writes whole bodies and broken ones; who asks for what is the subclass's affair."""
+    """Writes whole and broken bodies; the subclass handles the requests."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    timeout = 60  # a connection that nobody uses is not kept for ever
+    timeout = 60  # seconds until an idle connection is closed
     server: LoopbackServer  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def send_json(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
@@ -36,7 +36,7 @@ class Connection(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def send_parts(self, parts: list[bytes], *, events: bool) -> None:
-        """A body in pieces, well ended."""
+        """Send a whole body in chunks."""
         self._begin_chunks(events)
         for part in parts:
             self._chunk(part)
@@ -45,7 +45,7 @@ class Connection(BaseHTTPRequestHandler):
     def send_broken(
         self, parts: list[bytes], answer: Answer, error: bytes, ping: bytes, *, events: bool
     ) -> None:
-        """The first half of a body, and then what the answer says."""
+        """Send the first half of a body, then break as the answer demands."""
         self._begin_chunks(events)
         for part in parts[: max(1, len(parts) // 2)]:
             self._chunk(part)
@@ -66,7 +66,7 @@ class Connection(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def send_flood(self, flood: Flood) -> None:
-        """As much as was asked for, or until the client has had enough."""
+        """Send as many bytes as requested, or until the client disconnects."""
         headers = {"Content-Type": _JSON, "Transfer-Encoding": "chunked"}
         self._begin(200, headers | ({"Content-Encoding": "gzip"} if flood.compressed else {}))
         spaces = _spaces(flood.flood_bytes)
@@ -77,15 +77,15 @@ class Connection(BaseHTTPRequestHandler):
         self._end_chunks()
 
     def wait(self, seconds: float) -> bool:
-        """Wait, but never longer than the server lives; whether it still does."""
+        """Wait, and return whether the server is still running."""
         return not self.server.closing.wait(max(0.0, seconds))
 
     def drop(self) -> None:
-        """End the connection without a word."""
+        """Close the connection without an answer."""
         self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the requests are kept, and a test's output is not ours."""
+        """Log nothing: the requests are recorded."""
 
     def _begin(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -111,7 +111,7 @@ class Connection(BaseHTTPRequestHandler):
 
 
 def _spaces(size: int) -> Iterator[bytes]:
-    """An object with a great deal of nothing in it."""
+    """Yield a JSON object that consists of white space."""
     yield b"{"
     for _ in range(size // len(_PIECE)):
         yield _PIECE

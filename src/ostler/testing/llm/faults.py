@@ -1,4 +1,4 @@
-"""What goes wrong with a provider, by name: rows D1 to D12 of the fault matrix."""
+"""Faults of a provider by name: rows D1 to D12 of the fault matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HTML = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gate
 
 
 def limited(retry_after: str | None) -> Failure:
-    """429 with this Retry-After, or without one."""
+    """Return a 429 with this Retry-After, or without one."""
     return fail(429, _LIMITED, retry_after=retry_after)
 
 

@@ -1,4 +1,4 @@
-"""The list of models, in the shape that each kind of client reads."""
+"""The list of models in the form of each API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MODELS = ("fake-model", "fake-small-model")
 
 
 def list_models(path: str) -> dict[str, Any] | None:
-    """The list, or the one model that the path names; None when the path asks for something else."""
+    """Return the list, or the model that the path names; None for any other path."""
     found = re.search(r"/models(?:/([^/:]+))?/?$", path)
     if found is None:
         return {} if path == "/" else None

@@ -1,4 +1,4 @@
-"""The OpenAI Chat Completions API, which most other providers speak as well."""
+"""The OpenAI Chat Completions API, which most other providers implement too."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _tool_calls(answer: Answer, request: Request) -> list[Json]:
 
 
 def _call_parts(call: Json) -> list[Json]:
-    """Its name first, then the arguments as they are written."""
+    """First the name, then the arguments in parts."""
     begun = {**call, "function": {**call["function"], "arguments": ""}}
     written = pieces(call["function"]["arguments"])
     return [begun, *({"function": {"arguments": part}} for part in written)]

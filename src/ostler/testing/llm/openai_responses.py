@@ -23,7 +23,7 @@ def whole(answer: Answer, request: Request) -> Json:
 def frames(answer: Answer, request: Request) -> list[bytes]:
     begun: Json = {**_head(request, "in_progress"), "output": []}
     events: list[Json] = [
-        {"type": f"response.{word}", "response": begun} for word in ("created", "in_progress")
+        {"type": f"response.{event}", "response": begun} for event in ("created", "in_progress")
     ]
     for index, item in enumerate(_items(answer, request)):
         events += [{**event, "output_index": index} for event in _item_events(item)]

@@ -1,4 +1,4 @@
-"""One request as the server received it; keys are taken out before anyone can see them."""
+"""One request as the server received it, without secrets."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from msgspec import Struct
 REDACTED = "(redacted)"
 _SECRETS = ("authorization", "api-key", "cookie", "token")
 _KEY_IN_QUERY = re.compile(r"((?:^|&)(?:key|api_key|access_token)=)[^&]*")
-_CONVERSATION = ("messages", "input", "contents")  # each API has one of them
-_SPOKEN = ("text", "content", "output", "parts", "response", "functionResponse")
+_CONVERSATION = ("messages", "input", "contents")  # each API has one of these
+_TEXT_KEYS = ("text", "content", "output", "parts", "response", "functionResponse")
 
 
 class Request(Struct, frozen=True):
-    """What a client sent."""
+    """A request of a client."""
 
     number: int  # counted from 1
     method: str
     path: str
     query: str
     headers: dict[str, str]  # names in lower case
-    body: dict[str, Any]  # empty when it was no JSON object
+    body: dict[str, Any]  # empty when it was not a JSON object
     size: int  # bytes of the body
-    id: str  # ours; message and tool ids are made from it
+    id: str  # made by the server; message and tool ids are derived from it
 
     @property
     def model(self) -> str:
-        """The model that was asked for, from the body or, as Gemini has it, from the path."""
+        """The model of the request, from the body or (Gemini) from the path."""
         in_path = re.search(r"/models/([^/:]+)", self.path)
         return str(self.body.get("model") or (in_path[1] if in_path else "fake-model"))
 
@@ -40,12 +40,12 @@ class Request(Struct, frozen=True):
 
     @property
     def history(self) -> list[str]:
-        """Every text of the conversation so far, tool results included, oldest first."""
+        """Every text of the conversation, including tool results, oldest first."""
         return [text for name in _CONVERSATION for text in _texts(self.body.get(name))]
 
     @property
     def tools(self) -> list[str]:
-        """The names of the tools that the model may call."""
+        """The names of the declared tools."""
         return [tool.get("name", "") for tool in self.tool_entries]
 
     @property
@@ -54,14 +54,14 @@ class Request(Struct, frozen=True):
         return [inner for tool in listed for inner in _declarations(tool)]
 
     def holds(self, text: str) -> bool:
-        """Whether the conversation so far has this text."""
-        return any(text in said for said in self.history)
+        """Return whether the conversation has this text."""
+        return any(text in earlier for earlier in self.history)
 
 
 def read_request(
     number: int, method: str, target: str, headers: Mapping[str, str], data: bytes, id: str
 ) -> Request:
-    """A request without its secrets; a body that is no JSON object is kept only as its size."""
+    """Return a request without its secrets; of a body that is not a JSON object only the size is kept."""
     path, _, query = target.partition("?")
     clean = {name.lower(): _without_secret(name.lower(), value) for name, value in headers.items()}
     query = _KEY_IN_QUERY.sub(rf"\1{REDACTED}", query)
@@ -88,7 +88,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
     elif isinstance(value, dict):
         members = cast(dict[str, object], value)
-        for name in _SPOKEN:
+        for name in _TEXT_KEYS:
             yield from _texts(members.get(name))
 
 

@@ -1,4 +1,4 @@
-"""The order in which turns are taken: one per request, the last for all later ones."""
+"""The order of the turns: one per request; the last is repeated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ostler.testing.llm.turns import Answer, Turn
 
 Scripted = Turn | Callable[[Request], Turn]
 Turns = Sequence[Scripted] | Callable[[Request], Turn]
-"""A list of turns, or one function that is asked every time."""
+"""A list of turns, or one function for every request."""
 
 
 class Script:
-    """Gives each request its turn; safe to ask from many threads."""
+    """Assigns a turn to each request; thread-safe."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns: list[Scripted] = [turns] if callable(turns) else list(turns) or [Answer(say="OK")]
@@ -22,7 +22,7 @@ class Script:
         self._lock = threading.Lock()
 
     def take(self, request: Request) -> Turn:
-        """The next turn, worked out when it is a function of the request."""
+        """Return the next turn; a function is called with the request."""
         with self._lock:
             turn = self._turns[min(self._taken, len(self._turns) - 1)]
             self._taken += 1

@@ -1,4 +1,4 @@
-"""A model server on the loopback: real clients talk to it, a script answers."""
+"""A model server on 127.0.0.1: real clients send requests, a script answers them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ostler.testing.llm.script import Script, Turns
 from ostler.testing.llm.turns import Answer, Failure, Flood, Silence, fail
 from ostler.testing.loopback import Loopback
 
-_ASKS: dict[str, Dialect] = {
+_PROMPT_PATHS: dict[str, Dialect] = {
     r"/messages": ANTHROPIC,
     r"/chat/completions": OPENAI_CHAT,
     r"/responses": OPENAI_RESPONSES,
     r"/models/[^/:]+:(stream)?[gG]enerateContent": GEMINI,
 }
-_COUNTS: dict[str, Dialect] = {
+_COUNT_PATHS: dict[str, Dialect] = {
     r"/messages/count_tokens": ANTHROPIC,
     r"/responses/input_tokens": OPENAI_RESPONSES,
     r"/models/[^/:]+:countTokens": GEMINI,
@@ -47,19 +47,19 @@ class FakeLlm(Loopback):
 
     @property
     def url(self) -> str:
-        """Where it listens; OpenAI clients add /v1 to it, the others nothing."""
+        """The base URL; OpenAI clients append /v1 to it."""
         return self.address
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        """Everything that was received, in order."""
+        """All requests, in order."""
         with self._lock:
             return tuple(self._requests)
 
     @property
-    def asked(self) -> tuple[Request, ...]:
-        """The requests that took a turn: neither models nor counting."""
-        return tuple(request for request in self.requests if _dialect(_ASKS, request))
+    def prompts(self) -> tuple[Request, ...]:
+        """The requests that took a turn: not those for models or token counts."""
+        return tuple(request for request in self.requests if _find_dialect(_PROMPT_PATHS, request))
 
     def record(self, method: str, target: str, headers: Any, data: bytes) -> Request:
         with self._lock:
@@ -78,7 +78,7 @@ class _Handler(Connection):
         request = self._llm.record(self.command, self.path, self.headers, b"")
         models = list_models(request.path)
         if models is None:
-            self.send_json(404, {"error": {"message": f"nothing is at {request.path}"}})
+            self.send_json(404, {"error": {"message": f"not found: {request.path}"}})
         else:
             self.send_json(200, models)
 
@@ -87,20 +87,20 @@ class _Handler(Connection):
     def do_POST(self) -> None:
         data = self._read_body()
         request = self._llm.record(self.command, self.path, self.headers, data)
-        if counting := _dialect(_COUNTS, request):
+        if counting := _find_dialect(_COUNT_PATHS, request):
             self.send_json(200, counting.count(request))
-        elif asked := _dialect(_ASKS, request):
+        elif asked := _find_dialect(_PROMPT_PATHS, request):
             self._answer(request, asked)
         else:
-            self.send_json(404, {"error": {"message": f"no such API: {request.path}"}})
+            self.send_json(404, {"error": {"message": f"unknown API: {request.path}"}})
 
     def _answer(self, request: Request, dialect: Dialect) -> None:
         turn = self._llm.script.take(request)
         match turn:
             case Answer():
-                self._speak(turn, request, dialect)
+                self._send_answer(turn, request, dialect)
             case Failure():
-                self._refuse(turn, dialect)
+                self._send_failure(turn, dialect)
             case Silence(silence_seconds=seconds):
                 self.wait(seconds)
                 self.drop()
@@ -109,7 +109,7 @@ class _Handler(Connection):
             case _:
                 assert_never(turn)
 
-    def _speak(self, answer: Answer, request: Request, dialect: Dialect) -> None:
+    def _send_answer(self, answer: Answer, request: Request, dialect: Dialect) -> None:
         if not self.wait(answer.delay_seconds):
             return self.drop()
         events = request.stream and (dialect is not GEMINI or "alt=sse" in request.query)
@@ -117,14 +117,14 @@ class _Handler(Connection):
             whole = dialect.whole(answer, request)
             return self.send_json(200, [whole] if request.stream else whole)
         if not events and answer.breaks == "error_event":
-            return self._refuse(_OVERLOADED, dialect)
+            return self._send_failure(_OVERLOADED, dialect)
         parts = dialect.frames(answer, request) if events else [b"{", b"}"]
         if not answer.breaks:
             return self.send_parts(parts, events=events)
         error = dialect.failure_frame(_OVERLOADED)
         return self.send_broken(parts, answer, error, dialect.ping, events=events)
 
-    def _refuse(self, failed: Failure, dialect: Dialect) -> None:
+    def _send_failure(self, failed: Failure, dialect: Dialect) -> None:
         headers = dict(failed.headers)
         if failed.retry_after is not None:
             headers["Retry-After"] = failed.retry_after
@@ -149,7 +149,7 @@ class _Handler(Connection):
         self.rfile.readline(100)
 
 
-def _dialect(table: dict[str, Dialect], request: Request) -> Dialect | None:
+def _find_dialect(table: dict[str, Dialect], request: Request) -> Dialect | None:
     return next((dialect for ending, dialect in table.items() if _ends(request, ending)), None)
 
 

@@ -1,4 +1,4 @@
-"""The answer of a model that is held to a schema: as each API asks for it."""
+"""Answers that fit the JSON schema of a request."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PLACES = (  # in the body of a request: Anthropic, Responses, Chat Completions
     ("text", "format", "schema"),
     ("response_format", "json_schema", "schema"),
 )
-_TOOL = "StructuredOutput"  # Claude Code's own: the model answers by calling it
+_TOOL = "StructuredOutput"  # Claude Code's own tool for structured answers
 
 
 def fit(request: Request, **values: Any) -> Answer | None:
-    """The answer that fits, with these values in it; None for a request that asks for free text."""
+    """Return an answer that fits the schema, with these values; None for a request without a schema."""
     for tool in request.tool_entries:
         if tool.get("name") == _TOOL:
             return call(_TOOL, **(instance_of(tool["input_schema"]) | values))

@@ -1,4 +1,4 @@
-"""What the model does when it is asked: values to script a conversation with."""
+"""Turns of the fake model: what it returns for one request."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ Break = Literal["", "error_event", "reset", "end", "truncated", "endless", "ping
 
 
 class ToolCall(Struct, frozen=True, forbid_unknown_fields=True):
-    """One use of a tool of the agent's: Bash, write_file, shell, ..."""
+    """One call of a tool of the agent: Bash, write_file, shell, ..."""
 
     name: str
     input: dict[str, Any] = {}
 
 
 class Answer(Struct, frozen=True, forbid_unknown_fields=True):
-    """Text, tool calls, both or neither; streamed when the client asks for that."""
+    """Text, tool calls, both or neither; streamed when the client requests it."""
 
     say: str = ""
     tools: tuple[ToolCall, ...] = ()
-    blocks: tuple[dict[str, Any], ...] = ()  # sent as they are, before the text: kinds that nobody knows
+    blocks: tuple[dict[str, Any], ...] = ()  # sent unchanged before the text, for unknown kinds
     stop: Stop = ""  # empty: tool_use when a tool is called, else end_turn
     usage: Usage = Usage(10, 5)
     delay_seconds: float = 0.0  # before the first byte
-    breaks: Break = ""  # what happens in the middle of it
-    every_seconds: float = 0.1  # endless, pings: between two signs of life
-    lasts_seconds: float = 60.0  # endless, pings: then the connection ends
+    breaks: Break = ""  # how the connection breaks in the middle
+    every_seconds: float = 0.1  # endless, pings: seconds between two chunks
+    lasts_seconds: float = 60.0  # endless, pings: seconds until the connection ends
 
     @property
     def reason(self) -> Stop:
@@ -38,24 +38,24 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
-    """An error of the provider, as an HTTP status with a body in the client's dialect."""
+    """An error of the provider: an HTTP status with a body in the form of the API."""
 
     status: int
     message: str = "scripted failure"
-    kind: str = ""  # the provider's word for it; empty: what usually goes with the status
-    retry_after: str | None = None  # the header, word for word
+    kind: str = ""  # the provider's name of the error; empty: the usual one of the status
+    retry_after: str | None = None  # the header, verbatim
     headers: dict[str, str] = {}
-    html: str = ""  # sent instead of the usual body, as a proxy does
+    html: str = ""  # sent instead of the usual body, as by a proxy
 
 
 class Silence(Struct, frozen=True, forbid_unknown_fields=True):
-    """The connection is accepted and nothing comes back; after that time it ends."""
+    """The connection is accepted and closed after this time without an answer."""
 
     silence_seconds: float
 
 
 class Flood(Struct, frozen=True, forbid_unknown_fields=True):
-    """A JSON body of that many bytes, never held in memory; compressed it is a bomb."""
+    """A JSON body of this size, generated while it is sent; compressed it is a decompression bomb."""
 
     flood_bytes: int
     compressed: bool = False
@@ -65,15 +65,15 @@ Turn = Answer | Failure | Silence | Flood
 
 
 def say(text: str, **more: Any) -> Answer:
-    """The model says this and ends its turn."""
+    """Return a turn with this text."""
     return Answer(say=text, **more)
 
 
 def call(tool: str, **arguments: Any) -> Answer:
-    """The model calls a tool; what it makes of the tool's result is the next turn."""
+    """Return a turn with one tool call."""
     return Answer(tools=(ToolCall(tool, arguments),))
 
 
 def fail(status: int, message: str = "scripted failure", **more: Any) -> Failure:
-    """The provider refuses with this status."""
+    """Return a failure with this status."""
     return Failure(status, message, **more)

@@ -1,7 +1,7 @@
-"""How each agent program talks: one module per wire format, played by the fake agent.
+"""The wire formats of the agent programs, one module each, used by the fake agent.
 
 A module has VERSION, MODEL, session_of, unknown_session, taken_session, init, text, tool_started, tool_done,
-denied, result and api_error; one that is talked with also has receive, one that can be held to a schema has
-fitting (a value for it) and answer_with, one with a sandbox has confines. Imported by the running fake, where
-only the standard library is there.
+denied, result and api_error. An interactive one also has receive, one with structured output has fitting
+(a value that fits the schema) and answer_with, one with a sandbox has confines. The running fake imports
+them, with only the standard library available.
 """

@@ -1,8 +1,8 @@
-"""An agent that speaks the Agent Client Protocol: it is asked, and asks back.
+"""The Agent Client Protocol.
 
-Besides the faults, behaviour["handshake"] names what is odd about it: auth (wants a login first), version (of
-another protocol), forgetful (keeps no sessions), loads (replays a session instead of resuming it), boasts
-(says that it resumes, but only loads, even what it never had), polite (says an error as if it answered).
+behaviour["handshake"] selects a variant: auth (requires a login), version (another protocol version),
+forgetful (keeps no sessions), loads (replays a session instead of resuming it), boasts (claims to resume, but
+only loads, even unknown sessions), polite (reports an error as an answer).
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ def session_of(agent: FakeAgent) -> tuple[str, bool]:
 
 
 def receive(agent: FakeAgent) -> str:
-    """Answer requests until a prompt comes; the end of the input is the end of the agent."""
+    """Answer requests until a prompt arrives; exit at the end of the input."""
     while True:
-        said = _next_message()
-        match said.get("method"):
+        request = _next_message()
+        match request.get("method"):
             case "initialize":
-                _answer(agent, said, _introduction(agent))
+                _answer(agent, request, _introduction(agent))
             case "session/new" | "session/load" | "session/resume":
-                _open(agent, said)
+                _open(agent, request)
             case "session/set_config_option" | "session/set_mode":
-                _set(agent, said)
+                _set(agent, request)
             case "session/prompt":
-                agent.notes["prompt"] = said
-                return "".join(part["text"] for part in said["params"]["prompt"])
+                agent.notes["prompt"] = request
+                return "".join(part["text"] for part in request["params"]["prompt"])
             case _:
                 pass
 
 
 def unknown_session(agent: FakeAgent) -> int:
-    raise AssertionError(f"session {agent.session_id} was opened and is not there")
+    raise AssertionError(f"session {agent.session_id} was opened and does not exist")
 
 
 def taken_session(agent: FakeAgent) -> int:
-    raise AssertionError(f"a new session has the old id {agent.session_id}")
+    raise AssertionError(f"a new session has the id of an existing one: {agent.session_id}")
 
 
 def init(agent: FakeAgent) -> None:
@@ -64,8 +64,8 @@ def text(agent: FakeAgent, text: str) -> None:
 
 
 def tool_started(agent: FakeAgent, path: str) -> bool:
-    """Whether the client allows it."""
-    place = os.path.abspath(path)  # noqa: PTH100  (pathlib costs the fake a fifth of its start)
+    """Return whether the client allows the tool."""
+    place = os.path.abspath(path)  # noqa: PTH100  (importing pathlib takes a fifth of the start-up time)
     return _ask_permission(agent, path, "edit", {"file_path": place}, locations=[{"path": place}])
 
 
@@ -75,14 +75,14 @@ def tool_done(agent: FakeAgent, path: str) -> None:
 
 def denied(agent: FakeAgent) -> None:
     allowed = _ask_permission(agent, "call-1", "execute", {"command": "make"})
-    said = "I ran it." if allowed else "I was not allowed to."
-    text(agent, said)
-    result(agent, said)
+    answer = "I ran it." if allowed else "I was not allowed to."
+    text(agent, answer)
+    result(agent, answer)
 
 
 def result(agent: FakeAgent, text: str) -> None:
-    """It also says what the whole session has cost."""
-    del text  # the pieces were told
+    """Send the result, after the cost of the whole session."""
+    del text  # it was sent in parts
     total = agent.charge(agent["cost_usd"])
     _update(agent, "usage_update", used=15, size=1000, cost={"amount": total, "currency": "USD"})
     usage = {"totalTokens": 15, "inputTokens": 10, "outputTokens": 5}
@@ -94,7 +94,7 @@ def result(agent: FakeAgent, text: str) -> None:
 
 
 def api_error(agent: FakeAgent) -> int:
-    """In the text of an internal error; copilot says it as if it were an answer."""
+    """Report the error as an internal error, or (polite, as copilot) as an answer."""
     if agent.behaviour.get("handshake") == "polite":
         text(agent, f"Error: {agent['error']} fake")
         _answer(agent, agent.notes["prompt"], {"stopReason": "end_turn"})
@@ -113,22 +113,24 @@ def _introduction(agent: FakeAgent) -> dict[str, Any]:
     return {"protocolVersion": version, "agentCapabilities": capabilities, "agentInfo": info}
 
 
-def _open(agent: FakeAgent, said: dict[str, Any]) -> None:
+def _open(agent: FakeAgent, request: dict[str, Any]) -> None:
     if agent.behaviour.get("handshake") == "auth":
-        _refuse(agent, said, -32000, "Authentication required")
+        _refuse(agent, request, -32000, "Authentication required")
         return
-    if agent.behaviour.get("handshake") == "boasts" and said["method"] == "session/resume":
-        _refuse(agent, said, -32601, "Method not found", {"method": said["method"]})
+    if agent.behaviour.get("handshake") == "boasts" and request["method"] == "session/resume":
+        _refuse(agent, request, -32601, "Method not found", {"method": request["method"]})
         return
-    agent.resumed = said["method"] != "session/new"
-    agent.session_id = said["params"].get("sessionId", agent.session_id)
+    agent.resumed = request["method"] != "session/new"
+    agent.session_id = request["params"].get("sessionId", agent.session_id)
     lost = agent.resumed and (agent["fault"] == "a25_forgets" or not agent.recall())
     if lost and agent.behaviour.get("handshake") != "boasts":
-        _refuse(agent, said, -32002, "Resource not found", {"uri": agent.session_id})
+        _refuse(agent, request, -32002, "Resource not found", {"uri": agent.session_id})
         return
-    if said["method"] == "session/load" and not lost:
+    if request["method"] == "session/load" and not lost:
         text(agent, "an old answer")
-    _answer(agent, said, {**({} if agent.resumed else {"sessionId": agent.session_id}), **_settings(agent)})
+    _answer(
+        agent, request, {**({} if agent.resumed else {"sessionId": agent.session_id}), **_settings(agent)}
+    )
 
 
 def _settings(agent: FakeAgent) -> dict[str, Any]:
@@ -142,16 +144,16 @@ def _settings(agent: FakeAgent) -> dict[str, Any]:
     }
 
 
-def _set(agent: FakeAgent, said: dict[str, Any]) -> None:
-    if said["method"] == "session/set_mode":
-        agent.record("mode", mode=said["params"]["modeId"])
-        _answer(agent, said, {})
-    elif said["params"]["value"] not in (MODEL, "fake-2"):
-        _refuse(agent, said, -32602, "Invalid params")
+def _set(agent: FakeAgent, request: dict[str, Any]) -> None:
+    if request["method"] == "session/set_mode":
+        agent.record("mode", mode=request["params"]["modeId"])
+        _answer(agent, request, {})
+    elif request["params"]["value"] not in (MODEL, "fake-2"):
+        _refuse(agent, request, -32602, "Invalid params")
     else:
-        agent.model = said["params"]["value"]
+        agent.model = request["params"]["value"]
         agent.record("model", model=agent.model)
-        _answer(agent, said, {"configOptions": _settings(agent)["configOptions"]})
+        _answer(agent, request, {"configOptions": _settings(agent)["configOptions"]})
 
 
 def _ask_permission(agent: FakeAgent, call: str, kind: str, asked: dict[str, str], **more: Any) -> bool:
@@ -172,9 +174,9 @@ _CHOICES = ("allow_always", "allow_once", "reject_once")
 
 def _answer_to(number: str) -> dict[str, Any]:
     while True:
-        said = _next_message()
-        if said.get("id") == number:
-            return said["result"]
+        response = _next_message()
+        if response.get("id") == number:
+            return response["result"]
 
 
 def _next_message() -> dict[str, Any]:
@@ -193,12 +195,12 @@ def _notify(agent: FakeAgent, method: str, params: dict[str, Any]) -> None:
     _send(agent, {"method": method, "params": params})
 
 
-def _answer(agent: FakeAgent, said: dict[str, Any], result: dict[str, Any]) -> None:
-    _send(agent, {"id": said.get("id"), "result": result})
+def _answer(agent: FakeAgent, request: dict[str, Any], result: dict[str, Any]) -> None:
+    _send(agent, {"id": request.get("id"), "result": result})
 
 
-def _refuse(agent: FakeAgent, said: dict[str, Any], code: int, message: str, data: Any = None) -> None:
-    _send(agent, {"id": said.get("id"), "error": {"code": code, "message": message, "data": data}})
+def _refuse(agent: FakeAgent, request: dict[str, Any], code: int, message: str, data: Any = None) -> None:
+    _send(agent, {"id": request.get("id"), "error": {"code": code, "message": message, "data": data}})
 
 
 def _send(agent: FakeAgent, members: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ def fitting(agent: FakeAgent, text: str) -> Any:
 
 
 def answer_with(agent: FakeAgent, value: Any) -> None:
-    """As the real one: by a tool of its own, and the result is the same object, twice."""
+    """Like the real agent: a call of its own tool, then the same object in the result."""
     _print_block(agent, {"type": "tool_use", "id": "toolu_so", "name": "StructuredOutput", "input": value})
     done = {"type": "tool_result", "tool_use_id": "toolu_so", "content": "Structured output provided"}
     agent.print_line({"type": "user", "message": {"role": "user", "content": [done]}})
@@ -74,11 +74,11 @@ def result(agent: FakeAgent, text: str) -> None:
 
 
 def api_error(agent: FakeAgent) -> int:
-    """As the real one: its own retries are lines of the stream, but for 403, which it does not retry."""
+    """Like the real agent: retries are lines of the stream, except for 403, which is not retried."""
     for attempt in (1, 2) if agent["error"] != 403 else ():
         retry = {"attempt": attempt, "max_retries": 2, "retry_delay_ms": 1, "error_status": agent["error"]}
         agent.print_line({"type": "system", "subtype": "api_retry", **retry})
-    text = f"API Error: Request rejected ({agent['error']}) · {agent['says']}"
+    text = f"API Error: Request rejected ({agent['error']}) · {agent['error_message']}"
     block = {"type": "text", "text": text}
     _print_block(agent, block, is_api_error_message=True, api_error_status=agent["error"])
     print_result(agent, text, is_error=True, api_error_status=agent["error"])
@@ -92,10 +92,10 @@ def _print_block(agent: FakeAgent, block: dict[str, Any], **more: Any) -> None:
 
 
 def print_result(agent: FakeAgent, text: str, *, is_error: bool = False, **more: Any) -> None:
-    """The last line; its cost is the session's, as versions after 2.1.197 report it."""
+    """The last line; its cost is the session's, as reported by versions after 2.1.197."""
     total = agent.charge(0.0 if is_error else agent["cost_usd"])
     body: dict[str, Any] = {
-        "subtype": "success",  # also for errors, as the real one
+        "subtype": "success",  # also for errors, like the real agent
         "is_error": is_error,
         "result": text,
         "session_id": agent.session_id,

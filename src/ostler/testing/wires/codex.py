@@ -1,4 +1,4 @@
-"""What `codex exec --json` prints: its own ids, and tokens that count the whole thread."""
+"""The output of `codex exec --json`: its own ids, and tokens of the whole thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODEL = "gpt-fake-1"
 
 
 def session_of(agent: FakeAgent) -> tuple[str, bool]:
-    """`exec resume [options] ID -`: the id stands before the last dash."""
+    """`exec resume [options] ID -`: the id is before the last dash."""
     resumed = agent.arguments[:2] == ["exec", "resume"]
     return agent.arguments[agent.arguments.index("-") - 1] if resumed else str(uuid.uuid4()), resumed
 
@@ -28,13 +28,13 @@ def fitting(agent: FakeAgent, text: str) -> Any:
 
 
 def answer_with(agent: FakeAgent, value: Any) -> None:
-    """Its last message is the object."""
+    """The last message is the object."""
     text(agent, json.dumps(value))
     result(agent, json.dumps(value))
 
 
 def confines(agent: FakeAgent) -> bool:
-    """Its tools cannot leave the workspace, unless it is told to let them."""
+    """Return whether tools are confined to the workspace."""
     return "--dangerously-bypass-approvals-and-sandbox" not in agent.arguments
 
 
@@ -43,7 +43,7 @@ def unknown_session(agent: FakeAgent) -> int:
 
 
 def taken_session(agent: FakeAgent) -> int:
-    raise AssertionError(f"a new thread has the old id {agent.session_id}")
+    raise AssertionError(f"a new thread has the id of an existing one: {agent.session_id}")
 
 
 def init(agent: FakeAgent) -> None:
@@ -75,17 +75,19 @@ def denied(agent: FakeAgent) -> None:
 
 
 def result(agent: FakeAgent, text: str) -> None:
-    del text  # it stands in the last message
+    del text  # the text is in the last message
     turns = len(agent.history) + 1
     usage = {"input_tokens": 10 * turns, "cached_input_tokens": 0, "output_tokens": 5 * turns}
     agent.print_line({"type": "turn.completed", "usage": usage})
 
 
 def api_error(agent: FakeAgent) -> int:
-    said = f"unexpected status {agent['error']}: {agent['says']}, url: http://127.0.0.1/v1/responses"
-    agent.print_line({"type": "error", "message": f"Reconnecting... 1/5 ({said})"})
-    agent.print_line({"type": "error", "message": said})
-    agent.print_line({"type": "turn.failed", "error": {"message": said}})
+    message = (
+        f"unexpected status {agent['error']}: {agent['error_message']}, url: http://127.0.0.1/v1/responses"
+    )
+    agent.print_line({"type": "error", "message": f"Reconnecting... 1/5 ({message})"})
+    agent.print_line({"type": "error", "message": message})
+    agent.print_line({"type": "turn.failed", "error": {"message": message}})
     return 1
 
 

@@ -1,4 +1,4 @@
-"""What `copilot --output-format json` prints; a taken id is resumed without a word."""
+"""The output of `copilot --output-format json`; an existing id is resumed without notice."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def result(agent: FakeAgent, text: str) -> None:
 
 
 def api_error(agent: FakeAgent) -> int:
-    said, status = f"The provider refused (HTTP {agent['error']}).", agent["error"]
+    message, status = f"The provider refused (HTTP {agent['error']}).", agent["error"]
     _print(agent, "model.call_failure", statusCode=status, retryAttempt=0, errorMessage="fake")
-    _print(agent, "session.error", errorType="query", message=said, statusCode=status)
+    _print(agent, "session.error", errorType="query", message=message, statusCode=status)
     _print_result(agent, 1)
     return 1
 

@@ -1,4 +1,4 @@
-"""What `cursor-agent --output-format stream-json` prints, by its documentation."""
+"""The output of `cursor-agent --output-format stream-json`, as documented."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def unknown_session(agent: FakeAgent) -> int:
 
 
 def taken_session(agent: FakeAgent) -> int:
-    raise AssertionError(f"a new chat has the old id {agent.session_id}")
+    raise AssertionError(f"a new chat has the id of an existing one: {agent.session_id}")
 
 
 def init(agent: FakeAgent) -> None:

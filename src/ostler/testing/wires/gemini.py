@@ -1,4 +1,4 @@
-"""Gemini CLI's stream-json: messages in pieces, exit codes of its own."""
+"""Gemini CLI's stream-json: messages in parts, and its own exit codes."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ def denied(agent: FakeAgent) -> None:
 
 
 def result(agent: FakeAgent, text: str) -> None:
-    """Without a word of the model it says so itself, and ends with 0."""
+    """An empty answer is reported as text, with exit code 0."""
     if not text.strip():
-        said = "The model returned an empty response with no text or thoughts."
-        agent.print_line({"type": "error", "severity": "error", "message": said})
+        message = "The model returned an empty response with no text or thoughts."
+        agent.print_line({"type": "error", "severity": "error", "message": message})
     _print_result(agent, status="success" if text.strip() else "error")
 
 
 def api_error(agent: FakeAgent) -> int:
-    """The status is the exit code, modulo 256, and nowhere else."""
-    agent.fail(f"Error when talking to Gemini API: _ApiError: {agent['says']}")
+    """The status is only in the exit code, modulo 256."""
+    agent.fail(f"Error when talking to Gemini API: _ApiError: {agent['error_message']}")
     _print_result(
-        agent, status="error", error={"type": "unknown", "message": f"[API Error: {agent['says']}]"}
+        agent, status="error", error={"type": "unknown", "message": f"[API Error: {agent['error_message']}]"}
     )
     return agent["error"] % 256
 

@@ -1,6 +1,6 @@
-"""A value that fits a JSON Schema, as a model that is held to it gives one.
+"""A value that fits a JSON Schema, as in the answer of a model with structured output.
 
-Standard library only, as the fake agents start without anything else.
+Only the standard library: the fake agents start without anything else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _EMPTY: dict[str, Any] = {"boolean": False, "integer": 0, "number": 0, "null": N
 
 
 def instance_of(schema: dict[str, Any], text: str = "") -> Any:
-    """The first of every choice, every list empty, and this text wherever one is wanted."""
+    """Return the first of each choice, empty lists, and this text for each string."""
     if "enum" in schema:
         return schema["enum"][0]
     match schema.get("type"):

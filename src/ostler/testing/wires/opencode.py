@@ -1,4 +1,4 @@
-"""What `opencode run --format json` prints: its own ids in every line, and no last line."""
+"""The output of `opencode run --format json`: its own ids in every line, and no final line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def unknown_session(agent: FakeAgent) -> int:
 
 
 def taken_session(agent: FakeAgent) -> int:
-    raise AssertionError(f"a new session has the old id {agent.session_id}")
+    raise AssertionError(f"a new session has the id of an existing one: {agent.session_id}")
 
 
 def init(agent: FakeAgent) -> None:
@@ -53,12 +53,12 @@ def denied(agent: FakeAgent) -> None:
 
 
 def result(agent: FakeAgent, text: str) -> None:
-    del text  # it stands in the last part
+    del text  # the text is in the last part
     _finish(agent, "stop")
 
 
 def api_error(agent: FakeAgent) -> int:
-    data = {"message": agent["says"], "statusCode": agent["error"], "isRetryable": False}
+    data = {"message": agent["error_message"], "statusCode": agent["error"], "isRetryable": False}
     line = {"type": "error", "sessionID": agent.session_id, "error": {"name": "APIError", "data": data}}
     agent.print_line(line)
     return 1

@@ -1,4 +1,4 @@
-"""Qwen Code's stream-json: claude's, but errors look like answers, and tokens are the session's."""
+"""Qwen Code's stream-json: like claude's, but errors are answers, and tokens are the session's."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def result(agent: FakeAgent, text: str) -> None:
 
 
 def api_error(agent: FakeAgent) -> int:
-    said = f"[API Error: {agent['error']} fake]"
-    text(agent, said)
-    _print_result(agent, said, [])
+    message = f"[API Error: {agent['error']} fake]"
+    text(agent, message)
+    _print_result(agent, message, [])
     return 0
 
 

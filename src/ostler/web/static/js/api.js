@@ -1,8 +1,8 @@
-/** The HTTP API: the same verbs as the command line. */
+/** The HTTP API. */
 
 const BASE = "/api/v1";
 
-/** What the server refused, in the words of ostler.error/1. */
+/** An error of the server (ostler.error/1). */
 export class ApiError extends Error {
   constructor(status, { code = "UNKNOWN", message = "the server did not answer", hint = "" } = {}) {
     super(message);
@@ -12,24 +12,24 @@ export class ApiError extends Error {
   }
 }
 
-/** A document; `query` is an object, of which empty values are left out. */
+/** Loads a document; empty values of `query` are left out. */
 export function get(path, query = {}, signal = undefined) {
   return ask("GET", address(path, query), undefined, signal);
 }
 
-/** Says something; the answer is the document that it changed. */
+/** Posts a body and returns the changed document. */
 export function post(path, body = {}, signal = undefined) {
   return ask("POST", BASE + path, JSON.stringify(body), signal);
 }
 
-/** The address of a document, for a link or a download. */
+/** The URL of a document, for a link or a download. */
 export function address(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
   const text = new URLSearchParams(given).toString();
   return BASE + path + (text ? `?${text}` : "");
 }
 
-/** The path of a task's part: every piece is encoded. */
+/** The path of a part of a task, with every segment encoded. */
 export function taskPath(id, ...pieces) {
   return ["/tasks", id, ...pieces].map((piece, at) => (at ? encodeURIComponent(piece) : piece)).join("/");
 }

@@ -10,9 +10,9 @@ import { session } from "./session.js";
 import { titled } from "./title.js";
 
 const main = document.getElementById("main");
-const heard = document.getElementById("heard");
+const announcements = document.getElementById("announcements");
 const NAMES = { board: "Board", task: "Task", pipelines: "Pipelines", models: "Models", cost: "Cost", machine: "Machine" };
-const NO_KEY = "Open the one-time address that ostler serve printed; it works once.";
+const NO_KEY = "Open the one-time URL that ostler serve printed.";
 let leaving = new AbortController();
 
 await start();
@@ -38,7 +38,7 @@ async function open({ page, params, query }) {
   const root = h("div", { data: { page: page ?? "none" } });
   replace(main, root);
   scrollTo(0, 0);
-  if (page === null) return explain(new ApiError(404, { message: "There is no such page." }));
+  if (page === null) return explain(new ApiError(404, { message: "Page not found." }));
   arrived(page);
   try {
     const { show } = await import(`./pages/${page}.js`);
@@ -50,35 +50,35 @@ async function open({ page, params, query }) {
 
 function arrived(page) {
   titled(page === "board" ? "" : NAMES[page]);
-  heard.textContent = NAMES[page];
+  announcements.textContent = NAMES[page];
   if (document.activeElement !== document.body) main.focus({ preventScroll: true });
 }
 
-/** A server that was started again does not know this browser; the bar says the rest. */
+/** A restarted server does not accept this browser's cookie. */
 async function askWhy() {
   await get("/session").catch((error) => error.status === 401 && explain(error));
 }
 
-/** A page that fails says so in words. */
+/** Shows the error of a page that failed. */
 function explain(error) {
   const { title, text } = inWords(error);
   replace(
     main,
     h("div", { class: "page" },
-      h("div", { class: "card stack trouble", role: "alert" },
+      h("div", { class: "card stack problem", role: "alert" },
         h("h1", {}, title),
         h("p", {}, text),
         error.hint && h("p", { class: "muted mono" }, error.hint),
         h("div", { class: "row" },
           h("button", { class: "btn", type: "button", on: { click: () => location.reload() } }, "Try again"),
-          h("a", { class: "btn quiet", href: "/" }, "To the board")))),
+          h("a", { class: "btn quiet", href: "/" }, "Go to the board")))),
   );
 }
 
 function inWords(error) {
-  if (error.status === 401) return { title: "This browser has no key", text: NO_KEY };
+  if (error.status === 401) return { title: "Not authenticated", text: NO_KEY };
   if (error.status === 404) return { title: "Not found", text: error.message };
-  if (error instanceof ApiError) return { title: "The server did not give this page", text: error.message };
+  if (error instanceof ApiError) return { title: "The server returned an error", text: error.message };
   console.error(error);
-  return { title: "This page does not work", text: error.message };
+  return { title: "This page failed", text: error.message };
 }

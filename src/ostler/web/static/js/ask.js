@@ -1,8 +1,8 @@
-/** Two small dialogs: one asks for a text, the other for a yes. */
+/** Two small dialogs: one asks for a text, the other for confirmation. */
 
 import { h } from "./dom.js";
 
-/** The text that a person gave, or null where they changed their mind. `text` is shown above the field. */
+/** The entered text, or null if cancelled. `text` is shown above the field. */
 export function askText({ title, label, text = "", required = false, action = "Send", value = "" }) {
   const field = h("textarea", { rows: 4, id: "ask-text", name: "text", required, autofocus: true });
   field.value = value;
@@ -11,7 +11,7 @@ export function askText({ title, label, text = "", required = false, action = "S
   return open({ title, text, body, action }, () => field.value.trim());
 }
 
-/** Whether a person said yes. */
+/** Whether the user confirmed. */
 export async function askYes({ title, text = "", action = "Yes", danger = false }) {
   return (await open({ title, text, body: [], action, danger }, () => true)) ?? false;
 }

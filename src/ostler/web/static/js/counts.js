@@ -4,12 +4,12 @@ import { get } from "./api.js";
 import { follow } from "./feed.js";
 
 const PAUSE_MS = 1500;
-const QUIET = new Set(["tool_used", "usage_reported", "iteration_started", "attempt_started", "agent_quiet", "parse_error"]);
+const QUIET = new Set(["tool_used", "usage_reported", "iteration_started", "attempt_started", "agent_idle", "parse_error"]);
 const watchers = new Set();
 let counts = null;
 let planned = false;
 
-/** Calls `watcher(counts)` now, if they are known, and whenever they change. */
+/** Calls `watcher(counts)` now, if they are loaded, and whenever they change. */
 export function watchCounts(watcher, signal = undefined) {
   watchers.add(watcher);
   signal?.addEventListener("abort", () => watchers.delete(watcher), { once: true });
@@ -23,7 +23,7 @@ export function countsCame(now) {
   for (const watcher of [...watchers]) watcher(counts);
 }
 
-/** Asks now, and again after what happens. */
+/** Loads the counts now and after events. */
 export function keepCounting() {
   follow((event) => QUIET.has(event.type) || plan());
   document.addEventListener("visibilitychange", () => document.hidden || plan());
@@ -42,6 +42,6 @@ async function ask() {
   try {
     countsCame((await get("/tasks", { limit: 1 })).counts);
   } catch {
-    // The bar says that the connection is lost; the next event asks again.
+    // The top bar shows the lost connection; the next event reloads.
   }
 }

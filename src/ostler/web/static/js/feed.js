@@ -1,5 +1,5 @@
 /**
- * The live feed, which goes on where it was after a break. A browser has six connections for all tabs of a
+ * The live feed, which continues at its position after a lost connection. A browser has six connections for all tabs of a
  * server, so only the first tabs keep one open; further ones look every two seconds, until a seat is free.
  */
 
@@ -25,7 +25,7 @@ export function watchConnection(watcher) {
   watcher(state);
 }
 
-/** Begins behind `after`, a position of the feed. */
+/** Starts after `after`, a position of the feed. */
 export async function begin(after) {
   position ??= after;
   while (!(await takeSeat())) {

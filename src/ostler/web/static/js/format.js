@@ -2,11 +2,11 @@
 
 const STATUS = {
   pending: "Pending", assigned: "Assigned", in_progress: "Running", paused: "Paused", needs_review: "Needs review",
-  revision: "Revision", blocked: "Blocked", deferred: "Waits for a limit", completed: "Completed", approved: "Approved",
+  revision: "Revision", blocked: "Blocked", deferred: "Waiting for a limit", completed: "Completed", approved: "Approved",
   failed: "Failed", quarantined: "Quarantined", cancelled: "Cancelled", abandoned: "Abandoned",
 };
 
-/** A status in plain words. */
+/** A status as text. */
 export const statusName = (status) => STATUS[status] ?? status;
 
 /** 950, 12.3k, 4.1M */
@@ -43,7 +43,7 @@ export function ago(time, now = Date.now()) {
   return `${Math.floor(passed / 86_400)} d ago`;
 }
 
-/** A time of day in the person's own zone, with the date where it is not today. Takes RFC 3339 or epoch seconds. */
+/** A local time of day, with the date if it is not today. Takes RFC 3339 or epoch seconds. */
 export function clock(time, withSeconds = false) {
   const at = new Date(typeof time === "number" ? time * 1000 : time);
   const hours = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(withSeconds && { second: "2-digit" }) });

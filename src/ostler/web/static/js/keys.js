@@ -7,7 +7,7 @@ let begunAt = 0;
 
 /**
  * Binds `combo` ("n", "g b", "Enter", "Escape") until `signal` is aborted. The latest of the same combo wins.
- * A run that returns false did not want the key: the browser has it.
+ * If `run` returns false, the browser handles the key.
  */
 export function bind(combo, says, run, { group = "Everywhere", signal } = {}) {
   const one = { combo, says, run, group };

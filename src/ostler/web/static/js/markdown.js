@@ -110,7 +110,7 @@ function itemOf(line) {
   return { indent: found[1].length, inside: found[1].length + found[2].length + gap, ordered, number };
 }
 
-/** The lines of one item without its indent, and where the next thing begins. */
+/** The lines of one item without its indent, and the index after it. */
 function itemBody(lines, at, item) {
   const body = [lines[at].slice(item.inside)];
   let end = at + 1;
@@ -132,7 +132,7 @@ function listItem(body, depth) {
   return h("li", { class: "md-task" }, tick, tight(blocks([body[0].slice(4), ...body.slice(1)], depth + 1)));
 }
 
-/** A single paragraph in an item stands without its margins. */
+/** A single paragraph in an item has no margins. */
 function tight(made) {
   if (made[0]?.tagName === "P") made[0].classList.add("md-tight");
   return made;

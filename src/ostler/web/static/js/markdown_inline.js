@@ -1,4 +1,4 @@
-/** What stands within a line of Markdown: code, emphasis and links, as nodes. */
+/** Inline Markdown as nodes: code, emphasis and links. */
 
 import { h } from "./dom.js";
 

@@ -20,12 +20,12 @@ const STATES = { live: "Live", connecting: "Reconnecting", lost: "Connection los
 const links = new Map();
 
 /** Draws the bar; once. */
-export function drawBar({ project, carries }) {
+export function drawBar({ project, runs_tasks }) {
   replace(
     document.getElementById("bar"),
     h("a", { class: "bar-project cut", href: "/", title: project }, icon(HORSESHOE, 18), h("strong", { class: "cut" }, project)),
     h("nav", { class: "bar-pages", "aria-label": "Pages" }, PAGES.map(pageLink)),
-    h("div", { class: "bar-side row" }, !carries && lookingOn(), connection(), helpButton(), themeSwitch(), newTaskButton()),
+    h("div", { class: "bar-side row" }, !runs_tasks && lookingOn(), connection(), helpButton(), themeSwitch(), newTaskButton()),
   );
   watchCounts(badge);
   keepCounting();
@@ -56,7 +56,7 @@ function badge({ needs_you: count }) {
 }
 
 function lookingOn() {
-  return h("span", { class: "chip plain bar-looks", title: "This dashboard runs nothing: ostler run, worker or serve does." }, "View only");
+  return h("span", { class: "chip plain bar-looks", title: "This server does not run tasks; use ostler run, worker or serve." }, "View only");
 }
 
 function connection() {

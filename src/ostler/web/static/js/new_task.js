@@ -20,16 +20,16 @@ export async function openNewTask() {
 }
 
 function draw(known) {
-  const trouble = h("p", { class: "form-trouble", role: "alert" });
+  const errorText = h("p", { class: "form-error", role: "alert" });
   const form = h("form", { class: "stack new-task", novalidate: true },
     h("div", { class: "row" }, h("h2", { class: "grow" }, "New task"), h("span", { class: "muted" }, known.project)),
     main(),
     more(known),
-    trouble,
+    errorText,
     ending());
   recall(form);
   form.addEventListener("input", () => keep(form));
-  form.addEventListener("submit", (event) => send(event, form, trouble));
+  form.addEventListener("submit", (event) => send(event, form, errorText));
   for (const each of form.querySelectorAll("input, textarea")) each.addEventListener("keydown", sendOnCtrlEnter);
   const dialog = h("dialog", { "aria-label": "New task" }, form);
   dialog.addEventListener("close", () => {
@@ -40,8 +40,8 @@ function draw(known) {
 }
 
 function main() {
-  const title = h("input", { name: "title", autofocus: true, autocomplete: "off", placeholder: "What should be done, in one line" });
-  const body = h("textarea", { name: "body", rows: 6, placeholder: "All that an agent needs to know, in Markdown. May be left empty." });
+  const title = h("input", { name: "title", autofocus: true, autocomplete: "off", placeholder: "What to do, in one line" });
+  const body = h("textarea", { name: "body", rows: 6, placeholder: "All that the agent needs, as Markdown (optional)" });
   return [field("Title", title), field("Description", body)];
 }
 
@@ -50,13 +50,13 @@ function more(known) {
     h("div", { class: "form-grid" },
       field("Size", options("weight", known.weights, "small")),
       field("Priority", options("priority", known.priorities, "P2")),
-      field("Budget, $", h("input", { name: "budget_usd", inputmode: "decimal", autocomplete: "off", placeholder: "as the settings" })),
-      field("Agent", options("executor", known.executors, "", "as the settings")),
-      field("Model", h("input", { name: "model", autocomplete: "off", placeholder: "as the settings" })),
-      field("After", h("input", { name: "after", autocomplete: "off", placeholder: "ids of tasks" })),
+      field("Budget, $", h("input", { name: "budget_usd", inputmode: "decimal", autocomplete: "off", placeholder: "from settings" })),
+      field("Agent", options("executor", known.executors, "", "from settings")),
+      field("Model", h("input", { name: "model", autocomplete: "off", placeholder: "from settings" })),
+      field("After", h("input", { name: "after", autocomplete: "off", placeholder: "task ids" })),
       field("Role", options("role", known.roles, "implementer")),
       field("Skill", options("skill", known.skills, "", "none"))),
-    h("label", { class: "row check" }, h("input", { type: "checkbox", name: "hold" }), "Hold it: paused until I say go"),
+    h("label", { class: "row check" }, h("input", { type: "checkbox", name: "hold" }), "Create it paused"),
   ];
 }
 
@@ -67,9 +67,9 @@ function ending() {
     h("button", { class: "btn primary" }, "Create", h("kbd", {}, "Ctrl ↵")));
 }
 
-async function send(event, form, trouble) {
+async function send(event, form, errorText) {
   event.preventDefault();
-  replace(trouble);
+  replace(errorText);
   const button = form.querySelector(".btn.primary");
   button.disabled = true;
   try {
@@ -79,13 +79,13 @@ async function send(event, form, trouble) {
     said(`Created: ${task.title}`);
     if (location.pathname !== "/") go(`/tasks/${encodeURIComponent(task.id)}`);
   } catch (error) {
-    replace(trouble, error.message, error.hint && h("span", { class: "mono muted" }, ` ${error.hint}`));
+    replace(errorText, error.message, error.hint && h("span", { class: "mono muted" }, ` ${error.hint}`));
   } finally {
     button.disabled = false;
   }
 }
 
-/** Only what was said; the server has the rest from the settings. */
+/** Only the fields that were filled in; the server uses the settings for the others. */
 function asTask({ after, budget_usd: budget, ...rest }) {
   const ids = after ? after.split(/[\s,]+/).filter(Boolean) : [];
   const given = Object.entries(rest).filter(([, value]) => value !== "" && value !== false);
@@ -94,7 +94,7 @@ function asTask({ after, budget_usd: budget, ...rest }) {
 
 function dollars(text) {
   const usd = Number(text.replace(/^\$/, "").replace(",", "."));
-  if (!Number.isFinite(usd)) throw new Error(`${text} is no amount of dollars; write 2.50`);
+  if (!Number.isFinite(usd)) throw new Error(`invalid amount ${text}: expected US dollars such as 2.50`);
   return usd;
 }
 

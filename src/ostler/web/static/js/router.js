@@ -23,7 +23,7 @@ export function route(listener) {
   arrive();
 }
 
-/** Goes to a page of this dashboard; with `replace`, without a step in the history. */
+/** Opens a page of this dashboard; with `replace`, without a new history entry. */
 export function go(path, { replace = false } = {}) {
   if (path === location.pathname + location.search && !replace) return;
   history[replace ? "replaceState" : "pushState"](null, "", path);

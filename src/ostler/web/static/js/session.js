@@ -1,4 +1,4 @@
-/** What the server says of itself and the project, asked once. */
+/** The session of the server (ostler.session/1), loaded once. */
 
 import { get } from "./api.js";
 

@@ -1,4 +1,4 @@
-/** One task in one file: its replay, what was asked, what it changed. Everything is in the page. */
+/** One task in one file: replay, request and changes. */
 
 import { h } from "./dom.js";
 import { clock, money, statusName, tokens } from "./format.js";
@@ -17,14 +17,14 @@ document.getElementById("main").append(
     "div",
     { class: "page stack single" },
     header(data.task),
-    data.cut && h("p", { class: "muted" }, "The story is longer than this page: only its beginning is here."),
+    data.cut && h("p", { class: "muted" }, "This page shows only the beginning of the log."),
     stage,
-    section("What was asked", markdown(data.request.body || data.request.title)),
-    data.patch && section("What it changed", changes(data.patch)),
-    h("footer", { class: "faint" }, "Made by ostler export. Nothing on this page is fetched from anywhere."),
+    section("Task", markdown(data.request.body || data.request.title)),
+    data.patch && section("Changes", changes(data.patch)),
+    h("footer", { class: "faint" }, "Made by ostler export. This page makes no requests."),
   ),
 );
-createReplay(stage, data).seek(Number.MAX_SAFE_INTEGER); // all of it is there to read; Play begins anew
+createReplay(stage, data).seek(Number.MAX_SAFE_INTEGER); // the whole log is shown; Play restarts it
 
 function header(task) {
   const total = Object.values(task.usage).reduce((sum, count) => sum + count, 0);

@@ -5,12 +5,12 @@ import { MOON, SCREEN, SUN } from "./drawings.js";
 
 const KEY = "ostler.theme";
 const CHOICES = {
-  system: { name: "As the system", drawing: SCREEN },
+  system: { name: "System", drawing: SCREEN },
   light: { name: "Light", drawing: SUN },
   dark: { name: "Dark", drawing: MOON },
 };
 
-/** A button that goes from one to the next; paint.js draws what it chose. */
+/** A button that switches to the next theme; paint.js applies it. */
 export function themeSwitch() {
   const button = h("button", { class: "btn quiet square", type: "button", on: { click: () => choose(button, next()) } });
   return label(button);

@@ -9,7 +9,7 @@ export function titled(name) {
   write();
 }
 
-/** Says how many tasks need a person. */
+/** Sets the number of tasks that need a person. */
 export function needYou(count) {
   waiting = count;
   write();

@@ -5,12 +5,12 @@ import { h } from "./dom.js";
 const SHOWN_MS = 6000;
 let shelf = null;
 
-/** Says that something was done. */
+/** Confirms an action. */
 export function said(message) {
   show("done", message);
 }
 
-/** Says what the server refused and what to do next. */
+/** Shows an error of the server and its hint. */
 export function refused(error) {
   if (error.name === "AbortError") return;
   show("refused", error.message, error.hint);

@@ -1,13 +1,13 @@
 /** The last few actions of each running task, for the lines that go by on its card. */
 
 import { get } from "../api.js";
-import { doing, groupAfter } from "./happened.js";
+import { activity, groupAfter } from "./happened.js";
 
 const KEPT = 3;
 const BACK = 400;
 const LONG = 300;
 
-/** Remembers them; empty until it has heard something. */
+/** Keeps the last actions; empty until the first event. */
 export class Actions {
   #of = new Map();
 
@@ -20,7 +20,7 @@ export class Actions {
   take(event) {
     const group = groupAfter(event);
     if (group && group !== "running") this.#of.delete(event.task_id);
-    const text = doing(event);
+    const text = activity(event);
     if (!text) return;
     const others = this.of(event.task_id).filter(({ seq }) => seq !== event.seq);
     const tool = event.type === "tool_used" && !event.denied ? event.tool : "";

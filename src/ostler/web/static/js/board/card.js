@@ -48,7 +48,7 @@ export function endedCard(first, retry) {
   part.foot.before(why);
   part.foot.append(chip, when, h("span", { class: "grow" }), again);
   return living(part, (row) => {
-    setText(why, row.message || "no reason was given");
+    setText(why, row.message || "no reason recorded");
     why.title = row.message;
     setStatus(chip, row.status);
     setTicking(when, row.updated_at);
@@ -89,7 +89,7 @@ function waitsFor({ resumes_at: resumes, not_before: begins, waits_for: before, 
   if (resumes) return `Limit, resets ${clock(resumes)}`;
   if (before.length === 1) return `After ${before[0]}`;
   if (before.length) return `After ${plural(before.length, "task")}`;
-  if (begins && Date.parse(begins) > Date.now()) return `Begins ${clock(begins)}`;
-  if (status === "revision") return "Goes back for a revision";
-  return pipeline ? `${pipeline}, ${step}` : "Next when there is room";
+  if (begins && Date.parse(begins) > Date.now()) return `Starts ${clock(begins)}`;
+  if (status === "revision") return "Waits for a revision";
+  return pipeline ? `${pipeline}, ${step}` : "Starts when a slot is free";
 }

@@ -11,7 +11,7 @@ export function statusChoice(chosen) {
   return fill(select("Status", "Any status"), GROUP_NAMES.flatMap(statusesOf), chosen, statusName);
 }
 
-/** The priorities that the server knows. */
+/** All priorities. */
 export function priorityChoice(chosen) {
   const node = select("Priority", "Any priority");
   session().then(({ priorities }) => fill(node, priorities, chosen));

@@ -11,16 +11,16 @@ import { VirtualList } from "./virtual.js";
 export const COLUMNS = { running: "Running", waiting: "Waiting", done: "Done", ended: "Ended" };
 
 const EMPTY = {
-  running: "Nothing runs.",
-  waiting: "Nothing waits.",
-  done: "Nothing is done yet.",
-  ended: "Nothing failed or was cancelled.",
+  running: "No running tasks.",
+  waiting: "No waiting tasks.",
+  done: "No completed tasks.",
+  ended: "No failed or cancelled tasks.",
 };
 const KEY = "ostler.column";
 
 /**
  * `piles` has a Pile for each group; `actions` are those of running tasks; `retry(row)` tries one again.
- * With `narrowed`, a column that is empty says only that nothing fits.
+ * With `narrowed`, an empty column shows only that nothing matches.
  */
 export class Columns {
   node = h("div", { class: "lanes" });
@@ -52,8 +52,8 @@ export class Columns {
     list.setRows(pile.rows);
     setText(count, pile.known ? pile.total.toLocaleString("en") : "");
     setText(tab.lastElementChild, pile.known ? tokens(pile.total) : "");
-    empty.hidden = !pile.trouble && (!pile.known || pile.rows.length > 0);
-    setText(empty, pile.trouble?.message ?? (this.#narrowed ? "No task fits." : EMPTY[group]));
+    empty.hidden = !pile.error && (!pile.known || pile.rows.length > 0);
+    setText(empty, pile.error?.message ?? (this.#narrowed ? "No matching tasks." : EMPTY[group]));
   }
 
   #add(group, pile, [height, make], signal) {

@@ -1,4 +1,4 @@
-/** Search, filters and the choice of board or list; the address bar carries them. */
+/** Search, filters and the choice of board or list, kept in the URL. */
 
 import { h, icon } from "../dom.js";
 import { FILTER, SEARCH } from "../drawings.js";
@@ -9,7 +9,7 @@ import { keptView, viewSwitch } from "./view_switch.js";
 const TYPING_MS = 200;
 const SORTS = ["updated", "created", "priority", "cost"];
 
-/** What the address says, and the view that was chosen last. */
+/** The filters of the URL, and the view that was used last. */
 export function readFilters(query) {
   const said = (name) => query.get(name) ?? "";
   return {
@@ -62,7 +62,7 @@ function searchBox(search) {
   return h("div", { class: "search" }, icon(SEARCH), search, h("kbd", { class: "key", "aria-hidden": "true" }, "/"));
 }
 
-/** On a phone the choices are shown when they are wanted. */
+/** On a phone the filters are shown on demand. */
 function more() {
   const press = ({ currentTarget }) => currentTarget.parentElement.classList.toggle("open");
   const props = { class: "btn square filters-more", type: "button", title: "Filters", on: { click: press } };

@@ -1,4 +1,4 @@
-/** What one event of the feed means for the row of its task, without asking the server. */
+/** Applies an event of the feed to the row of its task, without asking the server. */
 
 const STATUS = {
   task_claimed: "in_progress", task_completed: "completed", task_failed: "failed", task_cancelled: "cancelled",
@@ -13,44 +13,44 @@ const GROUPS = {
   done: ["completed", "approved"],
   ended: ["failed", "quarantined", "cancelled", "abandoned"],
 };
-const DOING = {
+const ACTIVITY = {
   tool_used: ({ tool, detail = "", denied }) => `${denied ? "denied: " : ""}${tool} ${detail}`.trim(),
-  wait_started: ({ reason = "" }) => `waits: ${reason}`,
+  wait_started: ({ reason = "" }) => `waiting: ${reason}`,
   wait_ended: () => "",
   agent_warned: ({ message }) => message,
-  work_adjusted: ({ message }) => message,
-  checkpoint_made: () => "committed",
+  concurrency_reduced: ({ message }) => message,
+  checkpoint_made: ({ commit }) => `commit ${String(commit ?? "").slice(0, 10)}`.trimEnd(),
   gate_decided: ({ verdict, reason = "" }) => `gate: ${verdict} ${reason}`.trimEnd(),
-  phase_retried: ({ to }) => `back to ${to}`,
+  phase_retried: ({ phase, to }) => `${phase} returns the work to ${to}`,
   work_rebased: ({ base }) => `rebased onto ${String(base).slice(0, 10)}`,
-  published: ({ pr_url: url, how }) => `published: ${url ?? how}`,
+  published: ({ pr_url: url, how, note = "" }) => ["published:", how, url, note].filter(Boolean).join(" "),
 };
 
-/** The groups of the board, in the order of a person's interest. */
+/** The groups of the board, in order. */
 export const GROUP_NAMES = Object.keys(GROUPS);
 
-/** The statuses that a group has. */
+/** The statuses of a group. */
 export const statusesOf = (group) => GROUPS[group];
 
-/** The group that a task is in after this event, or null where the event does not say. */
+/** The group of a task after this event, or null if the event does not determine it. */
 export function groupAfter({ type }) {
   const status = STATUS[type];
   return status ? GROUP_NAMES.find((group) => GROUPS[group].includes(status)) : null;
 }
 
-/** The groups that only the server can tell after this event. */
+/** The groups to reload from the server after this event. */
 export function groupsToAsk(event) {
   const group = groupAfter(event);
   return group ? [group] : (ASKED[event.type] ?? []);
 }
 
-/** What the agent does now, in a few words; null where the event does not say. */
-export const doing = (event) => DOING[event.type]?.(event) ?? null;
+/** The activity that an event describes (as views/describe.py does), or null. */
+export const activity = (event) => ACTIVITY[event.type]?.(event) ?? null;
 
-/** The row of a running task behind the event. */
+/** The row of a running task after the event. */
 export function moved(row, event) {
-  const now = doing(event);
-  if (now !== null) return { ...row, doing: now };
+  const now = activity(event);
+  if (now !== null) return { ...row, activity: now };
   switch (event.type) {
     case "phase_started":
       return { ...row, phase: event.phase, phases: marked(row, event.phase, "running") };
@@ -59,7 +59,7 @@ export function moved(row, event) {
     case "phase_failed":
       return { ...row, phases: marked(row, event.phase, "failed") };
     case "iteration_started":
-      return { ...row, phase: event.phase, iteration: event.iteration, doing: "", phases: marked(row, event.phase, "running") };
+      return { ...row, phase: event.phase, iteration: event.iteration, activity: "", phases: marked(row, event.phase, "running") };
     case "usage_reported":
       return { ...row, tokens: row.tokens + total(event.usage) };
     default:

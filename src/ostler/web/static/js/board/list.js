@@ -1,4 +1,4 @@
-/** All tasks as one dense table, sorted by what a person wants. */
+/** All tasks as one sortable table. */
 
 import { h } from "../dom.js";
 import { clock, money, tokens } from "../format.js";
@@ -14,7 +14,7 @@ const HEADS = [
 ];
 const phone = matchMedia("(max-width: 760px)");
 
-/** `sortBy(sort)` is called when a person wants another order. */
+/** `sortBy(sort)` is called when another order is chosen. */
 export class TaskTable {
   node;
   list;
@@ -37,8 +37,8 @@ export class TaskTable {
   /** Shows what the pile has now. */
   draw(pile) {
     this.list.setRows(pile.rows);
-    this.#empty.hidden = !pile.trouble && (!pile.known || pile.rows.length > 0);
-    setText(this.#empty, pile.trouble?.message ?? "No task fits.");
+    this.#empty.hidden = !pile.error && (!pile.known || pile.rows.length > 0);
+    setText(this.#empty, pile.error?.message ?? "No matching tasks.");
   }
 
   #head(name, key, sortBy) {
@@ -51,7 +51,7 @@ export class TaskTable {
 
 function line(first) {
   const title = titleLink(first);
-  const doing = h("span", { class: "mono muted cut small" });
+  const activity = h("span", { class: "mono muted cut small" });
   const chip = h("span", { class: "chip" });
   const dots = phaseDots();
   const phase = h("span", { class: "cut small muted" });
@@ -60,13 +60,13 @@ function line(first) {
   const paid = h("span", { class: "num" });
   const made = h("time", { class: "num" });
   const when = ticking("ago", first.updated_at);
-  const cells = [[title, doing], [chip], [dots, phase], [level], [used], [paid], [made], [when]];
+  const cells = [[title, activity], [chip], [dots, phase], [level], [used], [paid], [made], [when]];
   const node = h("div", { class: "tile line", role: "row" }, cells.map((cell) => h("span", { role: "cell" }, cell)));
   return { node, update };
 
   function update(row) {
     setText(title, row.title);
-    setText(doing, row.doing || row.message);
+    setText(activity, row.activity || row.message);
     setStatus(chip, row.status);
     setPhases(dots, row.phases);
     setText(phase, row.group === "done" ? "" : phaseWords(row));

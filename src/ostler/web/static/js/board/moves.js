@@ -8,7 +8,7 @@ const GROUP = "Tasks";
 export function boardKeys({ sections, answer, search, signal }) {
   const on = (combo, says, run) => bind(combo, says, run, { group: GROUP, signal });
   on("j", "Next task", () => step(sections(), 1));
-  on("k", "Task before", () => step(sections(), -1));
+  on("k", "Previous task", () => step(sections(), -1));
   on("l", "Column to the right", () => jump(sections(), 1));
   on("h", "Column to the left", () => jump(sections(), -1));
   on("Enter", "Open the task", () => false);
@@ -40,7 +40,7 @@ function first(sections) {
   sections.some((section) => section.focus(0));
 }
 
-/** The verb that fits what the task asks; without a focused task, the first one gets the focus instead. */
+/** Performs the action that the task asks for; without a focused task, focuses the first one. */
 function say(sections, answer, verbs) {
   const { at, index } = here(sections);
   if (at < 0) return void first(sections);

@@ -1,4 +1,4 @@
-/** What waits for a person, with what it asks in words and the answers right there. */
+/** The tasks that wait for a person, with their question and the actions. */
 
 import { h, replace } from "../dom.js";
 import { money, plural } from "../format.js";
@@ -14,7 +14,7 @@ const ANSWERS = {
 
 const STEP = 4;
 
-/** Draws `pile`, a Pile of this group; `answer(verb, row)` carries a person's word. */
+/** Draws `pile`, a Pile of this group; `answer(action, row)` performs an action. */
 export class NeedsYou {
   node = h("section", { class: "needs", "aria-labelledby": "needs-title", hidden: true });
   rows = [];
@@ -76,7 +76,7 @@ export class NeedsYou {
     this.draw(this.#pile);
   }
 
-  /** One row of cards is enough to begin with: what runs must be seen too. */
+  /** Shows one row of cards at first, so that running tasks stay visible. */
   #room() {
     return Math.max(2, this.#across() * this.#rowsShown);
   }
@@ -129,9 +129,9 @@ function card(first, answer) {
 
 function inWords({ asks, status, code, phase }) {
   if (code === "BUDGET_EXCEEDED") return "Its budget is used up.";
-  if (code === "DEPENDENCY_FAILED") return "A task that it builds on failed.";
-  if (status === "needs_review") return `Look at ${phase}, and say yes or no.`;
-  if (asks === "approve") return `The gate of ${phase} did not pass. Approve it all the same, or send it back.`;
-  if (asks === "reply") return "Cannot go on without you.";
-  return "Paused. It goes on when you say so.";
+  if (code === "DEPENDENCY_FAILED") return "A task that it depends on failed.";
+  if (status === "needs_review") return `Review ${phase}: approve or reject.`;
+  if (asks === "approve") return `The gate of ${phase} failed. Approve the work anyway, or reject it.`;
+  if (asks === "reply") return "Cannot continue without you.";
+  return "Paused. Resume it to continue.";
 }

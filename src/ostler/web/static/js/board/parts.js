@@ -34,7 +34,7 @@ export function setStatus(node, status) {
   setText(node, statusName(status));
 }
 
-/** P0 and P1 stand out. */
+/** The priority; P0 and P1 are highlighted. */
 export function priority() {
   return h("span", { class: "priority num" });
 }

@@ -1,4 +1,4 @@
-/** The tasks of one query, loaded page by page as far as a person looks. */
+/** The tasks of one query, loaded page by page while scrolling. */
 
 import { get } from "../api.js";
 import { countsCame } from "../counts.js";
@@ -16,7 +16,7 @@ export class Pile {
   rows = [];
   total = 0;
   position = 0;
-  trouble = null;
+  error = null;
   known = false;
   #query;
   #changed;
@@ -35,7 +35,7 @@ export class Pile {
     return this.#next !== null;
   }
 
-  /** Asks for the first page again; what was loaded behind it stays. */
+  /** Reloads the first page; later pages stay. */
   async refresh() {
     const page = await this.#ask({});
     if (!page) return;
@@ -45,7 +45,7 @@ export class Pile {
     this.#took(page);
   }
 
-  /** Asks for the page behind the last one. */
+  /** Loads the next page. */
   async more() {
     if (this.#loading || this.#next === null) return;
     this.#loading = true;
@@ -102,7 +102,7 @@ export class Pile {
       return await get("/tasks", { ...this.#query, ...more }, this.#signal);
     } catch (error) {
       if (error.name === "AbortError") return null;
-      this.trouble = error;
+      this.error = error;
       this.#changed(this);
       return null;
     }
@@ -111,7 +111,7 @@ export class Pile {
   #took(page) {
     this.total = page.total;
     this.position = page.position;
-    this.trouble = null;
+    this.error = null;
     this.known = true;
     countsCame(page.counts);
     this.#changed(this);

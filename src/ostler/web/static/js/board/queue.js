@@ -1,8 +1,8 @@
-/** Requests one after the other, at most four a second, each kind once however often it is wanted. */
+/** Runs requests one after the other, at most four a second; repeated requests of a kind are merged. */
 
 const PAUSE_MS = 250;
 
-/** Asks nothing while the tab is hidden; what is wanted then is asked when it comes back. */
+/** Sends nothing while the tab is hidden; pending requests run when it is visible again. */
 export class Queue {
   #wanted = new Map();
   #busy = false;

@@ -1,4 +1,4 @@
-/** The card of a task that runs: what its agent does goes by. */
+/** The card of a running task, with its last actions. */
 
 import { h } from "../dom.js";
 import { money, tokens } from "../format.js";
@@ -8,13 +8,13 @@ import { phaseDots, phaseWords, priority, setPhases, setPriority, setText, title
 /** The height of one, with the gap below it. */
 export const RUNNING_HEIGHT = 176;
 
-/** `actions` remembers what was done. */
+/** `actions` has the last actions of all tasks. */
 export function runningCard(first, actions) {
   const title = titleLink(first);
   const level = priority();
   const dots = phaseDots();
   const phase = h("span", { class: "cut" });
-  const lines = h("ol", { class: "doing mono", "aria-label": "Last actions" });
+  const lines = h("ol", { class: "activity mono", "aria-label": "Last actions" });
   const used = h("span", { class: "num" });
   const paid = h("span", { class: "num" });
   const since = ticking("elapsed", first.since);
@@ -40,7 +40,7 @@ export function runningCard(first, actions) {
 function shownActions(row, actions) {
   const done = actions.of(row.id);
   if (done.length) return done;
-  return [{ seq: 0, tool: "", text: row.doing || "starts" }];
+  return [{ seq: 0, tool: "", text: row.activity || "starts" }];
 }
 
 /** Lets the newest line come in from below; those that stay move up with it, and many at once are only shown. */

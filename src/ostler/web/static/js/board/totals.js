@@ -8,7 +8,7 @@ import { setText } from "./parts.js";
 
 const NAMES = { running: "running", waiting: "waiting", needs_you: "need you", done: "done" };
 
-/** `refresh()` asks for the dollars again. */
+/** `refresh()` reloads the cost of today. */
 export class Totals {
   #usd = h("dd", { class: "num" }, "–");
   #budget = h("dt", {}, "today");
@@ -36,7 +36,7 @@ export class Totals {
   }
 }
 
-/** The day as the server names it: the person's own. */
+/** Today in local time, as in the API. */
 function today() {
   const now = new Date();
   return [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, "0")).join("-");

@@ -7,8 +7,8 @@ const NEAR_END = 30;
 const NEWS = 5;
 
 /**
- * `make(row)` gives {node, update(row)}; `onEnd()` is called when a person comes near the last row.
- * It scrolls with whatever it stands in: a column of its own or the page.
+ * `make(row)` gives {node, update(row)}; `onEnd()` is called near the last row.
+ * It scrolls with its container: a column or the page.
  */
 export class VirtualList {
   rows = [];
@@ -31,7 +31,7 @@ export class VirtualList {
     return typeof height === "function" ? height() : height;
   }
 
-  /** Shows these rows; a person who has scrolled down keeps what they look at. */
+  /** Shows these rows and keeps the scroll position. */
   setRows(rows) {
     const held = this.#hold();
     this.#fresh = came(this.rows, rows);
@@ -51,7 +51,7 @@ export class VirtualList {
     });
   }
 
-  /** Writes what is drawn anew, where more than its rows has changed. */
+  /** Redraws the visible rows. */
   redraw() {
     for (const part of this.#drawn.values()) part.update(part.row);
   }

@@ -7,8 +7,8 @@ import { openNewTask } from "../new_task.js";
 /** Is there only while there is no task. */
 export function welcome(signal) {
   const node = h("section", { class: "card stack welcome", hidden: true },
-    h("h2", {}, "Nothing to do yet"),
-    h("p", { class: "muted" }, "Write down what should be done. An agent takes it from here, and this page shows how it goes."),
+    h("h2", {}, "No tasks yet"),
+    h("p", { class: "muted" }, "Describe what to do. An agent works on it, and this page shows the progress."),
     h("div", { class: "row wrap" },
       h("button", { class: "btn primary", type: "button", on: { click: () => openNewTask() } }, "New task", h("kbd", {}, "n")),
       h("span", { class: "muted" }, "or in a terminal:"),

@@ -7,7 +7,7 @@ import { placed } from "./places.js";
 
 const EDGE = 4; // room for the outline of what has the focus
 
-/** A frame and `show(nodes)`: draws nodes {id, after, status}; `card(node)` gives the element that stands for one. */
+/** A frame and `show(nodes)`: draws nodes {id, after, status}; `card(node)` returns the element of a node. */
 export function graph(card) {
   const frame = h("div", { class: "graph", role: "group", "aria-label": "Steps and what each one needs" });
   let nodes = [];

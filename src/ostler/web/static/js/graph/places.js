@@ -1,4 +1,4 @@
-/** Where the nodes of a layered graph stand, in pixels. */
+/** The positions of the nodes of a layered graph, in pixels. */
 
 const ACROSS = { width: 212, height: 92, along: 56, beside: 20, thin: 16 };
 const DOWN = { width: 212, height: 92, along: 40, beside: 16, thin: 16 };
@@ -76,7 +76,7 @@ function stand(layers, gap, size) {
   return { at, span };
 }
 
-/** A calm curve from the end of one box through the others to the begin of the last. */
+/** A smooth curve from the end of one box through the others to the start of the last. */
 function curve(line, boxes, points, axis) {
   const stops = line.map((id) => points(boxes.get(id)));
   let path = "";

@@ -44,7 +44,7 @@ function resumeButton(run, refresh) {
     button.disabled = true;
     try {
       await post(`/pipelines/${encodeURIComponent(run)}/resume`);
-      said(`${run} goes on`);
+      said(`Resumed ${run}`);
       await refresh();
     } catch (error) {
       refused(error);

@@ -1,4 +1,4 @@
-/** The board: what needs a person, what runs, what waits, what came out, and what it costs. */
+/** The board: tasks that need a person, running, waiting and completed tasks, and the cost. */
 
 import { Actions } from "../board/actions.js";
 import { COLUMNS, Columns } from "../board/columns.js";
@@ -10,14 +10,14 @@ import { NeedsYou } from "../board/needs_you.js";
 import { Pile } from "../board/pile.js";
 import { Queue } from "../board/queue.js";
 import { Totals } from "../board/totals.js";
-import { Troubles } from "../board/troubles.js";
+import { Problems } from "../board/problems.js";
 import { welcome } from "../board/welcome.js";
 import { h, replace } from "../dom.js";
 import { follow } from "../feed.js";
 import { keepTicking } from "../tick.js";
 import { titled } from "../title.js";
 import { refused } from "../toast.js";
-import { perform } from "../verbs.js";
+import { perform } from "../perform_action.js";
 
 const SURE_MS = 20_000;
 const SORTS = { waiting: "priority", running: "created" };
@@ -37,7 +37,7 @@ class Board {
   #totals;
   #line;
   #needs = new NeedsYou((verb, row) => this.#answer(verb, row));
-  #troubles = new Troubles();
+  #problems = new Problems();
   #below = h("div", { class: "below" });
   #piles = {};
   #shown = null;
@@ -52,14 +52,14 @@ class Board {
     const empty = welcome(signal);
     const head = h("div", { class: "board-head" }, this.#totals.node, this.#line.node);
     const title = h("h1", { class: "hidden-text" }, "Board");
-    replace(root, h("div", { class: "board" }, title, head, this.#troubles.node, empty, this.#needs.node, this.#below));
+    replace(root, h("div", { class: "board" }, title, head, this.#problems.node, empty, this.#needs.node, this.#below));
     keepTicking(root, signal);
   }
 
   /** Loads everything and listens. */
   async begin() {
     this.#refreshCost();
-    this.#troubles.refreshSoon(this.#signal);
+    this.#problems.refreshSoon(this.#signal);
     follow((event) => this.#hear(event), this.#signal);
     boardKeys({ ...this.#hands(), search: this.#line.search, signal: this.#signal });
     this.#makeSure();
@@ -79,7 +79,7 @@ class Board {
     this.#signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 
-  /** Begins anew with what the filters say now; what was shown stays until the answers are there. */
+  /** Reloads with the current filters; the old content stays until the responses arrive. */
   async #look() {
     this.#looking?.abort();
     this.#looking = new AbortController();
@@ -123,7 +123,7 @@ class Board {
   #refreshAll() {
     for (const group of Object.keys(this.#piles)) this.#refresh(group);
     this.#refreshCost();
-    this.#queue.add("troubles", () => this.#troubles.refresh(this.#signal));
+    this.#queue.add("problems", () => this.#problems.refresh(this.#signal));
   }
 
   #refreshCost() {
@@ -143,7 +143,7 @@ class Board {
     }
     this.#ask(groupsToAsk(event));
     if (event.type === "attempt_ended") this.#refreshCost();
-    if (event.type === "task_created") this.#troubles.refreshSoon(this.#signal);
+    if (event.type === "task_created") this.#problems.refreshSoon(this.#signal);
   }
 
   #ask(groups) {

@@ -21,7 +21,7 @@ const MEASURES = { usd: "Dollars", tokens: "Tokens" };
 const EVER = "2020-01-01";
 const EACH = { hour: "each hour", day: "each day", week: "each week" };
 const LINKS = { task: (id) => `/tasks/${encodeURIComponent(id)}` };
-const UNKNOWN = "No cost is known here: the agents reported none, and no price of their models is known. The tokens are.";
+const UNKNOWN = "The cost is unknown: the agents reported none, and their models have no known price. Tokens are shown.";
 const TABLE = { open: false };
 const DAYS = { today: 1, week: 7, month: 30 };
 
@@ -69,7 +69,7 @@ async function load(view, signal) {
   return view.range === "all" ? { view, sum, series: trimmed(series) } : { view, sum, series };
 }
 
-/** The first day of a range as 2026-11-15, in the person's own zone. */
+/** The first day of a range as 2026-11-15, in local time. */
 function firstDay(range) {
   if (!(range in DAYS)) return EVER;
   return new Date(Date.now() - (DAYS[range] - 1) * DAY).toLocaleDateString("sv-SE");

@@ -43,7 +43,7 @@ function memory({ total_mb: total, available_mb: free, floor_mb: floor }, past) 
     h("h3", {}, "Memory"),
     h("p", { class: "figure num" }, size(free)),
     meter({ value: free, top: total, mark: floor, tone, says: `${size(free)} ${words}` }),
-    h("p", { class: "muted" }, free <= floor ? `${words}: they wait now` : words),
+    h("p", { class: "muted" }, free <= floor ? `${words}: attempts are waiting` : words),
     spark(past, total, KEPT));
 }
 
@@ -59,9 +59,9 @@ function load({ load: [value, ...earlier], cpus }, past) {
 
 function runs(given) {
   return h("section", { class: "card tile" },
-    h("h3", {}, "Runs at work"),
+    h("h3", {}, "Active runs"),
     h("p", { class: "figure num" }, given.length),
-    given.length === 0 && h("p", { class: "muted" }, "Nothing carries the tasks: start ostler run, or ostler serve without --view-only."),
+    given.length === 0 && h("p", { class: "muted" }, "No active run: start ostler run, or ostler serve without --view-only."),
     h("ul", { class: "stack tight" }, given.map(run)));
 }
 
@@ -71,7 +71,7 @@ function run({ pid, since }) {
 
 function pools(given) {
   return h("section", { class: "card stack", "aria-labelledby": "pools" },
-    h("h2", { id: "pools" }, "Places for calls"),
+    h("h2", { id: "pools" }, "Worker slots"),
     h("ul", { class: "pools" }, given.map(pool)));
 }
 
@@ -89,7 +89,7 @@ function pool({ name, size: places, nice, memory_mb: limit, active, queued }) {
 function attempts(given) {
   const top = Math.max(1, ...given.map((one) => one.memory_mb ?? 0));
   return h("section", { class: "card stack", "aria-labelledby": "attempts" },
-    h("h2", { id: "attempts" }, given.length ? `${plural(given.length, "attempt")} at work` : "No attempt is at work"),
+    h("h2", { id: "attempts" }, given.length ? `${plural(given.length, "attempt")} running` : "No running attempts"),
     given.length > 0 && h("ul", { class: "attempts" }, given.map((one) => attempt(one, top))));
 }
 
@@ -100,7 +100,7 @@ function attempt({ task, number, phase, executor, model, started_at: start, memo
     h("span", { class: "cut muted" }, `${phase} ${number}, ${model || executor}`),
     h("span", {}, countup(start)),
     known ? meter({ value: memory_mb, top, says: `${size(memory_mb)} of memory` }) : h("span"),
-    h("span", { class: "num" }, known ? size(memory_mb) : h("span", { class: "muted" }, "not known")));
+    h("span", { class: "num" }, known ? size(memory_mb) : h("span", { class: "muted" }, "unknown")));
 }
 
 function size(megabytes) {

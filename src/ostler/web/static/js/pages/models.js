@@ -1,4 +1,4 @@
-/** The models that calls may use, how each one stands, and when limits end. */
+/** The models, their availability, and when limits end. */
 
 import { get } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -8,7 +8,7 @@ import { countdown, keepCounting, moment } from "../plots/times.js";
 import { windows } from "../plots/windows.js";
 
 const STATES = {
-  ready: "Ready", limited: "Limited", resting: "Resting", disabled: "Disabled",
+  ready: "Ready", limited: "Limited", cooldown: "In cooldown", disabled: "Disabled",
   not_installed: "Not installed", unusable: "Unusable",
 };
 
@@ -32,34 +32,34 @@ function draw(words, body, { models, limits }) {
 function summary(models) {
   const ready = models.filter(({ state }) => state === "ready").length;
   const away = models.length - ready;
-  if (!models.length) return "No model is set; each agent uses its own default.";
+  if (!models.length) return "No models are configured; each agent uses its default.";
   return away ? `${ready} of ${plural(models.length, "model")} ready` : `${plural(models.length, "model")}, all ready`;
 }
 
-/** Limits by account and model; where a model rests for another reason, its own line. */
+/** Limits by account and model; a model in cooldown has its own line. */
 function quota(models, limits) {
-  const waits = [...limits.map(asWait), ...models.filter(rests).map(asRest)].filter(({ until }) => moment(until) > Date.now());
+  const waits = [...limits.map(limitToWait), ...models.filter(isInCooldown).map(toWait)].filter(({ until }) => moment(until) > Date.now());
   return h("section", { class: "card stack", "aria-label": "Limits of the next 24 hours" },
     h("h2", {}, "Limits, next 24 hours"),
-    waits.length ? windows(waits) : h("p", { class: "muted" }, "No limit is in force: every model that is ready can be used now."));
+    waits.length ? windows(waits) : h("p", { class: "muted" }, "No limits: every ready model can be used now."));
 }
 
-function asWait({ provider, account, model, window, until, code, message }) {
+function limitToWait({ provider, account, model, window, until, code, message }) {
   const name = [provider, account, model].filter(named).join(" · ");
   return { name: name || "all models", detail: [window, message || code].filter(named).join(", "), until, status: "limited" };
 }
 
-/** A star stands for all. */
+/** A star means all. */
 function named(text) {
   return text && text !== "*";
 }
 
-function rests({ state, until }) {
-  return state === "resting" && until !== null;
+function isInCooldown({ state, until }) {
+  return state === "cooldown" && until !== null;
 }
 
-function asRest({ name, failures, code, until }) {
-  return { name, detail: `rests after ${plural(failures, "failure")}${code ? `, ${code}` : ""}`, until, status: "resting" };
+function toWait({ name, failures, code, until }) {
+  return { name, detail: `in cooldown after ${plural(failures, "failure")}${code ? `, ${code}` : ""}`, until, status: "cooldown" };
 }
 
 function table(models) {
@@ -84,7 +84,7 @@ function whenText(until) {
 
 function why({ state, code, failures, message }) {
   if (state === "ready") return failures ? `${plural(failures, "failure")} lately` : "";
-  if (state === "disabled") return "switched off in the settings";
+  if (state === "disabled") return "disabled in the settings";
   const what = failures > 1 ? `${failures} × ${code ?? "failure"}` : (code ?? "");
   return [what, message].filter(Boolean).join(": ");
 }

@@ -29,7 +29,7 @@ function draw(body, runs) {
 
 function nothing() {
   return h("div", { class: "card empty stack" },
-    h("p", {}, "No pipeline has run here yet."),
+    h("p", {}, "No pipeline runs yet."),
     h("p", {}, "A pipeline is a file such as ", h("code", {}, ".agents/pipelines/launch.yaml"), ": steps, each a task that goes on with what the steps before it wrote."));
 }
 

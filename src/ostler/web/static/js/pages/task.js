@@ -1,4 +1,4 @@
-/** The page of one task: how it stands, what happened when, and everything it said and did. */
+/** The page of one task: status, timeline and transcript. */
 
 import { get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -15,7 +15,7 @@ import { promptsTab } from "../task/prompts.js";
 import { replayTab } from "../task/replay_tab.js";
 import { requestTab } from "../task/request.js";
 import { spendingTab } from "../task/spending.js";
-import { readAnchor } from "../task/story_entry.js";
+import { readAnchor } from "../task/log_entry.js";
 import { Tabs } from "../task/tabs.js";
 import { TimelineView } from "../task/timeline.js";
 import { TranscriptPane } from "../task/transcript_pane.js";
@@ -24,8 +24,8 @@ import { titled } from "../title.js";
 import { refused } from "../toast.js";
 
 const SECOND = 1000;
-const LONGEST_SILENCE = 10 * SECOND; // of a live task, before it is asked for without an event
-const MS_PER_SPAN = 2; // a timeline of thousands of tools is asked for less often
+const LONGEST_SILENCE = 10 * SECOND; // a running task is reloaded after this time without an event
+const MS_PER_SPAN = 2; // a timeline of thousands of tools is reloaded less often
 
 /** Shows the task that `params.id` names, until `signal` is aborted. */
 export async function show(root, params, signal) {
@@ -98,7 +98,7 @@ class TaskPage {
     ];
   }
 
-  /** Takes what the server says of the task now. */
+  /** Updates the page with the task. */
   #take(task) {
     this.task = task;
     titled(task.title || task.id);
@@ -125,9 +125,9 @@ class TaskPage {
     this.tabs.node.scrollIntoView({ block: "start" });
   }
 
-  /** The feed says that something happened; the page asks at most once a second what became of it. */
+  /** Reloads the task after an event, at most once a second. */
   #keepCurrent() {
-    this.stale = true; // what happened while the page was filled was not heard
+    this.stale = true; // events during the first load were missed
     follow((event) => this.#hear(event), this.signal);
     const timer = setInterval(() => this.#tick(), SECOND);
     this.signal.addEventListener("abort", () => clearInterval(timer), { once: true });
@@ -150,7 +150,7 @@ class TaskPage {
       if (this.#isLive) this.header.draw();
       if ((stale || this.transcript.isOpen) && this.tabs.current?.id === "transcript") await this.transcript.tick();
     } catch (error) {
-      if (error.code !== "NETWORK") refused(error); // the bar says that the connection is lost
+      if (error.code !== "NETWORK") refused(error); // the top bar shows the lost connection
     } finally {
       this.asking = false;
     }

@@ -9,7 +9,7 @@ const HEIGHT = 260;
 const EDGE = { top: 12, right: 8, bottom: 26, left: 52 };
 const STUB = 5;
 
-/** A plot of {starts, bucket, stack, format, line, label, says}; `line` is {value, text}, a level to hold against. */
+/** A plot of {starts, bucket, stack, format, line, label, says}; `line` is {value, text}, a reference level. */
 export function bars(plot) {
   const frame = h("div", { class: "plot", role: "group", "aria-label": plot.label });
   drawToWidth(frame, (width) => draw(frame, plot, width));
@@ -31,7 +31,7 @@ function draw(frame, plot, width) {
   walk(frame, columns, (at) => showTip(tip, plot, at, EDGE.left + step * (at + 0.5), width));
 }
 
-/** A level that is far above everything would press the bars flat: then it is only told in words. */
+/** Leaves out a level far above all bars, which would flatten them; the legend mentions it. */
 function highest({ stack, line }) {
   const top = Math.max(0, ...stack.sums);
   return line && line.value <= 4 * top ? Math.max(top, line.value * 1.02) : top;

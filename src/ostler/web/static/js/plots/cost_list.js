@@ -38,6 +38,6 @@ function numbers(line) {
 }
 
 function cost({ cost_usd: usd, unknown_attempts: unknown }) {
-  if (usd === null) return h("span", { class: "muted" }, "not known");
+  if (usd === null) return h("span", { class: "muted" }, "unknown");
   return [money(usd), unknown > 0 && h("span", { class: "muted" }, `+ ${unknown} unknown`)];
 }

@@ -24,7 +24,7 @@ function tile(name, figure, words, more = null) {
 
 function spentWords(total, range) {
   if (!total.attempts) return range;
-  if (total.cost_usd === null) return "not known: no agent reported a cost, and no price of the models is known";
+  if (total.cost_usd === null) return "unknown: no agent reported a cost, and the models have no known price";
   const notes = [
     total.unknown_attempts && `without ${plural(total.unknown_attempts, "attempt")} of unknown cost`,
     total.subscription_usd && `${part(total.subscription_usd, total)}on a subscription: what it would have cost`,

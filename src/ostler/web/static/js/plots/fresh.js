@@ -6,7 +6,7 @@ const PAUSE_MS = 1000;
 
 /**
  * Draws `draw(await load())` now, behind events for which `concerns(event)` holds (at most once a second), and
- * every `seconds` while the tab is looked at. The returned function asks for it at once. Ends with `signal`.
+ * every `seconds` while the tab is visible. The returned function reloads at once. Ends with `signal`.
  */
 export async function keepFresh({ load, draw, root, signal, concerns = () => false, seconds = 0 }) {
   let shown = "";

@@ -1,8 +1,8 @@
-/** Bars that say how much of something is used. */
+/** Bars that show how much of something is used. */
 
 import { h } from "../dom.js";
 
-/** A bar of `value` of `top`, with a mark at `mark`; `says` is what a screen reader reads. */
+/** A bar of `value` of `top`, with a mark at `mark`; `says` is the text for screen readers. */
 export function meter({ value, top, mark = null, tone = "run", says }) {
   const bar = h("span", { class: "meter-fill", style: { width: percent(value, top) } });
   const line = mark !== null && h("span", { class: "meter-mark", style: { left: percent(mark, top) } });

@@ -24,7 +24,7 @@ export function spread(count, width, room) {
   return Array.from({ length: count }, (_, number) => (count - 1 - number) % every === 0);
 }
 
-/** Whole hours of the person's clock between two times, `step` hours apart. */
+/** Whole hours in local time between two times, `step` hours apart. */
 export function hours(from, to, step) {
   const first = new Date(from);
   first.setMinutes(0, 0, 0);
@@ -35,7 +35,7 @@ export function hours(from, to, step) {
   return found;
 }
 
-/** An hour of the person's clock: 21, or 9 PM. */
+/** An hour in local time: 21, or 9 PM. */
 export function hourName(at) {
   return new Date(at).toLocaleTimeString([], { hour: "numeric" });
 }

@@ -1,4 +1,4 @@
-/** What the bars of a plot are made of: a few series, the rest summed up, and what is not known. */
+/** The series of a stacked plot: a few, the others added up, and unknown values. */
 
 const COLOURS = 7;
 const OTHERS = "others";
@@ -6,7 +6,7 @@ const MOST_BARS = 92;
 const WEEK = 7;
 
 /**
- * The dearest series with a colour each and all others as one; what nobody knows is counted apart, never as 0.
+ * The most expensive series with a colour each and all others as one; unknown values are counted apart, not as 0.
  * Gives {series: [{key, name, colour, values, unknown}], sums, unknowns}; the last three have a number for each bar.
  */
 export function stacked(given, measure) {
@@ -28,10 +28,10 @@ export function trimmed({ buckets, series }) {
   };
 }
 
-/** What an amount is in words: what is unknown is said. */
+/** An amount as text, including unknown parts. */
 export function amount(value, unknown, format) {
   if (!unknown) return format(value);
-  return value ? `${format(value)} + ${unknown} unknown` : "not known";
+  return value ? `${format(value)} + ${unknown} unknown` : "unknown";
 }
 
 /** The sum of numbers. */

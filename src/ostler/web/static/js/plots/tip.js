@@ -1,4 +1,4 @@
-/** What stands beside a column while one points at it. */
+/** The tooltip of a column. */
 
 import { h, replace } from "../dom.js";
 import { bucketName } from "./scale.js";

@@ -1,4 +1,4 @@
-/** Drawings that know how wide they are. */
+/** Drawings that adapt to their width. */
 
 /** Calls `draw(width)` now and whenever the frame's width changes, until the frame is taken from the page. */
 export function drawToWidth(frame, draw) {

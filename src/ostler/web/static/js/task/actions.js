@@ -1,4 +1,4 @@
-/** What a person can do with a task as it stands: the verbs of the command line. */
+/** The actions that the state of a task allows. */
 
 import { post, taskPath } from "../api.js";
 import { askText, askYes } from "../ask.js";
@@ -10,7 +10,7 @@ const READY = ["pending", "assigned", "revision"];
 const ENDED = ["completed", "approved", "failed", "quarantined", "cancelled", "abandoned"];
 const OPEN_AGAIN = ["failed", "quarantined", "cancelled", "abandoned"];
 
-/** The verbs that fit a task now, the likeliest first. */
+/** The actions that a task allows now, the most likely first. */
 export function fitting(task) {
   const { status } = task;
   const left = task.phases.filter((phase) => !["completed", "skipped"].includes(phase.status));
@@ -25,7 +25,7 @@ export function fitting(task) {
   ].filter(Boolean);
 }
 
-/** Says a verb to the server; `done(task)` gets what became of it. */
+/** Sends an action to the server; `done(task)` gets the result. */
 export async function say(id, verb, body, done) {
   try {
     const task = await post(taskPath(id, verb), body);
@@ -65,15 +65,15 @@ const NAMES = {
   cancel: "Cancel…",
 };
 const DONE = {
-  run: "It goes on with the next free place.",
-  resume: "It goes on.",
-  retry: "It is opened again.",
-  pause: "It pauses after this step.",
-  rewind: "It goes back.",
-  skip: "The phase is skipped.",
-  cancel: "It is cancelled.",
+  run: "Runs as soon as a slot is free.",
+  resume: "Resumed.",
+  retry: "Reopened.",
+  pause: "Pausing.",
+  rewind: "Rewound.",
+  skip: "Phase skipped.",
+  cancel: "Cancelled.",
   approve: "Approved.",
-  reject: "Sent back with your words.",
+  reject: "Rejected.",
 };
 
 const ASKS = {
@@ -83,7 +83,7 @@ const ASKS = {
   resume: async (task) => {
     const text = await askText({
       title: `Resume ${task.id}`,
-      label: "Anything to tell the agent? (may stay empty)",
+      label: "Feedback for the agent (optional)",
       text: task.message,
       action: "Resume",
     });
@@ -93,10 +93,10 @@ const ASKS = {
     const phases = task.phases.map((phase) => phase.id);
     return askPhase({
       title: "Rewind",
-      why: "The work of this phase and of all after it begins again.",
+      why: "This phase and all later ones run again.",
       phases,
       chosen: task.phase,
-      label: "What should be different? (may stay empty)",
+      label: "What to change (optional)",
       name: "text",
       action: "Rewind",
     });
@@ -107,7 +107,7 @@ const ASKS = {
       .map((phase) => phase.id);
     return askPhase({
       title: "Skip a phase",
-      why: "Its work is left out, and its gate is not asked.",
+      why: "The phase does not run, and its gate is not checked.",
       phases,
       chosen: task.phase,
       label: "Why?",
@@ -119,7 +119,7 @@ const ASKS = {
   cancel: async (task) =>
     (await askYes({
       title: `Cancel ${task.id}?`,
-      text: "The agent is stopped. What it did stays on the branch, and Retry opens it again.",
+      text: "The agent is stopped. Its work stays on the branch; Retry reopens the task.",
       action: "Cancel the task",
       danger: true,
     }))
@@ -131,12 +131,12 @@ const ASKS = {
 async function askBudget(task) {
   const text = await askText({
     title: `Retry ${task.id}`,
-    label: "How many dollars may it use in all?",
+    label: "New budget in US dollars, including what it has cost so far",
     text: task.message,
     required: true,
     action: "Retry",
   });
   const budget_usd = Number(text?.replace(/[$,\s]/g, ""));
-  if (text && !(budget_usd > 0)) refused(new Error(`${text} is no amount of dollars`));
+  if (text && !(budget_usd > 0)) refused(new Error(`invalid amount ${text}: expected US dollars such as 2.50`));
   return budget_usd > 0 ? { budget_usd } : null;
 }

@@ -1,10 +1,10 @@
-/** A dialog that asks for a phase and a few words about it. */
+/** A dialog for a phase and a text. */
 
 import { sendOnCtrlEnter } from "../ask.js";
 import { h } from "../dom.js";
 import { field, options, readForm } from "../form.js";
 
-/** {phase, [name]: text}, or null where a person changed their mind. */
+/** {phase, [name]: text}, or null if cancelled. */
 export function askPhase({ title, why, phases, chosen, label, name, required = false, action }) {
   const words = h("textarea", { name, rows: 3, required, on: { keydown: sendOnCtrlEnter } });
   const cancel = h("button", { class: "btn quiet", type: "button", on: { click: () => dialog.close() } }, "Cancel");

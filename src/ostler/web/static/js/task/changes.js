@@ -10,7 +10,7 @@ const FILES_AT_ONCE = 50;
 const OPEN_LINES = 300;
 const OPEN_IN_ALL = 1500;
 
-/** The tab; it asks again each time it is opened. */
+/** The tab; it reloads each time it is opened. */
 export function changesTab(id, signal) {
   const root = h("div", { class: "stack" });
   const open = async () => {
@@ -26,7 +26,7 @@ export function changesTab(id, signal) {
 }
 
 function drawn(files, truncated) {
-  if (!files.length) return h("p", { class: "empty" }, "Nothing has changed on its branch yet.");
+  if (!files.length) return h("p", { class: "empty" }, "No changes on its branch yet.");
   const sum = (name) => files.reduce((total, file) => total + file[name], 0);
   const list = h("div", { class: "stack" });
   return [
@@ -39,7 +39,7 @@ function drawn(files, truncated) {
         h(
           "span",
           { class: "muted" },
-          "The patch is longer than 4 MB; only its beginning is here. ostler diff shows all of it.",
+          "The patch is larger than 4 MB; this is its beginning. ostler diff prints all of it.",
         ),
     ),
     files.length > 1 && fileList(files, list),
@@ -118,8 +118,8 @@ function fileCard(file, opened) {
 }
 
 function fileBody(file) {
-  if (file.binary) return h("p", { class: "muted file-note" }, "A binary file; its content is not shown.");
-  if (!file.lines.length) return h("p", { class: "muted file-note" }, "No lines have changed.");
+  if (file.binary) return h("p", { class: "muted file-note" }, "Binary file, not shown.");
+  if (!file.lines.length) return h("p", { class: "muted file-note" }, "No changed lines.");
   return diffView(file.lines, true);
 }
 

@@ -1,4 +1,4 @@
-/** Everything that the feed says of a task, page by page and as it happens. */
+/** All events of a task, page by page and live. */
 
 import { get } from "../api.js";
 import { h } from "../dom.js";
@@ -9,11 +9,11 @@ const PAGE = 200;
 const MOST_ROWS = 2000;
 const ENVELOPE = new Set(["schema", "seq", "time", "task_id", "type"]);
 
-/** The tab; `hear(event)` takes one of the live feed, once all before it are there. */
+/** The tab; `hear(event)` adds an event of the live feed after all earlier ones. */
 export function eventsTab(id, signal) {
   const body = h("tbody", {});
   const more = h("button", { class: "btn", type: "button", on: { click: () => load() } }, "Show more");
-  const head = ["Position", "Time", "Event", "What it says"].map((name) =>
+  const head = ["Position", "Time", "Event", "Details"].map((name) =>
     h("th", { scope: "col", class: name === "Position" ? "num" : null }, name),
   );
   const root = h(

@@ -7,13 +7,13 @@ import { fileAddress } from "./gates.js";
 
 const AT_ONCE = 300;
 
-/** The tab; it asks again each time it is opened. */
+/** The tab; it reloads each time it is opened. */
 export function filesTab(id, signal) {
   const root = h("div", { class: "card" });
   const open = async () => {
     try {
       const { files } = await get(taskPath(id, "files"), {}, signal);
-      replace(root, files.length ? table(id, files) : h("p", { class: "empty" }, "There are no files yet."));
+      replace(root, files.length ? table(id, files) : h("p", { class: "empty" }, "No files yet."));
     } catch (error) {
       if (error.name !== "AbortError") replace(root, h("p", { class: "empty" }, error.message));
     }

@@ -1,4 +1,4 @@
-/** The gates of a task: what was asked of each phase, and what came of it. */
+/** The gates of a task and their results. */
 
 import { address, get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -37,7 +37,7 @@ function gateCard(id, phase) {
     () => {
       if (log.open)
         gateOutput(id, phase.id, Infinity).then(
-          (node) => replace(output, node ?? h("p", { class: "faint" }, "It printed nothing that was kept.")),
+          (node) => replace(output, node ?? h("p", { class: "faint" }, "No output kept.")),
           refused,
         );
     },
@@ -56,7 +56,7 @@ function gateCard(id, phase) {
     ),
     gate.reason && h("p", { class: "gate-reason" }, gate.reason),
     phase.retries > 0 &&
-      h("p", { class: "muted" }, `It sent the work back ${phase.retries === 1 ? "once" : `${phase.retries} times`}.`),
+      h("p", { class: "muted" }, `It returned the work ${phase.retries === 1 ? "once" : `${phase.retries} times`}.`),
     gate.type === "command" && log,
   );
 }

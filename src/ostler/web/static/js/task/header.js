@@ -1,4 +1,4 @@
-/** The head of a task's page: what it is, how it stands, what it took. */
+/** The header of a task's page: title, status, time and cost. */
 
 import { h, replace } from "../dom.js";
 import { ago, clock, money, plural, span, statusName, tokens } from "../format.js";
@@ -73,7 +73,7 @@ function step(phase, task) {
   const now = phase.id === task.phase && !["completed", "approved"].includes(task.status);
   const status = now ? task.status : phase.status;
   const rounds = phase.iterations > 1 ? plural(phase.iterations, "iteration") : "";
-  const back = phase.retries ? `sent back ${plural(phase.retries, "time")}` : "";
+  const back = phase.retries ? `returned ${plural(phase.retries, "time")}` : "";
   return h(
     "li",
     { data: { status }, "aria-current": now ? "step" : null },
@@ -96,7 +96,7 @@ function facts(task) {
     ["Attempts", String(task.attempts.length)],
     ["Tokens", tokens(task.usage.input_tokens + task.usage.output_tokens)],
     ["Cost", money(task.cost_usd)],
-    task.resumes_at ? ["Goes on", clock(task.resumes_at)] : ["Created", clock(task.created_at)],
+    task.resumes_at ? ["Resumes", clock(task.resumes_at)] : ["Created", clock(task.created_at)],
   ];
 }
 

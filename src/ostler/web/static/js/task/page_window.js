@@ -1,4 +1,4 @@
-/** The few pages of a story that are on the screen: one stretch of the file without a gap. */
+/** The few pages of an attempt log that are on the screen: one stretch of the file without a gap. */
 
 const MOST_PAGES = 6;
 const FULL_ENTRIES = 100;
@@ -50,7 +50,7 @@ export class PageWindow {
   }
 }
 
-/** Whether so much came that a tail is opened anew instead of read through. */
+/** Whether there is so much new that the tail is reloaded instead. */
 export const isFarBehind = (page) => page.size - page.next > 512 * 1024;
 
 /** Where an offset lies in a file of this size, from 0 to 1000. */

@@ -29,7 +29,7 @@ export function patchLines(text) {
   return text.split("\n").map((line) => ({ kind: kindOf(line), text: line }));
 }
 
-/** The lines of an edit: what both have, what goes and what comes. */
+/** The lines of an edit: common, removed and added. */
 export function editLines(before, after) {
   const was = linesOf(before);
   const is = linesOf(after);
@@ -70,7 +70,7 @@ const plain = (path) =>
     .replace(/^"|"$/g, "")
     .replace(/^[ab]\//, "");
 
-/** Takes one line in; the place is where the next line stands in the old and the new file, null outside of a hunk. */
+/** Adds one line; the position is that of the next line in the old and the new file, null outside a hunk. */
 function readLine(file, line, place) {
   const hunk = HUNK.exec(line);
   if (hunk) {

@@ -1,4 +1,4 @@
-/** What each attempt was told, as it was sent. */
+/** The prompt of each attempt, as it was sent. */
 
 import { get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -12,7 +12,7 @@ export function promptsTab(id, signal) {
     const fresh = task.attempts.slice(known);
     known = task.attempts.length;
     for (const attempt of fresh) root.prepend(promptCard(id, attempt, signal));
-    if (!known) replace(root, h("p", { class: "empty" }, "No agent has been called yet."));
+    if (!known) replace(root, h("p", { class: "empty" }, "No attempts yet."));
     else root.querySelector(".empty")?.remove();
   };
   const open = () => {

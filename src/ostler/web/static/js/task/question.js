@@ -1,15 +1,15 @@
-/** What a task wants of a person, in words. */
+/** What a task needs from a person, as text. */
 
 import { clock } from "../format.js";
 
-/** What a task wants of a person: {title, text, next, judged, reply}, or null. */
+/** What a task needs from a person: {title, text, next, judged, reply}, or null. */
 export function questionOf(task) {
   const gate = task.phases.find((phase) => phase.id === task.phase)?.gate;
   switch (task.status) {
     case "needs_review":
       return {
         title: "Needs your decision",
-        text: task.message || gate?.reason || `The gate of ${task.phase} asks for a person.`,
+        text: task.message || gate?.reason || `The gate of ${task.phase} needs a person.`,
         next: "",
         judged: true,
       };
@@ -19,21 +19,21 @@ export function questionOf(task) {
       return {
         title: "Paused",
         text: task.message,
-        next: PAUSED[task.code] ?? "It goes on where it stopped when you resume it.",
+        next: PAUSED[task.code] ?? "Resume it to continue where it stopped.",
         reply: task.code !== "BUDGET_EXCEEDED" && "Resume",
       };
     case "deferred":
       return {
-        title: `Waits for a limit${task.resumes_at ? ` until ${clock(task.resumes_at)}` : ""}`,
+        title: `Waiting for a limit${task.resumes_at ? ` until ${clock(task.resumes_at)}` : ""}`,
         text: task.message,
-        next: "Nothing to do: it goes on by itself at that time. Resume tries at once.",
+        next: "Nothing to do: it resumes at that time. Resume tries at once.",
       };
     case "failed":
     case "quarantined":
       return {
-        title: "It failed",
+        title: "Failed",
         text: [task.code, task.message].filter(Boolean).join(": "),
-        next: "Read the last lines of the transcript, then Retry, or Rewind with a hint.",
+        next: "Read the end of the transcript, then retry, or rewind with feedback.",
       };
     default:
       return null;
@@ -41,17 +41,17 @@ export function questionOf(task) {
 }
 
 const PAUSED = {
-  ITERATION_LIMIT: "All iterations are used. Resume gives it as many again.",
-  BUDGET_EXCEEDED: "The money set for it is used. Retry asks you for a larger budget.",
+  ITERATION_LIMIT: "All iterations are used. Resume grants the same number again.",
+  BUDGET_EXCEEDED: "The budget is used up. Retry asks for a larger one.",
 };
 
 const BLOCKED = {
-  NEEDS_INPUT: "The agent asks you something",
-  GATE_REJECTED: "A gate says no, and nothing is left to try",
-  GATE_UNRUNNABLE: "A gate could not find out",
-  STUCK: "It fails in the same way again and again",
-  MERGE_CONFLICT: "Its work does not fit the branch that it is for",
-  DEPENDENCY_FAILED: "A task before it did not succeed",
+  NEEDS_INPUT: "The agent has a question",
+  GATE_REJECTED: "A gate failed and no retry is left",
+  GATE_UNRUNNABLE: "A gate could not run",
+  STUCK: "It fails repeatedly in the same way",
+  MERGE_CONFLICT: "Its work conflicts with the target branch",
+  DEPENDENCY_FAILED: "A task that it depends on failed",
 };
 const AT_GATE = ["GATE_REJECTED", "GATE_UNRUNNABLE", "STUCK"];
 
@@ -61,9 +61,9 @@ function blocked(task) {
     title: BLOCKED[task.code] ?? "Blocked",
     text: task.message || task.code,
     next: judged
-      ? "Approve takes the work as it is; reject sends it back with your words."
-      : "Your answer goes to the agent, and it goes on where it stopped.",
+      ? "Approve accepts the work; reject returns it with your feedback."
+      : "The agent continues with your answer.",
     judged,
-    reply: "Reply and go on",
+    reply: "Reply and resume",
   };
 }

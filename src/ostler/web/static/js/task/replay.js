@@ -5,18 +5,18 @@ import { clock, span } from "../format.js";
 import { busyTimes } from "./lanes.js";
 import { countUntil, ReplayClock, SPEEDS } from "./replay_clock.js";
 import { makeScale, placeOf, timeAt } from "./scale.js";
-import { Calls, StoryList } from "./story_list.js";
+import { Calls, LogList } from "./log_list.js";
 import { TimelineView } from "./timeline.js";
 
 const MOST_SHOWN = 400;
 const FINEST = 10_000;
 
 /**
- * Puts a player into `root`. `stories` are [{number, entries}]; without a `timelineView` it draws one of its own.
+ * Puts a player into `root`. `logs` are [{number, entries}]; without a `timelineView` it draws one of its own.
  * Gives back {play, pause, seek(time), close}.
  */
-export function createReplay(root, { task, timeline, stories }, { timelineView = null, signal = undefined } = {}) {
-  const replay = new Replay(task, timeline, stories, timelineView);
+export function createReplay(root, { task, timeline, logs }, { timelineView = null, signal = undefined } = {}) {
+  const replay = new Replay(task, timeline, logs, timelineView);
   replace(root, replay.node);
   replay.timelineView.draw();
   const stop = new AbortController();
@@ -32,9 +32,9 @@ export function createReplay(root, { task, timeline, stories }, { timelineView =
 }
 
 class Replay {
-  constructor(task, timeline, stories, timelineView) {
+  constructor(task, timeline, logs, timelineView) {
     this.entries = inOrder(
-      stories,
+      logs,
       new Map(task.attempts.map((one) => [one.number, Date.parse(one.started_at) / 1000])),
     );
     this.times = this.entries.map(({ at }) => at);
@@ -88,7 +88,7 @@ class Replay {
       min: 0,
       max: FINEST,
       step: 1,
-      "aria-label": "Time of the replay",
+      "aria-label": "Position in the replay",
       on: { input: () => this.seek(timeAt(this.scale, Number(this.scrubber.value) / FINEST)) },
     });
     this.when = h("output", { class: "num muted replay-when" });
@@ -149,7 +149,7 @@ class Replay {
       checked: this.clock.skipsQuiet,
       on: { change: () => (this.clock.skipsQuiet = box.checked) },
     });
-    return h("label", { class: "row skip-quiet" }, box, "Skip quiet");
+    return h("label", { class: "row skip-quiet" }, box, "Skip idle time");
   }
 
   #toggle() {
@@ -190,14 +190,14 @@ class Replay {
 
   #listOf(number, start) {
     this.lists ??= new Map();
-    if (!this.lists.has(number)) this.lists.set(number, new StoryList(this.list, number, start, new Calls()));
+    if (!this.lists.has(number)) this.lists.set(number, new LogList(this.list, number, start, new Calls()));
     return this.lists.get(number);
   }
 }
 
 /** All entries by time; those of one attempt stay in the order in which they were written. */
-function inOrder(stories, starts) {
-  const all = stories.flatMap(({ number, entries }) => monotone(number, entries, starts.get(number) ?? entries[0].at));
+function inOrder(logs, starts) {
+  const all = logs.flatMap(({ number, entries }) => monotone(number, entries, starts.get(number) ?? entries[0].at));
   return all.sort((left, right) => left.at - right.at || left.number - right.number);
 }
 

@@ -1,4 +1,4 @@
-/** The replay of a task on its page: loads its stories, then plays them. */
+/** The replay of a task on its page: loads its logs, then plays them. */
 
 import { get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -14,44 +14,44 @@ export function replayTab(id, context, signal) {
   let made = null;
   const open = async () => {
     const { task, timeline, timelineView } = context();
-    if (!task.attempts.length) return replace(root, h("p", { class: "empty" }, "There is nothing to replay yet."));
+    if (!task.attempts.length) return replace(root, h("p", { class: "empty" }, "Nothing to replay yet."));
     made?.close();
-    const told = h("p", { class: "muted", role: "status" }, "Loading what happened…");
+    const told = h("p", { class: "muted", role: "status" }, "Loading…");
     replace(root, told);
-    const { stories, missing } = await readStories(
+    const { logs, missing } = await readLogs(
       id,
       task.attempts,
       signal,
-      (count) => (told.textContent = `Loading what happened… ${plural(count, "entry").replace("entrys", "entries")}`),
+      (count) => (told.textContent = `Loading… ${plural(count, "entry").replace("entrys", "entries")}`),
     );
     const stage = h("div", {});
     replace(root, missing && h("p", { class: "muted" }, missing), stage);
-    made = createReplay(stage, { task, timeline, stories }, { timelineView, signal });
+    made = createReplay(stage, { task, timeline, logs }, { timelineView, signal });
     return undefined;
   };
   return { node: root, open, seek: (time) => made?.seek(time), leave: () => made?.close() };
 }
 
-/** The stories of all attempts, as far as they can be kept in mind. */
-async function readStories(id, attempts, signal, told) {
-  const stories = [];
+/** The logs of all attempts, as far as they can be kept in mind. */
+async function readLogs(id, attempts, signal, told) {
+  const logs = [];
   let count = 0;
   let missing = "";
   for (const { number } of attempts) {
-    const { entries, left } = await readStory(id, number, MOST_ENTRIES - count, signal);
+    const { entries, left } = await readLog(id, number, MOST_ENTRIES - count, signal);
     count += entries.length;
-    if (entries.length) stories.push({ number, entries });
+    if (entries.length) logs.push({ number, entries });
     if (left)
-      missing = `The replay has the first ${MOST_ENTRIES.toLocaleString("en")} entries; the transcript has all of them.`;
+      missing = `The replay has only the first ${MOST_ENTRIES.toLocaleString("en")} entries; the transcript has all of them.`;
     told(count);
   }
-  return { stories, missing };
+  return { logs, missing };
 }
 
-async function readStory(id, number, most, signal) {
+async function readLog(id, number, most, signal) {
   const entries = [];
   for (let offset = 0; entries.length < most;) {
-    const page = await get(taskPath(id, "attempts", number, "story"), { offset, limit: PAGE }, signal);
+    const page = await get(taskPath(id, "attempts", number, "log"), { offset, limit: PAGE }, signal);
     entries.push(...page.entries);
     if (!page.entries.length || page.next >= page.size) return { entries, left: false };
     offset = page.next;

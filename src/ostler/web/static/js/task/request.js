@@ -1,4 +1,4 @@
-/** What was asked for. */
+/** Task for. */
 
 import { get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -23,7 +23,7 @@ function drawn(request) {
   const facts = Object.entries(request).filter(([name, value]) => !SHOWN_ELSEWHERE.has(name) && isSaid(value));
   return [
     h("h2", {}, request.title),
-    request.body ? markdown(request.body) : h("p", { class: "muted" }, "Nothing more than its title."),
+    request.body ? markdown(request.body) : h("p", { class: "muted" }, "No description."),
     facts.length > 0 &&
       h(
         "dl",

@@ -1,4 +1,4 @@
-/** Where a time stands on the drawing: to scale, but for long quiet gaps, which are folded. */
+/** Positions of times on the timeline: to scale, except that long idle gaps are folded. */
 
 const LONG_GAP = { seconds: 120, part: 0.12 };
 const LARGE_GAP = { seconds: 10, part: 0.5 };
@@ -35,7 +35,7 @@ export function timeAt(scale, place) {
   return piece.from + Math.min(1, Math.max(0, (place - piece.x) / (piece.width || 1))) * (piece.to - piece.from);
 }
 
-/** Round times, about `wanted` of them, within what is shown: [{time, after, step}]. */
+/** Round times, about `wanted` of them, in the visible range: [{time, after, step}]. */
 export function ticks(scale, from, to, wanted) {
   const seconds = drawnSeconds(scale, from, to);
   const step = STEPS.find((one) => seconds / one <= wanted) ?? STEPS.at(-1);
@@ -74,7 +74,7 @@ function quietGaps(busy, start, end) {
   return gaps.map(trimmed);
 }
 
-/** A gap keeps a little of itself at both ends, so that what is beside it can be told apart. */
+/** A folded gap keeps a little width at both ends. */
 function trimmed({ from, to }) {
   const kept = Math.min(15, (to - from) * 0.02);
   return { from: from + kept, to: to - kept };

@@ -4,13 +4,13 @@ import { h } from "../dom.js";
 
 const AT_END = 40;
 
-/** `scrolled({up, down, atEnd})` is called when a person scrolls. */
+/** `scrolled({up, down, atEnd})` is called when the user scrolls. */
 export class ScrollPane {
   constructor(label, scrolled) {
     this.node = h("div", { class: "transcript", tabindex: "0", role: "log", "aria-live": "off", "aria-label": label });
     this.placed = false;
     this.top = 0;
-    this.node.addEventListener("scroll", () => this.#heard(scrolled), { passive: true });
+    this.node.addEventListener("scroll", () => this.#onScroll(scrolled), { passive: true });
   }
 
   /** How many pixels there are above and below what is seen. */
@@ -54,7 +54,7 @@ export class ScrollPane {
     this.top = this.node.scrollTop;
   }
 
-  #heard(scrolled) {
+  #onScroll(scrolled) {
     const moved = this.node.scrollTop - this.top;
     this.top = this.node.scrollTop;
     scrolled({ up: moved < -2, down: moved > 0, atEnd: this.room.below <= AT_END });

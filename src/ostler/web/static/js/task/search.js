@@ -1,4 +1,4 @@
-/** Search in what is loaded of a transcript. */
+/** Search in the loaded part of a transcript. */
 
 import { h } from "../dom.js";
 import { plural } from "../format.js";
@@ -12,7 +12,7 @@ export function searchField(transcript) {
   const field = h("input", {
     type: "search",
     class: "find-field",
-    placeholder: "Find in what is loaded",
+    placeholder: "Find in the loaded part",
     "aria-label": "Find in the loaded part of the transcript",
   });
   const count = h("span", { class: "find-count muted num", role: "status" });
@@ -28,7 +28,7 @@ export function searchField(transcript) {
   return { node: h("div", { class: "find row" }, field, count), focus: () => field.focus() };
 }
 
-/** Whether an entry has these letters anywhere that a person could read. */
+/** Whether the visible text of an entry contains these letters. */
 export function matches(entry, words) {
   const parts = [entry.text, entry.tool, entry.detail, entry.message, entry.input && JSON.stringify(entry.input)];
   return parts.some((part) => part && part.toLowerCase().includes(words));
@@ -53,7 +53,7 @@ function next(state, transcript, text, count, step) {
     state.at < 0 ? (step > 0 ? 0 : state.hits.length - 1) : (state.at + step + state.hits.length) % state.hits.length;
   transcript.setFollow(false);
   transcript.point(state.hits[state.at]);
-  count.textContent = `${state.at + 1} of ${state.hits.length} in what is loaded`;
+  count.textContent = `${state.at + 1} of ${state.hits.length} in the loaded part`;
   paint(state.hits, text.trim().toLowerCase());
 }
 

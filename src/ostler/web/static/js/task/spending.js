@@ -9,7 +9,7 @@ const COLUMNS = ["Attempt", "Agent", "Status", "Time", "Input", "Output", "Cache
 export function spendingTab() {
   const root = h("div", { class: "card scroll-x" });
   const update = (task) =>
-    replace(root, task.attempts.length ? table(task) : h("p", { class: "empty" }, "Nothing was used yet."));
+    replace(root, task.attempts.length ? table(task) : h("p", { class: "empty" }, "No usage yet."));
   return { node: root, update };
 }
 
@@ -28,7 +28,7 @@ function table(task) {
       h(
         "p",
         { class: "muted" },
-        `A dash is a cost that the agent does not tell (${unknown} of ${task.attempts.length} attempts); it is not in the sum.`,
+        `A dash is an unknown cost (${unknown} of ${task.attempts.length} attempts); it is not included in the total.`,
       ),
   ];
 }

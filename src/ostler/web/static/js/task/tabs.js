@@ -9,7 +9,7 @@ export class Tabs {
     Object.assign(this, { tabs, changed, current: null });
     this.list = h(
       "div",
-      { class: "tabs", role: "tablist", "aria-label": "Parts of this task" },
+      { class: "tabs", role: "tablist", "aria-label": "Sections of this task" },
       tabs.map((tab) => this.#button(tab)),
     );
     this.panels = tabs.map((tab) =>

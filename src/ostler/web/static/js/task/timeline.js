@@ -1,4 +1,4 @@
-/** The timeline of a task: drawn to scale, with zoom, a cursor, keys, and a table that says the same. */
+/** The timeline of a task: to scale, with zoom, a cursor, keys, and a table with the same content. */
 
 import { h, replace, svg } from "../dom.js";
 import { clock, span as spanned } from "../format.js";
@@ -10,7 +10,7 @@ import { describe, TimelineTip } from "./timeline_tip.js";
 
 const DEEPEST_ZOOM = 0.0005;
 
-/** `on.attempt(number)`, `on.tool(number, time)` and `on.gate()` are called for what a person chooses. */
+/** `on.attempt(number)`, `on.tool(number, time)` and `on.gate()` are called for the selected item. */
 export class TimelineView {
   constructor(on = {}) {
     Object.assign(this, {
@@ -33,7 +33,7 @@ export class TimelineView {
         class: "tl-area",
         tabindex: "0",
         role: "application",
-        "aria-label": "Timeline: left and right go from attempt to attempt, Enter opens one",
+        "aria-label": "Timeline: use the left and right arrow keys to select an attempt, Enter to open it",
       },
       this.drawing,
       this.tip.node,
@@ -102,7 +102,7 @@ export class TimelineView {
   #head() {
     const button = (text, label, run) =>
       h("button", { class: "btn quiet", type: "button", "aria-label": label, title: label, on: { click: run } }, text);
-    this.fitButton = button("Fit", "Show all of it", () => this.fit());
+    this.fitButton = button("Fit", "Show all", () => this.fit());
     this.fitButton.disabled = true;
     return h(
       "div",

@@ -200,7 +200,7 @@ function drawTools(one, y, place) {
   return d && svg("path", { d, class: "tl-tools" });
 }
 
-/** One that waits stands at its beginning, one that has decided at its end. */
+/** A waiting gate is drawn at its start, a decided one at its end. */
 const gatePlace = (one, place) => place.x(one.status === "waiting" ? one.start : (one.end ?? one.start));
 
 function drawGate(one, y, place, chosen) {

@@ -1,4 +1,4 @@
-/** The timeline in words, for whoever cannot see it drawn. */
+/** The timeline as a table, for screen readers. */
 
 import { h } from "../dom.js";
 import { clock, plural, span } from "../format.js";
@@ -8,7 +8,7 @@ const COLUMNS = ["Phase", "What", "Began", "Lasted", "Status", "Tools"];
 const NUMBERS = new Set(["Began", "Lasted", "Tools"]);
 const WHAT = { attempt: "Attempt", gate: "Gate", wait: "Wait" };
 
-/** One row per attempt, gate and wait; `open(span)` is called for what a person chooses. */
+/** One row per attempt, gate and wait; `open(span)` is called for the selected one. */
 export function timelineTable(lanes, now, open) {
   const heads = COLUMNS.map((text) => h("th", { scope: "col", class: NUMBERS.has(text) ? "num" : null }, text));
   const phases = new Map(

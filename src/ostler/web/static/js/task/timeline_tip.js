@@ -24,7 +24,7 @@ export class TimelineTip {
   }
 }
 
-/** What the tooltip says: a name, when and how long, and why. */
+/** The text of the tooltip: name, time, duration and reason. */
 export function describe(one, now) {
   if (one.kind === "mark") return [one.name, clock(one.start, true)];
   const name =
@@ -32,7 +32,7 @@ export function describe(one, now) {
       ? `#${one.number} ${one.detail}`
       : [one.name, one.kind === "tool" ? one.detail : ""].filter(Boolean).join(" ");
   const lasted = spanned((one.end ?? now) - one.start);
-  const status = one.end === null && one.kind !== "gate" ? "under way" : one.status.replaceAll("_", " ");
+  const status = one.end === null && one.kind !== "gate" ? "running" : one.status.replaceAll("_", " ");
   return [
     `${KIND[one.kind]} ${name}`.slice(0, 160),
     `${clock(one.start, true)} · ${lasted} · ${status}`,

@@ -24,7 +24,7 @@ const EDITS = [
 ];
 const PATCHES = ["patch", "diff", "unified_diff"];
 
-/** What a call asked for; the server names the edits in it, whatever the agent calls them. */
+/** The input of a call; the server adds its edits in one format for all agents. */
 export function toolInput(call) {
   const rest = { ...call.input };
   const parts = [...edits(rest, call.edits ?? []), ...patches(rest), ...commands(rest)];

@@ -3,7 +3,7 @@
 import { h, replace } from "../dom.js";
 import { toolInput, toolOutput } from "./tool_body.js";
 
-/** One call; `returned` tells it what came of it. The body is made when it is opened. */
+/** One tool call; `returned` adds its result. The body is created when it is opened. */
 export class ToolRow {
   constructor(entry) {
     this.use = entry;
@@ -39,7 +39,7 @@ export class ToolRow {
     return replace(
       this.body,
       toolInput(this.use),
-      this.answer ? toolOutput(this.answer) : h("p", { class: "faint" }, "Nothing came back so far."),
+      this.answer ? toolOutput(this.answer) : h("p", { class: "faint" }, "No result yet."),
     );
   }
 }

@@ -3,13 +3,13 @@
 import { h } from "../dom.js";
 import { isFarBehind, PageWindow } from "./page_window.js";
 import { ScrollPane } from "./scroll_pane.js";
-import { readAnchor } from "./story_entry.js";
-import { Calls, openEntry, StoryList } from "./story_list.js";
+import { readAnchor } from "./log_entry.js";
+import { Calls, openEntry, LogList } from "./log_list.js";
 
 const NEAR = 700;
 const CLOSE_SECONDS = 0.5;
 
-/** A scrolling pane. `on` hears: moved({offset, size, atEnd}), followed(bool), grew(entries), failed(error). */
+/** A scrolling pane. `on` receives moved({offset, size, atEnd}), followed(bool), grew(entries), failed(error). */
 export class Transcript {
   constructor(reader, number, origin, on) {
     Object.assign(this, { reader, number, origin, on, window: new PageWindow(), calls: new Calls(), size: 0 });
@@ -19,7 +19,7 @@ export class Transcript {
     this.node.addEventListener("click", (event) => this.#shareLink(event));
   }
 
-  /** Opens at the end, and stays there when told to. */
+  /** Opens at the end, and stays there if requested. */
   openTail(follow = this.follow) {
     return this.#alone(() => this.#goTail(follow));
   }
@@ -40,7 +40,7 @@ export class Transcript {
     });
   }
 
-  /** Reads on where it stands; one page at most, so that a flood of lines cannot choke the page. */
+  /** Reads the next page; one at most, so that many lines cannot block the page. */
   async tick() {
     if (this.busy || !this.window.pages.length) return;
     await this.#alone(async () => {
@@ -114,7 +114,7 @@ export class Transcript {
     this.#pointAt(offset, mark);
   }
 
-  /** Begins anew with a page; what an earlier question still brings is passed over. */
+  /** Starts again with a page; results of earlier requests are ignored. */
   async #reset(asked) {
     const turn = (this.turn += 1);
     const page = await asked;
@@ -127,7 +127,7 @@ export class Transcript {
     this.#tell();
   }
 
-  /** What stands behind the last page; null when one has gone elsewhere meanwhile. */
+  /** The page after the last one; null when another part is shown meanwhile. */
   async #readOn(limit = undefined) {
     const { turn } = this;
     const page = await this.reader.from(this.window.next, limit);
@@ -153,8 +153,8 @@ export class Transcript {
   }
 
   #made(page, how) {
-    const node = h("div", { class: "story-page" });
-    const list = new StoryList(node, this.number, this.origin, this.calls);
+    const node = h("div", { class: "log-page" });
+    const list = new LogList(node, this.number, this.origin, this.calls);
     for (const entry of page.entries) list.add(entry);
     this.node[how](node);
     return { start: page.start, next: page.next, entries: [...page.entries], node, list };

@@ -6,12 +6,12 @@ import { bytes, span, statusName } from "../format.js";
 import { refused } from "../toast.js";
 import { partOf } from "./page_window.js";
 import { searchField } from "./search.js";
-import { StoryReader } from "./story_reader.js";
+import { LogReader } from "./log_reader.js";
 import { Transcript } from "./transcript.js";
 
 const SHORT_BYTES = 200_000;
 
-/** Shows one attempt at a time; `changed(number)` hears which. */
+/** Shows one attempt at a time; `changed(number)` is called with its number. */
 export class TranscriptPane {
   constructor(id, signal, changed) {
     Object.assign(this, { id, signal, changed, shown: null, number: null, attempts: [], size: 0, waits: false });
@@ -33,7 +33,7 @@ export class TranscriptPane {
       class: "scrubber",
       min: 0,
       max: 1000,
-      "aria-label": "Place in the transcript",
+      "aria-label": "Position in the transcript",
       on: { change: () => this.#jump() },
     });
     this.place = h("span", { class: "muted num place" });
@@ -64,7 +64,7 @@ export class TranscriptPane {
     );
   }
 
-  /** Takes what is known of the task; whoever reads the end of the last attempt goes on with a new one. */
+  /** Updates the task; if the end of the last attempt is shown, a new attempt is opened. */
   update(task) {
     const newest = task.attempts.at(-1)?.number ?? null;
     const last = this.attempts.at(-1)?.number;
@@ -114,9 +114,9 @@ export class TranscriptPane {
   #open(number) {
     this.shown?.close();
     this.number = number;
-    const read = (offset, limit) => get(taskPath(this.id, "attempts", number, "story"), { offset, limit }, this.signal);
+    const read = (offset, limit) => get(taskPath(this.id, "attempts", number, "log"), { offset, limit }, this.signal);
     const origin = Date.parse(this.attempt?.started_at ?? 0) / 1000;
-    this.shown = new Transcript(new StoryReader(read), number, origin, {
+    this.shown = new Transcript(new LogReader(read), number, origin, {
       moved: (where) => this.#moved(where),
       followed: (follow) => this.#followed(follow),
       failed: (error) => error.code === "NETWORK" || refused(error),
@@ -173,7 +173,7 @@ export class TranscriptPane {
   }
 }
 
-/** How an attempt went, in a word. */
+/** The status of an attempt as text. */
 export const attemptWord = (status) =>
   ({ succeeded: "succeeded", running: "running", interrupted: "interrupted" })[status] ??
   statusName(status).toLowerCase();

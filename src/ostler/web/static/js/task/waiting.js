@@ -1,4 +1,4 @@
-/** What a task waits for a person with: the question, the evidence, and the answer right there. */
+/** What a task needs from a person: the question, the evidence and the actions. */
 
 import { h, replace } from "../dom.js";
 import { bind } from "../keys.js";
@@ -14,10 +14,10 @@ const EVIDENCE_LINES = 12;
 export class WaitingBox {
   constructor(id, { show, done, signal }) {
     Object.assign(this, { id, show, done, drawn: "" });
-    this.node = h("section", { class: "wait-box card", "aria-label": "What it waits for", hidden: true });
+    this.node = h("section", { class: "wait-box card", "aria-label": "Waiting for", hidden: true });
     this.words = h("textarea", {
       rows: 2,
-      "aria-label": "Your words to the agent",
+      "aria-label": "Feedback for the agent",
       on: { keydown: (event) => this.#send(event) },
     });
     bind("a", "Approve", () => this.#press("approve"), { group: GROUP, signal });
@@ -53,7 +53,7 @@ export class WaitingBox {
     return h(
       "div",
       { class: "stack" },
-      gate?.reason && gate.reason !== task.message && h("p", {}, `The gate said: ${gate.reason}`),
+      gate?.reason && gate.reason !== task.message && h("p", {}, `Gate: ${gate.reason}`),
       output,
       h(
         "div",
@@ -71,8 +71,8 @@ export class WaitingBox {
   #answer(asks) {
     this.words.value = "";
     this.words.placeholder = asks.judged
-      ? "What should be different? (needed to reject)"
-      : "Answer the agent, or leave it empty";
+      ? "What to change (required to reject)"
+      : "Answer for the agent (optional)";
     const button = (verb, look, text, key) =>
       h(
         "button",
@@ -115,7 +115,7 @@ export class WaitingBox {
   #needsReason() {
     this.words.focus();
     this.words.classList.add("is-needed");
-    this.words.placeholder = "A rejection needs a reason, for whoever does it again. Ctrl ↵ sends it.";
+    this.words.placeholder = "A rejection needs a reason. Ctrl ↵ sends it.";
   }
 
   #send(event) {

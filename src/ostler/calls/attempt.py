@@ -1,0 +1,278 @@
+"""Runs one attempt of a call: records its start, runs the executor, records its events and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.calls.attempt_journal import AttemptJournal, create_notices
+from ostler.calls.billing import detect_billing
+from ostler.calls.liveness import LivenessMonitor
+from ostler.calls.prices import resolve_cost
+from ostler.calls.request import CallOutcome, CallRequest
+from ostler.calls.self_healing import extend_timeout
+from ostler.calls.session import AgentSession, find_session_cost, find_session_usage
+from ostler.calls.slots import Slot
+from ostler.calls.transcript import AttemptFiles
+from ostler.clock import Clock
+from ostler.config.settings import Settings
+from ostler.errors import Code, OstlerError, UsageError, is_host_failure
+from ostler.executors.protocol import Capabilities, Executor, select_environment
+from ostler.executors.registry import resolve_type
+from ostler.files.failpoint import reach
+from ostler.model.attempt import Attempt, Billing
+from ostler.model.call import (
+    AgentCall,
+    AgentEvent,
+    CallResult,
+    OnEvent,
+    SessionReplaced,
+    SessionStarted,
+    UsageReported,
+)
+from ostler.model.ids import TaskId
+from ostler.model.model_config import ModelConfig
+from ostler.model.notice import AgentIdle, Notice
+from ostler.model.usage import Usage
+from ostler.process.environment import build_child_environment
+from ostler.process.sweep import kill_marked_processes
+
+# Errors of this machine: another model or attempt does not help.
+
+
+class AttemptSpec(Struct, frozen=True):
+    """The input of one attempt."""
+
+    request: CallRequest
+    model: ModelConfig
+    executor: Executor
+    session: AgentSession
+    prompt: str
+    fresh_prompt: str  # sent instead when the session is lost; empty if the session is new
+    slot: Slot
+    on_event: OnEvent  # called after the event was recorded
+    timeout_factor: float = 1.0
+
+
+class AttemptRunner:
+    """Runs attempts and records them in the journal and in the files of the task."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str],
+        journal: AttemptJournal,
+        clock: Clock,
+        run_id: str,
+        root: str,
+    ) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._journal = journal
+        self._clock = clock
+        self._run_id = run_id
+        self._root = root
+
+    def notify(self, task: TaskId, notice: Notice) -> None:
+        """Add a notice to the task's feed."""
+        self._journal.notify(task, self._clock.now(), [notice])
+
+    async def stop_leftovers(self, request: CallRequest) -> str:
+        """Kill the processes of attempts that never ended; return a note on that for the prompt, or ""."""
+        running = [attempt for attempt in request.attempts if attempt.status == "running"]
+        if running:
+            markers = {self._marker(request.task, attempt.number) for attempt in running}
+            await asyncio.to_thread(kill_marked_processes, markers.__contains__)
+        was_interrupted = any(
+            attempt.step == request.key and attempt.status in ("running", "interrupted")
+            for attempt in request.attempts
+        )
+        return "the run was stopped in the middle of it" if was_interrupted else ""
+
+    async def run(self, spec: AttemptSpec) -> tuple[CallOutcome, Attempt]:
+        """Run one attempt; cancelling this stops the agent and records the attempt as interrupted."""
+        attempt = await self._begin(spec)
+        request, capabilities = spec.request, spec.executor.capabilities
+        structured = request.answer_format_for(capabilities) is not None
+        with AttemptFiles(
+            request.task_dir, attempt, spec.prompt, self._clock.now, request.system, structured
+        ) as files:
+            call = self._create_call(spec, attempt, str(files.transcript))
+            attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
+            result = await self._run_executor(spec, call, attempt, files)
+            ended = self._complete(spec, attempt, result)
+            files.write_result(result, ended.cost_usd)
+        reach("attempt.end")
+        await self._journal.end_attempt(ended)
+        outcome = CallOutcome(
+            result=result,
+            attempt=ended.number,
+            answer=files.answer,
+            prompt=files.prompt,
+            reports_status=capabilities.answers,
+            structured=structured,
+        )
+        return outcome, ended
+
+    async def _begin(self, spec: AttemptSpec) -> Attempt:
+        request = spec.request
+        attempt = Attempt(
+            task=request.task,
+            step=request.key,
+            owner=self._run_id,
+            phase=request.phase,
+            iteration=request.iteration,
+            executor=spec.executor.name,
+            started_at=self._clock.now(),
+            model=spec.model.model,
+            model_name=spec.model.name,
+            session_id=spec.session.id,
+            resumed=spec.session.started,
+        )
+        reach("attempt.begin")
+        attempt = replace(attempt, number=await self._journal.begin_attempt(attempt))
+        reach("attempt.begun")
+        return attempt
+
+    def _create_call(self, spec: AttemptSpec, attempt: Attempt, transcript: str) -> AgentCall:
+        request, session, capabilities = spec.request, spec.session, spec.executor.capabilities
+        marker = self._marker(request.task, attempt.number)
+        identity = identity_variables(marker, self._root, request.task, request.state_file)
+        base = create_base_call(self._settings, capabilities, self._environ, identity)
+        answer_format = request.answer_format_for(capabilities)
+        timeout = spec.model.timeout_seconds or base.timeout_seconds
+        idle_timeout = extend_timeout(base.idle_timeout_seconds, spec.timeout_factor)
+        return replace(
+            base,
+            agent=request.role,
+            prompt=spec.prompt,
+            system=request.system,
+            key=request.key,
+            session_id=session.id,
+            fresh_prompt=spec.fresh_prompt,
+            schema=answer_format.schema if answer_format else "",
+            model=spec.model.model,
+            cwd=request.cwd if capabilities.starts_program else request.read_only_cwd or request.cwd,
+            transcript=transcript,
+            timeout_seconds=extend_timeout(timeout, spec.timeout_factor),
+            idle_timeout_seconds=idle_timeout,
+            session_cost_usd=find_session_cost(request.attempts, session.id),
+            session_usage=find_session_usage(request.attempts, session.id),
+            nice=spec.slot.nice,
+            memory_mb=spec.slot.memory_mb,
+            supervision=LivenessMonitor(idle_timeout, self._clock, partial(self._notify_idle, attempt)),
+        )
+
+    async def _run_executor(
+        self, spec: AttemptSpec, call: AgentCall, attempt: Attempt, files: AttemptFiles
+    ) -> CallResult:
+        session_id, supervision, usage = attempt.session_id, call.supervision, Usage()
+
+        def on_event(event: AgentEvent) -> None:
+            nonlocal session_id, usage
+            if isinstance(event, SessionStarted) and event.session_id not in ("", session_id):
+                session_id = event.session_id
+                self._journal.set_session(attempt.task, attempt.number, session_id)
+            if isinstance(event, UsageReported):
+                usage += event.usage
+            if isinstance(event, SessionReplaced) and call.fresh_prompt and not event.resumed:
+                files.replace_prompt(call.fresh_prompt)
+            if isinstance(supervision, LivenessMonitor):
+                supervision.on_event(event)
+            files.write_event(event)
+            if notices := create_notices(event):
+                self._journal.notify(attempt.task, self._clock.now(), notices)
+            spec.on_event(event)
+
+        started = self._clock.monotonic()
+        try:
+            start = spec.executor.resume if attempt.resumed else spec.executor.spawn
+            return await start(call, on_event)
+        except asyncio.CancelledError:
+            seconds = self._clock.monotonic() - started
+            await self._record_interrupted(
+                spec, replace(attempt, session_id=session_id, usage=usage), seconds
+            )
+            raise
+        except OstlerError as error:
+            if is_host_failure(error.code) or isinstance(error, UsageError):
+                raise
+            return CallResult(code=error.code, message=error.message)
+
+    def _complete(self, spec: AttemptSpec, attempt: Attempt, result: CallResult) -> Attempt:
+        cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
+        return replace(
+            attempt,
+            status="succeeded" if result.ok else "failed",
+            duration_ms=round(result.duration_seconds * 1000),
+            exit_code=result.exit_code,
+            code=result.code,
+            message=result.message,
+            usage=result.usage,
+            cost_usd=cost,
+            cost_source=source,
+            session_cost_usd=result.session_cost_usd,
+            session_usage=result.session_usage,
+            session_id=result.session_id or attempt.session_id,
+            model=result.model or attempt.model,
+        )
+
+    async def _record_interrupted(self, spec: AttemptSpec, attempt: Attempt, seconds: float) -> None:
+        """Record a cancelled attempt with the tokens that it used.
+
+        An agent that reports costs itself includes those of this attempt in its next report.
+        """
+        ended = replace(
+            attempt, status="interrupted", code=Code.INTERRUPTED, duration_ms=round(seconds * 1000)
+        )
+        if attempt.usage != Usage():
+            before = find_session_usage(spec.request.attempts, spec.session.id)
+            ended = replace(ended, session_usage=before + attempt.usage)
+        if attempt.usage != Usage() and not spec.executor.capabilities.reports_cost:
+            result = CallResult(Code.INTERRUPTED, usage=attempt.usage)
+            cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
+            ended = replace(ended, cost_usd=cost, cost_source=source)
+        await self._journal.end_attempt(ended)
+
+    def _notify_idle(self, attempt: Attempt, seconds: float) -> None:
+        self.notify(attempt.task, AgentIdle(attempt.number, round(seconds)))
+
+    def _detect_billing(self, spec: AttemptSpec, env: Mapping[str, str]) -> Billing:
+        name, executors = spec.executor.name, self._settings.executors
+        executor_env = executors[name].env if name in executors else {}
+        return detect_billing(resolve_type(name, executors), {**env, **executor_env, **spec.model.env})
+
+    def _marker(self, task: TaskId, number: int) -> str:
+        return f"{self._journal.store_id}:{task}:{number}"
+
+
+def create_base_call(
+    settings: Settings, capabilities: Capabilities, environ: Mapping[str, str], identity: Mapping[str, str]
+) -> AgentCall:
+    """Return a call without a prompt: its environment, which includes `identity`, and its timeouts."""
+    run = settings.run
+    own = {**select_environment(capabilities, environ), **identity}
+    return AgentCall(
+        agent="",
+        prompt="",
+        env=build_child_environment(environ, settings.sandbox.env_allow, own),
+        timeout_seconds=run.timeout_seconds,
+        idle_timeout_seconds=run.idle_timeout_seconds,
+        result_grace_seconds=run.result_grace_seconds,
+        grace_seconds=run.grace_seconds,
+    )
+
+
+def identity_variables(marker: str, project: str, task: str = "", state_file: str = "") -> dict[str, str]:
+    """Return the environment variables that identify the attempt of a process and its state file."""
+    variables = {
+        "OSTLER_ATTEMPT": marker,
+        "OSTLER_PROJECT": project,
+        "OSTLER_TASK": task,
+        "OSTLER_STATE": state_file,
+    }
+    return {name: value for name, value in variables.items() if value}

@@ -1,0 +1,188 @@
+"""Whether a model can be used now, and why not: settings, installed program, limits and cooldowns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.calls.retry import get_limit_seconds
+from ostler.clock import Clock, format_local_time
+from ostler.config.settings import RetrySettings
+from ostler.errors import Code, OstlerError, is_provider_limit
+from ostler.executors.failures import find_error_line
+from ostler.executors.protocol import Executor
+from ostler.model.call import AgentEvent, CallResult, TextReceived, ToolDenied, ToolUsed
+from ostler.model.limit import ANY, Closed, Open, Probe, window_for
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.store.ledger import Ledger
+
+Reason = Literal["failed", "limited", "cooldown", "off", "missing", "disabled", "skipped"]
+
+_RECOVERING: tuple[Reason, ...] = ("limited", "cooldown")
+
+
+class Unavailable(Struct, frozen=True):
+    """Why a model cannot be used now."""
+
+    reason: Reason
+    code: Code
+    message: str
+    until: float | None = None  # when it may work again
+    called: bool = False  # it was tried in this call
+
+    @property
+    def recovers(self) -> bool:
+        return self.reason in _RECOVERING and self.until is not None
+
+    def __str__(self) -> str:
+        until = f" until {format_local_time(self.until, time.time())}" if self.recovers and self.until else ""
+        texts = {
+            "failed": str(self.code),
+            "limited": f"{self.code}{until}",
+            "cooldown": f"in cooldown{until}",
+            "off": f"{self.code}, off for this run",
+            "missing": str(self.code),
+        }
+        text = texts.get(self.reason, self.reason)
+        return f"{text} ({self.message})" if self.message else text
+
+
+class ModelAvailability:
+    """Checks models before an attempt and records its result; shared by all calls of a run."""
+
+    def __init__(self, ledger: Ledger, retry: RetrySettings, clock: Clock) -> None:
+        self._ledger = ledger
+        self._retry = retry
+        self._clock = clock
+        self._disabled: dict[str, Unavailable] = {}
+
+    def check(
+        self, model: ModelConfig, make_executor: Callable[[], Executor], is_only_model: bool
+    ) -> Unavailable | None:
+        """Return why a model cannot be used, without a request to its provider; None if it can.
+
+        The only model of a pool has no cooldown: the failures of one task would stop all other tasks.
+        """
+        if not model.enabled:
+            return Unavailable("disabled", Code.MODELS_EXHAUSTED, "")
+        if model.name in self._disabled:
+            return self._disabled[model.name]
+        try:
+            make_executor().validate_availability()
+        except OstlerError as error:
+            return Unavailable("missing", error.code, error.message)
+        return self._check_limits(model) or (None if is_only_model else self._check_cooldown(model))
+
+    def _check_limits(self, model: ModelConfig) -> Unavailable | None:
+        """Return the known limit of the model that ends last."""
+        now, window = self._clock.now(), window_for(model)
+        limits = self._ledger.limits(now)
+        closed = [one for one in limits if one.until > now and one.window.applies_to(window)]
+        last = max(closed, key=lambda one: one.until, default=None)
+        return None if last is None else Unavailable("limited", last.code, last.message, last.until)
+
+    def _check_cooldown(self, model: ModelConfig) -> Unavailable | None:
+        cooldown = self._ledger.check_cooldown(model.name, self._clock.now())
+        if cooldown is None:
+            return None
+        message = f"{cooldown.failures} failures in a row, the last one {cooldown.code}"
+        return Unavailable("cooldown", cooldown.code, message, cooldown.until)
+
+    def admit(self, model: ModelConfig, caller: str) -> Open | Probe | Unavailable:
+        """Return whether the provider may be called now; after a limit one caller probes for all."""
+        admission = self._ledger.admit([window_for(model)], caller, self._clock.now())
+        if isinstance(admission, Closed):
+            return Unavailable("limited", admission.code, admission.message, admission.until)
+        return admission
+
+    def reopen_windows(self, probe: Probe) -> bool:
+        """End the limits that a probe found open; return False when one was set again in the meantime."""
+        reopened = [self._ledger.reopen(window) for window in probe.windows]
+        return all(reopened)
+
+    def record_success(self, model: ModelConfig) -> bool:
+        """Record a successful attempt; return whether that ends a cooldown of the model."""
+        return self._ledger.record_success(model.name)
+
+    def record_failure(self, model: ModelConfig, result: CallResult) -> Unavailable:
+        """Record a failed attempt for all calls of the store; return what it means for the model."""
+        now, code, retry = self._clock.now(), result.code or Code.UNKNOWN, self._retry
+        self._ledger.record_failure(
+            model.name, code, result.message, now, retry.breaker_failures, retry.breaker_seconds
+        )
+        if not is_provider_limit(code):
+            return Unavailable("failed", code, result.message, called=True)
+        until = now + get_limit_seconds(result, retry)
+        is_quota = code is Code.QUOTA_EXCEEDED
+        window = replace(window_for(model, "quota"), model=ANY) if is_quota else window_for(model, "requests")
+        self._ledger.close_window(window, until, code, result.message, now)
+        # Another call may have recorded a limit that ends later.
+        known = self._check_limits(model)
+        return Unavailable("limited", code, result.message, known.until if known else until, called=True)
+
+    def disable_for_run(self, model: ModelConfig, result: CallResult) -> Unavailable:
+        """Do not use the model again in this run: a key that is rejected once is rejected again."""
+        unavailable = Unavailable("off", result.code or Code.UNKNOWN, result.message, called=True)
+        self._disabled[model.name] = unavailable
+        return unavailable
+
+    def take_retry(self) -> bool:
+        """Take one of the retries per hour; return False when none is left."""
+        return self._ledger.take_retry(self._clock.now(), self._retry.budget_per_hour)
+
+
+class Exhaustion(Struct, frozen=True):
+    """The end of a call that no model could complete."""
+
+    code: Code
+    message: str
+    resumes_at: float | None = None  # set when only limits and cooldowns prevent the call
+
+
+def explain_exhaustion(
+    pool: ModelPool, unavailable: Mapping[str, Unavailable], attempts: int, max_attempts: int
+) -> Exhaustion:
+    """Return the reason of a single model, or one message that names all models."""
+    known = [(model, unavailable[model.name]) for model in pool.models if model.name in unavailable]
+    recovering = [reason for _, reason in known if reason.recovers]
+    only_limits = bool(recovering) and not any(reason.reason == "failed" for _, reason in known)
+    first = min(recovering, key=lambda reason: reason.until or 0.0, default=None)
+    resumes_at = first.until if first and only_limits else None
+    if len(pool.models) == 1:
+        (_, reason) = known[0]
+        return Exhaustion(reason.code, reason.message, resumes_at)
+    code = first.code if first and only_limits else Code.MODELS_EXHAUSTED
+    message = f"no model is left after {attempts} of at most {max_attempts} attempts: "
+    message += "; ".join(f"{model.name}: {reason}" for model, reason in known)
+    if first and first.until:
+        message += f"; the first is available again at {format_local_time(first.until, time.time())}"
+    return Exhaustion(code, message, resumes_at)
+
+
+class FirstOutput:
+    """Reports once that a probe was answered: at the first output that comes from the model."""
+
+    def __init__(self, admission: Open | Probe, on_answer: Callable[[Probe], None]) -> None:
+        self._probe = admission if isinstance(admission, Probe) else None
+        self._on_answer = on_answer
+
+    def check_event(self, event: AgentEvent) -> None:
+        if _is_from_model(event):
+            self.confirm()
+
+    def confirm(self) -> None:
+        """Report the answer, unless that was done before."""
+        probe, self._probe = self._probe, None
+        if probe is not None:
+            self._on_answer(probe)
+
+
+def _is_from_model(event: AgentEvent) -> bool:
+    # Some agents print a rejection by their provider as a text.
+    if isinstance(event, TextReceived):
+        return not find_error_line(event.text)
+    return isinstance(event, ToolUsed | ToolDenied)

@@ -1,0 +1,275 @@
+"""Runs one call: attempts on the models of its pool until one succeeds or none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import partial
+
+from msgspec.structs import replace
+
+from ostler.calls.attempt import AttemptRunner, AttemptSpec
+from ostler.calls.availability import FirstOutput, Unavailable
+from ostler.calls.budget import Allowed, BudgetExceeded, BudgetWarning
+from ostler.calls.call_events import CallEvents
+from ostler.calls.progress import CallProgress
+from ostler.calls.prompts import PromptBuilder
+from ostler.calls.request import CallOutcome, CallRequest
+from ostler.calls.retry import GiveUp, RetryContext, SwitchModel, SwitchPool, Wait, decide, detect_crash_loop
+from ostler.calls.selector import DISABLED, NOT_TRIED, Selection
+from ostler.calls.services import CallServices
+from ostler.calls.slots import Slot
+from ostler.clock import Clock
+from ostler.config.settings import Settings
+from ostler.errors import Code, OstlerError, is_host_limit
+from ostler.executors.protocol import Executor
+from ostler.model.call import AgentEvent, CallResult
+from ostler.model.limit import Open, Probe
+from ostler.model.model_config import ModelConfig, ModelPool
+
+MakeExecutor = Callable[[ModelConfig], Executor]
+"""Creates the executor of a model, with that model's own arguments and environment variables."""
+
+
+class AgentCaller:
+    """Runs calls, any number at a time: everything that changes is in the CallProgress of each call."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        make_executor: MakeExecutor,
+        runner: AttemptRunner,
+        services: CallServices,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._make_executor = make_executor
+        self._runner = runner
+        self._services = services
+        self._clock = clock
+        self._prompts = PromptBuilder(services.plugins, clock)
+        self._events = CallEvents(services.plugins, runner, clock)
+
+    async def run(self, request: CallRequest) -> CallOutcome:
+        """Run attempts until one succeeds or no model is left.
+
+        Cancelling this stops the agent and records its attempt as interrupted.
+        """
+        progress = await self._start_progress(request)
+        with self._events.execution(progress) as execution:
+            try:
+                outcome = await self._try_models(progress, request.pool)
+                while outcome is None and (pool := self._find_recovering(progress)).models:
+                    await self._wait_for_recovery(progress, pool)
+                    outcome = await self._try_models(progress, pool)
+            except OstlerError as error:
+                if not is_host_limit(error.code):
+                    raise
+                outcome = progress.stop(error.code, f"{error.message} Next: {error.hint}")
+            outcome = outcome or progress.exhaust()
+            execution.code = outcome.result.code
+            return outcome
+
+    async def _start_progress(self, request: CallRequest) -> CallProgress:
+        """Stop what earlier attempts left running and return a progress without attempts of its own."""
+        max_attempts = len(request.pool.models) * (1 + self._settings.retry.max_retries)
+        interruption = await self._runner.stop_leftovers(request)
+        return CallProgress(request, interruption, max_attempts, self._services.debugger)
+
+    def _find_recovering(self, progress: CallProgress) -> ModelPool:
+        """Return the models whose limit ends within the time that this call may still wait."""
+        seconds = self._settings.retry.max_delay_seconds - progress.waited_seconds
+        return progress.recovering_before(self._clock.now() + seconds)
+
+    async def _wait_for_recovery(self, progress: CallProgress, pool: ModelPool) -> None:
+        until = progress.first_recovery(pool)
+        progress.waited_seconds += max(0.0, until - self._clock.now())
+        await self._events.wait_until(progress, until, f"{pool.models[0].name} is at its limit")
+
+    async def _try_models(self, progress: CallProgress, pool: ModelPool) -> CallOutcome | None:
+        """Try each available model of the pool; return None when the call is not over after the last one."""
+        selection = self._services.selector.select_from(pool, self._settings.selection.force_fallback)
+        while (model := self._next_model(progress, selection, pool)) is not None:
+            match await self._try_model(progress, model):
+                case CallOutcome() as outcome:
+                    return outcome
+                case SwitchPool():
+                    selection.switch_to_fallback()
+                case SwitchModel():
+                    pass
+        _record_skipped(progress, selection)
+        return None
+
+    def _next_model(
+        self, progress: CallProgress, selection: Selection, pool: ModelPool
+    ) -> ModelConfig | None:
+        """Return the model that holds the session first, then those of the selection."""
+        for model in pool.models:
+            if model.name == progress.preferred:
+                progress.preferred = ""
+                reason = self._reason_to_skip(progress, model)
+                selection.set_reason(model, reason or "tried")
+                if not reason:
+                    return model
+        return selection.next(partial(self._reason_to_skip, progress))
+
+    def _reason_to_skip(self, progress: CallProgress, model: ModelConfig) -> str:
+        """Return why the model cannot be used now; empty if it can."""
+        is_only_model = len(progress.request.pool.models) == 1
+        make_executor = partial(self._make_executor, model)
+        unavailable = self._services.availability.check(model, make_executor, is_only_model)
+        if unavailable is None:
+            return ""
+        progress.unavailable[model.name] = unavailable
+        return str(unavailable)
+
+    async def _try_model(
+        self, progress: CallProgress, model: ModelConfig
+    ) -> CallOutcome | SwitchModel | SwitchPool:
+        """Run attempts on one model until the call is over or another model has to be tried."""
+        self._events.notify_step(progress, "model_selected", model)
+        following = None
+        while following is None:
+            outcome = await self._run_attempt(progress, model)
+            if isinstance(outcome, Unavailable):
+                progress.unavailable[model.name] = outcome
+                return SwitchModel()
+            if outcome.result.ok:
+                self._record_success(progress, model)
+                return outcome
+            if outcome.result.code is Code.BUDGET_EXCEEDED:
+                return outcome
+            following = await self._handle_failure(progress, model, outcome)
+        return following
+
+    async def _run_attempt(self, progress: CallProgress, model: ModelConfig) -> CallOutcome | Unavailable:
+        """Wait for a slot and for memory, check budget and limits, then run one attempt."""
+        request, services = progress.request, self._services
+        timeout = model.timeout_seconds or self._settings.run.timeout_seconds
+        pool = services.slots.pool_name(request.feature, request.priority)
+        async with AsyncExitStack() as held:
+            with self._events.report_queueing(progress, pool):
+                slot = await held.enter_async_context(services.slots.acquire(pool, timeout, request.task))
+                reservation = await held.enter_async_context(services.host.reserve(model.executor, timeout))
+            if (stopped := self._check_budget(progress)) is not None:
+                return stopped
+            admission = services.availability.admit(model, request.task)
+            if isinstance(admission, Unavailable):
+                return admission
+            outcome = await self._run_agent(progress, model, slot, admission)
+            reservation.peak_mb = outcome.result.peak_memory_mb
+            return outcome
+
+    def _check_budget(self, progress: CallProgress) -> CallOutcome | None:
+        """Return how the call ends when the budget is used up; None: it continues."""
+        request, guard = progress.request, self._services.budget_guard
+        match guard.check(request.task, request.priority, request.budget_usd):
+            case BudgetExceeded() as exceeded:
+                outcome = progress.stop(Code.BUDGET_EXCEEDED, exceeded.message)
+                return replace(outcome, resumes_at=guard.resumes_at(exceeded))
+            case BudgetWarning() as warning:
+                self._events.record_budget_warning(progress, warning)
+                return None
+            case Allowed():
+                return None
+
+    async def _run_agent(
+        self, progress: CallProgress, model: ModelConfig, slot: Slot, admission: Open | Probe
+    ) -> CallOutcome:
+        executor = self._make_executor(model)
+        can_resume = executor.capabilities.resumes
+        session = progress.select_session(model, can_resume)
+        answer_format = progress.request.answer_format_for(executor.capabilities)
+        prompt, fresh_prompt = await self._prompts.build(progress, model, session.started, answer_format)
+        first_output = FirstOutput(admission, partial(self._record_recovery, progress, model))
+        self_healing = self._services.self_healing
+        if progress.last_model not in ("", model.name):
+            self._events.notify_retry(progress, progress.last_result, model)
+
+        def on_event(event: AgentEvent) -> None:
+            first_output.check_event(event)
+            self._events.notify_agent_event(progress, model, event)
+
+        started = self._clock.monotonic()
+        self._events.notify_step(progress, "cli_spawn_start", model)
+        outcome, attempt = await self._runner.run(
+            AttemptSpec(
+                request=progress.request,
+                model=model,
+                executor=executor,
+                session=session,
+                prompt=prompt,
+                fresh_prompt=fresh_prompt,
+                slot=slot,
+                on_event=on_event,
+                timeout_factor=self_healing.timeout_factor if self_healing else 1.0,
+            )
+        )
+        seconds, code = self._clock.monotonic() - started, outcome.result.code
+        self._events.notify_step(progress, "cli_spawn_end", model, seconds, code)
+        self._events.notify_attempt_ended(attempt, model, outcome.result)
+        if outcome.result.ok:
+            first_output.confirm()
+        progress.add_attempt(outcome, attempt, can_resume)
+        return outcome
+
+    def _record_success(self, progress: CallProgress, model: ModelConfig) -> None:
+        ended_cooldown = self._services.availability.record_success(model)
+        if ended_cooldown and len(progress.request.pool.models) > 1:
+            self._events.record_model_recovered(progress, model, "works again after its cooldown")
+
+    def _record_recovery(self, progress: CallProgress, model: ModelConfig, probe: Probe) -> None:
+        if self._services.availability.reopen_windows(probe):
+            self._events.record_model_recovered(progress, model, "answers again after its limit")
+
+    async def _handle_failure(
+        self, progress: CallProgress, model: ModelConfig, outcome: CallOutcome
+    ) -> CallOutcome | SwitchModel | SwitchPool | None:
+        """Record a failed attempt and carry out what the retry table says; None: try the model again."""
+        failures = progress.failures_of(model)
+        failure = detect_crash_loop(outcome.result, failures)
+        unavailable = self._services.availability.record_failure(model, failure)
+        self._adjust_run(progress, failure)
+        decision = self._decide(progress, failure, failures)
+        failures.append(failure)
+        progress.previous_failure = failure.message
+        match decision:
+            case Wait(until=until):
+                self._events.notify_retry(progress, failure, model, until - self._clock.now())
+                await self._events.wait_until(progress, until, f"{model.name}: {failure.code}")
+                return None
+            case GiveUp():
+                return replace(outcome, result=failure)
+            case SwitchModel(disable=True):
+                unavailable = self._services.availability.disable_for_run(model, failure)
+            case SwitchModel() | SwitchPool():
+                pass
+        progress.unavailable[model.name] = unavailable
+        return decision
+
+    def _adjust_run(self, progress: CallProgress, failure: CallResult) -> None:
+        self_healing = self._services.self_healing
+        if self_healing and (adjustment := self_healing.record_failure(failure.code, self._clock.now())):
+            self._events.record_adjustment(progress, adjustment)
+
+    def _decide(
+        self, progress: CallProgress, failure: CallResult, failures: list[CallResult]
+    ) -> Wait | SwitchModel | SwitchPool | GiveUp:
+        self_healing = self._services.self_healing
+        retry = self_healing.retry if self_healing else self._settings.retry
+        context = RetryContext(retry, progress.request.key, self._clock.now())
+        decision = decide(failure, len(failures), failures, context)
+        # A retry counts against the retries per hour of the whole store.
+        if isinstance(decision, Wait) and not self._services.availability.take_retry():
+            return SwitchModel()
+        return decision
+
+
+def _record_skipped(progress: CallProgress, selection: Selection) -> None:
+    for name, reason in selection.reasons.items():
+        if name not in progress.unavailable and reason != NOT_TRIED:
+            progress.unavailable[name] = (
+                Unavailable("disabled", Code.MODELS_EXHAUSTED, "")
+                if reason == DISABLED
+                else Unavailable("skipped", Code.QUOTA_EXCEEDED, reason)
+            )

@@ -1,0 +1,129 @@
+"""Reports the steps of a call to plugins and to the feed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from ostler.calls.attempt import AttemptRunner
+from ostler.calls.budget import BudgetWarning
+from ostler.calls.hooks import (
+    CallStep,
+    StepContext,
+    StepId,
+    TaskRetry,
+    create_event_hook,
+    create_result_hooks,
+)
+from ostler.calls.plugins import PluginRegistry
+from ostler.calls.progress import CallProgress
+from ostler.calls.self_healing import Adjustment
+from ostler.clock import Clock
+from ostler.errors import Code, OstlerError
+from ostler.model.attempt import Attempt
+from ostler.model.call import AgentEvent, CallResult
+from ostler.model.model_config import ModelConfig
+from ostler.model.notice import BudgetWarned, ConcurrencyReduced, ModelRecovered, WaitEnded, WaitStarted
+
+# Real seconds, whatever the clock of the run is: shorter waits are not reported.
+_UNREPORTED_SECONDS = 1.0
+
+
+class Execution:
+    """The code with which a call ends; INTERRUPTED until it is set."""
+
+    def __init__(self) -> None:
+        self.code: Code | None = Code.INTERRUPTED
+
+
+class CallEvents:
+    """Notifies plugins and records notices; makes no decisions."""
+
+    def __init__(self, plugins: PluginRegistry, runner: AttemptRunner, clock: Clock) -> None:
+        self._plugins = plugins
+        self._runner = runner
+        self._clock = clock
+
+    @contextmanager
+    def execution(self, progress: CallProgress) -> Generator[Execution]:
+        """Notify plugins of the start and of the end of a call."""
+        execution = Execution()
+        started = self._clock.monotonic()
+        self.notify_step(progress, "cli_execution_start")
+        try:
+            yield execution
+        except OstlerError as error:
+            execution.code = error.code
+            raise
+        finally:
+            seconds = self._clock.monotonic() - started
+            self.notify_step(progress, "cli_execution_end", seconds=seconds, code=execution.code)
+
+    def notify_step(
+        self,
+        progress: CallProgress,
+        step: StepId,
+        model: ModelConfig | None = None,
+        seconds: float | None = None,
+        code: Code | None = None,
+    ) -> None:
+        """Notify plugins that a step starts, or with `seconds` that it has ended."""
+        request = progress.request
+        context = StepContext(request.phase, request.iteration, progress.attempts_made + 1, code=code)
+        if model is not None:
+            context = replace(context, executor=model.executor, model=model.name, model_id=model.model)
+        phase = "start" if seconds is None else "end"
+        self._plugins.notify(CallStep(step, request.task, phase, seconds, context))
+
+    def notify_retry(
+        self, progress: CallProgress, failure: CallResult, model: ModelConfig, seconds: float = 0.0
+    ) -> None:
+        """Notify plugins of a failure once: before a wait, or when another model is tried."""
+        task, attempt = progress.request.task, progress.attempts_made
+        self._plugins.notify(TaskRetry(task, attempt, failure.code, failure.message, seconds, model.name))
+
+    def notify_agent_event(self, progress: CallProgress, model: ModelConfig, event: AgentEvent) -> None:
+        if hook := create_event_hook(event, progress.request.task, model.name):
+            self._plugins.notify(hook)
+
+    def notify_attempt_ended(self, attempt: Attempt, model: ModelConfig, result: CallResult) -> None:
+        for hook in create_result_hooks(result, attempt.task, attempt.executor, model.name):
+            self._plugins.notify(hook)
+
+    def record_model_recovered(self, progress: CallProgress, model: ModelConfig, how: str) -> None:
+        self._runner.notify(progress.request.task, ModelRecovered(model.name, f"{model.name} {how}"))
+
+    def record_adjustment(self, progress: CallProgress, adjustment: Adjustment) -> None:
+        notice = ConcurrencyReduced(adjustment.kind, adjustment.message)
+        self._runner.notify(progress.request.task, notice)
+
+    def record_budget_warning(self, progress: CallProgress, warning: BudgetWarning) -> None:
+        notice = BudgetWarned(warning.scope, warning.percent, warning.message)
+        self._runner.notify(progress.request.task, notice)
+
+    @contextmanager
+    def report_queueing(self, progress: CallProgress, pool: str) -> Generator[None]:
+        """Record the start and the end of a wait for a slot, if it takes longer than a second."""
+        task, reported = progress.request.task, list[WaitStarted]()
+
+        def report() -> None:
+            reported.append(WaitStarted(None, f"a slot in pool {pool} and free memory"))
+            self._runner.notify(task, reported[0])
+
+        timer = asyncio.get_running_loop().call_later(_UNREPORTED_SECONDS, report)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            if reported:
+                self._runner.notify(task, WaitEnded(reported[0].reason))
+
+    async def wait_until(self, progress: CallProgress, until: float, reason: str) -> None:
+        """Sleep, and record the start and the end of the wait."""
+        task = progress.request.task
+        self._runner.notify(task, WaitStarted(until, reason))
+        await self._clock.sleep(until - self._clock.now())
+        self._runner.notify(task, WaitEnded(reason))

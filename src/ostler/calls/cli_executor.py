@@ -1,0 +1,166 @@
+"""Runs calls outside a project, with injected settings, command runner, plugins and logger."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from logging import Logger, getLogger
+from pathlib import Path
+from random import Random
+
+from msgspec.structs import replace
+
+from ostler.calls.attempt import AttemptRunner
+from ostler.calls.attempt_journal import MemoryAttemptJournal
+from ostler.calls.availability import ModelAvailability
+from ostler.calls.budget import BudgetGuard
+from ostler.calls.call import AgentCaller
+from ostler.calls.debugger import Debugger, EventDebugger, adapt_debugger
+from ostler.calls.host import Host
+from ostler.calls.plugins import PluginRegistry
+from ostler.calls.request import CallOutcome, CallRequest
+from ostler.calls.selector import ModelSelector, configured_models
+from ostler.calls.self_healing import create_self_healing
+from ostler.calls.services import CallServices
+from ostler.calls.session import AgentSession
+from ostler.calls.slots import WorkerPool
+from ostler.clock import Clock, SystemClock
+from ostler.config.settings import Settings
+from ostler.executors.protocol import Executor
+from ostler.executors.registry import ExecutorRegistry
+from ostler.files.atomic import make_private_dir
+from ostler.model.attempt import Attempt
+from ostler.model.ids import TaskId
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.task import Priority
+from ostler.process.protocol import CommandRunner
+from ostler.process.runner import DefaultCommandRunner
+from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite_ledger import SqliteLedger
+
+
+class CliExecutor:
+    """Runs prompts on the models of the settings, any number at a time, without global state.
+
+    The ledger of limits is in `home` and shared by all executors there; `calls_dir` holds the prompts and
+    transcripts of this one.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        processes: CommandRunner | None = None,
+        plugins: PluginRegistry | None = None,
+        logger: Logger | None = None,
+        *,
+        home: Path | None = None,
+        selector: ModelSelector | None = None,
+        slots: WorkerPool | None = None,
+        host: Host | None = None,
+        clock: Clock | None = None,
+        debugger: Debugger | EventDebugger | None = None,
+        registry: ExecutorRegistry | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        clock, environ = clock or SystemClock(), os.environ if environ is None else environ
+        settings, logger = settings or Settings(), logger or getLogger("ostler")
+        plugins = PluginRegistry(logger) if plugins is None else plugins
+        home = home or _default_home(environ)
+        make_private_dir(home)
+        SqliteJournal(home / "ledger.db", create=True).close()
+        self.journal = MemoryAttemptJournal()
+        self.selector = selector or ModelSelector(settings.selection.strategy, Random())  # noqa: S311
+        self.calls_dir = home / "calls" / self.journal.store_id
+        self._settings, self._logger = settings, logger
+        self._processes = DefaultCommandRunner() if processes is None else processes
+        self._registry = registry or ExecutorRegistry()
+        self._ledger = SqliteLedger(home / "ledger.db")
+        slots = slots or WorkerPool(settings.pools, clock)
+        services = CallServices(
+            selector=self.selector,
+            slots=slots,
+            host=host or Host(settings.host, clock),
+            availability=ModelAvailability(self._ledger, settings.retry, clock),
+            budget_guard=BudgetGuard(settings.budget, clock, lambda: self.journal),
+            plugins=plugins,
+            debugger=None if debugger is None else adapt_debugger(debugger),
+            self_healing=create_self_healing(settings.retry, slots),
+        )
+        runner = AttemptRunner(settings, environ, self.journal, clock, "library", str(home))
+        self._caller = AgentCaller(settings, self._make_executor, runner, services, clock)
+
+    async def execute(
+        self,
+        prompt: str,
+        *,
+        cwd: str = ".",
+        task_id: str = "call",
+        feature: str = "",
+        priority: Priority = "P2",
+        timeout_seconds: float | None = None,
+    ) -> CallOutcome:
+        """Run one prompt until it succeeds or no model is left; cancelling this stops the agent."""
+
+        def build_prompt(_continues_session: bool, failure: str) -> str:
+            if not failure:
+                return prompt
+            return f"{prompt}\n\nAn earlier attempt at this ended before it was done: {failure}"
+
+        async def build_fresh_prompt(_executor: str, failure: str, _attempts: list[Attempt]) -> str:
+            return build_prompt(False, failure)
+
+        request = CallRequest(
+            task=TaskId(task_id),
+            key=f"{task_id}/{len(self.journal.attempts)}",
+            phase="call",
+            iteration=1,
+            role="",
+            pool=_create_pool(self._settings, timeout_seconds),
+            cwd=cwd,
+            task_dir=self.calls_dir,
+            attempts=[],
+            select_session=_create_session,
+            build_prompt=build_prompt,
+            build_fresh_prompt=build_fresh_prompt,
+            feature=feature,
+            priority=priority,
+        )
+        outcome = await self._caller.run(request)
+        self._logger.info("%s: %s", task_id, outcome.result.code or "succeeded")
+        return outcome
+
+    def switch_to_fallback(self) -> None:
+        """Start with the fallback models from now on."""
+        self.selector.switch_to_fallback()
+
+    def reset_fallback(self) -> None:
+        """Start with the primary models again."""
+        self.selector.reset_to_primary()
+
+    def close(self) -> None:
+        self._ledger.close()
+
+    def _make_executor(self, model: ModelConfig) -> Executor:
+        return self._registry.make_for(model, self._settings.executors, self._processes)
+
+
+def _create_pool(settings: Settings, timeout_seconds: float | None) -> ModelPool:
+    run = settings.run
+    models = configured_models(settings) or (ModelConfig(run.model or run.executor, run.executor, run.model),)
+    if timeout_seconds is not None:
+        models = tuple(replace(model, timeout_seconds=timeout_seconds) for model in models)
+    return ModelPool(models)
+
+
+def _create_session(executor: str, can_resume: bool, attempts: list[Attempt]) -> AgentSession:
+    return AgentSession(str(uuid.uuid4()), started=False)
+
+
+def _default_home(environ: Mapping[str, str]) -> Path:
+    """Return $XDG_STATE_HOME/ostler, where calls outside a project keep their files."""
+    base = environ.get("XDG_STATE_HOME", "")
+    state = (
+        Path(base) if base.startswith("/") else Path(environ.get("HOME", "~")).expanduser() / ".local/state"
+    )
+    return state / "ostler"

@@ -1,0 +1,92 @@
+"""The progress of one call: its attempts so far, and why each model is unavailable."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ostler.calls.availability import Unavailable, explain_exhaustion
+from ostler.calls.debugger import Debugger, PromptOverride
+from ostler.calls.request import CallOutcome, CallRequest
+from ostler.calls.session import AgentSession
+from ostler.errors import Code
+from ostler.model.attempt import Attempt
+from ostler.model.call import CallResult
+from ostler.model.model_config import ModelConfig, ModelPool
+
+
+class CallProgress:
+    """Everything that changes while a call runs."""
+
+    def __init__(
+        self, request: CallRequest, previous_failure: str, max_attempts: int, debugger: Debugger | None
+    ) -> None:
+        self.request = request
+        self.previous_failure = previous_failure  # how the attempt before ended, for the next prompt
+        self.max_attempts = max_attempts
+        self.preferred = request.preferred
+        self.attempts_made = 0
+        self.last_model = ""
+        self.waited_seconds = 0.0  # for limits that other calls ran into
+        self.unavailable: dict[str, Unavailable] = {}
+        self.prompt_override = PromptOverride(debugger)
+        self._failures: dict[str, list[CallResult]] = {}
+        self._sessions: dict[str, AgentSession] = {}
+        self._last_outcome = CallOutcome(CallResult(Code.MODELS_EXHAUSTED))
+
+    def select_session(self, model: ModelConfig, can_resume: bool) -> AgentSession:
+        """Return the session of the model's executor; an agent cannot continue the session of another one."""
+        session = self._sessions.get(model.executor)
+        return session or self.request.select_session(model.executor, can_resume, self.request.attempts)
+
+    def failures_of(self, model: ModelConfig) -> list[CallResult]:
+        """Return the failures of one model in this call; trying the pool again adds no retries."""
+        return self._failures.setdefault(model.name, [])
+
+    def used_other_executor(self, model: ModelConfig) -> bool:
+        """Return whether another executor worked on this phase, so that the prompt must describe its work."""
+        request = self.request
+        return any(
+            attempt.phase == request.phase and attempt.executor != model.executor
+            for attempt in request.attempts
+        )
+
+    def add_attempt(self, outcome: CallOutcome, attempt: Attempt, can_resume: bool) -> None:
+        self.attempts_made += 1
+        self.last_model = attempt.model_name
+        self.request = replace(self.request, attempts=[*self.request.attempts, attempt])
+        started = can_resume and bool(outcome.result.session_id)
+        self._sessions[attempt.executor] = AgentSession(attempt.session_id, started=started)
+        self._last_outcome = outcome
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next attempt, among all attempts of the task."""
+        return max((attempt.number for attempt in self.request.attempts), default=0) + 1
+
+    @property
+    def last_result(self) -> CallResult:
+        return self._last_outcome.result
+
+    def stop(self, code: Code, message: str) -> CallOutcome:
+        """Return the outcome of a call that ends for a reason other than the result of an attempt."""
+        return replace(self._last_outcome, result=replace(self.last_result, code=code, message=message))
+
+    def exhaust(self) -> CallOutcome:
+        """Return the outcome of a call for which every model was tried or skipped."""
+        end = explain_exhaustion(self.request.pool, self.unavailable, self.attempts_made, self.max_attempts)
+        return replace(self.stop(end.code, end.message), resumes_at=end.resumes_at)
+
+    def recovering_before(self, until: float) -> ModelPool:
+        """Return the models that were not called because of a limit which ends before `until`."""
+        models = self.request.pool.models
+        return ModelPool(tuple(one for one in models if _recovers(self.unavailable.get(one.name), until)))
+
+    def first_recovery(self, pool: ModelPool) -> float:
+        """Return when the first limit of these models ends."""
+        return min(self.unavailable[model.name].until or 0.0 for model in pool.models)
+
+
+def _recovers(unavailable: Unavailable | None, until: float) -> bool:
+    if unavailable is None or unavailable.reason != "limited" or unavailable.called:
+        return False
+    return unavailable.until is not None and unavailable.until <= until

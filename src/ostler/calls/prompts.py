@@ -1,0 +1,86 @@
+"""Builds the prompts of attempts, and keeps the current prompt and a debugger's changes as files."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from pathlib import Path
+
+from ostler.calls.debugger import PrePromptEvent, PromptData
+from ostler.calls.plugins import PluginRegistry
+from ostler.calls.progress import CallProgress
+from ostler.calls.request import AnswerFormat
+from ostler.clock import Clock, format_rfc3339
+from ostler.files.atomic import make_private_dir, write_projection
+from ostler.model.model_config import ModelConfig
+from ostler.process.transcript import Transcript
+
+PROMPTS = "prompts"
+CURRENT = "current-prompt.md"
+CHANGES = "prompt-changes.log"
+
+
+class PromptBuilder:
+    """Builds the prompt of an attempt: that of the request, the plugins' additions, a debugger's changes."""
+
+    def __init__(self, plugins: PluginRegistry, clock: Clock) -> None:
+        self._plugins = plugins
+        self._clock = clock
+
+    async def build(
+        self,
+        progress: CallProgress,
+        model: ModelConfig,
+        continues_session: bool,
+        answer_format: AnswerFormat | None = None,
+    ) -> tuple[str, str]:
+        """Return the prompt, and the one to send instead when the session is lost (empty: the same)."""
+        request, source, fresh = progress.request, answer_format or progress.request, ""
+        failure = progress.previous_failure
+        if continues_session or progress.used_other_executor(model):
+            text = await source.build_fresh_prompt(model.executor, failure, request.attempts)
+            fresh = self._plugins.with_capabilities(text)
+        prompt = self._plugins.with_capabilities(source.build_prompt(continues_session, failure))
+        if not continues_session and fresh:
+            prompt, fresh = fresh, ""
+        if not progress.prompt_override.has_debugger:
+            return prompt, fresh
+        # A prompt that a person wrote is also sent to a new session.
+        sent = await self._ask_debugger(progress, model, prompt)
+        return sent, fresh if sent == prompt else ""
+
+    async def _ask_debugger(self, progress: CallProgress, model: ModelConfig, prompt: str) -> str:
+        request, override = progress.request, progress.prompt_override
+        data = PromptData(
+            model=model.name,
+            executor=model.executor,
+            model_id=model.model,
+            phase=request.phase,
+            iteration=request.iteration,
+            attempt=progress.next_number,
+            prompt_file=str(write_current(request.task_dir, override.apply(prompt))),
+        )
+        sent = await override.ask(PrePromptEvent(request.task, self._clock.now(), prompt, data))
+        if override.edited_from is not None:
+            write_current(request.task_dir, sent)
+            log_change(request.task_dir, data.attempt, override.edited_from, sent, self._clock.now())
+        return sent
+
+
+def write_current(task_dir: Path, prompt: str) -> Path:
+    """Write the prompt that is sent next to prompts/current-prompt.md (C68)."""
+    folder = task_dir / PROMPTS
+    make_private_dir(folder)
+    write_projection(folder / CURRENT, prompt.encode("utf-8", "replace"))
+    return folder / CURRENT
+
+
+def log_change(task_dir: Path, attempt: int, before: str, after: str, at: float) -> None:
+    """Append a debugger's change to prompts/prompt-changes.log, as a diff with both full texts (C77)."""
+    log = Transcript(str(task_dir / PROMPTS / CHANGES))
+    context = len(before.splitlines()) + len(after.splitlines())
+    lines = unified_diff(before.splitlines(), after.splitlines(), "before", "after", n=context, lineterm="")
+    try:
+        log.write(f"{format_rfc3339(at)} attempt {attempt}\n".encode())
+        log.write("\n".join((*lines, "\n")).encode("utf-8", "replace"))
+    finally:
+        log.close()

@@ -1,0 +1,58 @@
+"""Selects the agent's session that an attempt starts or continues."""
+
+from __future__ import annotations
+
+import uuid
+
+from msgspec import Struct
+
+from ostler.model.attempt import Attempt
+from ostler.model.state import State
+from ostler.model.usage import Usage
+
+# Session ids are derived from this and from the seed below: changing either loses the sessions of open tasks.
+_NAMESPACE = uuid.UUID("6f73746c-6572-4000-8000-736573736e73")
+
+
+class AgentSession(Struct, frozen=True):
+    """A session id, recorded before the agent starts."""
+
+    id: str
+    started: bool  # an attempt has used it: resume it, do not create it
+
+
+def select_session(state: State, attempts: list[Attempt], executor: str, can_resume: bool) -> AgentSession:
+    """Return the session of an executor's next attempt: one per phase, or a fresh one per iteration."""
+    kept = state.current.strategy.session == "kept"
+    scope = f"{state.round}.{state.current.id}" + ("" if kept else f".{state.iteration}.{state.call}")
+    new_id = str(uuid.uuid5(_NAMESPACE, f"{state.session_seed}/{scope}/{executor}"))
+    used = [a for a in attempts if a.executor == executor and a.session_id and _is_in_scope(a, state, kept)]
+    if not used:
+        return AgentSession(new_id, started=False)
+    return AgentSession(used[-1].session_id, started=can_resume)
+
+
+def model_of_session(state: State, attempts: list[Attempt]) -> str:
+    """Return the name in the settings of the model that holds the phase's session; empty if there is none."""
+    kept = state.current.strategy.session == "kept"
+    used = (a.model_name for a in reversed(attempts) if a.session_id and _is_in_scope(a, state, kept))
+    return next(used, "")
+
+
+def _is_in_scope(attempt: Attempt, state: State, kept: bool) -> bool:
+    prefix = f"{state.task}/{state.round}.{state.current.id}."
+    if not kept:
+        prefix += f"{state.iteration}.{state.call}/"
+    return attempt.step.startswith(prefix)
+
+
+def find_session_cost(attempts: list[Attempt], session_id: str) -> float:
+    """Return the last reported cost of the session."""
+    totals = [a.session_cost_usd for a in attempts if a.session_id == session_id and a.session_cost_usd]
+    return max(totals, default=0.0)
+
+
+def find_session_usage(attempts: list[Attempt], session_id: str) -> Usage:
+    """Return the last reported tokens of the session."""
+    totals = [a.session_usage for a in attempts if a.session_id == session_id and a.session_usage]
+    return max(totals, key=lambda usage: usage.total, default=Usage())

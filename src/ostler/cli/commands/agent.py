@@ -1,0 +1,165 @@
+"""ostler agent"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+from msgspec.structs import asdict
+
+from ostler.cli.options import json_option, open_project
+from ostler.cli.task_input import read_text
+from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.text import escape_controls, format_table
+from ostler.errors import UsageError
+from ostler.model.call import (
+    AgentEvent,
+    CallResult,
+    SessionReplaced,
+    TextReceived,
+    ToolDenied,
+    ToolUsed,
+    WarningRaised,
+)
+from ostler.model.task import Task
+from ostler.project.agent_session import (
+    AgentSession,
+    create_session,
+    find_session,
+    get_exit_code,
+    list_sessions,
+    send_prompt,
+)
+from ostler.project.executors import choose_executor
+from ostler.project.project import Project
+from ostler.prompt.role import AGENTS, find_agent, list_project_roles, load_prompt
+
+_SESSION_LOST = "- the session was lost; a new session starts without its history"
+
+
+@click.group("agent")
+def command() -> None:
+    """List roles, and call an agent directly, without a task."""
+
+
+@command.command("list")
+@json_option
+def list_roles(as_json: bool) -> None:
+    """List the roles, their executors and the sessions of this project."""
+    with open_project(create=True) as project:
+        roles = [find_agent(name, project.layout.root) for name in (*AGENTS, *_custom_roles(project))]
+        executors = {role.name: choose_executor(Task("", role=role.name), project.loaded) for role in roles}
+        sessions = list_sessions(project)
+    if as_json:
+        listed = [{**msgspec.to_builtins(role), "executor": executors[role.name]} for role in roles]
+        print_json({"schema": "ostler.agents/1", "agents": listed, "sessions": msgspec.to_builtins(sessions)})
+        return
+    rows = [(role.name, executors[role.name], role.description) for role in roles]
+    print_text(format_table(("role", "executor", "description"), rows))
+    if sessions:
+        rows = [(s.session_id, s.executor, s.role, str(s.turns)) for s in sessions]
+        print_text("\n" + format_table(("session", "executor", "role", "turns"), rows))
+
+
+@command.command("spawn")
+@click.option(
+    "-a", "--agent", "role", metavar="ROLE", default="implementer", show_default=True, help="The role."
+)
+@click.option("-p", "--prompt", metavar="TEXT", help="The prompt.")
+@click.option("-f", "--file", metavar="FILE.md", help="Read the prompt from a file; - reads stdin.")
+@click.option("--executor", metavar="NAME", help="The agent.  [default: from the settings]")
+@click.option("--model", metavar="NAME", default="", help="The model.  [default: from the settings]")
+@json_option
+def spawn(
+    role: str, prompt: str | None, file: str | None, executor: str | None, model: str, as_json: bool
+) -> int:
+    """Start a session in this directory and print its id.
+
+    After Ctrl-C, continue with ostler agent resume.
+    """
+    text = _read_prompt(prompt, file)
+    with open_project({"run.executor": executor} if executor else None, create=True) as project:
+        agent = find_agent(role, project.layout.root)
+        name = choose_executor(Task("", role=role), project.loaded)
+        conversation = create_session(name, role, model or project.settings.run.model, Path.cwd())
+        full_prompt = f"{load_prompt(agent, project.layout.root)}\n\n{text}"
+        return asyncio.run(_run_call(project, conversation, full_prompt, as_json))
+
+
+@command.command("resume")
+@click.argument("session")
+@click.option("-p", "--prompt", metavar="TEXT", help="The prompt.")
+@click.option("-f", "--file", metavar="FILE.md", help="Read the prompt from a file; - reads stdin.")
+@json_option
+def resume(session: str, prompt: str | None, file: str | None, as_json: bool) -> int:
+    """Continue a session, in its own directory and with its own model."""
+    text = _read_prompt(prompt, file)
+    with open_project() as project:
+        return asyncio.run(_run_call(project, find_session(project, session), text, as_json))
+
+
+def _custom_roles(project: Project) -> list[str]:
+    return [name for name in list_project_roles(project.layout.root) if name not in AGENTS]
+
+
+def _read_prompt(prompt: str | None, file: str | None) -> str:
+    if (prompt is None) == (file is None):
+        raise UsageError("pass the prompt with -p TEXT or with -f FILE")
+    text = prompt if prompt is not None else read_text(file or "")
+    if not text.strip():
+        raise UsageError("the prompt is empty", "pass a text with -p TEXT or -f FILE")
+    return text
+
+
+async def _run_call(project: Project, conversation: AgentSession, text: str, as_json: bool) -> int:
+    if not as_json:
+        print_hint(f"session {conversation.session_id} with {conversation.executor}")
+    call = asyncio.create_task(
+        send_prompt(project, conversation, text, _print_event_json if as_json else _print_event, os.environ)
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, call.cancel)
+    try:
+        updated, result = await call
+    except asyncio.CancelledError:
+        print_hint(f"Stopped.  Next: ostler agent resume {conversation.session_id} -p TEXT")
+        return 130
+    _print_summary(updated, result, as_json)
+    return get_exit_code(result)
+
+
+def _print_event(event: AgentEvent) -> None:
+    match event:
+        case TextReceived(text=text):
+            print_text(escape_controls(text))
+        case ToolUsed(tool=tool, detail=detail):
+            print_text(escape_controls(f"- {tool} {detail}"))
+        case ToolDenied(tool=tool, detail=detail):
+            print_text(escape_controls(f"- {tool} denied {detail}"))
+        case SessionReplaced(resumed=resumed):
+            print_text("- the session exists already and continues" if resumed else _SESSION_LOST)
+        case WarningRaised(message=message):
+            print_text(escape_controls(f"- {message}"))
+        case _:
+            return
+    sys.stdout.flush()
+
+
+def _print_event_json(event: AgentEvent) -> None:
+    print_json({"schema": "ostler.agent_event/1", "type": event.__struct_config__.tag, **asdict(event)})
+
+
+def _print_summary(conversation: AgentSession, result: CallResult, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {"schema": "ostler.call/1", "session_id": conversation.session_id, **msgspec.to_builtins(result)}
+        )
+        return
+    if result.code is not None:
+        print_hint(f"ostler: {result.code}: {result.message}")
+    print_hint(f"Next: ostler agent resume {conversation.session_id} -p TEXT")

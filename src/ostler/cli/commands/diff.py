@@ -1,0 +1,33 @@
+"""ostler diff"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ostler.cli.options import json_option, open_project
+from ostler.cli.terminal.output import print_hint, print_json
+from ostler.cli.terminal.text import escape_controls, paint, use_colour
+from ostler.project.changes import read_patch
+
+_COLOURS = {"+": "green", "-": "red", "@": "blue"}
+
+
+@click.command("diff")
+@click.argument("task", metavar="ID")
+@json_option
+def command(task: str, as_json: bool) -> None:
+    """Show what a task changed, committed or not."""
+    with open_project() as project:
+        found = project.resolve(task)
+        patch = read_patch(project, found).decode("utf-8", "replace")
+    if as_json:
+        print_json({"schema": "ostler.diff/1", "id": found, "patch": patch})
+    elif not patch:
+        print_hint(f"{found} has no changes.")
+    else:
+        colour = use_colour(sys.stdout)
+        for line in patch.splitlines():
+            safe = escape_controls(line) if sys.stdout.isatty() else line
+            click.echo(paint(safe, _COLOURS.get(line[:1], ""), colour), color=colour)

@@ -1,0 +1,60 @@
+"""ostler executors"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+from msgspec import to_builtins
+
+from ostler.cli.options import json_option
+from ostler.cli.terminal.output import print_json, print_text
+from ostler.cli.terminal.text import escape_controls, format_table
+from ostler.config.find import find_root
+from ostler.config.load import load_settings
+from ostler.executors.health import HealthState
+from ostler.executors.protocol import Capabilities
+from ostler.project.executors import ExecutorStatus, list_executors, probe_executors
+
+_COLOURS = {HealthState.HEALTHY: "green", HealthState.NOT_FOUND: "dim"}
+
+
+@click.command("executors")
+@json_option
+def command(as_json: bool) -> None:
+    """List the executors: which agents are installed and what each one supports."""
+    here = Path.cwd()
+    root = find_root(here, os.environ) or here
+    entries = probe_executors(list_executors(load_settings(root, os.environ, {}).settings))
+    if as_json:
+        print_json({"schema": "ostler.executors/1", "executors": to_builtins(entries)})
+        return
+    header = ("executor", "state", "version", "supports", "program or install command")
+    colours = [_COLOURS.get(entry.state, "yellow") for entry in entries]
+    print_text(
+        format_table(header, [_format_row(entry) for entry in entries], colours, optional=("supports",))
+    )
+
+
+def _format_row(entry: ExecutorStatus) -> tuple[str, str, str, str, str]:
+    last = escape_controls(entry.problem.removeprefix("install it with: ") or entry.path or entry.type)
+    return (
+        entry.name,
+        entry.state.replace("_", " "),
+        entry.version,
+        _format_capabilities(entry.capabilities),
+        last,
+    )
+
+
+def _format_capabilities(can: Capabilities) -> str:
+    features = {
+        "resume": can.resumes,
+        "session ids": can.accepts_session_id,
+        "tokens": can.reports_usage,
+        "cost": can.reports_cost,
+        "schema": can.structured_output,
+        "own sandbox": can.own_sandbox,
+    }
+    return ", ".join(feature for feature, supported in features.items() if supported) or "-"

@@ -1,0 +1,127 @@
+"""ostler models"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import click
+from msgspec.structs import replace
+
+from ostler.cli.options import json_option, open_project
+from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.text import display_width, format_table, pad, to_one_line
+from ostler.clock import SystemClock, format_local_time
+from ostler.model.task import Task
+from ostler.project.model_check import TIMEOUT_SECONDS, check_models
+from ostler.project.model_pool import select_models
+from ostler.project.preflight import check_executors
+from ostler.project.project import Project
+from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.views.models import ModelStatus, ModelView, ProbeResult, as_json, pool_of, view_models
+
+HEADER = ("name", "state", "answer", "executor", "model", "cost", "pool")
+OPTIONAL = ("cost", "pool")
+COLOURS = {"ready": "green", "disabled": "dim", "unusable": "red"}
+
+
+@click.command("models")
+@click.option(
+    "--check", is_flag=True, help=f"Send each model a short prompt; waits at most {TIMEOUT_SECONDS:.0f} s."
+)
+@json_option
+def command(check: bool, as_json: bool) -> int:
+    """List the models and whether each one is available.
+
+    With --check, exits with 1 when no model answers.
+    """
+    now = SystemClock.now()
+    with open_project(create=True) as project:
+        views = _load_views(project, now)
+        if check:
+            views = _check_models(project, views, now)
+    healthy = not check or any(view.answer and view.answer.ok for view in views)
+    if as_json:
+        _print_json(views, healthy)
+    else:
+        _print_table(views, now)
+    if not healthy:
+        print_hint("\nostler: no model answered\n        ostler doctor")
+    return 0 if healthy else 1
+
+
+def _load_views(project: Project, now: float) -> list[ModelView]:
+    # A task without role, model or executor may use every model.
+    pool = select_models(Task("", role=""), project.loaded)
+    refused = check_executors(project, {config.executor for config in pool.models})
+    ledger = SqliteLedger(project.layout.database)
+    try:
+        return view_models(pool, ledger.limits(now), ledger.cooldowns(now), refused)
+    finally:
+        ledger.close()
+
+
+def _check_models(project: Project, views: list[ModelView], now: float) -> list[ModelView]:
+    """Call each model that can be used; skip those whose provider reported a limit."""
+    configs = [view.config for view in views if _can_check(view.status, now)]
+    if configs:
+        names = ", ".join(config.name for config in configs)
+        print_hint(f"Checking {names}, at most {TIMEOUT_SECONDS:.0f} s each ...\n")
+    answers = asyncio.run(check_models(project, configs, os.environ))
+    return [replace(view, answer=answers.get(view.config.name)) for view in views]
+
+
+def _can_check(status: ModelStatus, now: float) -> bool:
+    due = status.until is None or status.until <= now
+    return status.state in ("ready", "cooldown") or (status.state == "limited" and due)
+
+
+def _print_json(views: list[ModelView], healthy: bool) -> None:
+    print_json({"schema": "ostler.models/1", "ok": healthy, "models": [as_json(view) for view in views]})
+
+
+def _print_table(views: list[ModelView], now: float) -> None:
+    colours = [COLOURS.get(view.status.state, "yellow") for view in views]
+    print_text(format_table(HEADER, [_format_row(view, now) for view in views], colours, OPTIONAL))
+    reasons = [(to_one_line(view.config.name), reason) for view in views if (reason := _find_reason(view))]
+    columns = max((display_width(name) for name, _ in reasons), default=0)
+    for number, (name, reason) in enumerate(reasons):
+        print_text(("" if number else "\n") + f"{pad(name, columns)}  {reason}")
+
+
+def _format_row(view: ModelView, now: float) -> tuple[str, ...]:
+    config = view.config
+    return (
+        to_one_line(config.name),
+        _format_state(view.status, now),
+        _format_answer(view.answer),
+        config.executor,
+        to_one_line(config.model) or "default",
+        str(config.cost_weight),
+        pool_of(config),
+    )
+
+
+def _format_state(status: ModelStatus, now: float) -> str:
+    label = status.state.replace("_", " ")
+    if status.until is None:
+        return label
+    return (
+        f"{label} until {format_local_time(status.until, now)}" if status.until > now else f"{label}, now due"
+    )
+
+
+def _format_answer(answer: ProbeResult | None) -> str:
+    if answer is None:
+        return ""
+    return f"{answer.seconds:.1f} s" if answer.ok else str(answer.code)
+
+
+def _find_reason(view: ModelView) -> str:
+    """Return why a model is not ready or did not answer; empty when it is ready."""
+    if view.answer is not None and not view.answer.ok:
+        return to_one_line(view.answer.message)
+    status = view.status
+    if status.state == "cooldown":
+        return to_one_line(f"{status.failures} x {status.code}: {status.message}".removesuffix(": "))
+    return to_one_line(status.message) if status.state != "ready" else ""

@@ -1,0 +1,135 @@
+"""ostler new"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import click
+from msgspec.structs import replace
+
+from ostler.cli.options import json_option, open_project
+from ostler.cli.task_input import read_task
+from ostler.cli.terminal.output import print_hint, print_json
+from ostler.clock import read_time
+from ostler.errors import UsageError
+from ostler.model.ids import TaskId
+from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Weight
+from ostler.project.executors import require_executor
+from ostler.prompt.role import find_agent
+from ostler.views.task import as_json as task_json
+
+_NOT_SET = (None, "", ())
+
+
+@click.command("new")
+@click.argument("title", required=False)
+@click.option("-d", "--description", metavar="TEXT", help="The task in full.")
+@click.option("-f", "--file", metavar="FILE.md", help="Read the task from a Markdown file; - reads stdin.")
+@click.option(
+    "--weight",
+    metavar="SIZE",
+    type=click.Choice(WEIGHTS),
+    help=f"The size, which selects the phases: {', '.join(WEIGHTS)}.  [default: small]",
+)
+@click.option(
+    "--priority",
+    metavar="P",
+    type=click.Choice(PRIORITIES),
+    help="P0 to P3; P0 runs first.  [default: P2]",
+)
+@click.option("--role", metavar="NAME", default="", help="The agent's role; ostler agent list shows them.")
+@click.option("--skill", metavar="NAME", default="", help="Write a document with this skill.")
+@click.option(
+    "--input", "inputs", metavar="PATH", multiple=True, help="An input file of the document; repeatable."
+)
+@click.option(
+    "--output", metavar="PATH", default="", help="The path of the document.  [default: from the skill]"
+)
+@click.option(
+    "--review", metavar="WHO", default="", help="The reviewer of the document: human, ai or a skill."
+)
+@click.option(
+    "--tier", metavar="NAME", default="", help="The model tier: opus, sonnet, haiku or another of [tiers]."
+)
+@click.option("--executor", metavar="NAME", default="", help="The agent.  [default: from the settings]")
+@click.option("--model", metavar="NAME", default="", help="The model.  [default: from the settings]")
+@click.option("--after", metavar="ID", multiple=True, help="Start after this task is completed; repeatable.")
+@click.option("--not-before", metavar="TIME", help="Earliest start: 18:30, 2030-01-31 or 2030-01-31T18:30Z.")
+@click.option(
+    "--phases", metavar="NAMES", default="", help="Phases, separated by commas.  [default: from the weight]"
+)
+@click.option("--feature", metavar="NAME", default="", help="The slot pool to run in.")
+@click.option("--budget-usd", metavar="USD", type=float, help="The maximum cost in US dollars.")
+@json_option
+def command(
+    title: str | None,
+    description: str | None,
+    file: str | None,
+    weight: Weight | None,
+    priority: Priority | None,
+    role: str,
+    skill: str,
+    inputs: tuple[str, ...],
+    output: str,
+    review: str,
+    tier: str,
+    executor: str,
+    model: str,
+    after: tuple[str, ...],
+    not_before: str | None,
+    phases: str,
+    feature: str,
+    budget_usd: float | None,
+    as_json: bool,
+) -> None:
+    """Create a task and print its id.
+
+    With -f, TITLE is optional: the default is the title of the file's front matter or its first heading.
+    Options override the file.
+    """
+    options = {
+        "phases": tuple(name.strip() for name in phases.split(",") if name.strip()),
+        "feature": feature,
+        "weight": weight,
+        "priority": priority,
+        "role": role,
+        "skill": skill,
+        "inputs": tuple(Input(path) for path in inputs),
+        "output": Output(output) if output else None,
+        "review": review,
+        "tier": tier,
+        "executor": executor,
+        "model": model,
+        "after": tuple(TaskId(one) for one in after),
+        "not_before": parse_not_before(not_before) if not_before is not None else None,
+        "budget_usd": budget_usd,
+    }
+    task = read_task(title, description, file)
+    task = replace(task, **{name: value for name, value in options.items() if value not in _NOT_SET})
+    validate_budget(task.budget_usd)
+    if task.is_document and not task.sender:
+        task = replace(task, sender="person")
+    with open_project(create=True) as project:
+        find_agent(task.role, project.layout.root)
+        if task.executor:
+            require_executor(project.settings, task.executor)
+        added = project.add(task)
+        if as_json:
+            print_json(task_json(project.show(added.id)))
+        else:
+            click.echo(added.id)
+            print_hint(f"Next: ostler run {' '.join((*added.after, added.id))}")
+
+
+def parse_not_before(text: str) -> float:
+    try:
+        return read_time(text)
+    except ValueError:
+        expected = "expected a time such as 18:30, 2030-01-31 or 2030-01-31T18:30Z"
+        raise UsageError(f'invalid --not-before "{text}": {expected}') from None
+
+
+def validate_budget(usd: float | None) -> float | None:
+    if usd is not None and not (usd > 0 and isfinite(usd)):
+        raise UsageError(f"invalid --budget-usd {usd:g}: expected more than 0", "omit it for no limit")
+    return usd

@@ -1,0 +1,286 @@
+"""ostler run"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import click
+from msgspec.structs import replace
+
+from ostler.cli.detach import READY_OPTION, notify_when_ready, reject_interactive, run_detached
+from ostler.cli.options import JOBS, json_option, open_project
+from ostler.cli.signals import SignalHandler, StoppableRun
+from ostler.cli.task_input import read_task
+from ostler.cli.terminal.output import print_hint, print_text
+from ostler.cli.terminal.progress import Progress, open_progress
+from ostler.cli.terminal.streams import ignore_closed_output
+from ostler.errors import UsageError
+from ostler.model.ids import TaskId, make_task_id
+from ostler.model.outcome import Outcome, combine_exit_codes
+from ostler.model.status import TERMINAL, TaskStatus
+from ostler.model.task import WEIGHTS, Task, Weight
+from ostler.process.detached import keep_descriptor_private
+from ostler.process.orphans import become_subreaper
+from ostler.project.active_runs import register_run
+from ostler.project.ostler import Ostler
+from ostler.project.preflight import check_ready, find_ready_tasks, list_due_tasks, require_startable
+from ostler.project.project import Project
+from ostler.views.feed import feed_json
+
+if TYPE_CHECKING:
+    from ostler.cli.terminal.stepper import Stepper
+
+# Modules that only some runs need are imported where they are used, so that the first agent starts sooner.
+_TITLE_COLUMNS = 72
+
+
+@click.command("run")
+@click.argument("tasks", nargs=-1, metavar="[ID]...")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Run every ready task: new, due again, or left behind by an interrupted run.",
+)
+@click.option("-p", "--prompt", metavar="TEXT", help="Create a task with this text and run it.")
+@click.option(
+    "-f", "--file", metavar="FILE.md", help="Create a task from a Markdown file and run it; - reads stdin."
+)
+@click.option(
+    "--changed",
+    metavar="[BRANCH]",
+    is_flag=False,
+    flag_value="",
+    help="With -p or -f: name the files changed since a branch in the prompt; run nothing when none changed.",
+)
+@click.option(
+    "--weight",
+    metavar="SIZE",
+    type=click.Choice(WEIGHTS),
+    help=f"The size of the new task: {', '.join(WEIGHTS)}.  [default: trivial with -p, small with -f]",
+)
+@click.option("-j", "--jobs", metavar="N", type=JOBS, help='Tasks to run in parallel, or "auto".')
+@click.option("--executor", metavar="NAME", help="The agent, for tasks without one.")
+@click.option("--model", metavar="NAME", help="The model, for tasks without one.")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    type=click.Choice(("auto", "fast", "safe", "strict")),
+    help="The gates of the new task: auto, fast, safe, strict.",
+)
+@click.option(
+    "--wait/--no-wait",
+    default=None,
+    help="Wait for rate limits to end, or leave the tasks deferred.  [default: wait in a terminal]",
+)
+@click.option("--fail-fast", is_flag=True, help="Start no further task after the first failure.")
+@click.option("--step", is_flag=True, help="Ask before each agent call: continue, edit the prompt, or stop.")
+@click.option("--dry-run", is_flag=True, help="Show the first call of each task and its prompt; run nothing.")
+@click.option("--detach", is_flag=True, help="Run in the background and return when the run has started.")
+@click.option(READY_OPTION, "ready_descriptor", type=int, hidden=True)
+@json_option
+def command(
+    tasks: tuple[str, ...],
+    everything: bool,
+    prompt: str | None,
+    file: str | None,
+    changed: str | None,
+    weight: Weight | None,
+    jobs: int | None,
+    executor: str | None,
+    model: str | None,
+    profile: str | None,
+    wait: bool | None,
+    fail_fast: bool,
+    step: bool,
+    dry_run: bool,
+    detach: bool,
+    ready_descriptor: int | None,
+    as_json: bool,
+) -> int:
+    """Run agents on tasks until each task ends or needs you.
+
+    Ctrl-C stops the agents and keeps all work; press it again to stop at once.
+    """
+    if sum((bool(tasks), everything, prompt is not None, file is not None)) != 1:
+        raise UsageError(
+            "pass either task ids, --all, -p or -f",
+            "ostler run ID...   or   ostler run --all   or   ostler run -p TEXT",
+        )
+    if changed is not None and prompt is None and file is None:
+        raise UsageError("--changed needs -p or -f", 'ostler run --changed -p "Review this change"')
+    if ready_descriptor is not None:
+        keep_descriptor_private(ready_descriptor)
+    if detach:
+        reject_interactive(step, dry_run)
+    stepper = _make_stepper(as_json) if step and not dry_run else None
+    flags = {
+        "run.jobs": 1 if stepper else jobs,
+        "run.executor": executor,
+        "run.model": model,
+        "phases.profile": profile,
+    }
+    is_new = prompt is not None or file is not None
+    with open_project({key: value for key, value in flags.items() if value}, create=is_new) as project:
+        if is_new:
+            task = _make_task(prompt, file, weight)
+            if changed is not None:
+                since, task = _add_changed_files(project, task, changed)
+                if task is None:
+                    return _print_nothing_changed(since, as_json)
+            check_ready(project, [task])
+            if dry_run:
+                return _print_dry_run(project, [replace(task, id=make_task_id(task.title, "xxxx"))], as_json)
+            task_ids = [project.add(task).id]
+        else:
+            task_ids = _resolve_named(project, tasks) if tasks else _resolve_ready(project)
+            if dry_run:
+                return _print_dry_run(project, list_due_tasks(project, task_ids), as_json)
+        waits = sys.stdout.isatty() and not as_json if wait is None else wait
+        if detach:
+            options = {"--jobs": jobs, "--executor": executor, "--model": model, "--profile": profile}
+            switches = {"--wait": waits, "--no-wait": not waits, "--fail-fast": fail_fast}
+            return run_detached(project.layout, task_ids, options, switches, as_json)
+        run = run_tasks(project, task_ids, as_json, True, stepper, waits, fail_fast, ready_descriptor)
+        return asyncio.run(run)
+
+
+def _make_task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
+    """Return the new task of -p or -f."""
+    if prompt is None:
+        task = read_task(None, None, file)
+        return replace(task, weight=weight or task.weight)
+    title = " ".join(prompt.split())
+    short = title if len(title) <= _TITLE_COLUMNS else title[: _TITLE_COLUMNS - 1].rstrip() + "…"
+    return Task(short, prompt, weight=weight or "trivial")
+
+
+def _add_changed_files(project: Project, task: Task, base: str) -> tuple[str, Task | None]:
+    """Return the base branch and the task with the files changed since it; None when none changed."""
+    from ostler.project.changes import append_file_list, find_branch_changes  # noqa: PLC0415
+
+    since, files = find_branch_changes(project, base)
+    return since, append_file_list(task, since, files) if files else None
+
+
+def _print_dry_run(project: Project, tasks: list[Task], as_json: bool) -> int:
+    from ostler.cli.terminal.dry_run import print_dry_runs  # noqa: PLC0415
+
+    return print_dry_runs(project, tasks, as_json)
+
+
+def _make_stepper(as_json: bool) -> Stepper:
+    from ostler.cli.terminal.stepper import make_stepper  # noqa: PLC0415
+
+    return make_stepper(as_json)
+
+
+def _print_nothing_changed(since: str, as_json: bool) -> int:
+    if not as_json:
+        print_text(f"Nothing to run: no file changed since {since}.")
+    return 0
+
+
+def _resolve_ready(project: Project) -> list[TaskId]:
+    """Return the tasks whose agents are usable; empty, meaning all, when every agent is usable."""
+    ready, waiting = find_ready_tasks(project)
+    for message in waiting:
+        print_hint(message)
+    return ready if waiting else []
+
+
+def _resolve_named(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
+    """Return the named tasks; raises UsageError for a task that must be retried first."""
+    found = [project.resolve(task) for task in tasks]
+    for task in found:
+        status = project.show(task).status
+        if status in TERMINAL and status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
+            raise UsageError(f"{task} is {status}", f"ostler retry {task}   makes it pending again")
+        require_startable(project, task, found)
+    check_ready(project, list_due_tasks(project, found))
+    return found
+
+
+async def run_tasks(
+    project: Project,
+    task_ids: list[TaskId],
+    as_json: bool,
+    print_summary: bool = False,
+    stepper: Stepper | None = None,
+    wait: bool = False,
+    fail_fast: bool = False,
+    ready_descriptor: int | None = None,
+    jobs: int | None = None,
+) -> int:
+    """Run these tasks, or all ready ones for an empty list, with progress; return the exit code."""
+    become_subreaper()
+    ignore_closed_output()
+    ostler = Ostler(project, os.environ, stepper, print_message=print_hint)
+    signals = SignalHandler(ostler, stepper)
+    try:
+        work = asyncio.create_task(
+            ostler.run_all(task_ids or None, jobs, wait=wait, fail_fast=fail_fast, details=False)
+        )
+        deferred = _find_deferred(project, task_ids) if wait else {}
+        screen = open_progress(as_json, deferred, project.layout, live=stepper is None)
+        screen = screen if ready_descriptor is None else notify_when_ready(screen, ready_descriptor)
+        with register_run(project.layout):
+            outcomes = await show_progress(ostler, work, screen, stepper)
+    finally:
+        await ostler.close()
+    if print_summary or as_json:
+        from ostler.cli.terminal.run_summary import print_run_summary  # noqa: PLC0415
+
+        print_run_summary(project, outcomes, as_json)
+    return (
+        signals.exit_code if signals.exit_code and _is_interrupted(outcomes) else combine_exit_codes(outcomes)
+    )
+
+
+def _is_interrupted(outcomes: list[Outcome]) -> bool:
+    return not outcomes or any(outcome.exit == 130 for outcome in outcomes)
+
+
+async def show_progress(
+    ostler: StoppableRun,
+    work: asyncio.Task[list[Outcome]],
+    screen: AbstractContextManager[Progress],
+    stepper: Stepper | None,
+) -> list[Outcome]:
+    """Show progress until the run ends; stop the run when progress cannot be shown any more."""
+    after = ostler.project.journal.position()
+    try:
+        with screen as progress:
+            while not work.done():
+                await asyncio.wait({work}, timeout=0.1)
+                if stepper is None or not stepper.asking:
+                    after = _show_feed(ostler.project, after, progress)
+                    progress.tick(time.time())
+            if work.exception() is None:
+                await ostler.flush()
+            _show_feed(ostler.project, after, progress)
+    finally:
+        ostler.stop()
+        await asyncio.gather(work, return_exceptions=True)
+    return work.result()
+
+
+def _find_deferred(project: Project, task_ids: list[TaskId]) -> dict[str, float]:
+    """Return the deferred tasks of this run and when each is due."""
+    due = {
+        row.id: row.resumes_at for row in project.journal.open_rows() if not task_ids or row.id in task_ids
+    }
+    return {task: at for task, at in due.items() if at is not None and at > time.time()}
+
+
+def _show_feed(project: Project, after: int, progress: Progress) -> int:
+    while lines := project.feed(after, None):
+        for line in lines:
+            progress.handle(feed_json(line), line.at)
+        after = lines[-1].position
+    return after

@@ -1,0 +1,150 @@
+"""ostler show"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ostler.cli.options import json_option, open_project
+from ostler.cli.terminal.cost_text import describe_total
+from ostler.cli.terminal.output import print_json, print_text
+from ostler.cli.terminal.text import (
+    STATUS_COLOURS,
+    escape_controls,
+    format_reason,
+    format_table,
+    format_usd,
+    paint,
+    to_one_line,
+    use_colour,
+    wrap_hanging,
+)
+from ostler.model.ids import TaskId
+from ostler.model.usage import Usage
+from ostler.views.cost import AttemptCost, CostLine, add
+from ostler.views.next_step import next_step
+from ostler.views.task import AttemptView, GateView, PhaseView, TaskView
+from ostler.views.task import as_json as task_json
+
+# The column where the values of a card start.
+_INDENT = 12
+
+
+@click.command("show")
+@click.argument("task", metavar="ID")
+@json_option
+def command(task: str, as_json: bool) -> None:
+    """Show one task in full: status, result, phases and attempts."""
+    with open_project() as project:
+        view = project.show(project.resolve(task))
+        budget_usd = project.task_budget(TaskId(view.id))
+    if as_json:
+        print_json(task_json(view))
+        return
+    print_text(format_card(view, budget_usd))
+    if len(view.phases) > 1 or any(_format_gate(one.gate) for one in view.phases):
+        print_text("\n" + format_phases(view.phases))
+    if view.attempts:
+        print_text("\n" + format_attempts(view.attempts))
+    if step := next_step(view):
+        print_text(f"\nNext: {step}")
+
+
+def format_card(view: TaskView, budget_usd: float | None = None) -> str:
+    status = paint(view.status, STATUS_COLOURS.get(view.status, ""), use_colour(sys.stdout))
+    facts = {
+        "status": status if not view.code else f"{status} ({view.code})",
+        "reason": view.message,
+        "resumes": view.resumes_at or "",
+        "after": ", ".join(f"{one} (waiting)" if one in view.waits_for else one for one in view.after),
+        "starts": view.not_before or "",
+        "weight": f"{view.weight}, priority {view.priority}",
+        "phase": f"{view.phase}, iteration {view.iteration}",
+        "branch": view.branch or "",
+        "commit": view.commit or "",
+        "worktree": view.worktree or "",
+        "document": view.output_path or "",
+        "published": view.pr_url or "",
+        "tokens": format_usage(view.usage),
+        "cost": format_cost(view.attempts, budget_usd),
+        "warnings": ", ".join(view.warnings),
+        "created": view.created_at,
+        "updated": view.updated_at,
+    }
+    lines = [f"{view.id}  {escape_controls(view.title)}", ""]
+    lines += [
+        f"  {name:<9} {value}" if name == "status" else _indent_lines(f"  {name:<9} {escape_controls(value)}")
+        for name, value in facts.items()
+        if value
+    ]
+    return "\n".join(lines)
+
+
+def format_usage(usage: Usage) -> str:
+    kinds = {
+        "in": usage.input_tokens,
+        "out": usage.output_tokens,
+        "cache read": usage.cache_read_tokens,
+        "cache write": usage.cache_write_tokens,
+    }
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+
+
+def format_cost(attempts: tuple[AttemptView, ...], budget_usd: float | None) -> str:
+    """Return the cost of all attempts, failed ones included, and how it is known."""
+    total = CostLine("")
+    for one in attempts:
+        if one.status != "running":
+            total = add(total, AttemptCost(one.usage, one.cost_usd, one.cost_source, one.billing))
+    limit = (f"Budget: {format_usd(budget_usd)}.",) if budget_usd is not None else ()
+    return "\n".join((*describe_total(total), *limit))
+
+
+def _indent_lines(value: str) -> str:
+    """Indent further lines, so that text of an agent cannot look like a field of the card."""
+    return "\n".join(
+        wrap_hanging(line, _INDENT) for line in value.replace("\n", "\n" + " " * _INDENT).split("\n")
+    )
+
+
+def format_phases(phases: tuple[PhaseView, ...]) -> str:
+    rows = [
+        (
+            one.id,
+            one.status,
+            str(one.iterations or ""),
+            (one.commit or "")[:10],
+            to_one_line(_format_gate(one.gate)),
+        )
+        for one in phases
+    ]
+    colours = [
+        {"completed": "green", "failed": "red", "skipped": "dim"}.get(one.status, "") for one in phases
+    ]
+    return format_table(("phase", "status", "calls", "commit", "gate"), rows, colours)
+
+
+def _format_gate(gate: GateView) -> str:
+    """Return the gate's type, verdict and reason; empty for a gate without a check."""
+    if gate.type in ("auto", "skip") and gate.verdict in ("pass", "pending"):
+        return ""
+    return f"{gate.type}: {format_reason(gate.verdict, gate.reason)}"
+
+
+def format_attempts(attempts: tuple[AttemptView, ...]) -> str:
+    rows = [
+        (
+            str(a.number),
+            a.status + (" (resumed)" if a.resumed else ""),
+            f"{a.phase} {a.iteration}",
+            a.executor,
+            "" if a.duration_ms is None else f"{a.duration_ms / 1000:.1f} s",
+            to_one_line(format_reason(a.code, a.message)),
+        )
+        for a in attempts
+    ]
+    colours = [{"succeeded": "green", "failed": "red"}.get(a.status, "") for a in attempts]
+    return format_table(
+        ("attempt", "status", "phase", "agent", "duration", ""), rows, colours, optional=("agent", "duration")
+    )

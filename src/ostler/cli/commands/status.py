@@ -1,0 +1,59 @@
+"""ostler status"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ostler.cli.options import json_option, open_project
+from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.task_table import print_table
+from ostler.cli.terminal.text import format_timestamp
+from ostler.model.status import EXECUTABLE
+from ostler.project.active_runs import ActiveRun, list_active_runs
+from ostler.views.groups import group_of
+from ostler.views.next_step import next_step
+from ostler.views.task import TaskView
+from ostler.views.task import as_json as task_json
+
+
+@click.command("status")
+@json_option
+def command(as_json: bool) -> None:
+    """List all tasks with their status, tokens, cost, and title or reason."""
+    with open_project() as project:
+        views, runs = project.tasks(), list_active_runs(project.layout)
+    if as_json:
+        print_json(status_json(views, runs))
+    elif not views:
+        print_text('No tasks yet.  Next: ostler new "Describe the task"')
+    else:
+        print_table(views)
+        print_text(format_summary(views))
+        for run in runs:
+            print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")
+        # `ostler status | head -1` prints nothing but lines of the table.
+        if sys.stdout.isatty() and (step := find_next_step(views, runs)):
+            print_hint(f"\nNext: {step}")
+
+
+def status_json(views: list[TaskView], runs: list[ActiveRun]) -> dict[str, object]:
+    tasks = [task_json(view, attempts=False) for view in views]
+    return {"schema": "ostler.status/1", "tasks": tasks, "runs": runs}
+
+
+def find_next_step(views: list[TaskView], runs: list[ActiveRun]) -> str:
+    """Return the step of the first task that waits for a person, or the command that runs ready tasks."""
+    waiting = next((view for view in views if group_of(view.status) == "needs_you"), None)
+    if waiting is not None:
+        return next_step(waiting)
+    return "ostler run --all" if not runs and any(view.status in EXECUTABLE for view in views) else ""
+
+
+def format_summary(views: list[TaskView]) -> str:
+    counts: dict[str, int] = {}
+    for view in views:
+        counts[view.status] = counts.get(view.status, 0) + 1
+    noun = "task" if len(views) == 1 else "tasks"
+    return f"\n{len(views)} {noun}: " + ", ".join(f"{count} {status}" for status, count in counts.items())

@@ -1,0 +1,50 @@
+"""Options that several commands share, and the project that they open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from ostler.cli.terminal.output import print_hint
+from ostler.project.project import Project
+
+# Agents spend most of their time waiting for their provider.
+_JOBS_PER_CORE = 2
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+
+
+def open_project(flags: Mapping[str, object] | None = None, create: bool = False) -> Project:
+    """Open the project of the current directory; an upgrade of its journal is reported on stderr."""
+    project = Project.open(Path.cwd(), os.environ, flags, create)
+    if project.journal.backup is not None:
+        print_hint(f"upgraded the journal to this version of Ostler; backup: {project.journal.backup}")
+    return project
+
+
+class _JobsType(click.ParamType[int]):
+    name = "jobs"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if value == "auto":
+            return count_fitting_jobs()
+        if not str(value).isascii() or not str(value).isdigit() or int(value) < 1:
+            self.fail(f'expected a number from 1 or "auto", got "{value}"', param, ctx)
+        return int(value)
+
+
+JOBS = _JobsType()
+
+
+def count_fitting_jobs() -> int:
+    """Return how many agents fit on this machine, by cores and by available memory."""
+    # `status` uses this module too and must not load the caller.
+    from ostler.calls.host import DEFAULT_FOOTPRINT_MB, get_available_memory_mb  # noqa: PLC0415
+
+    cores = (os.cpu_count() or 1) * _JOBS_PER_CORE
+    available = get_available_memory_mb()
+    fitting = cores if available is None else available // DEFAULT_FOOTPRINT_MB
+    return max(1, min(cores, fitting))

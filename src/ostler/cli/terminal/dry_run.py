@@ -1,0 +1,43 @@
+"""Print the plan of `ostler run --dry-run`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from msgspec import to_builtins
+
+from ostler.cli.terminal.output import print_json, print_text
+from ostler.cli.terminal.text import escape_controls
+from ostler.model.task import Task
+from ostler.project.dry_run import DryRun, plan_dry_run
+from ostler.project.project import Project
+
+
+def print_dry_runs(project: Project, tasks: list[Task], as_json: bool) -> int:
+    """Print the first attempt of each task without running it."""
+    plans = [plan_dry_run(project, task, os.environ) for task in tasks]
+    for plan in plans:
+        if as_json:
+            print_json({"schema": "ostler.plan/1", **to_builtins(plan)})
+        else:
+            print_text(_format_plan(plan))
+    if not plans and not as_json:
+        print_text("Nothing to run.  Next: ostler status")
+    return 0
+
+
+def _format_plan(plan: DryRun) -> str:
+    facts = {
+        "agent": plan.executor,
+        "model": plan.model or "the agent's default",
+        "models": f"{', '.join(plan.models)}; at most {plan.max_calls} calls",
+        "pool": plan.pool,
+        "directory": plan.directory,
+        "branch": plan.branch or "none (works in place)",
+        "command": shlex.join(plan.argv) if plan.argv else "none",
+        "variables": " ".join(plan.environment),
+    }
+    lines = [plan.id, "", *(f"  {name:<9} {escape_controls(value)}" for name, value in facts.items())]
+    lines += ["", *(f"  | {escape_controls(line)}" for line in plan.prompt.splitlines()), ""]
+    return "\n".join(lines)

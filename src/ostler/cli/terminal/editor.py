@@ -1,0 +1,29 @@
+"""Open the user's editor in this terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from ostler.errors import UsageError
+from ostler.process.tool import run_in_foreground
+
+
+def edit_file(path: Path) -> None:
+    """Edit the file and wait until the editor ends; raises UsageError when the editor fails."""
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    if run_in_foreground([*editor, str(path)]) != 0:
+        raise UsageError(f"{editor[0]} could not edit {path}", "set EDITOR to an installed editor")
+
+
+def edit_text(text: str, name: str) -> str:
+    """Return the edited text; the temporary file has this name and is private."""
+    # config show does not need it.
+    from tempfile import TemporaryDirectory  # noqa: PLC0415
+
+    with TemporaryDirectory(prefix="ostler-") as folder:
+        path = Path(folder) / name
+        path.write_text(text, "utf-8", "replace")
+        edit_file(path)
+        return path.read_text("utf-8", "replace")

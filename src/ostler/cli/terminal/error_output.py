@@ -1,0 +1,68 @@
+"""Print an error: one line on stderr, the next step below it, and JSON on stdout with --json."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from ostler.cli.terminal.output import print_json
+from ostler.cli.terminal.text import escape_controls
+from ostler.errors import CODES, Code, OstlerError
+from ostler.files.disk import to_machine_error
+
+
+def report_error(error: Exception, argv: list[str]) -> int:
+    """Print the error and return the exit code."""
+    match error:
+        case OstlerError():
+            return _print_error(error.code, error.message, error.hint, argv)
+        case click.ClickException():
+            return _report_usage(error, argv)
+        case _ if (known := to_machine_error(error)) is not None:
+            return _print_error(known.code, known.message, known.hint, argv)
+        case _:
+            return _report_bug(error, argv)
+
+
+def _report_usage(error: click.ClickException, argv: list[str]) -> int:
+    message = error.format_message()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = (
+        f"{context.command_path} --help" if context is not None and context.command_path else "ostler --help"
+    )
+    return _print_error(Code.USAGE, message[:1].lower() + message[1:].rstrip("."), hint, argv)
+
+
+def _report_bug(error: Exception, argv: list[str]) -> int:
+    """Write the traceback of an unexpected error to a file and print where it is."""
+    log = Path.cwd() / "ostler-bug.log"
+    state = Path.cwd() / ".ostler"
+    if state.is_dir():
+        log = state / "bugs.log"
+    text = "".join(traceback.format_exception(error))
+    try:
+        with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
+            file.write(f"{argv!r}\n{text}\n")
+        hint = f"please report it with {log}"
+    except OSError:
+        hint = f"please report it; the log could not be written ({type(error).__name__}: {error})"
+    return _print_error(
+        Code.UNKNOWN, f"this is a bug in Ostler ({type(error).__name__}: {error})", hint, argv
+    )
+
+
+def _print_error(code: Code, message: str, hint: str, argv: list[str]) -> int:
+    if "--json" in argv:
+        # Writing to stdout may be what failed.
+        with suppress(OSError):
+            print_json({"schema": "ostler.error/1", "code": code, "message": message, "hint": hint})
+    for line in message.splitlines() or [code]:
+        sys.stderr.write(f"ostler: {escape_controls(line)}\n")
+    if hint:
+        sys.stderr.write(f"        {escape_controls(hint)}\n")
+    return CODES[code].exit

@@ -1,0 +1,1 @@
+"""The live screen of `ostler watch`."""

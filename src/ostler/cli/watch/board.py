@@ -1,0 +1,132 @@
+"""The tasks that `ostler watch` shows: read once, then updated with changes only."""
+
+from __future__ import annotations
+
+import time
+
+from msgspec import Struct
+
+from ostler.cli.terminal.activity import describe_activity, read_last_output, worktree_share
+from ostler.cli.watch.handle_key import Row
+from ostler.model.attempt import TaskRow
+from ostler.model.ids import TaskId
+from ostler.model.status import TaskStatus
+from ostler.project.project import Project
+from ostler.store.spending import SpendingReader, day_start
+from ostler.views.groups import GROUPS, Group, group_of
+from ostler.views.lanes import Lane
+from ostler.views.live import Live
+from ostler.views.task import TaskView
+
+# How often to check whether the run of a task is still alive.
+_CHECK_SECONDS = 1.0
+
+
+class Totals(Struct, frozen=True):
+    """The first line of the screen."""
+
+    groups: dict[Group, int]
+    done_today: int
+    # None when no cost of today's attempts is known.
+    usd_today: float | None
+
+
+class Board:
+    """Reads the journal of a running project; writes nothing."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._journal = project.journal
+        self._spending = SpendingReader(project.layout.database)
+        self._version = self._journal.version()
+        self._position = self._journal.position()
+        self._rows: dict[TaskId, TaskRow] = {row.id: row for row in self._journal.rows()}
+        self._live = Live()
+        self._lanes = self._live.lanes(self._journal)
+        self._checked_at = 0.0
+        self._abandoned: frozenset[TaskId] = frozenset()
+        self._views: dict[str, TaskView] = {}
+        self.rows: list[Row] = []
+        self.totals = Totals({}, 0, 0.0)
+        self._sort()
+
+    def close(self) -> None:
+        self._spending.close()
+
+    def poll(self, force: bool = False) -> None:
+        """Read the changes of other processes; with `force`, also those of this process."""
+        version = self._journal.version()
+        if version != self._version or force:
+            self._version = version
+            self._read_feed()
+        elif time.monotonic() - self._checked_at >= _CHECK_SECONDS:
+            self._checked_at = time.monotonic()
+            if self._find_abandoned() != self._abandoned:
+                self._sort()
+
+    def lane(self, task: str) -> Lane | None:
+        return self._lanes.get(task)
+
+    def view(self, task: str) -> TaskView:
+        """Return a task as `status` shows it, with the current cost of a running one."""
+        if task not in self._views:
+            row = self._rows[TaskId(task)]
+            running = row.status == TaskStatus.IN_PROGRESS
+            self._views[task] = self._project.show(row.id) if running else self._project.views([row])[0]
+        return self._views[task]
+
+    def describe_activity(self, lane: Lane, now: float) -> str:
+        """Return what a running task is doing, with its progress."""
+        layout = self._project.layout
+        return describe_activity(lane, now, read_last_output(lane, layout), worktree_share(lane, layout))
+
+    def _read_feed(self) -> None:
+        moved = False
+        self._views.clear()
+        self._lanes = self._live.lanes(self._journal)
+        while lines := self._journal.feed(self._position):
+            moved |= sum(self._reload_row(task) for task in {line.task for line in lines}) > 0
+            self._position = lines[-1].position
+        if moved:
+            self._sort()
+
+    def _reload_row(self, task: TaskId) -> bool:
+        """Read a task again; return False when only notices were added."""
+        row, current = self._journal.row(task), self._rows.get(task)
+        if row is None or (current is not None and current.seq == row.seq):
+            return False
+        self._rows[task] = row
+        return True
+
+    def _sort(self) -> None:
+        now = time.time()
+        midnight = day_start(now)
+        self._abandoned = self._find_abandoned()
+        self._views.clear()
+        rows: list[tuple[Group, TaskRow]] = [(self._group(row), row) for row in self._rows.values()]
+        rows.sort(key=_sort_key)
+        self.rows = [Row(row.id, row.status, group, row.title) for group, row in rows]
+        done = sum(group == "done" and row.updated_at >= midnight for group, row in rows)
+        counts: dict[Group, int] = {group: sum(one == group for one, _ in rows) for group in GROUPS}
+        spent = self._spending.spent_today(now)
+        self.totals = Totals(counts, done, None if spent.unknown and not spent.usd else spent.usd)
+
+    def _group(self, row: TaskRow) -> Group:
+        return "waiting" if row.id in self._abandoned else group_of(row.status)
+
+    def _in_progress(self) -> list[TaskId]:
+        return [row.id for row in self._rows.values() if row.status == TaskStatus.IN_PROGRESS]
+
+    def _find_abandoned(self) -> frozenset[TaskId]:
+        """Return the tasks in progress whose run has died."""
+        return frozenset(task for task in self._in_progress() if not self._project.is_claimed(task))
+
+
+def _sort_key(one: tuple[Group, TaskRow]) -> tuple[int, float, str, float]:
+    """Sort by group: needs a person, running, waiting by due time, ended with the newest first."""
+    group, row = one
+    order = min(GROUPS.index(group), GROUPS.index("done"))
+    if group in ("running", "waiting"):
+        due = row.resumes_at or 0.0 if group == "waiting" else 0.0
+        return order, due, row.priority, row.created_at
+    return order, 0.0, "", -row.updated_at

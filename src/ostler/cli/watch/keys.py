@@ -1,0 +1,145 @@
+"""Read single keys from the terminal, and handle signals meanwhile."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import select
+import signal
+import termios
+import tty
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Never
+
+_KEY = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|.", re.DOTALL)
+_NAMES = {
+    "\x1b[A": "up",
+    "\x1bOA": "up",
+    "\x1b[B": "down",
+    "\x1bOB": "down",
+    "\x1b[5~": "page_up",
+    "\x02": "page_up",
+    "\x1b[6~": "page_down",
+    "\x06": "page_down",
+    "\x1b[H": "home",
+    "\x1bOH": "home",
+    "\x1b[1~": "home",
+    "\x1b[F": "end",
+    "\x1bOF": "end",
+    "\x1b[4~": "end",
+    "\r": "enter",
+    "\n": "enter",
+    "\x7f": "backspace",
+    "\x08": "backspace",
+    "\x15": "clear",
+    "\x1b": "escape",
+}
+_EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 143}
+_HANDLED = (*_EXIT_CODES, signal.SIGTSTP)
+
+
+class Quit(BaseException):
+    """The user or the system ends the program."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Suspended(BaseException):
+    """The user suspends the program with Ctrl-Z."""
+
+
+def split_keys(text: str) -> list[str]:
+    """Return the typed keys by name or character; unknown sequences are left out."""
+    typed: list[str] = _KEY.findall(text)
+    return [name for key in typed if (name := _NAMES.get(key, key)).isprintable()]
+
+
+class Keyboard:
+    """Reads keys while `raw_mode` is active."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._decode = codecs.getincrementaldecoder("utf-8")("ignore").decode
+        self.wake, self.waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def close(self) -> None:
+        os.close(self.wake)
+        os.close(self.waker)
+
+    def wait(self, seconds: float) -> list[str]:
+        """Wait for keys and return them; returns early on a key or when the window is resized."""
+        ready = select.select([self._terminal, self.wake], [], [], seconds)[0]
+        if self.wake in ready:
+            os.read(self.wake, 4096)
+        if self._terminal not in ready:
+            return []
+        typed = _read(self._terminal)
+        if not typed:
+            raise Quit(143)
+        return split_keys(self._decode(typed))
+
+
+def _read(terminal: int) -> bytes:
+    """Read typed bytes; empty when the terminal is gone."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""
+
+
+@contextmanager
+def raw_mode(terminal: int) -> Generator[Keyboard]:
+    """Read keys without Enter and echo; restores the terminal and discards unread input at the end."""
+    before = termios.tcgetattr(terminal)
+    keyboard = Keyboard(terminal)
+    try:
+        tty.setcbreak(terminal)
+        yield keyboard
+    finally:
+        # The terminal may be gone.
+        with suppress(termios.error):
+            termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+        keyboard.close()
+
+
+@contextmanager
+def block_signals() -> Generator[None]:
+    """Block signals, so that none interrupts the setup or the restoring of the terminal."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def handle_signals(keyboard: Keyboard) -> Generator[None]:
+    """Raise signals as Quit or Suspended; a resize of the window wakes `Keyboard.wait`."""
+    handlers = {signal.SIGTSTP: _suspend, signal.SIGWINCH: _ignore, **dict.fromkeys(_EXIT_CODES, _quit)}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    waker = signal.set_wakeup_fd(keyboard.waker, warn_on_full_buffer=False)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+        signal.set_wakeup_fd(waker)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _quit(number: int, frame: FrameType | None) -> Never:
+    raise Quit(_EXIT_CODES[signal.Signals(number)])
+
+
+def _suspend(number: int, frame: FrameType | None) -> Never:
+    raise Suspended
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """Only interrupts the select in `Keyboard.wait`."""

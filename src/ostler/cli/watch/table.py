@@ -1,0 +1,148 @@
+"""The task list of `ostler watch`: sections, rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from ostler.cli.terminal.activity import format_remaining
+from ostler.cli.terminal.task_table import describe_waiting
+from ostler.cli.terminal.text import (
+    display_width,
+    format_duration,
+    format_reason,
+    format_tokens,
+    format_usd,
+    pad,
+    to_one_line,
+    truncate,
+)
+from ostler.cli.watch.handle_key import Row
+from ostler.clock import format_local_time
+from ostler.views.groups import Group
+from ostler.views.lanes import Lane
+from ostler.views.task import TaskView
+
+_HEADINGS: dict[Group, tuple[str, str]] = {
+    "needs_you": ("Needs you", "bold yellow"),
+    "running": ("Running", "bold cyan"),
+    "waiting": ("Waiting", "bold"),
+    "done": ("Ended", "bold"),
+    "ended": ("Ended", "bold"),
+}
+# Dropped in this order: tokens, time, cost.
+_OPTIONAL = (2, 4, 3)
+_PREFERRED_TEXT_COLUMNS = 20
+_MIN_TEXT_COLUMNS = 12
+# Rows of each section when not all fit.
+_MIN_ROWS = 3
+
+
+class TaskCells(Struct, frozen=True):
+    """The cells of one task in the list."""
+
+    id: str
+    state: str
+    tokens: str
+    cost: str
+    time: str
+    text: str
+
+
+class Section(Struct, frozen=True):
+    heading: str
+    style: str
+    rows: Sequence[Row]
+
+
+def split_sections(rows: Sequence[Row]) -> list[Section]:
+    """Split the sorted rows into sections with headings."""
+    return [
+        Section(heading, style, list(part))
+        for (heading, style), part in groupby(rows, lambda row: _HEADINGS[row.group])
+    ]
+
+
+def share_rows(counts: Sequence[int], height: int, first: int) -> list[int]:
+    """Return how many rows of each section are shown: some of each, more of the first sections.
+
+    The section of the selected task gets its rows first.
+    """
+    shown = [min(count, _MIN_ROWS) for count in counts]
+    while sum(shown) > height and max(shown) > 1:
+        shown[shown.index(max(shown))] -= 1
+    free = max(0, height - sum(shown))
+    for index in sorted(range(len(counts)), key=lambda one: one != first):
+        more = min(free, counts[index] - shown[index])
+        shown[index] += more
+        free -= more
+    return shown
+
+
+def make_cells(row: Row, view: TaskView, lane: Lane | None, activity: str, now: float) -> TaskCells:
+    """Return the cells of a task; `doing` is the activity of a running one."""
+    live = lane if row.group == "running" else None
+    used = view.usage.total + (live.live.total if live else 0)
+    at = live.since if live else datetime.fromisoformat(view.updated_at).timestamp()
+    return TaskCells(
+        id=row.id,
+        state=f"{live.phase} {live.iteration or ''}".rstrip() if live else view.status,
+        tokens=format_tokens(used) if used else "",
+        cost=format_usd(view.cost_usd),
+        time=format_duration(now - at),
+        text=activity if live else to_one_line(_describe_task(row, view, now)),
+    )
+
+
+def _describe_task(row: Row, view: TaskView, now: float) -> str:
+    reason = format_reason(view.code, view.message)
+    match row.group:
+        case "waiting":
+            return _describe_resume(view, now) or reason or describe_waiting(view) or view.title
+        case "done":
+            return view.pr_url or view.output_path or view.title
+        case _:
+            return reason or view.title
+
+
+def _describe_resume(view: TaskView, now: float) -> str:
+    if not view.resumes_at:
+        return ""
+    at = datetime.fromisoformat(view.resumes_at).timestamp()
+    reason = format_reason(view.code, view.message)
+    return f"resumes at {format_local_time(at, now)}, {format_remaining(at, now)}: {reason}"
+
+
+class Columns(Struct, frozen=True):
+    """The width of each column; 0 when it is left out."""
+
+    widths: tuple[int, ...]
+
+    def format_cells(self, one: TaskCells) -> list[str]:
+        cells = astuple(one)
+        return [
+            pad(truncate(cell, room), room) for cell, room in zip(cells, self.widths, strict=True) if room
+        ]
+
+
+def fit_columns(tasks: Sequence[TaskCells], columns: int) -> Columns:
+    """Fit the columns to their content and the width; drop optional ones when the last gets too narrow."""
+    cells = [astuple(one) for one in tasks]
+    widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
+    widths[0] = min(widths[0], max(14, columns * 3 // 10))
+    for column in _OPTIONAL:
+        if _remaining_columns(widths, columns) < min(widths[-1], _PREFERRED_TEXT_COLUMNS):
+            widths[column] = 0
+    rest = _remaining_columns(widths, columns)
+    if rest < _MIN_TEXT_COLUMNS:
+        # A longer id is more useful than a very short text.
+        return Columns((max(1, columns - widths[1] - 2), widths[1], 0, 0, 0, 0))
+    return Columns((*widths[:-1], min(widths[-1], rest)))
+
+
+def _remaining_columns(widths: Sequence[int], columns: int) -> int:
+    return columns - sum(one + 2 for one in widths[:-1] if one)

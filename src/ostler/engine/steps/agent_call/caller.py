@@ -1,0 +1,24 @@
+"""Creates the caller for a task's calls."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from ostler.calls.attempt import AttemptRunner
+from ostler.calls.call import AgentCaller
+from ostler.engine.steps.services import StepServices, TaskContext
+
+
+def make_caller(context: TaskContext, services: StepServices) -> AgentCaller:
+    """Return a caller whose agents hold the task's lock while any of their processes is alive."""
+    root = str(services.layout.root)
+    attempts = AttemptRunner(
+        services.settings, services.environ, services.writer, services.clock, services.run, root
+    )
+    make = partial(services.make_executor, lock=context.lock)
+    settings = services.settings
+    if context.task.max_retries is not None:
+        settings = replace(settings, retry=replace(settings.retry, max_retries=context.task.max_retries))
+    return AgentCaller(settings, make, attempts, services.get_call_services(), services.clock)

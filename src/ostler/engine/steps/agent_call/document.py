@@ -1,0 +1,165 @@
+"""Document tasks: builds the prompt and writes the result to its output path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.engine.core.step import Checkpoint
+from ostler.engine.steps.agent_call.prompt import read_feedback
+from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.errors import Code, OstlerError, PathEscape
+from ostler.files.atomic import write_atomic
+from ostler.files.beneath import exists_and_not_empty, read_beneath, write_beneath
+from ostler.files.failpoint import reach
+from ostler.model.attempt import Attempt
+from ostler.model.event import CheckpointMade
+from ostler.model.task import Input, Task
+from ostler.prompt.completion import strip_marks
+from ostler.prompt.document import DocumentPrompt, Upstream, build_prompt, build_revision_prompt
+from ostler.prompt.template import WRITE, load_template, render_template
+from ostler.prompt.variables import build_template_vars
+from ostler.skills.content import SkillContent, load_skill_content
+from ostler.skills.lock import check_lock
+
+_LARGEST_INPUT = 10 * 1024 * 1024
+
+
+class DocumentCallPrompt(Struct, frozen=True):
+    """The prompts of one document."""
+
+    prompts: DocumentPrompt
+    feedback: str  # reason of the revision; empty: first version
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def form(self) -> None:
+        """None: a document is free text."""
+
+    @property
+    def system(self) -> str:
+        return self.prompts.system
+
+    def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
+        """Return the whole prompt, or only the feedback in a session that has the task."""
+        return build_revision_prompt(self.feedback) if knows_task and self.feedback else self.prompts.user
+
+    async def fresh_prompt(self, executor: str, how: str, attempts: list[Attempt]) -> str:
+        """Return the prompt for a new session."""
+        return self.prompts.user
+
+
+def build_document_prompt(context: TaskContext, services: StepServices) -> DocumentCallPrompt:
+    """Collect skill, context and inputs; raise OstlerError if a required input is missing."""
+    task, root = context.task, services.layout.root
+    skill = _load_skill(task, services)
+    feedback = _collect_feedback(context, services)
+    inputs = [input_file for one in task.inputs if (input_file := _read_input(one, root)) is not None]
+    revision = task.revision + context.state.phases[context.state.phase].retries
+    prompt = build_prompt(
+        skill,
+        replace(task, revision=revision),
+        read_context_files(services),
+        [*inputs, *(_earlier_version(context, services, feedback) if feedback else ())],
+        services.settings.documents.max_context_tokens,
+    )
+    left_out = (f"references left out to fit: {', '.join(prompt.dropped)}",) if prompt.dropped else ()
+    changed = check_lock(task.skill, root, services.settings.skills) if task.skill else ""
+    return DocumentCallPrompt(prompt, feedback, (*skill.warnings, *left_out, *filter(None, [changed])))
+
+
+def _load_skill(task: Task, services: StepServices) -> SkillContent:
+    """Return the skill of the task, or the default template without one."""
+    root = services.layout.root
+    if task.skill:
+        return load_skill_content(task.skill, root, services.settings.skills)
+    own = render_template(load_template(WRITE, "", root).text, build_template_vars(task, WRITE))
+    return SkillContent(WRITE, "", own)
+
+
+def read_context_files(services: StepServices) -> str | None:
+    """Return the Markdown files of the context directory, sorted by name; None if there are none."""
+    root, folder = services.layout.root, services.settings.documents.context
+    names = sorted(path.name for path in (root / folder).glob("*.md"))
+    texts = [(name, _read_context_file(root, f"{folder}/{name}").strip()) for name in names]
+    texts_by_name = [(name, text) for name, text in texts if text]
+    if len(texts_by_name) == 1:
+        return texts_by_name[0][1]
+    return "\n\n".join(f"### {name}\n{text}" for name, text in texts_by_name) or None
+
+
+def _read_context_file(root: Path, path: str) -> str:
+    """Return a context file; raise OstlerError if it is unreadable, as its facts would be missing."""
+    try:
+        return read_beneath(root, path, _LARGEST_INPUT).decode("utf-8", "replace")
+    except OstlerError as error:
+        if error.code not in (Code.INPUT_NOT_FOUND, Code.PATH_ESCAPE):
+            raise
+        raise OstlerError(Code.CONTEXT_NOT_FOUND, error.message, error.hint) from error
+
+
+def write_document(step: Checkpoint, context: TaskContext, services: StepServices) -> CheckpointMade:
+    """Write the last answer to the output path; repeating it changes nothing."""
+    task_dir, root = services.layout.task(step.task), services.layout.root
+    answer = _read_answer(context, services)
+    path = context.task.output.path if context.task.output else ""
+    data = f"{strip_marks(answer).strip()}\n".encode()
+    reach("document.write")
+    if context.state.output is None:
+        _keep_replaced_file(root, path, data, task_dir)
+    write_beneath(root, path, data)
+    reach("document.written")
+    return CheckpointMade(step.phase, output=path)
+
+
+def _keep_replaced_file(root: Path, path: str, data: bytes, task_dir: Path) -> None:
+    """Keep a copy of the file that the document replaces."""
+    if exists_and_not_empty(root, path) and (before := read_beneath(root, path, _LARGEST_INPUT)) != data:
+        write_atomic(task_dir / "replaced.md", before)
+
+
+def _read_input(one: Input, root: Path) -> Upstream | None:
+    try:
+        text = _read_text(root, one.path)
+    except PathEscape as error:
+        # Outside the project there is no such input.
+        raise OstlerError(Code.INPUT_NOT_FOUND, error.message, error.hint) from error
+    except OstlerError as error:
+        if one.optional and error.code is Code.INPUT_NOT_FOUND:
+            return None
+        raise
+    return Upstream(one.path, one.description, text)
+
+
+def _read_text(root: Path, path: str) -> str:
+    text = read_beneath(root, path, _LARGEST_INPUT).decode("utf-8", "replace")
+    if not text.strip():
+        raise OstlerError(
+            Code.INPUT_NOT_FOUND, f"{path} is empty", "write the file, or remove it from the inputs"
+        )
+    return text
+
+
+def _collect_feedback(context: TaskContext, services: StepServices) -> str:
+    feedback, retry = read_feedback(context, services)
+    parts = [feedback, *((retry.reason, retry.output) if retry else ())]
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def _earlier_version(context: TaskContext, services: StepServices, feedback: str) -> tuple[Upstream, ...]:
+    """Return the previous version and its review, for a session without history."""
+    review = Upstream("review", "Review feedback", feedback)
+    if not context.state.answer:
+        return (review,)
+    return (Upstream(context.state.answer, "Previous output", _read_answer(context, services)), review)
+
+
+def _read_answer(context: TaskContext, services: StepServices) -> str:
+    path = services.layout.task(context.state.task) / context.state.answer
+    try:
+        return path.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        message = f"the file of the last answer is missing: {path}"
+        raise OstlerError(Code.NO_RESULT, message, f"ostler retry {context.state.task}") from None

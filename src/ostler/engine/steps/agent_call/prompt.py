@@ -1,0 +1,204 @@
+"""Builds the prompt of a call: the phase, earlier results, and feedback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from ostler.calls.request import AnswerFormat
+from ostler.engine.core.step import CallAgent
+from ostler.engine.steps.agent_call.history import summarize_history
+from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.shell import read_end
+from ostler.engine.steps.workspaces.worktree import working_directory
+from ostler.errors import Code
+from ostler.model.attempt import Attempt
+from ostler.model.event import CallEnded, DecisionRecorded, Event, GateDecided, StepFailed, TaskReopened
+from ostler.model.state import State
+from ostler.prompt.answer import ANSWER_SCHEMA, STRUCTURED_PHASES
+from ostler.prompt.builder import CallHistory, build_prompt, describe_interruption
+from ostler.prompt.retry import Retry, make_retry_file_name
+from ostler.prompt.role import find_agent, load_prompt
+from ostler.prompt.summary import summarize_work
+from ostler.prompt.template import Template, load_template
+from ostler.prompt.variables import EarlierResults, WorkingDirectory
+
+_ANSWER = msgspec.json.encode(ANSWER_SCHEMA).decode()
+_OUTPUT_BYTES = 64_000  # from the end of a gate's output; its log has all of it
+
+
+class CallPrompt(Struct, frozen=True):
+    """The parts from which the prompts of one call are built."""
+
+    step: CallAgent
+    context: TaskContext
+    services: StepServices
+    workspace: WorkingDirectory
+    role: str
+    template: Template
+    past: CallHistory
+    structured: bool = False  # the answer has to match ANSWER_SCHEMA
+    system: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def form(self) -> AnswerFormat | None:
+        """The schema of the answer, for executors that can enforce one; None: free text."""
+        if self.step.phase not in STRUCTURED_PHASES:
+            return None
+        shaped = replace(self, structured=True)
+        return AnswerFormat(_ANSWER, shaped.prompt, shaped.fresh_prompt)
+
+    def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
+        """Return the prompt; `how` describes how the previous attempt ended."""
+        note = describe_interruption(how, self.workspace) if how else ""
+        past = CallHistory(
+            iteration=self.past.iteration,
+            last_answer=self.past.last_answer,
+            interruption=note,
+            session_has_task=knows_task,
+            summary=summary,
+            feedback=self.past.feedback,
+            results=self.past.results,
+            retry=self.past.retry,
+        )
+        text = build_prompt(
+            self.context.task,
+            self.workspace,
+            past,
+            self.step.phase,
+            self.template,
+            structured=self.structured,
+        )
+        return text if knows_task else f"{self.role}\n\n{text}"
+
+    async def fresh_prompt(self, executor: str, how: str, attempts: list[Attempt]) -> str:
+        """Return the prompt for a new session, with a summary of the work so far."""
+        work = await run_in_thread(summarize_history, self.context.state, attempts, self.services)
+        return self.prompt(False, how, summarize_work(work, executor) if work.attempts else "")
+
+
+def build_call_prompt(
+    step: CallAgent, context: TaskContext, services: StepServices, attempts: list[Attempt]
+) -> CallPrompt:
+    """Collect the parts of a call's prompt."""
+    state, root = context.state, services.layout.root
+    target = services.settings.git.target or state.target
+    feedback, retry = read_feedback(context, services)
+    past = CallHistory(
+        iteration=step.iteration,
+        last_answer=_read_task_file(services.layout.task(state.task), state.answer),
+        feedback=feedback,
+        results=_collect_findings(state, services.layout.task(state.task), attempts),
+        retry=retry,
+    )
+    return CallPrompt(
+        step=step,
+        context=context,
+        services=services,
+        workspace=WorkingDirectory(str(working_directory(state, services)), state.branch, target),
+        role=load_prompt(find_agent(current_role(context), root), root),
+        template=load_template(step.phase, state.current.prompt, root),
+        past=past,
+    )
+
+
+def current_role(context: TaskContext) -> str:
+    """Return the role for the current phase."""
+    return context.state.current.role or context.task.role
+
+
+def read_feedback(context: TaskContext, services: StepServices) -> tuple[str, Retry | None]:
+    """Return the feedback of a person, and the failure that caused a retry."""
+    state = context.state
+    if not state.feedback_seq:
+        return "", None
+    event = services.journal.read(state.task, state.feedback_seq - 1)[0].event
+    task_dir = services.layout.task(state.task)
+    if (failure := _retry_from_event(event, state, task_dir)) is not None:
+        return "", failure
+    match event:
+        case DecisionRecorded(text=text) | TaskReopened(text=text):
+            return text, _find_last_failure(state, task_dir, services) if state.retry_of else None
+        case _:
+            return "", None
+
+
+def _retry_from_event(event: Event | Raw, state: State, task_dir: Path) -> Retry | None:
+    """Return the failure in an event; None if it has none."""
+    match event:
+        case GateDecided(verdict="fail", reason=reason, output=output):
+            return _build_retry(
+                state, task_dir, reason, read_end(task_dir / output, _OUTPUT_BYTES) if output else ""
+            )
+        case CallEnded(verdict="blocked", message=message, answer=answer):
+            return _build_retry(state, task_dir, message, _read_task_file(task_dir, answer))
+        case DecisionRecorded(verb="reject", text=text) if state.retry_of:
+            return _build_retry(state, task_dir, text or "rejected by a person", "")
+        case StepFailed(code=Code.MERGE_CONFLICT, files=files) if state.retry_of:
+            return _build_conflict_retry(state, files)
+        case _:
+            return None
+
+
+def _find_last_failure(state: State, task_dir: Path, services: StepServices) -> Retry | None:
+    """Return the failure that caused the retry, if feedback was given after it."""
+    failures = (
+        _retry_from_event(one.event, state, task_dir) for one in reversed(services.journal.read(state.task))
+    )
+    return next((failure for failure in failures if failure is not None), None)
+
+
+def _build_retry(state: State, task_dir: Path, reason: str, output: str) -> Retry:
+    failed = next((one for one in state.phases if one.id == state.retry_of), state.phases[state.phase])
+    path = task_dir / make_retry_file_name(failed.id, failed.retries)
+    return Retry(
+        failed.id, state.current.id, failed.retries, reason, output, str(path) if path.exists() else ""
+    )
+
+
+def _build_conflict_retry(state: State, files: tuple[str, ...]) -> Retry:
+    target = state.target or "the target branch"
+    reason = (
+        f"the branch could not be published, because it and {target} both changed the files below. Ostler "
+        f"has merged {target} into the branch: conflicting lines of the task follow <<<<<<< and those of "
+        f"{target} follow =======. Resolve the conflicts: keep the changes of {target}, keep what the task "
+        "is for, and leave no conflict marker. Do not undo the merge"
+    )
+    failed = state.phases[-1]
+    name = state.current.id if failed.id == state.current.id else "publish"
+    return Retry(name, state.current.id, failed.retries, reason, "\n".join(files))
+
+
+def _collect_findings(state: State, task_dir: Path, attempts: list[Attempt]) -> EarlierResults:
+    def last_answer_of(phase: str) -> str:
+        done = [a for a in attempts if a.phase == phase and a.status == "succeeded"]
+        return (
+            _read_task_file(task_dir, done[-1].transcript.removesuffix(".jsonl") + ".answer.md")
+            if done
+            else ""
+        )
+
+    reviews = sum(a.phase == "review" and a.status == "succeeded" for a in attempts)
+    gates = (f"{one.id}: {one.gate.verdict} {one.gate.reason}".strip() for one in state.phases if one.gate)
+    return EarlierResults(
+        research=last_answer_of("research"),
+        spec=last_answer_of("spec"),
+        design=last_answer_of("design"),
+        review=last_answer_of("review"),
+        review_round=reviews,
+        verification="\n".join(gates),
+    )
+
+
+def _read_task_file(task_dir: Path, path: str) -> str:
+    """Return the text of a file in the task's directory; empty if it does not exist."""
+    if not path:
+        return ""
+    try:
+        return (task_dir / path).read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return ""

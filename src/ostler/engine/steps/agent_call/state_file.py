@@ -1,0 +1,44 @@
+"""The state file in the agent's workspace, read again after the call (C85)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.engine.steps.workspaces.worktree import find_worktree
+from ostler.engine.task_files import format_state_file
+from ostler.files.atomic import write_projection
+from ostler.prompt.report import StateFileReport, parse_state_file
+
+_FOLDER, _FILE = ".ostler", "state.yaml"
+_LARGEST_BYTES = 1 << 18
+
+
+def agent_state_path(context: TaskContext, services: StepServices) -> Path:
+    """Return its path: in the worktree, or in the task's directory if there is none."""
+    worktree = find_worktree(context.state, services)
+    if worktree is None:
+        return services.layout.task(context.state.task) / "agent-state.yaml"
+    return worktree.path / _FOLDER / _FILE
+
+
+def write_agent_state(path: Path, context: TaskContext) -> str:
+    """Write the file and return its text; later changes are the agent's."""
+    if path.parent.name == _FOLDER:
+        path.parent.mkdir(exist_ok=True)
+        write_projection(path.parent / ".gitignore", b"*\n")
+    text = format_state_file(context.state)
+    write_projection(path, text.encode())
+    return text
+
+
+def read_agent_state(path: Path, written: str) -> StateFileReport:
+    """Return the status that the agent wrote; nothing if the file is missing or unchanged."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return StateFileReport()
+        with path.open("rb") as file:
+            text = file.read(_LARGEST_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        return StateFileReport(warning=f"the agent's state file cannot be read: {error.strerror}")
+    return StateFileReport() if text == written else parse_state_file(text)

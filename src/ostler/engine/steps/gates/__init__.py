@@ -1,0 +1,1 @@
+"""The kinds of gates: criteria, command and review."""

@@ -1,0 +1,22 @@
+"""The result of a gate, before it becomes an event."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ostler.engine.core.step import CheckGate
+from ostler.engine.steps.services import TaskContext
+from ostler.model.state import GateVerdict
+
+
+class GateResult(Struct, frozen=True):
+    verdict: GateVerdict
+    reason: str = ""
+    output: str = ""  # path of the gate's output, relative to the task's directory
+    retry_text: str = ""  # for the prompt of the retry
+    signature: str = ""  # of a failure
+
+
+def gate_log_path(step: CheckGate, context: TaskContext) -> str:
+    """Return the path of the gate's output, relative to the task's directory; the same if repeated."""
+    return f"gates/{step.phase}-{context.state.checks + 1}.log"

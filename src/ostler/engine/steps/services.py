@@ -1,0 +1,92 @@
+"""What the performers depend on; created once per run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar
+
+from msgspec import Struct
+
+from ostler.calls.services import CallServices
+from ostler.clock import Clock
+from ostler.config.settings import Settings
+from ostler.executors.protocol import Executor
+from ostler.files.layout import Layout
+from ostler.git.repository import Repository
+from ostler.model.event import Event
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.notice import Notice
+from ostler.model.state import State
+from ostler.model.task import Task
+from ostler.store.journal import Journal
+from ostler.store.writer import GroupWriter
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class MakeExecutor(Protocol):
+    """Creates the executor of a model; its attempts hold `lock` while any of their processes is alive."""
+
+    def __call__(self, model: ModelConfig, lock: int) -> Executor: ...
+
+
+def unchanged(task: Task) -> Task:
+    """Return the task as it is."""
+    return task
+
+
+class StepServices(Struct, frozen=True):
+    """The dependencies of all performers in one run."""
+
+    settings: Settings
+    layout: Layout
+    repository: Repository | None  # source of the worktrees; None: tasks share the project's directory
+    journal: Journal  # for reading
+    writer: GroupWriter  # for writing
+    clock: Clock
+    environ: Mapping[str, str]
+    make_executor: MakeExecutor
+    pool_for: Callable[[Task], ModelPool]  # models that a task may use
+    get_call_services: Callable[[], CallServices]  # created by the first call
+    on_completed: Callable[[Task, State], tuple[Notice, ...]]  # called before the completion is recorded
+    run: str  # id of this run
+    amend: Callable[[Task], Task] = unchanged  # applies options of this run to a task
+
+
+def lock_path(state: State, services: StepServices) -> Path:
+    """Return the lock of the task; tasks that share the project's directory share one lock."""
+    alone = services.repository is not None or state.plan.is_document
+    return services.layout.lock(state.task) if alone else services.layout.in_place_lock
+
+
+class TaskContext(Struct, frozen=True):
+    """A task, its state and the descriptor of its lock."""
+
+    task: Task
+    state: State
+    lock: int
+
+
+class StepResult(Struct, frozen=True):
+    """The event to record, and its notices."""
+
+    event: Event
+    notices: tuple[Notice, ...] = ()
+
+
+async def run_in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Call a function in a thread, and wait for it even if cancelled.
+
+    The lock must not be released while the thread still writes.
+    """
+    thread = asyncio.create_task(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        await asyncio.wait({thread})
+        # Retrieve the exception, or asyncio logs it.
+        thread.exception()
+        raise

@@ -1,0 +1,1 @@
+"""Worktrees, checkouts and their setup."""

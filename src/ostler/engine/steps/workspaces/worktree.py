@@ -1,0 +1,98 @@
+"""The workspace of a task: a worktree, or the project's directory without git."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ostler.engine.steps.services import StepServices
+from ostler.engine.steps.workspaces.checkout import remove_checkout
+from ostler.files.atomic import make_private_dir, write_projection
+from ostler.files.fingerprint import fingerprint
+from ostler.git.commit.diff import has_changed_since
+from ostler.git.publish.remote import record_remotes
+from ostler.git.refs import find_base
+from ostler.git.repository import Repository, Worktree, locate_worktree
+from ostler.git.worktree import worktree as worktrees
+from ostler.git.worktree.registration import is_empty
+from ostler.git.worktree.trash import empty_trash_later
+from ostler.git.worktree.worktree_pool import WorktreePool, tidy_pool_later
+from ostler.model.event import TaskStarted, WorkspaceReleased
+from ostler.model.remote import Remote
+from ostler.model.state import State
+from ostler.model.status import TaskStatus
+
+_BEFORE = "before.fingerprint"
+# Agents bind sessions to their working directory: another name would lose those of open tasks.
+_DOCUMENT_WORKSPACE = "desk"
+
+
+def prepare_worktree(state: State, services: StepServices) -> TaskStarted:
+    """Create the workspace, or repair it."""
+    repository = services.repository
+    if state.plan.is_document:
+        make_private_dir(working_directory(state, services))
+        return TaskStarted()
+    if repository is None:
+        _save_fingerprint(state, services)
+        return TaskStarted()
+    found = None if state.base else find_base(repository, services.settings.git.target)
+    base, target = (found.commit, found.branch) if found else (state.base or "", state.target)
+    branch = state.branch or f"{services.settings.git.branch_prefix}{state.task}"
+    path, warm = services.layout.worktree(state.task), services.settings.git.warm_worktrees
+    made = worktrees.prepare_worktree(repository, path, branch, base, state.task, warm)
+    empty_trash_later(services.layout.worktrees)
+    remotes = _record_remotes(state, repository, target, services) if found else None
+    return TaskStarted(str(made.path), made.branch, made.base, target, remotes)
+
+
+def _record_remotes(
+    state: State, repository: Repository, target: str | None, services: StepServices
+) -> tuple[Remote, ...] | None:
+    """Return the remotes to push to, read before an agent can change them."""
+    if state.plan.publish != "pr" or state.remotes is not None:
+        return None
+    return record_remotes(repository, target or "", services.settings.git.push_remote)
+
+
+def release_workspace(state: State, services: StepServices) -> WorkspaceReleased:
+    """Remove the worktree if the settings say so or it is empty; the branch is kept."""
+    remove_checkout(state.task, services)
+    settings = services.settings.git
+    done = state.status is TaskStatus.COMPLETED
+    cleans_up = settings.cleanup_on_complete if done else settings.cleanup_on_fail
+    worktree = find_worktree(state, services)
+    if worktree is None or not (cleans_up or is_empty(worktree.path)):
+        return WorkspaceReleased(kept=worktree is not None)
+    worktrees.release_worktree(worktree, settings.warm_worktrees)
+    tidy_pool_later(WorktreePool(services.layout.worktrees, settings.warm_worktrees), worktree.repository)
+    return WorkspaceReleased()
+
+
+def find_worktree(state: State, services: StepServices) -> Worktree | None:
+    repository = services.repository
+    if repository is None or state.worktree is None or state.branch is None or state.base is None:
+        return None
+    return locate_worktree(repository, Path(state.worktree), state.branch, state.base)
+
+
+def working_directory(state: State, services: StepServices) -> Path:
+    """Return the agent's working directory; an empty one for documents, which must not change the project."""
+    if state.plan.is_document:
+        return services.layout.task(state.task) / _DOCUMENT_WORKSPACE
+    worktree = find_worktree(state, services)
+    return services.layout.root if worktree is None else worktree.cwd
+
+
+def has_changed(state: State, services: StepServices) -> bool:
+    """Return whether the workspace has changed since the task started."""
+    worktree = find_worktree(state, services)
+    if worktree is not None:
+        return has_changed_since(worktree, worktree.base)
+    before = services.layout.task(state.task) / _BEFORE
+    return not before.exists() or before.read_text() != fingerprint(services.layout.root)
+
+
+def _save_fingerprint(state: State, services: StepServices) -> None:
+    before = services.layout.task(state.task) / _BEFORE
+    if not before.exists():
+        write_projection(before, fingerprint(services.layout.root).encode())

@@ -1,0 +1,1 @@
+"""Runs agents that support the Agent Client Protocol (ACP)."""

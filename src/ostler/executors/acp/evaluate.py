@@ -1,0 +1,61 @@
+"""Evaluates how a conversation with an ACP agent ended."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.structs import replace
+
+from ostler.errors import Code
+from ostler.executors.failures import (
+    FailureTable,
+    classify_failure,
+    is_short_enough_for_error,
+    parse_retry_after,
+    text_rules,
+)
+from ostler.executors.output import OutputFormat, evaluate_run
+from ostler.executors.stream_state import StreamState
+from ostler.model.call import AgentCall, CallResult
+from ostler.model.command import Exit
+from ostler.text import first_line
+
+ACP_FAILURES = FailureTable(
+    text_rules(
+        {
+            r"^authentication required": Code.AUTH_FAILED,
+            r"^session not found": Code.SESSION_NOT_FOUND,
+            r"^model not found": Code.MODEL_NOT_FOUND,
+            r"^mode not found|^protocol version|^method not found|no such method": Code.AGENT_INCOMPATIBLE,
+            r"^cannot resume": Code.RESUME_UNSUPPORTED,
+            r"turn ended with max_turn_requests": Code.ITERATION_LIMIT,
+            r"turn ended with refusal": Code.REFUSED,
+        }
+    )
+)
+
+# When its provider rejects a request, copilot reports a success with the error as the text of the model.
+_ERROR_TEXT = re.compile(r"(?:Info: Request failed|Error:|API Error|\[API Error).{0,1000}", re.DOTALL)
+
+
+def evaluate_conversation(call: AgentCall, state: StreamState, exit: Exit, program: str) -> CallResult:
+    """Return the result; after an answer the exit code of the program is not relevant."""
+    relevant = replace(exit, status=0) if state.finished else exit
+    output_format = OutputFormat(program, decode=_decode_nothing, failures=ACP_FAILURES)
+    result = replace(evaluate_run(call, state, relevant, output_format), exit_code=exit.status)
+    return _detect_error_text(result, state, program) if result.ok else result
+
+
+def _detect_error_text(result: CallResult, state: StreamState, program: str) -> CallResult:
+    """Return a failure for a success without tokens whose text is an error."""
+    text = result.text.strip()
+    if state.usage.output_tokens or not (is_short_enough_for_error(text) and _ERROR_TEXT.fullmatch(text)):
+        return result
+    code = classify_failure(text, table=ACP_FAILURES) or Code.API_ERROR
+    message = f"{program} failed: {first_line(text[max(0, text.rfind('Error:')) :])}"
+    return replace(result, code=code, message=message, text="", retry_after_seconds=parse_retry_after(text))
+
+
+def _decode_nothing(line: bytes, state: StreamState) -> bool:
+    del line, state
+    return False

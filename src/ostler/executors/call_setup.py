@@ -1,0 +1,73 @@
+"""Prepares a call for its program: the prompt, the command and the files that belong to the call."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ostler.files.atomic import write_projection
+from ostler.model.call import AgentCall
+from ostler.model.command import Command
+
+
+def prepend_system_prompt(call: AgentCall) -> AgentCall:
+    """Return the call with its system prompt before the prompt, for an agent without a system prompt."""
+    system = call.system.strip()
+    return replace(call, prompt=f"{system}\n\n---\n\n{call.prompt}", system="") if system else call
+
+
+def encode_prompt(prompt: str) -> bytes:
+    """Return the prompt as bytes; an empty line before a slash keeps it from being a slash command."""
+    text = f"\n{prompt}" if prompt.startswith("/") else prompt
+    return text.encode("utf-8", "replace")
+
+
+def build_command(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], stdin: bytes = b"") -> Command:
+    """Return the command with the limits and paths of the call."""
+    return Command(
+        argv=argv,
+        cwd=call.cwd,
+        env=env,
+        stdin=stdin,
+        transcript=call.transcript,
+        timeout_seconds=call.timeout_seconds,
+        idle_timeout_seconds=call.idle_timeout_seconds,
+        result_grace_seconds=call.result_grace_seconds,
+        grace_seconds=call.grace_seconds,
+        nice=call.nice,
+        memory_mb=call.memory_mb,
+        supervision=call.supervision,
+    )
+
+
+@contextmanager
+def write_call_file(transcript: str, suffix: str, content: bytes) -> Generator[str, None, None]:
+    """Write a private file for one call and yield its path.
+
+    It stays beside the transcript; without a transcript it is removed after the call.
+    """
+    if transcript:
+        path = Path(f"{transcript}.{suffix}").absolute()
+        write_projection(path, content)
+        yield str(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="ostler-") as directory:
+        path = Path(directory, suffix)
+        path.write_bytes(content)
+        yield str(path)
+
+
+def locate_session_file(call: AgentCall, kind: str) -> Path | None:
+    """Return where an executor stores a session that its agent does not, or None for a call without files.
+
+    The file is beside the transcript: outside the workspace, and as private.
+    """
+    if not call.transcript or not call.session_id:
+        return None
+    name = re.sub(r"[^A-Za-z0-9-]", "_", call.session_id)
+    return Path(call.transcript).absolute().with_name(f"{name}.{kind}.json")

@@ -1,0 +1,137 @@
+"""Evaluates how one run of claude ended, from the last result and the exit; the subtype is not reliable."""
+
+from __future__ import annotations
+
+import time
+
+from ostler.clock import Now
+from ostler.errors import Code
+from ostler.executors.claude.failures import CLAUDE_FAILURES, parse_reset_time
+from ostler.executors.claude.messages import Result
+from ostler.executors.claude.stream import ClaudeStream
+from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
+from ostler.executors.failures import Evidence, is_error_answer, is_short_enough_for_error
+from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.model.command import Exit
+from ostler.text import first_line
+
+# Newer versions report the cost of the whole session.
+_LAST_PER_RUN_COST = (2, 1, 197)
+_UNSPECIFIC = (Code.AGENT_FAILED, Code.NO_RESULT)
+# claude itself waits for up to a minute; it does not report how much longer the limit lasts.
+_MORE_THAN_A_MINUTE = 61.0
+
+
+class ClaudeReader:
+    """Reads the lines of one run, then evaluates the run."""
+
+    def __init__(self, call: AgentCall, on_event: OnEvent, program: str = "claude") -> None:
+        self._call = call
+        self._program = program
+        self._stream = ClaudeStream(on_event)
+
+    def read_line(self, line: bytes) -> bool:
+        """Read one line; return True when it is a result."""
+        return self._stream.read_line(line)
+
+    def evaluate(self, exit: Exit) -> CallResult:
+        """Return the result of the run."""
+        self._stream.close(exit.long_lines)
+        return evaluate_claude_run(self._call, self._stream, exit, time.time, self._program)
+
+
+def evaluate_claude_run(
+    call: AgentCall, stream: ClaudeStream, exit: Exit, now: Now, program: str = "claude"
+) -> CallResult:
+    """Return the result of one run from its output and its exit."""
+    status = _status(stream, exit, program)
+    cost, total = _costs(call, stream)
+    text = stream.result.text if stream.result and status.code is None else ""
+    return CallResult(
+        code=status.code,
+        message=status.message,
+        text=text,
+        session_id=stream.session_id or call.session_id,
+        model=stream.model or call.model,
+        exit_code=exit.status,
+        duration_seconds=exit.duration_seconds,
+        peak_memory_mb=exit.peak_memory_mb,
+        usage=stream.usage,
+        cost_usd=cost,
+        session_cost_usd=total,
+        retry_after_seconds=_retry_after(stream, status, now),
+        warnings=_warnings(stream, status),
+    )
+
+
+def _status(stream: ClaudeStream, exit: Exit, program: str) -> RunStatus:
+    if stream.result is None:
+        return _classify_unfinished(stream, exit, program)
+    if stream.result.failed or is_error_answer(stream.result.text):
+        return _classify_result(stream.result, stream.error_type, program)
+    if exit.status != 0 and exit.stopped is None:
+        return _classify_by_exit(exit, f"{program}, after its answer,")
+    if not stream.result.text.strip():
+        return RunStatus(Code.RESPONSE_EMPTY, f"{program} returned an empty answer")
+    return RunStatus(None)
+
+
+def _classify_result(result: Result, error_type: str, program: str) -> RunStatus:
+    is_agents_own = bool(result.result) and not is_short_enough_for_error(result.text)
+    evidence = Evidence(
+        text="" if is_agents_own else result.text,
+        terminal_reason=result.terminal_reason or "",
+        stop_reason=result.stop_reason or "",
+        error_type=error_type,
+        status=result.api_error_status,
+    )
+    reason = first_line(result.text) or "no reason given"
+    return RunStatus(CLAUDE_FAILURES.classify(evidence) or Code.AGENT_FAILED, f"{program} failed: {reason}")
+
+
+def _classify_unfinished(stream: ClaudeStream, exit: Exit, program: str) -> RunStatus:
+    if rejected := classify_rejected_arguments(exit, program):
+        return rejected
+    status = _classify_by_exit(exit, program)
+    if exit.stopped is not None:
+        waiting = f" while it was waiting for its provider ({stream.retry.code})" if stream.retry else ""
+        return RunStatus(status.code, status.message + waiting)
+    if stream.retry and status.code in _UNSPECIFIC:
+        return RunStatus(stream.retry.code, status.message)
+    return status
+
+
+def _classify_by_exit(exit: Exit, program: str) -> RunStatus:
+    """Classify the exit; an unspecific one is explained by stderr."""
+    status = classify_exit(exit, program)
+    code = CLAUDE_FAILURES.classify(Evidence(text=exit.stderr_tail)) if status.code in _UNSPECIFIC else None
+    return RunStatus(code or status.code, status.message)
+
+
+def _costs(call: AgentCall, stream: ClaudeStream) -> tuple[float | None, float | None]:
+    """Return the cost of this run and of the session so far."""
+    reported = stream.result.total_cost_usd if stream.result else None
+    before = call.session_cost_usd
+    if reported is None:
+        return None, None
+    if _version(stream.version) <= _LAST_PER_RUN_COST or reported == 0:
+        return reported, before + reported
+    return (reported - before if reported >= before else reported), reported
+
+
+def _version(text: str) -> tuple[int, ...]:
+    numbers = tuple(int(part) for part in text.split(".") if part.isdecimal())
+    return numbers or (_LAST_PER_RUN_COST[0] + 1,)
+
+
+def _retry_after(stream: ClaudeStream, status: RunStatus, now: Now) -> float | None:
+    if status.code is Code.RATE_LIMITED and stream.result is not None and not stream.waited:
+        return _MORE_THAN_A_MINUTE
+    reset = parse_reset_time(status.message) if status.code is Code.QUOTA_EXCEEDED else None
+    return max(0.0, reset - now()) if reset is not None else None
+
+
+def _warnings(stream: ClaudeStream, status: RunStatus) -> tuple[str, ...]:
+    cut = stream.result is not None and stream.result.stop_reason == "max_tokens"
+    truncated = cut or status.code is Code.OUTPUT_LIMIT
+    return ("RESPONSE_TRUNCATED",) * truncated + ("PERMISSION_DENIED",) * stream.denied

@@ -1,0 +1,135 @@
+"""Passes the tool rules of .claude/settings.json and settings.local.json to claude as flags (C23).
+
+The files are read in the checkout of the project, not in the worktree of the agent: an agent cannot extend
+its own permissions. When an agent works in the checkout itself, only `deny` is used. Hooks, variables and
+modes of these files are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ostler.executors.program import ExtraArguments
+from ostler.files.layout import Layout
+from ostler.model.call import AgentCall
+
+# The keys are the names that --setting-sources takes.
+SOURCES = {"project": "settings.json", "local": "settings.local.json"}
+FLAGS = ("--allowedTools", "--disallowedTools", "--setting-sources")
+
+_SPELLINGS = {"--allowedTools": "--allowed-tools", "--disallowedTools": "--disallowed-tools"}
+_RULE = re.compile(r"[A-Za-z][\w.*-]*(\([^\x00-\x1f\x7f]*\))?")
+_MAX_BYTES = 1 << 20
+
+
+class _Permissions(Struct, frozen=True):
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+class _File(Struct, frozen=True):
+    permissions: _Permissions = _Permissions()
+
+
+class ToolRules(Struct, frozen=True):
+    """The rules of a project, and the mistakes in its files."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    sources: tuple[str, ...] | None = None  # the files that claude itself may read; None: all
+    problems: tuple[str, ...] = ()
+
+    def build_flags(self, args: tuple[str, ...]) -> tuple[str, ...]:
+        """Return one flag for each rule, without flags that the settings of the executor pass."""
+        values_by_flag = {"--allowedTools": self.allow, "--disallowedTools": self.deny}
+        if self.sources is not None:
+            values_by_flag["--setting-sources"] = (",".join(self.sources),)
+        unset = {flag: values for flag, values in values_by_flag.items() if not _configured(flag, args)}
+        return tuple(f"{flag}={value}" for flag, values in unset.items() for value in values)
+
+    def list_warnings(self, args: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the mistakes in the files, and the files that claude does not read."""
+        if self.sources is None or _configured("--setting-sources", args):
+            return self.problems
+        unread = [name for name in SOURCES if name not in self.sources]
+        return (*self.problems, *(_unread_warning(name) for name in unread))
+
+
+def extra_arguments(call: AgentCall, args: tuple[str, ...]) -> ExtraArguments:
+    """Return the flags of the project's tool rules, and the warnings about its files."""
+    rules = read_tool_rules(call)
+    return ExtraArguments(rules.build_flags(args), rules.list_warnings(args))
+
+
+def read_tool_rules(call: AgentCall) -> ToolRules:
+    """Return the rules for this call; an invalid file is a problem, and is not used."""
+    work = Path(call.cwd)
+    project = Path(call.env.get("OSTLER_PROJECT") or work)
+    files = [_read(project / ".claude" / name) for name in SOURCES.values()]
+    in_place = "OSTLER_PROJECT" in call.env and _is_in_checkout(work, project)
+    allow = () if in_place else tuple(rule for rules in files for rule in rules.allow)
+    return ToolRules(
+        allow=tuple(dict.fromkeys(allow)),
+        deny=tuple(dict.fromkeys(rule for rules in files for rule in rules.deny)),
+        sources=None if in_place else _sources(project, work),
+        problems=tuple(problem for rules in files for problem in rules.problems),
+    )
+
+
+def _unread_warning(source: str) -> str:
+    also = " and without the project's CLAUDE.md" if source == "project" else ""
+    file = f".claude/{SOURCES[source]}"
+    return f"{file} in the worktree differs from the one in the checkout: claude runs without it{also}"
+
+
+def _sources(project: Path, work: Path) -> tuple[str, ...] | None:
+    """Return the sources whose file in the worktree is that of the project: an agent may change it."""
+    changed = [name for name, file in SOURCES.items() if _differs(work, project, file)]
+    return ("user", *(name for name in SOURCES if name not in changed)) if changed else None
+
+
+def _differs(work: Path, project: Path, file: str) -> bool:
+    in_worktree, in_project = (_read_bytes(root / ".claude" / file) for root in (work, project))
+    return in_worktree is not None and in_worktree != in_project
+
+
+def _read(path: Path) -> ToolRules:
+    content = _read_bytes(path)
+    if content is None:
+        return ToolRules()
+    try:
+        found = msgspec.json.decode(content, type=_File).permissions
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return ToolRules(problems=(f"{path} is not used: {error}",))
+    invalid = [rule for rule in (*found.allow, *found.deny) if not _RULE.fullmatch(rule)]
+    return ToolRules(
+        allow=tuple(rule for rule in found.allow if rule not in invalid),
+        deny=tuple(rule for rule in found.deny if rule not in invalid),
+        problems=tuple(f"{path}: {rule!r:.80} is not a valid rule and is not used" for rule in invalid),
+    )
+
+
+def _read_bytes(path: Path) -> bytes | None:
+    """Return the content of a regular file, None without one, b"" for one that cannot be read."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return file.read(_MAX_BYTES + 1)
+    except OSError:
+        return b""
+
+
+def _is_in_checkout(work: Path, project: Path) -> bool:
+    """Return whether the agent works in the checkout of the project, and not in a worktree of a task."""
+    directory, root = work.resolve(), project.resolve()
+    return directory.is_relative_to(root) and not directory.is_relative_to(Layout(root).worktrees)
+
+
+def _configured(flag: str, args: tuple[str, ...]) -> bool:
+    configured = {arg.partition("=")[0] for arg in args}
+    return flag in configured or _SPELLINGS.get(flag) in configured

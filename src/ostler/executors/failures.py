@@ -1,0 +1,195 @@
+"""Maps the failures that agents report to codes: one shape of table for every agent, and the shared rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from ostler.errors import Code
+
+Field = Literal["text", "status", "error_type", "terminal_reason", "stop_reason"]
+
+
+class Evidence(Struct, frozen=True):
+    """What an agent reported about a failure."""
+
+    text: str = ""
+    status: int | None = None  # the HTTP status
+    error_type: str = ""  # the provider's name of the error, such as rate_limit
+    terminal_reason: str = ""  # why the run ended, such as max_turns
+    stop_reason: str = ""  # why the last message ended, such as refusal
+
+
+class Rule(Struct, frozen=True):
+    """One row of a table: a value of one field of the evidence, and the code that it means."""
+
+    field: Field
+    pattern: str  # a regular expression: searched in `text`, matched against the whole of another field
+    code: Code
+
+    def matches(self, evidence: Evidence) -> bool:
+        """Return whether the evidence has this value."""
+        if self.field == "text":
+            return re.search(self.pattern, evidence.text, re.IGNORECASE) is not None
+        value: object = getattr(evidence, self.field)
+        return re.fullmatch(self.pattern, str(value)) is not None
+
+
+class FailureTable(Struct, frozen=True):
+    """The failures of one agent. Every agent has one; the first rule that matches decides."""
+
+    rules: tuple[Rule, ...] = ()
+    uses_shared_rules: bool = True  # tried after its own
+    http_exit_codes: Mapping[int, int] = {}  # exit codes that stand for an HTTP status
+    exit_codes: Mapping[int, Code] = {}  # what its other exit codes mean, when no rule matches
+
+    def classify(self, evidence: Evidence) -> Code | None:
+        """Return the code of the first rule that matches, or None."""
+        rules = (*self.rules, *SHARED_RULES) if self.uses_shared_rules else self.rules
+        return next((rule.code for rule in rules if rule.matches(evidence)), None)
+
+    def matches_text(self, text: str) -> bool:
+        """Return whether a text rule of the agent's own matches."""
+        evidence = Evidence(text=text)
+        return any(rule.field == "text" and rule.matches(evidence) for rule in self.rules)
+
+
+def make_rules(field: Field, codes: Mapping[str, Code]) -> tuple[Rule, ...]:
+    """Return one rule for each pattern."""
+    return tuple(Rule(field, pattern, code) for pattern, code in codes.items())
+
+
+def text_rules(codes: Mapping[str, Code]) -> tuple[Rule, ...]:
+    """Return rules that search the text of an error for a regular expression."""
+    return make_rules("text", codes)
+
+
+HTTP_STATUSES: dict[int, Code] = {
+    401: Code.AUTH_FAILED,
+    402: Code.BILLING,
+    403: Code.AUTH_FAILED,
+    404: Code.MODEL_NOT_FOUND,
+    408: Code.TIMEOUT,
+    413: Code.PROMPT_TOO_LARGE,
+    429: Code.RATE_LIMITED,
+    503: Code.OVERLOADED,
+    529: Code.OVERLOADED,
+}
+
+SHARED_RULES = (
+    # An exhausted account comes as 400, 403 or 429: these texts are stronger evidence than a status.
+    *text_rules(
+        {
+            r"insufficient_quota|quota exceeded|exceeded your current quota": Code.QUOTA_EXCEEDED,
+            r"spend(ing)?[ _]limit": Code.BILLING,
+            r"hit your (\w+ )?limit|usage limit|limit will reset": Code.QUOTA_EXCEEDED,
+            r"credit balance|credits? (is|are|was|were)? ?exhausted|payment required": Code.BILLING,
+            r"insufficient (funds|credits|balance)|billing.{0,20}not.{0,20}enabled": Code.BILLING,
+            r"(exceed|maximum|too long|out of room).{0,60}context.?(length|window)": Code.PROMPT_TOO_LARGE,
+            r"context.?(length|window).{0,60}(exceed|too|full)": Code.PROMPT_TOO_LARGE,
+            r"(prompt|input) is too long|too many tokens": Code.PROMPT_TOO_LARGE,
+            r"max_output_tokens|output token (limit|maximum)": Code.OUTPUT_LIMIT,
+        }
+    ),
+    *make_rules("status", {str(status): code for status, code in HTTP_STATUSES.items()}),
+    Rule("status", r"[45]\d\d", Code.API_ERROR),
+    *text_rules(
+        {
+            r"rate.?limit|too many requests|resource_exhausted": Code.RATE_LIMITED,
+            r"overloaded|at capacity|high demand": Code.OVERLOADED,
+            r"(invalid|missing|incorrect|bad).{0,20}(api.?key|credentials)|unauthori[sz]ed": Code.AUTH_FAILED,
+            r"not (logged in|authenticated)|please (log ?in|sign in)": Code.AUTH_FAILED,
+            r"authentication.{0,3}(error|failed|required|failure)|failed to authenticate": Code.AUTH_FAILED,
+            r"model.{0,60}(not found|does not exist|not supported|unknown)|unknown model": (
+                Code.MODEL_NOT_FOUND
+            ),
+            r"stream (closed|ended|disconnected)|premature close|terminated early": Code.STREAM_BROKEN,
+            r"econn|enotfound|etimedout|eai_again|fetch failed|connection (refused|reset|error)": (
+                Code.NETWORK
+            ),
+            r"(request|connection|operation) timed out|error sending request|socket hang up": Code.NETWORK,
+            r"content.?(filter|policy)|usage policy|refus(al|ed to answer)": Code.REFUSED,
+            r"(blocked|flagged|stopped|finish).{0,40}safety|safety.{0,3}(filter|reason|setting)": (
+                Code.REFUSED
+            ),
+            r"(unknown|unexpected|unrecogni[sz]ed) (option|argument|flag)": Code.AGENT_INCOMPATIBLE,
+            r"internal server error|server_error|api[_ ]?error": Code.API_ERROR,
+            r"bad gateway|bad request|invalid_request": Code.API_ERROR,
+        }
+    ),
+)
+SHARED_FAILURES = FailureTable()
+
+_STATUS = re.compile(
+    r"\b(?:status|http(?:/[\d.]+)?|error|code)\b\W{0,3}(?:code\W{0,3})?(\d{3})\b|\((\d{3})\)|^(\d{3})\b",
+    re.IGNORECASE,
+)
+_MAX_TEXT = 4000  # characters at the end of a text that are searched
+
+_RETRY_AFTER = re.compile(
+    r"(?:try again|retry|reset)\w*(?: after| in|:)? *((?:\d+(?:\.\d+)? *[a-z]+[ ,and]*)+)", re.IGNORECASE
+)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?) *([a-z]+)", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def classify_failure(
+    text: str, status: int | None = None, table: FailureTable = SHARED_FAILURES
+) -> Code | None:
+    """Return the code for an error text, or None; without a status, one in the text counts."""
+    text = text[-_MAX_TEXT:]
+    return table.classify(Evidence(text=text, status=status or _find_status(text)))
+
+
+def parse_retry_after(text: str) -> float | None:
+    """Return the seconds to wait that a text names, such as `try again in 2 hours 5 minutes`."""
+    found = _RETRY_AFTER.search(text)
+    parts = _DURATION.findall(found[1]) if found else []
+    seconds = [float(number) * _UNITS[unit] for number, name in parts if (unit := _unit(name)) in _UNITS]
+    return sum(seconds) if seconds else None
+
+
+def _unit(name: str) -> str:
+    name = name.lower()
+    return name if name == "ms" else "ms" if name.startswith("milli") else name[0]
+
+
+def _find_status(text: str) -> int | None:
+    found = _STATUS.search(text)
+    return int(found[1] or found[2] or found[3]) if found else None
+
+
+_ERROR_ANSWER = re.compile(
+    r"\[?API Error: (?:\d{3}\b|Request rejected|Repeated \d{3}|Connection ).*"
+    r"|Credit balance is too low\W*"
+    r"|Invalid API key · .*|Not logged in · .*|Claude AI usage limit reached\|\d+"
+)
+_ERROR_LINE = re.compile(
+    r"\W*(?:(?:(?:api )?\w*error|fatal|failed|failure|panic|http|status|code)\b|\d{3}\b"
+    r"|rate.?limit|too many requests|resource.?exhausted|overloaded|credit balance"
+    r"|(?:usage|weekly|daily) limit|\w*quota|you(?:'ve| have)? (?:hit|exceeded))",
+    re.IGNORECASE,
+)
+_MAX_ERROR_ANSWER, _MAX_ERROR_LINE, _MAX_ERROR_LINES = 1000, 300, 3
+
+
+def is_error_answer(text: str) -> bool:
+    """Return whether a final text is only an API error, which some agents report as success (C36, A17)."""
+    line = text.strip()
+    return len(line) <= _MAX_ERROR_ANSWER and _ERROR_ANSWER.fullmatch(line) is not None
+
+
+def is_short_enough_for_error(text: str) -> bool:
+    """Return whether a text that is reported as an error can be one; a longer text is the agent's own."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    short = len(text) <= _MAX_ERROR_ANSWER and len(lines) <= _MAX_ERROR_LINES
+    return short or text.lstrip("[").startswith("API Error")
+
+
+def find_error_line(output: str) -> str:
+    """Return the last line of a failed program's output when it looks like an error, or an empty string."""
+    last = output.strip().rpartition("\n")[2]
+    return last if len(last) <= _MAX_ERROR_LINE and _ERROR_LINE.match(last) else ""

@@ -1,0 +1,1 @@
+"""Sends prompts to a model API, without an agent program."""

@@ -1,0 +1,236 @@
+"""Sends prompts to a model API: it starts no program and changes no file, so the answer is the whole result.
+
+With `tools` the model can read files of the project before it answers; the results of tools are not stored.
+
+The provider stores no session: the messages are stored beside the transcripts, and sent again with each
+prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.config.settings import ExecutorSettings, Provider
+from ostler.errors import AgentUnavailable, Code, OstlerError, WarningCode
+from ostler.executors.call_setup import locate_session_file
+from ostler.executors.exit_status import result_from_error
+from ostler.executors.model_api.project_tools import TOOLS, use_tools
+from ostler.executors.model_api.tool_loop import Completion, complete_with_tools
+from ostler.executors.protocol import Capabilities
+from ostler.files.atomic import write_projection
+from ostler.llm.client import ClaudeClient, ClaudeRequest, Message
+from ostler.llm.connect import ACCOUNTS, connect, read_config, resolve_model
+from ostler.llm.failure import ModelError
+from ostler.model.call import (
+    AgentCall,
+    CallResult,
+    OnEvent,
+    SessionReplaced,
+    SessionStarted,
+    TextReceived,
+    UsageReported,
+)
+from ostler.model.usage import Usage
+from ostler.process.protocol import CommandRunner
+from ostler.process.transcript import Transcript
+
+Connect = Callable[[Provider, Mapping[str, str], int], ClaudeClient]
+Turns = tuple[Message, ...]
+
+# The errors of older models and self-hosted servers that do not support a schema.
+_SCHEMA_UNSUPPORTED = re.compile(
+    r"output_config|output_format|response_format|json_schema|structured output", re.I
+)
+_ANSWER = """\
+Your answer is the whole result. When a task cannot be done by an answer alone, say that it is blocked and \
+why, instead of describing work that did not happen."""
+_WITHOUT_TOOLS = f"""\
+You have no tools here: you cannot run commands, and you cannot read or change files. {_ANSWER}"""
+_WITH_TOOLS = f"""\
+You can look at the files of the project with your tools; you cannot change them, and you cannot run \
+commands. {_ANSWER}"""
+
+
+class StoredSession(Struct, frozen=True, omit_defaults=True):
+    """A session as it is stored between calls: its messages, and the last answer."""
+
+    turns: Turns = ()
+    key: str = ""  # of the prompt that was answered last
+    model: str = ""
+    usage: Usage = Usage()
+    warnings: tuple[str, ...] = ()
+
+
+class ModelApiExecutor:
+    """Sends one prompt per call, within this process; it has no state, so calls may share it."""
+
+    def __init__(
+        self, name: str, settings: ExecutorSettings, runner: CommandRunner, connect: Connect = connect
+    ) -> None:
+        # It starts no program.
+        del runner
+        self.name = name
+        self._settings = settings
+        self._connect = connect
+        self._account = ACCOUNTS[settings.provider]
+        self.capabilities = Capabilities(
+            resumes=True,
+            accepts_session_id=True,
+            reports_usage=True,
+            starts_program=False,
+            structured_output=True,
+            environment=self._account.environment,
+        )
+
+    def validate_availability(self) -> None:
+        """Raise AgentUnavailable when no API key is set."""
+        provider = self._settings.provider
+        if not read_config(provider, {**os.environ, **self._settings.env}, 1).api_key:
+            message = f"{self.name} has no key for the {provider} API"
+            raise AgentUnavailable(message, f"set {self._account.keys[0]}", Code.AUTH_FAILED)
+
+    async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        """Send the first prompt; continue a session that exists already, as after a crash."""
+        session = _load_session(call)
+        if session.turns:
+            on_event(SessionReplaced(call.session_id, resumed=True))
+        return await self._send(call, on_event, session, call.prompt)
+
+    async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        """Send the next prompt; start a new session when none is stored."""
+        session = _load_session(call)
+        if session.turns:
+            return await self._send(call, on_event, session, call.prompt)
+        on_event(SessionReplaced(call.session_id, resumed=False))
+        return await self._send(call, on_event, session, call.fresh_prompt or call.prompt)
+
+    async def _send(
+        self, call: AgentCall, on_event: OnEvent, session: StoredSession, prompt: str
+    ) -> CallResult:
+        started = time.monotonic()
+        if call.key and session.key == call.key:
+            return _stored_answer(call, session, on_event)
+        try:
+            with closing(Transcript(call.transcript)) as transcript:
+                result = await self._record(call, on_event, session.turns, prompt, transcript)
+        except OstlerError as error:
+            result = result_from_error(error)
+        return replace(result, duration_seconds=time.monotonic() - started)
+
+    async def _record(
+        self, call: AgentCall, on_event: OnEvent, before: Turns, prompt: str, transcript: Transcript
+    ) -> CallResult:
+        try:
+            request = self._request(call, before, prompt, transcript)
+            on_event(SessionStarted(call.session_id, request.model))
+            completion = await self._complete(call, request, on_event)
+        except ModelError as error:
+            transcript.write(_line({"type": "failure", "code": error.code, "message": error.message}))
+            return _failed(call, error, before)
+        turns = (*request.messages, Message("assistant", completion.response.content))
+        result = _succeeded(call, completion)
+        _store_session(call, StoredSession(turns, call.key, result.model, result.usage, result.warnings))
+        return result
+
+    async def _complete(self, call: AgentCall, request: ClaudeRequest, on_event: OnEvent) -> Completion:
+        env = {**call.env, **self._settings.env}
+        # In a thread, because loading the SDK takes a second.
+        client = await asyncio.to_thread(
+            self._connect, self._settings.provider, env, self._settings.max_tokens
+        )
+        run_tools = partial(use_tools, Path(call.cwd))
+        try:
+            return await complete_with_tools(client, request, run_tools, on_event)
+        except ModelError as error:
+            if (
+                not request.schema
+                or error.code is not Code.API_ERROR
+                or not _SCHEMA_UNSUPPORTED.search(error.message)
+            ):
+                raise
+        return await complete_with_tools(client, replace(request, schema=""), run_tools, on_event)
+
+    def _request(self, call: AgentCall, before: Turns, prompt: str, transcript: Transcript) -> ClaudeRequest:
+        return ClaudeRequest(
+            system_prompt="\n\n".join(filter(None, (call.system.strip(), self._tool_notice))),
+            user_message=prompt,
+            model=resolve_model(self._settings.provider, call.model),
+            history=before,
+            schema=call.schema,
+            timeout_seconds=call.timeout_seconds,
+            idle_timeout_seconds=call.idle_timeout_seconds,
+            on_line=lambda data: transcript.write(data + b"\n"),
+            tools=TOOLS if self._settings.tools else (),
+        )
+
+    @property
+    def _tool_notice(self) -> str:
+        return _WITH_TOOLS if self._settings.tools else _WITHOUT_TOOLS
+
+
+def _succeeded(call: AgentCall, completion: Completion) -> CallResult:
+    response = completion.response
+    return CallResult(
+        None,
+        text=response.content,
+        session_id=call.session_id,
+        model=response.model,
+        usage=completion.usage,
+        warnings=(WarningCode.RESPONSE_TRUNCATED,) if response.stop_reason == "max_tokens" else (),
+    )
+
+
+def _failed(call: AgentCall, error: ModelError, before: Turns) -> CallResult:
+    """Return the failure with the usage so far; without stored messages there is no session."""
+    return replace(
+        result_from_error(error),
+        session_id=call.session_id if before else "",
+        usage=error.usage,
+        retry_after_seconds=error.retry_after_seconds,
+    )
+
+
+def _stored_answer(call: AgentCall, session: StoredSession, on_event: OnEvent) -> CallResult:
+    """Return the answer that an interrupted run received; the same prompt is not sent twice."""
+    text = session.turns[-1].text
+    on_event(SessionStarted(call.session_id, session.model))
+    on_event(TextReceived(text))
+    on_event(UsageReported(session.usage))
+    return CallResult(
+        None,
+        text=text,
+        session_id=call.session_id,
+        model=session.model,
+        usage=session.usage,
+        warnings=session.warnings,
+    )
+
+
+def _load_session(call: AgentCall) -> StoredSession:
+    """Return the stored session; empty when there is none, or when it cannot be read."""
+    path = locate_session_file(call, "turns")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=StoredSession) if path else StoredSession()
+    except (FileNotFoundError, msgspec.DecodeError):
+        return StoredSession()
+
+
+def _store_session(call: AgentCall, session: StoredSession) -> None:
+    # A file that is lost in a power failure leads to a new session, which is reported.
+    if path := locate_session_file(call, "turns"):
+        write_projection(path, msgspec.json.encode(session))
+
+
+def _line(value: dict[str, str]) -> bytes:
+    return msgspec.json.encode(value) + b"\n"

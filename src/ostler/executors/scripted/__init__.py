@@ -1,0 +1,1 @@
+"""Runs a script instead of a model, for demonstrations and tests."""

@@ -1,0 +1,1 @@
+"""Commits, trees and diffs of a task's worktree."""

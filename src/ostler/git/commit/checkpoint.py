@@ -1,0 +1,135 @@
+"""Checkpoints: commits all files of a worktree once per step, and rewinds the branch to one of them."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from ostler.git.commit.heads import Heads, attach_head, choose_parents, move_branch, read_heads
+from ostler.git.commit.index import index_environment, private_index
+from ostler.git.commit.pending import DEFAULT_EXCLUDES
+from ostler.git.commit.snapshot import Snapshot, resolve_tree, take_snapshot
+from ostler.git.commit.trailers import build_message, find_commit_by_trailer
+from ostler.git.identity import Identity
+from ostler.git.repository import Worktree
+from ostler.git.run import lock
+from ostler.git.run.command import LONG_SECONDS, run_git
+from ostler.git.run.failure import with_git_errors
+from ostler.git.worktree.registration import require_worktree
+
+STEP_TRAILER = "Step"
+_UNFINISHED = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+_UNFINISHED_DIRECTORIES = ("rebase-merge", "rebase-apply", "sequencer")
+_log = logging.getLogger(__name__)
+
+
+class Checkpoint(Struct, frozen=True):
+    """The commit of a step."""
+
+    commit: str
+    tree: str
+    adopted: bool = False  # made before a crash
+    warnings: tuple[str, ...] = ()
+
+
+@with_git_errors
+def create_checkpoint(
+    worktree: Worktree,
+    subject: str,
+    trailers: Mapping[str, str],
+    identity: Identity,
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDES,
+) -> Checkpoint:
+    """Commit all files of the worktree on the task's branch, once per Step trailer."""
+    require_worktree(worktree)
+    with lock.hold_lock(worktree.repository.git_dir) as lock_fd:
+        heads = read_heads(worktree)
+        existing = find_commit_by_trailer(
+            worktree.repository, worktree.base, heads.tip, STEP_TRAILER, trailers[STEP_TRAILER]
+        )
+        if existing is not None:
+            _clear_unfinished(worktree, heads)
+            return Checkpoint(existing, resolve_tree(worktree, existing), adopted=True)
+        commit, tree, nested = _write_checkpoint(
+            worktree, heads, build_message(subject, trailers), identity, exclude
+        )
+        # A crash before this line leaves staged files and no commit; after it, a commit that the next call
+        # finds.
+        move_branch(worktree, heads, commit, identity, pass_fds=(lock_fd,))
+        _clear_unfinished(worktree, heads)
+        return Checkpoint(commit, tree, warnings=tuple(_warn_about_nested(path) for path in nested))
+
+
+def _write_checkpoint(
+    worktree: Worktree, heads: Heads, message: bytes, identity: Identity, exclude: tuple[str, ...]
+) -> tuple[str, str, tuple[str, ...]]:
+    """Write a commit without a branch; return it, its tree and the nested repositories left out."""
+    with private_index(worktree) as index:
+        snapshot = take_snapshot(worktree, index, exclude)
+        parents = choose_parents(worktree, heads)
+        tree = _choose_tree(worktree, heads, parents, snapshot, index)
+        commit = _write_commit(worktree, tree, parents, message, identity)
+        _install_index(worktree, index)
+    return commit, tree, snapshot.nested
+
+
+def _choose_tree(
+    worktree: Worktree, heads: Heads, parents: tuple[str, ...], snapshot: Snapshot, index: Path
+) -> str:
+    """Return the tree to commit. If the agent only checked out an older commit, that is the tip's tree."""
+    is_behind_tip = parents == (heads.tip,) and heads.head != heads.tip
+    if not is_behind_tip or snapshot.tree != resolve_tree(worktree, heads.head):
+        return snapshot.tree
+    run_git(worktree.repository, "read-tree", "-m", "-u", heads.head, heads.tip, env=index_environment(index))
+    return resolve_tree(worktree, heads.tip)
+
+
+def _write_commit(
+    worktree: Worktree, tree: str, parents: tuple[str, ...], message: bytes, identity: Identity
+) -> str:
+    parent_options = [option for parent in parents for option in ("-p", parent)]
+    args = ("commit-tree", tree, *parent_options, "-F", "-")
+    return (
+        run_git(worktree.repository, *args, stdin=message, env=identity.environment()).stdout.decode().strip()
+    )
+
+
+def _install_index(worktree: Worktree, index: Path) -> None:
+    git_dir = worktree.repository.git_dir
+    lock.clear_lock_file(git_dir / "index.lock", worktree.repository)
+    index.replace(git_dir / "index")
+
+
+def _clear_unfinished(worktree: Worktree, heads: Heads) -> None:
+    """Remove unfinished merges and rebases, and attach HEAD to the branch."""
+    for name in _UNFINISHED:
+        (worktree.repository.git_dir / name).unlink(missing_ok=True)
+    for name in _UNFINISHED_DIRECTORIES:
+        shutil.rmtree(worktree.repository.git_dir / name, ignore_errors=True)
+    if not heads.attached:
+        attach_head(worktree)
+
+
+def _warn_about_nested(path: str) -> str:
+    _log.warning("%s is a nested repository and was not committed", path)
+    return f"{path} is a nested repository and was not committed"
+
+
+@with_git_errors
+def rewind_branch(worktree: Worktree, commit: str, backup_ref: str, identity: Identity) -> None:
+    """Reset the branch and its files to a commit; the previous tip stays under `backup_ref`.
+
+    All files must be committed. After a crash at any point, a second call completes it.
+    """
+    require_worktree(worktree)
+    with lock.hold_lock(worktree.repository.git_dir) as lock_fd:
+        heads = read_heads(worktree)
+        if heads.tip != commit:
+            run_git(worktree.repository, "update-ref", backup_ref, heads.tip)
+        run_git(worktree.repository, "read-tree", "--reset", "-u", commit, timeout_seconds=LONG_SECONDS)
+        move_branch(worktree, heads, commit, identity, pass_fds=(lock_fd,))
+        attach_head(worktree)

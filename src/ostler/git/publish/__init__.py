@@ -1,0 +1,1 @@
+"""Publishes a task's branch: rebase, secret scan, push, pull request or local merge."""

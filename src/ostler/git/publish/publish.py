@@ -1,0 +1,265 @@
+"""Publishes a task's branch: rebase onto the target, push and create a pull request, or merge locally.
+
+Each step checks the current state first, so that a call after a crash completes the work.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from ostler.errors import Code, GitError
+from ostler.files.failpoint import reach
+from ostler.git.commit.snapshot import resolve_tree
+from ostler.git.identity import Identity
+from ostler.git.publish.github import (
+    PullRequest,
+    create_pull_request,
+    find_pull_request,
+    merge_when_ready,
+    parse_repository_name,
+    require_known_host,
+)
+from ostler.git.publish.merge import TargetMoved, merge_branch
+from ostler.git.publish.proposal import Proposal
+from ostler.git.publish.push import fetch_commit, push_branch, read_remote_branches, require_task_branch
+from ostler.git.publish.rebase import (
+    SyncResult,
+    is_pure_rebase,
+    require_no_conflict_markers,
+    sync_with_target,
+)
+from ostler.git.publish.remote import Remote, Route, find_remote, find_route
+from ostler.git.publish.secrets import require_no_secrets
+from ostler.git.publish.transport import resolve_remote_url
+from ostler.git.refs import check_branch_name, resolve_commit
+from ostler.git.repository import Worktree
+from ostler.git.run import lock
+from ostler.git.run.failure import with_git_errors
+from ostler.git.worktree.registration import require_worktree
+
+
+class PublishResult(StrEnum):
+    """What was published."""
+
+    NOTHING = "nothing"  # no file differs from the target
+    REBASED = "rebased"  # the target moved, and the rebased commit is not approved yet: not published
+    BRANCH = "branch"  # without a remote, the local branch is the result
+    PULL_REQUEST = "pull_request"
+    MERGED = "merged"
+
+
+class PublishOptions(Struct, frozen=True):
+    """Conditions for publishing."""
+
+    approved_commit: str | None = None  # the only commit that may be published; None: any
+    remotes: tuple[Remote, ...] | None = None  # at the start of the task; None: unknown
+    fork: str = ""  # remote of the fork to push to; empty: the target's remote
+    allow_secrets: bool = False
+
+
+class PublishOutcome(Struct, frozen=True):
+    """The result of publishing."""
+
+    result: PublishResult
+    commit: str  # tip of the branch after the rebase
+    base: str  # base of the branch after the rebase
+    pr_url: str | None = None
+    adopted: bool = False  # made before a crash
+    notes: tuple[str, ...] = ()
+    clean: bool = True  # False: the rebase was not the only change
+
+
+DEFAULT_OPTIONS = PublishOptions()
+
+
+class _PublishJob(Struct, frozen=True):
+    """The arguments of one publication."""
+
+    worktree: Worktree
+    target: str
+    identity: Identity
+    options: PublishOptions
+    lock: int
+
+
+@with_git_errors
+def publish_pull_request(
+    worktree: Worktree,
+    target: str,
+    proposal: Proposal,
+    identity: Identity,
+    options: PublishOptions = DEFAULT_OPTIONS,
+) -> PublishOutcome:
+    """Push the branch and create its pull request, or find it."""
+    require_worktree(worktree)
+    require_task_branch(worktree.branch, _check_target(target))
+    route = find_route(worktree.repository, target, options.fork, options.remotes)
+    with lock.hold_lock(worktree.repository.git_dir) as lock_fd:
+        job = _PublishJob(worktree, target, identity, options, lock_fd)
+        return _publish_local_branch(job) if route is None else _publish_pull_request(job, route, proposal)
+
+
+@with_git_errors
+def publish_merge(
+    worktree: Worktree,
+    target: str,
+    identity: Identity,
+    message: str,
+    options: PublishOptions = DEFAULT_OPTIONS,
+) -> PublishOutcome:
+    """Merge the branch into the local target branch; nothing is pushed and no checkout changes."""
+    require_worktree(worktree)
+    require_task_branch(worktree.branch, _check_target(target))
+    with lock.hold_lock(worktree.repository.git_dir) as lock_fd:
+        if nothing := _check_for_changes(worktree, target, _read_current(worktree)):
+            return nothing
+        return _merge_locally(_PublishJob(worktree, target, identity, options, lock_fd), message)
+
+
+def _merge_locally(job: _PublishJob, message: str) -> PublishOutcome:
+    before, synced = _read_current(job.worktree), _sync_with_local_target(job)
+    reach("publish.rebased")
+    if unapproved := _check_approved(job, before, synced):
+        return unapproved
+    fast_forward_only = job.options.approved_commit is not None
+    try:
+        branch = job.worktree.branch
+        merged = merge_branch(
+            job.worktree.repository,
+            branch,
+            job.target,
+            job.identity,
+            message,
+            fast_forward_only=fast_forward_only,
+        )
+    except TargetMoved:
+        return _merge_locally(job, message)  # the next rebase creates another commit
+    reach("publish.merged")
+    notes = (f"merged into {job.target} on this machine; nothing was pushed",)
+    return PublishOutcome(PublishResult.MERGED, synced.tip, synced.base, adopted=merged.adopted, notes=notes)
+
+
+def _publish_pull_request(job: _PublishJob, route: Route, proposal: Proposal) -> PublishOutcome:
+    worktree, target = job.worktree, job.target
+    repository = _find_github_name(worktree, route.target)
+    fork = _find_fork_owner(worktree, route, repository)
+    before = _read_current(worktree)
+    found = find_pull_request(repository, worktree.branch, before.tip, fork)
+    if found is not None and found.is_merged:
+        return _create_outcome(before, found, ("merged on GitHub",), adopted=True)
+    synced = _sync_with_remote_target(job, route.target)
+    reach("publish.rebased")
+    if stopped := _check_for_changes(worktree, target, synced) or _check_approved(job, before, synced):
+        return stopped
+    if not job.options.allow_secrets:
+        require_no_secrets(worktree.repository, synced.base, synced.tip)
+    pushed = push_branch(worktree, route.push, target)
+    reach("publish.pushed")
+    request = found or create_pull_request(repository, worktree.branch, target, proposal, fork)
+    reach("publish.created")
+    merge_note = merge_when_ready(request) if proposal.auto_merge else ""
+    return _create_outcome(
+        synced, request, (*route.notes, pushed.note, request.note, merge_note), adopted=found is not None
+    )
+
+
+def _check_approved(job: _PublishJob, before: SyncResult, synced: SyncResult) -> PublishOutcome | None:
+    """Return a REBASED outcome if the tip is not the approved commit."""
+    require_no_conflict_markers(job.worktree, synced, job.target)
+    approved = job.options.approved_commit
+    if approved is None or approved == synced.tip:
+        return None
+    clean = before.tip == approved or is_pure_rebase(
+        job.worktree, approved, synced.tip, synced.base, job.identity
+    )
+    return PublishOutcome(PublishResult.REBASED, synced.tip, synced.base, clean=clean)
+
+
+def _create_outcome(
+    synced: SyncResult, request: PullRequest, notes: tuple[str, ...], *, adopted: bool
+) -> PublishOutcome:
+    notes = tuple(note for note in notes if note)
+    return PublishOutcome(PublishResult.PULL_REQUEST, synced.tip, synced.base, request.url, adopted, notes)
+
+
+def _publish_local_branch(job: _PublishJob) -> PublishOutcome:
+    worktree, target = job.worktree, job.target
+    before, synced = _read_current(worktree), _sync_with_local_target(job)
+    reach("publish.rebased")
+    if stopped := _check_for_changes(worktree, target, synced) or _check_approved(job, before, synced):
+        return stopped
+    cause = "there was no remote when the task started" if _has_remote(job) else "there is no remote"
+    note = f"{cause}, so {worktree.branch} is the result"
+    return PublishOutcome(PublishResult.BRANCH, synced.tip, synced.base, notes=(note,))
+
+
+def _has_remote(job: _PublishJob) -> bool:
+    return find_remote(job.worktree.repository, job.target) is not None
+
+
+def _sync_with_local_target(job: _PublishJob) -> SyncResult:
+    onto = resolve_commit(job.worktree.repository, f"refs/heads/{job.target}")
+    if not onto:
+        return _read_current(job.worktree)
+    return sync_with_target(job.worktree, onto, job.target, job.identity, (job.lock,))
+
+
+def _sync_with_remote_target(job: _PublishJob, remote: Remote) -> SyncResult:
+    worktree, target = job.worktree, job.target
+    onto = read_remote_branches(worktree, remote, target).get(target)
+    if onto is None:
+        message = f"{remote.name} has no branch {target} for the pull request"
+        raise GitError(
+            Code.PUBLISH_FAILED, message, f"run git push {remote.name} {target}, or set git.target"
+        )
+    fetch_commit(worktree, remote, target, onto)
+    reach("publish.fetch")
+    return sync_with_target(worktree, onto, target, job.identity, (job.lock,))
+
+
+def _read_current(worktree: Worktree) -> SyncResult:
+    tip = resolve_commit(worktree.repository, worktree.ref)
+    if tip:
+        return SyncResult(tip, worktree.base)
+    message = f"the branch {worktree.branch} does not exist, so there is nothing to publish"
+    raise GitError(Code.WORKTREE_LOST, message, "find its commits with git reflog")
+
+
+def _check_for_changes(worktree: Worktree, target: str, synced: SyncResult) -> PublishOutcome | None:
+    """Return a NOTHING outcome if the target has all commits or no file differs."""
+    if synced.contained:
+        note = f"{target} already contains {worktree.branch}, so nothing was published"
+    elif resolve_tree(worktree, synced.base) == resolve_tree(worktree, synced.tip):
+        note = f"{worktree.branch} changes no file of {target}, so nothing was published"
+    else:
+        return None
+    return PublishOutcome(PublishResult.NOTHING, synced.tip, synced.base, notes=(note,))
+
+
+def _find_github_name(worktree: Worktree, remote: Remote) -> str:
+    address = remote.push_url or remote.url
+    name = parse_repository_name(address) or parse_repository_name(
+        resolve_remote_url(worktree.repository, remote)
+    )
+    if name is None:
+        message = f"the remote {remote.name} is not a GitHub repository, so no pull request is possible"
+        raise GitError(Code.PUBLISH_FAILED, message, 'set git.on_complete to "merge" or "none"')
+    require_known_host(name)
+    return name
+
+
+def _find_fork_owner(worktree: Worktree, route: Route, repository: str) -> str:
+    """Return the owner of the fork that the branch is pushed to; empty if it is the target's repository."""
+    if route.push == route.target.destination:
+        return ""
+    name = _find_github_name(worktree, route.push)
+    return "" if name == repository else name.split("/")[-2]
+
+
+def _check_target(target: str) -> str:
+    if target:
+        return check_branch_name(target)
+    message = "the task did not start from a branch, so it has no target to publish to"
+    raise GitError(Code.PUBLISH_FAILED, message, "set git.target to the name of a branch")

@@ -1,0 +1,1 @@
+"""Runs the git program with a safe environment and configuration."""

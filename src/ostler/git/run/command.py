@@ -1,0 +1,81 @@
+"""Runs git on a repository whose files and configuration an agent may have written."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from ostler.git.repository import Repository
+from ostler.git.run import lock
+from ostler.git.run.failure import classify_failure, find_lock_file
+from ostler.git.run.program import clean_environment, execute_git, settings_environment
+from ostler.git.run.safe_config import read_safe_config
+from ostler.process.tool import ToolResult
+
+LONG_SECONDS = 1800.0  # for a checkout, or hashing all files
+
+
+def run_git(
+    repository: Repository,
+    *args: str,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    accept: tuple[int, ...] = (0,),
+    timeout_seconds: float = 60.0,
+    pass_fds: tuple[int, ...] = (),
+) -> ToolResult:
+    """Run git on this repository with everything disabled that it could execute.
+
+    Waits for lock files of other git processes, and removes one once if its owner is dead. Raises GitError
+    for an exit status that is not in `accept`.
+    """
+    environment = _environment(repository, settings or {}) | dict(env or {})
+    deadline = time.monotonic() + lock.WAIT_SECONDS
+    removed: set[Path] = set()
+    while True:
+        finished = execute_git(
+            args,
+            environment,
+            repository.work_tree,
+            stdin=stdin,
+            timeout_seconds=timeout_seconds,
+            pass_fds=pass_fds,
+        )
+        if finished.status in accept:
+            return finished
+        lock_file = find_lock_file(finished.stderr)
+        if lock_file is None or time.monotonic() >= deadline:
+            raise classify_failure(args, finished.stderr, repository.work_tree)
+        _wait_for_lock(lock_file, repository, removed)
+
+
+def query_git(repository: Repository, *args: str, env: Mapping[str, str] | None = None) -> str:
+    """Run git and return its output without the final newline; empty if the status is 1."""
+    finished = run_git(repository, *args, env=env, accept=(0, 1))
+    return finished.stdout.decode(errors="surrogateescape").removesuffix("\n")
+
+
+def encode_names(names: tuple[str, ...]) -> bytes:
+    """Return the names as input for -z."""
+    return b"".join(os.fsencode(name) + b"\0" for name in names)
+
+
+def _environment(repository: Repository, settings: Mapping[str, str]) -> dict[str, str]:
+    combined = {**read_safe_config(repository).settings, **settings}
+    return {
+        **clean_environment(),
+        **settings_environment(combined),
+        "GIT_DIR": str(repository.git_dir),
+        "GIT_COMMON_DIR": str(repository.common_dir),
+        "GIT_WORK_TREE": str(repository.work_tree),
+    }
+
+
+def _wait_for_lock(lock_file: Path, repository: Repository, removed: set[Path]) -> None:
+    if lock_file not in removed and lock.remove_if_stale(lock_file, repository):
+        removed.add(lock_file)
+    else:
+        time.sleep(0.1)

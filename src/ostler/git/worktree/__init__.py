@@ -1,0 +1,1 @@
+"""Creates, reuses and removes the worktrees of tasks."""

@@ -1,0 +1,213 @@
+"""The tools, with the descriptions that a model reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, structs, to_builtins
+
+from ostler.config.expect import find_problem
+from ostler.errors import UsageError
+from ostler.mcp.arguments import ListArguments, ReportArguments, SubmitArguments, TaskArguments
+from ostler.mcp.results import TaskResult, ToolResult, describe_task, no_run_message
+from ostler.model.status import EXECUTABLE
+from ostler.project.actions import ACTIONS, Action
+from ostler.project.active_runs import ActiveRun, list_active_runs
+from ostler.project.apply_action import apply_action
+from ostler.project.current_attempt import CurrentAttempt
+from ostler.project.project import Project
+from ostler.project.submission import create_task
+from ostler.prompt.report import parse_report
+from ostler.views.task import TaskView, as_json
+
+Effect = Literal["reads", "adds", "ends"]
+"""Whether a tool only reads, records something, or stops work."""
+
+# Replacements in msgspec's messages.
+_PLAIN_ERRORS = {
+    "Object contains unknown field": "unknown argument",
+    "Object missing required field": "missing argument",
+}
+
+
+class ToolSpec(Struct, frozen=True):
+    """A tool: name, description, types of arguments and result, and the function to call."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[Struct]
+    result: type[Struct]
+    call: Callable[[Project, Any], ToolResult]
+    effect: Effect = "adds"
+    always_load: bool = False  # Claude Code lists it without a search
+
+
+class TaskListRow(Struct, frozen=True):
+    id: str
+    title: str
+    status: str
+    priority: str
+    phase: str
+    code: str | None
+    message: str
+    updated_at: str
+    resumes_at: str | None
+    waits_for: tuple[str, ...]
+    cost_usd: float | None
+
+
+class TaskList(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.status/1"
+    total: int  # number of tasks that match
+    tasks: list[TaskListRow]
+    runs: list[ActiveRun]
+    next: str
+
+
+class ReportResult(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.report/1"
+    task_id: str
+    attempt: int
+    status: str
+
+
+def read_arguments(tool: ToolSpec, values: dict[str, Any]) -> Struct:
+    """Return the arguments of a tool; raise UsageError for wrong or missing ones."""
+    for name, value in values.items():
+        if reason := find_problem(value):
+            raise UsageError(f"{tool.name}: {name[:80]}{reason}", "leave it out")
+    try:
+        return msgspec.convert(values, tool.arguments)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        for original, plain in _PLAIN_ERRORS.items():
+            message = message.replace(original, plain)
+        expected = ", ".join(tool.arguments.__struct_fields__)
+        raise UsageError(f"{tool.name}: {message}", f"expected {expected}") from None
+
+
+def submit(project: Project, arguments: SubmitArguments) -> ToolResult:
+    """Add a task."""
+    return describe_task(project, project.show(project.add(create_task(project, arguments)).id))
+
+
+def show(project: Project, arguments: TaskArguments) -> ToolResult:
+    """Return one task with its attempts."""
+    return describe_task(project, project.show(project.resolve(arguments.id)), attempts=True)
+
+
+def list_tasks(project: Project, arguments: ListArguments) -> ToolResult:
+    """Return the tasks that match, last changed first, and the active runs."""
+    found = _find_tasks(project, arguments)
+    rows = [_make_row(view, arguments.compact) for view in found[: arguments.limit]]
+    runs = list_active_runs(project.layout)
+    step = no_run_message() if not runs and any(view.status in EXECUTABLE for view in found) else ""
+    document = to_builtins(TaskList(total=len(found), tasks=[], runs=runs, next=step)) | {"tasks": rows}
+    return ToolResult(f"{_summarize(found)}. {step}".strip(), document)
+
+
+def report(attempt: CurrentAttempt, project: Project, arguments: ReportArguments) -> ToolResult:
+    """Record the agent's report on its own task."""
+    reported = parse_report(arguments.status, arguments.reason)
+    task = project.resolve(attempt.task)
+    project.report(task, attempt.attempt, reported)
+    result = ReportResult(task_id=task, attempt=attempt.attempt, status=arguments.status)
+    return ToolResult(f"{task} is reported {arguments.status}. End your turn now.", to_builtins(result))
+
+
+def report_tool(attempt: CurrentAttempt) -> ToolSpec:
+    """Return the only tool inside a task; it takes no id, since the task is that of this process."""
+    return ToolSpec(
+        "report",
+        "Report on your task",
+        f"Report the status of your own task, {attempt.task}. Call it once, at the end of your work or when "
+        "you cannot continue; the last report counts.",
+        ReportArguments,
+        ReportResult,
+        partial(report, attempt),
+        always_load=True,
+    )
+
+
+def _find_tasks(project: Project, arguments: ListArguments) -> list[TaskView]:
+    text = arguments.filter.casefold()
+    found = [
+        view
+        for view in project.tasks()
+        if (not arguments.status or view.status in arguments.status)
+        and (text in view.id or text in view.title.casefold())
+    ]
+    return sorted(found, key=lambda view: view.updated_at, reverse=True)
+
+
+def _make_row(view: TaskView, compact: bool) -> dict[str, Any]:
+    document = as_json(view, attempts=False)
+    return {name: document[name] for name in TaskListRow.__struct_fields__} if compact else document
+
+
+def _summarize(found: list[TaskView]) -> str:
+    counts: dict[str, int] = {}
+    for view in found:
+        counts[view.status] = counts.get(view.status, 0) + 1
+    noun = "task" if len(found) == 1 else "tasks"
+    by_status = ", ".join(f"{count} {status}" for status, count in counts.items())
+    return f"{len(found)} {noun}: {by_status}" if found else "No tasks"
+
+
+def _make_tool(action: Action) -> ToolSpec:
+    """Return the tool of an action: its parameters, and the id of the task."""
+    fields = [
+        (field.name, field.type) if field.required else (field.name, field.type, field.default)
+        for field in (*structs.fields(TaskArguments), *structs.fields(action.params))
+    ]
+    arguments_type = msgspec.defstruct(
+        f"{action.name.title()}Arguments", fields, frozen=True, forbid_unknown_fields=True, kw_only=True
+    )
+
+    def apply(project: Project, arguments: Any) -> ToolResult:
+        values = {name: getattr(arguments, name) for name in action.params.__struct_fields__}
+        task = project.resolve(arguments.id)
+        return describe_task(project, apply_action(project, os.environ, task, action.name, **values))
+
+    description = f"{action.details} {action.agent_note}".strip()
+    title = f"{action.name.capitalize()} a task"
+    effect = "ends" if action.ends_task else "adds"
+    return ToolSpec(action.name, title, description, arguments_type, TaskResult, apply, effect)
+
+
+TOOLS = (
+    ToolSpec(
+        "submit",
+        "Create a task",
+        "Create a task for an unattended agent. A run that the person starts works on it in its own worktree "
+        "and leaves a branch. This tool starts nothing.",
+        SubmitArguments,
+        TaskResult,
+        submit,
+    ),
+    ToolSpec(
+        "list",
+        "List tasks",
+        "List the tasks of the project with their status, last changed first.",
+        ListArguments,
+        TaskList,
+        list_tasks,
+        "reads",
+    ),
+    ToolSpec(
+        "show",
+        "Show a task",
+        "Show one task in full: status and reason, branch and commit, phases and gates, attempts, "
+        "tokens and cost.",
+        TaskArguments,
+        TaskResult,
+        show,
+        "reads",
+    ),
+    *(_make_tool(action) for action in ACTIONS.values()),
+)

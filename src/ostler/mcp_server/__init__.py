@@ -1,1 +1,0 @@
-"""Ostler as a tool of other agents: an MCP server."""

@@ -1,0 +1,92 @@
+"""How to fix each error: one phrase per code, for the screens and the reference."""
+
+from __future__ import annotations
+
+from ostler.errors import Code, WarningCode
+
+_C = Code
+READ_LOG = "read its log: ostler log ID"
+RETRIED = "nothing: it is retried automatically; if it persists, read ostler log ID"
+REPORT = "please report it, with the log that the message names"
+
+FIXES: dict[Code, str] = {
+    _C.AGENT_NOT_FOUND: "ostler doctor shows which agents work here",
+    _C.AGENT_INCOMPATIBLE: "ostler doctor shows the agent's version; update it or Ostler",
+    _C.SPAWN_FAILED: "close other programs, or run fewer tasks at once",
+    _C.AGENT_FAILED: READ_LOG,
+    _C.AGENT_KILLED: READ_LOG,
+    _C.AGENT_OOM: "raise memory_mb of its pool in [pools], or run fewer tasks at once",
+    _C.CRASH_LOOP: "start the agent by hand to see why it exits",
+    _C.TIMEOUT: "raise run.timeout_seconds or make the task smaller",
+    _C.IDLE_TIMEOUT: "raise run.idle_timeout_seconds if the agent is idle for long",
+    _C.NEEDS_INPUT: "answer it: ostler resume ID -m TEXT",
+    _C.NO_RESULT: READ_LOG,
+    _C.RESPONSE_EMPTY: READ_LOG,
+    _C.SESSION_NOT_FOUND: READ_LOG,
+    _C.SESSION_IN_USE: READ_LOG,
+    _C.RESUME_UNSUPPORTED: "use an executor that can resume; ostler executors lists what each can do",
+    _C.OUTPUT_LIMIT: READ_LOG,
+    _C.RATE_LIMITED: "nothing: it resumes when the limit ends; ostler models shows when",
+    _C.QUOTA_EXCEEDED: "nothing: it resumes when the limit ends; a second account in [[models]] helps",
+    _C.BILLING: "check the billing of your account",
+    _C.OVERLOADED: "wait a while",
+    _C.AUTH_FAILED: "log in to the agent, or correct its key",
+    _C.MODEL_NOT_FOUND: "correct the model's name",
+    _C.API_ERROR: READ_LOG,
+    _C.NETWORK: "check the connection",
+    _C.STREAM_BROKEN: READ_LOG,
+    _C.PROMPT_TOO_LARGE: "shorten the task",
+    _C.REFUSED: READ_LOG,
+    _C.MODELS_EXHAUSTED: "ostler models shows the state of each model",
+    _C.SLOT_TIMEOUT: "raise the pool's size in [pools], or run fewer tasks at once",
+    _C.TASK_NOT_EXECUTABLE: "ostler show ID shows its status and the next command",
+    _C.CONFLICT: RETRIED,
+    _C.AGENT_BLOCKED: "read why, then answer: ostler resume ID -m TEXT",
+    _C.STUCK: "read the failure, then describe what to do differently: ostler resume ID -m TEXT",
+    _C.ITERATION_LIMIT: "continue it: ostler resume ID; or make the task smaller",
+    _C.GATE_REJECTED: "describe what to change: ostler resume ID -m TEXT; or ostler approve ID",
+    _C.GATE_UNRUNNABLE: "make the gate's command run here; then ostler retry ID",
+    _C.BUDGET_EXCEEDED: "raise [budget] in ostler.toml, or give more with --budget-usd",
+    _C.DEPENDENCY_FAILED: "retry the task that failed, or continue without it: ostler resume ID",
+    _C.ABORTED: "nothing, or ostler retry ID if it was a mistake",
+    _C.INTERRUPTED: "resume it: ostler run --all",
+    _C.GIT_NO_COMMITS: 'git commit --allow-empty -m "first commit"',
+    _C.GIT_LOCKED: RETRIED,
+    _C.GIT_CORRUPT: "restore the repository; git fsck lists the damage",
+    _C.BRANCH_EXISTS: "rename or delete the branch that the message names",
+    _C.WORKTREE_LOST: RETRIED,
+    _C.MERGE_CONFLICT: "let the agent solve it: ostler resume ID -m TEXT; or solve it on its branch",
+    _C.PUSH_REJECTED: "read the remote's message in ostler show ID and fix its cause",
+    _C.PUBLISH_FAILED: "read the message in ostler show ID and fix its cause",
+    _C.LFS_UNAVAILABLE: "install git-lfs",
+    _C.SKILL_NOT_FOUND: "list the skills: ostler skills list",
+    _C.CONTEXT_NOT_FOUND: "create the file, or remove it from the task",
+    _C.INPUT_NOT_FOUND: "create the file, or remove it from the task's inputs",
+    _C.WORKSPACE_WRITE_FAILED: "make the path writable",
+    _C.PATH_ESCAPE: "use a path inside the project",
+    _C.DISK_FULL: "free some space; ostler cleanup helps",
+    _C.DISK_LIMIT: READ_LOG,
+    _C.CONFIG_INVALID: "correct it",
+    _C.USAGE: "ostler --help, or --help after the command",
+    _C.STATE_BUSY: RETRIED,
+    _C.STATE_CORRUPT: "restore .ostler/ostler.db from a backup; branches and worktrees are intact",
+    _C.STATE_VERSION: "use the newer Ostler that wrote it",
+    _C.STORAGE_ERROR: "check the disk",
+    _C.SANDBOX_UNAVAILABLE: "follow the message, or choose other permissions for the agent",
+    _C.UNKNOWN: REPORT,
+}
+
+WARNINGS: dict[WarningCode, tuple[str, str]] = {
+    WarningCode.RESPONSE_TRUNCATED: (
+        "the answer was cut at the length limit",
+        "raise max_tokens, or make the task smaller",
+    ),
+    WarningCode.NO_MARK: (
+        "the agent changed files but did not report completion",
+        "look at ostler diff ID",
+    ),
+    WarningCode.PERMISSION_DENIED: (
+        "the agent was denied a permission",
+        "ostler log ID shows which; allow it in the agent's own settings",
+    ),
+}

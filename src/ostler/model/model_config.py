@@ -1,0 +1,34 @@
+"""The models that a call may use, after settings and task were applied."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class ModelConfig(Struct, frozen=True):
+    """One model of a pool: executor, model and account."""
+
+    name: str  # as in the settings
+    executor: str  # registered name
+    model: str = ""  # empty: the agent's own default
+    account: str = ""  # account whose limits apply; empty: the executor's
+    cost_weight: int = 50
+    timeout_seconds: float | None = None
+    enabled: bool = True
+    fallback: bool = False
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+
+
+class ModelPool(Struct, frozen=True):
+    """The models that a call may use, in the order of the settings."""
+
+    models: tuple[ModelConfig, ...]
+
+    @property
+    def primary(self) -> tuple[ModelConfig, ...]:
+        return tuple(one for one in self.models if not one.fallback)
+
+    @property
+    def fallback(self) -> tuple[ModelConfig, ...]:
+        return tuple(one for one in self.models if one.fallback)

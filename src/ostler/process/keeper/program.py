@@ -1,0 +1,79 @@
+"""Starts a program in its own session with the requested descriptors and environment."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Mapping, Sequence
+
+_Action = tuple[int, int, int] | tuple[int, int, str, int, int]
+_RESET_SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+
+
+class StartError(Exception):
+    """The operating system refused to start the program; `step` is the failed call."""
+
+    def __init__(self, number: int, step: str) -> None:
+        super().__init__(step)
+        self.errno = number
+        self.step = step
+
+
+def enter_directory(cwd: bytes) -> None:
+    """Change the working directory, which the program inherits."""
+    try:
+        os.chdir(cwd)
+    except OSError as error:
+        raise StartError(error.errno or errno.EINVAL, "chdir") from None
+
+
+def start_program(
+    argv: Sequence[bytes], env: Mapping[bytes, bytes], descriptors: Sequence[int], *, pty: bool
+) -> int:
+    """Start the program in the current directory and return its pid."""
+    try:
+        return _spawn(argv, env, _terminal_actions(descriptors[0]) if pty else _pipe_actions(descriptors))
+    except OSError as error:
+        raise StartError(error.errno or errno.EINVAL, "exec") from None
+    except ValueError:
+        raise StartError(errno.EINVAL, "exec") from None
+
+
+def _spawn(argv: Sequence[bytes], env: Mapping[bytes, bytes], actions: Sequence[_Action]) -> int:
+    return os.posix_spawn(
+        find_program(argv[0], env.get(b"PATH", os.fsencode(os.defpath))),
+        list(argv),
+        dict(env),
+        file_actions=actions,
+        setsid=True,
+        setsigmask=[],
+        setsigdef=_RESET_SIGNALS,
+    )
+
+
+def _pipe_actions(descriptors: Sequence[int]) -> list[_Action]:
+    return [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors)]
+
+
+def _terminal_actions(descriptor: int) -> list[_Action]:
+    """A session leader that opens a terminal gets it as its controlling terminal."""
+    return [
+        (os.POSIX_SPAWN_OPEN, 0, os.ttyname(descriptor), os.O_RDWR, 0),
+        (os.POSIX_SPAWN_DUP2, 0, 1),
+        (os.POSIX_SPAWN_DUP2, 0, 2),
+    ]
+
+
+def find_program(name: bytes, path: bytes) -> bytes:
+    """Return the path of a program on the child's PATH. Raises OSError like exec."""
+    if b"/" in name:
+        return name
+    error_number = errno.ENOENT
+    for folder in path.split(b":"):
+        candidate = (folder or b".") + b"/" + name
+        if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):  # noqa: PTH112
+            return candidate
+        if os.path.isfile(candidate):  # noqa: PTH113
+            error_number = errno.EACCES
+    raise OSError(error_number, os.strerror(error_number))

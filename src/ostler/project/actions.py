@@ -1,0 +1,274 @@
+"""What can be done to a task: one table, from which every interface makes its commands, routes and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ostler.errors import UsageError
+from ostler.model.event import DecisionRecorded, Event, TaskReopened
+from ostler.model.state import Stage, State
+from ostler.model.status import EXECUTABLE, REOPENABLE, TERMINAL, TaskStatus
+
+_S = TaskStatus
+_PAUSABLE = EXECUTABLE | {_S.IN_PROGRESS, _S.DEFERRED}
+_RESUMABLE = frozenset({_S.PAUSED, _S.BLOCKED, _S.DEFERRED})
+
+_Required = Meta(min_length=1, pattern=r"\S")
+_Phase = Annotated[str, Meta(max_length=2000, description="The phase; `ostler show` lists them.")]
+_Dollars = Annotated[float, Meta(gt=0, le=1e12)]
+
+
+class Params(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The parameters of an action; a message about them is shown in help, OpenAPI and MCP schemas."""
+
+
+class NoParams(Params, frozen=True):
+    """The action takes no parameters."""
+
+
+class ApproveParams(Params, frozen=True):
+    text: Annotated[str, Meta(description="A note, recorded with the decision.")] = ""
+
+
+class RejectParams(Params, frozen=True):
+    text: Annotated[str, _Required, Meta(description="What to change; the agent gets this text.")]
+
+
+class ResumeParams(Params, frozen=True):
+    text: Annotated[str, Meta(description="Feedback for the agent, such as the answer to its question.")] = ""
+
+
+class CancelParams(Params, frozen=True):
+    reason: Annotated[str, Meta(description="Why; recorded with the task.")] = ""
+
+
+class RetryParams(Params, frozen=True):
+    budget_usd: Annotated[
+        _Dollars | None, Meta(description="The new budget in US dollars, including what it has cost so far.")
+    ] = None
+
+
+class SkipParams(Params, frozen=True):
+    phase: _Phase
+    reason: Annotated[str, _Required, Meta(description="Why; recorded with the phase.")]
+
+
+class RewindParams(Params, frozen=True):
+    phase: _Phase
+    text: Annotated[str, Meta(description="Feedback for the agent.")] = ""
+
+
+class Action(Struct, frozen=True):
+    """One decision of a person about a task."""
+
+    name: str
+    summary: str
+    details: str  # help text below the summary
+    params: type[Params]
+    decide: Callable[[State, Any], Event]
+    """Return the event to record; raise UsageError when the task's state does not allow the action."""
+    done: str  # printed after the task's id; may use the parameters
+    expected: TaskStatus | None = None  # the status that `done` describes
+    otherwise: str = ""  # printed instead while the task has another status
+    agent_note: str = ""  # for a model that acts for a person over MCP
+    ends_task: bool = False  # without an active run the task is ended at once
+
+    def describe_result(self, status: TaskStatus, params: Params) -> str:
+        """Return the text to print after the task's id."""
+        text = self.done if self.expected in (None, status) else self.otherwise
+        return text.format(status=status, **msgspec.structs.asdict(params))
+
+
+def decode_params(action: Action, values: dict[str, Any]) -> Params:
+    """Return the parameters of an action; raise UsageError for wrong or missing ones."""
+    try:
+        return msgspec.convert(values, action.params)
+    except msgspec.ValidationError as error:
+        expected = ", ".join(action.params.__struct_fields__) or "no parameters"
+        reason, _, name = str(error).partition(" - at `$.")
+        message = (
+            f"invalid {name.rstrip('`')} for {action.name}: {reason}" if name else f"{action.name}: {reason}"
+        )
+        raise UsageError(message, f"expected {expected}") from None
+
+
+def find_action(name: str) -> Action:
+    """Return an action by name; raise UsageError for an unknown one."""
+    if name not in ACTIONS:
+        raise UsageError(f"unknown action {name!r:.80}", f"use one of {', '.join(ACTIONS)}")
+    return ACTIONS[name]
+
+
+def _approve(state: State, params: ApproveParams) -> Event:
+    _require_decision(state)
+    return DecisionRecorded("approve", params.text)
+
+
+def _reject(state: State, params: RejectParams) -> Event:
+    _require_decision(state)
+    return DecisionRecorded("reject", params.text)
+
+
+def _resume(state: State, params: ResumeParams) -> Event:
+    if state.status is _S.NEEDS_REVIEW:
+        raise _needs_review(state)
+    if state.status in REOPENABLE & TERMINAL:
+        raise UsageError(f"{state.task} is {state.status}", f"reopen it: ostler retry {state.task}")
+    if state.status not in _RESUMABLE and not (state.pause_requested and state.status is _S.IN_PROGRESS):
+        raise _not_allowed(state, "there is nothing to resume")
+    return DecisionRecorded("resume", params.text)
+
+
+def _retry(state: State, params: RetryParams) -> Event:
+    if state.status is _S.NEEDS_REVIEW:
+        raise _needs_review(state)
+    if state.status not in REOPENABLE:
+        raise _not_allowed(state, "there is nothing to retry")
+    return TaskReopened(budget_usd=params.budget_usd)
+
+
+def _pause(state: State, params: NoParams) -> Event:
+    if state.status not in _PAUSABLE:
+        raise _not_allowed(state, "there is nothing to pause")
+    return DecisionRecorded("pause")
+
+
+def _cancel(state: State, params: CancelParams) -> Event:
+    if state.status in TERMINAL and state.status is not _S.CANCELLED:
+        raise _not_allowed(state, "there is nothing to cancel")
+    return DecisionRecorded("cancel", params.reason)
+
+
+def _skip(state: State, params: SkipParams) -> Event:
+    index = _require_phase(state, params.phase)
+    if state.status in TERMINAL:
+        raise _not_allowed(state, "there is nothing to skip")
+    if state.phases[index].status in ("completed", "skipped"):
+        raise UsageError(
+            f"{params.phase} of {state.task} is {state.phases[index].status}",
+            f"ostler rewind {state.task} --to PHASE",
+        )
+    return DecisionRecorded("skip", params.reason, params.phase)
+
+
+def _rewind(state: State, params: RewindParams) -> Event:
+    _require_phase(state, params.phase)
+    if state.status is _S.APPROVED:
+        raise _not_allowed(state, "an approved task cannot be reopened")
+    if state.status in TERMINAL:
+        return TaskReopened("rewind", params.phase, params.text)
+    return DecisionRecorded("rewind", params.text, params.phase)
+
+
+def _require_decision(state: State) -> None:
+    """Raise unless a gate waits for a person, or failed with no retry left."""
+    at_gate = state.status is _S.BLOCKED and state.stage in (Stage.CHECKING, Stage.MERGING)
+    if state.status is not _S.NEEDS_REVIEW and not at_gate:
+        raise _not_allowed(state, "it is not waiting for a decision")
+
+
+def _require_phase(state: State, phase: str) -> int:
+    index = state.plan.index(phase)
+    if index is None:
+        phases = ", ".join(one.id for one in state.plan.phases)
+        raise UsageError(f"{state.task} has no phase {phase!r:.80}", f"its phases: {phases}")
+    return index
+
+
+def _needs_review(state: State) -> UsageError:
+    hint = f"ostler approve {state.task}   or   ostler reject {state.task} -m TEXT"
+    return UsageError(f"{state.task} is waiting for your review", hint)
+
+
+def _not_allowed(state: State, reason: str) -> UsageError:
+    return UsageError(f"{state.task} is {state.status}: {reason}", f"ostler show {state.task}")
+
+
+_ONLY_IF_DECIDED = "Call it only when the person you work for has made this decision."
+
+ACTIONS: dict[str, Action] = {
+    action.name: action
+    for action in (
+        Action(
+            "approve",
+            "Approve a task that waits for you",
+            "Approve a task that waits for a review, or one that is blocked by a gate. "
+            "The next run continues it.",
+            ApproveParams,
+            _approve,
+            "is approved.",
+            agent_note=f"The work is then merged or published. {_ONLY_IF_DECIDED}",
+        ),
+        Action(
+            "reject",
+            "Reject the work and send it back with a reason",
+            "Reject the work of a task that waits for you and send it back with a reason. "
+            "The task is blocked when no retry of the phase is left.",
+            RejectParams,
+            _reject,
+            "is rejected; the work goes back to its agent.",
+            _S.REVISION,
+            "is {status}.",
+            agent_note=_ONLY_IF_DECIDED,
+        ),
+        Action(
+            "resume",
+            "Resume a paused, blocked or deferred task",
+            "Resume a paused, blocked or deferred task; the next run continues it. A task that used all its "
+            "iterations gets the same number again. A task that is blocked by a failed dependency continues "
+            "without it.",
+            ResumeParams,
+            _resume,
+            "is resumed.",
+        ),
+        Action(
+            "retry",
+            "Make a failed or cancelled task pending again",
+            "Make failed, cancelled, blocked or paused tasks pending again and keep their history.",
+            RetryParams,
+            _retry,
+            "is pending again.",
+        ),
+        Action(
+            "pause",
+            "Pause tasks: stop their agents, keep their work",
+            "Pause tasks: stop their agents and keep their work and sessions.",
+            NoParams,
+            _pause,
+            "is paused.",
+            _S.PAUSED,
+            "is being paused.",
+        ),
+        Action(
+            "cancel",
+            "Cancel tasks: end them, keep their work",
+            "Cancel tasks: stop their agents and keep their work.",
+            CancelParams,
+            _cancel,
+            "is cancelled.",
+            _S.CANCELLED,
+            "is being cancelled.",
+            ends_task=True,
+        ),
+        Action(
+            "skip",
+            "Skip a phase of a task",
+            "Skip a phase of a task and keep its work so far.",
+            SkipParams,
+            _skip,
+            "skips {phase}.",
+        ),
+        Action(
+            "rewind",
+            "Return a task to an earlier phase",
+            "Return a task to the start of a phase: this phase and all later ones run again.",
+            RewindParams,
+            _rewind,
+            "is back at the start of {phase}.",
+        ),
+    )
+}

@@ -1,0 +1,33 @@
+"""Apply an action to a task, and end a cancelled task at once when no run is active."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from ostler.model.ids import TaskId
+from ostler.project.actions import find_action
+from ostler.project.project import Project
+from ostler.views.task import TaskView
+
+
+def apply_action(
+    project: Project, environ: Mapping[str, str], task: TaskId, name: str, **values: object
+) -> TaskView:
+    """Record the decision and return the task; for callers without a running event loop."""
+    view = project.act(task, name, **values)
+    if not find_action(name).ends_task:
+        return view
+    asyncio.run(_settle(project, environ, task))
+    return project.show(task)
+
+
+async def _settle(project: Project, environ: Mapping[str, str], task: TaskId) -> None:
+    # Most actions need no engine.
+    from ostler.project.ostler import Ostler  # noqa: PLC0415
+
+    ostler = Ostler(project, environ)
+    try:
+        await ostler.settle(task)
+    finally:
+        await ostler.close()

@@ -1,0 +1,42 @@
+"""Creates the services that all calls of a run share."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+from ostler.calls.availability import ModelAvailability
+from ostler.calls.budget import BudgetGuard
+from ostler.calls.debugger import Debugger
+from ostler.calls.host import Host
+from ostler.calls.plugins import load_plugins
+from ostler.calls.selector import ModelSelector
+from ostler.calls.self_healing import create_self_healing
+from ostler.calls.services import CallServices
+from ostler.calls.slots import WorkerPool
+from ostler.clock import Clock
+from ostler.project.project import Project
+from ostler.store.ledger import Ledger
+from ostler.store.spending import SpendingReader
+
+
+def create_call_services(
+    project: Project, ledger: Ledger, clock: Clock, debugger: Debugger | None
+) -> CallServices:
+    settings = project.settings
+
+    @cache
+    def spending() -> SpendingReader:
+        return SpendingReader(project.layout.database)
+
+    slots = WorkerPool(settings.pools, clock)
+    return CallServices(
+        selector=ModelSelector(settings.selection.strategy, Random()),  # noqa: S311
+        slots=slots,
+        host=Host(settings.host, clock),
+        availability=ModelAvailability(ledger, settings.retry, clock),
+        budget_guard=BudgetGuard(settings.budget, clock, spending),
+        plugins=load_plugins(settings.plugins),
+        debugger=debugger,
+        self_healing=create_self_healing(settings.retry, slots),
+    )

@@ -1,0 +1,58 @@
+"""Finds the attempt that this process belongs to, from its environment and its parent processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from ostler.errors import UsageError
+
+_UNSET = "unset OSTLER_TASK and OSTLER_ATTEMPT: only Ostler sets them, for its agents"
+
+
+class CurrentAttempt(Struct, frozen=True):
+    task: str
+    attempt: int
+
+
+def find_current_attempt(environ: Mapping[str, str], root: Path | None) -> CurrentAttempt | None:
+    """Return the attempt that this process belongs to, or None; raises UsageError for forged variables.
+
+    Many agents start their tools without their own environment, so the parent processes that work on the
+    project at `root` are read too. A process below an agent is never assigned to another attempt.
+    """
+    found = {mark for marks in (environ, *_parent_environments(root)) if (mark := _parse_variables(marks))}
+    if len(found) > 1:
+        names = " and ".join(sorted(f"attempt {one.attempt} of {one.task}" for one in found))
+        raise UsageError(f"this process claims to belong to {names}", _UNSET)
+    return next(iter(found), None)
+
+
+def _parse_variables(marks: Mapping[str, str]) -> CurrentAttempt | None:
+    task = marks.get("OSTLER_TASK", "")
+    if not task:
+        return None
+    owner, _, number = marks.get("OSTLER_ATTEMPT", "").rpartition(":")
+    if not number.isdecimal() or owner.rpartition(":")[2] != task:
+        raise UsageError(f"OSTLER_ATTEMPT is not an attempt of {task}", _UNSET)
+    return CurrentAttempt(task, int(number))
+
+
+def _parent_environments(root: Path | None) -> Iterator[Mapping[str, str]]:
+    """Yield the environments of the parent processes that work on this project."""
+    import psutil  # noqa: PLC0415  (only needed inside an attempt)
+
+    with suppress(psutil.Error):  # a parent that has just exited
+        for parent in psutil.Process().parents():
+            with suppress(psutil.Error):  # a process of another user
+                marks = parent.environ()
+                if root is not None and _works_on(root, marks):
+                    yield marks
+
+
+def _works_on(root: Path, marks: Mapping[str, str]) -> bool:
+    named = marks.get("OSTLER_PROJECT", "")
+    return bool(named) and Path(named).resolve() == root.resolve()

@@ -1,0 +1,105 @@
+"""Shows what a run would do with a task, without starting anything (`run --dry-run`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.calls.attempt import create_base_call, identity_variables
+from ostler.calls.selector import ModelSelector
+from ostler.calls.slots import WorkerPool
+from ostler.clock import SystemClock
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.command import Command, Exit, Sink
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.task import Task
+from ostler.process.protocol import Conversation
+from ostler.project.model_pool import select_models
+from ostler.project.project import Project
+from ostler.prompt.builder import CallHistory, WorkingDirectory, build_prompt
+from ostler.prompt.role import find_agent, load_prompt
+
+
+class DryRun(Struct, frozen=True):
+    """The first attempt at a task, as a run would start it."""
+
+    id: str
+    executor: str
+    model: str
+    models: tuple[str, ...]  # every model that may be used
+    max_calls: int  # per agent call: models x (1 + retry.max_retries)
+    pool: str  # the pool of its slot
+    directory: str
+    branch: str | None
+    argv: tuple[str, ...]  # empty: this executor starts no program
+    environment: tuple[str, ...]  # names only
+    prompt: str
+
+
+class _Recorder:
+    """A runner that starts nothing."""
+
+    def __init__(self) -> None:
+        self.command: Command | None = None
+
+    async def run(self, command: Command, sink: Sink) -> Exit:
+        del sink
+        self.command = command
+        return Exit(0, 0.0)
+
+    async def converse(self, command: Command, conversation: Conversation) -> Exit:
+        return await self.run(command, conversation.receive_line)
+
+
+def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> DryRun:
+    """Get the command line of the executor with a runner that only records it."""
+    place, settings = _choose_workdir(project, task), project.settings
+    pool = select_models(task, project.loaded)
+    choice = _choose_first_model(pool, project)
+    recorder = _Recorder()
+    executor = ExecutorRegistry().make_for(choice, settings.executors, recorder)
+    executor.validate_availability()
+    role = load_prompt(find_agent(task.role, project.layout.root), project.layout.root)
+    marks = identity_variables("", str(project.layout.root), task.id)
+    call = replace(
+        create_base_call(settings, executor.capabilities, environ, marks),
+        agent=task.role,
+        prompt=f"{role}\n\n{build_prompt(task, place, CallHistory())}",
+        session_id="00000000-0000-0000-0000-000000000000",
+        model=choice.model,
+        cwd=place.directory,
+    )
+    if executor.capabilities.starts_program:
+        asyncio.run(executor.spawn(call, lambda _: None))
+    command = recorder.command
+    return DryRun(
+        id=task.id,
+        executor=choice.executor,
+        model=call.model,
+        models=tuple(one.name for one in pool.models),
+        max_calls=len(pool.models) * (1 + settings.retry.max_retries),
+        pool=WorkerPool(settings.pools, SystemClock()).pool_name(task.feature, task.priority),
+        directory=place.directory,
+        branch=place.branch,
+        argv=command.argv if command else (),
+        environment=tuple(sorted(command.env if command else call.env)),
+        prompt=call.prompt,
+    )
+
+
+def _choose_first_model(pool: ModelPool, project: Project) -> ModelConfig:
+    """Return the model that a run would try first."""
+    settings = project.settings.selection
+    walk = ModelSelector(settings.strategy, Random(0)).select_from(pool, settings.force_fallback)  # noqa: S311
+    return walk.next() or pool.models[0]
+
+
+def _choose_workdir(project: Project, task: Task) -> WorkingDirectory:
+    if project.repository() is None:
+        return WorkingDirectory(str(project.layout.root))
+    branch = f"{project.settings.git.branch_prefix}{task.id}"
+    return WorkingDirectory(str(project.layout.worktree(task.id)), branch)

@@ -1,0 +1,1 @@
+"""Pipelines: reading their files, and running them as sets of tasks."""

@@ -1,0 +1,314 @@
+"""Reads pipeline files (.agents/pipelines/NAME.yaml); errors have the file and the line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from ostler.config.expect import nearest
+from ostler.engine.dependencies import find_cycle
+from ostler.engine.pipeline import Pipeline, PipelineStep
+from ostler.errors import UsageError
+from ostler.files.yaml import Document, read_yaml
+from ostler.files.yaml import Path as Place
+from ostler.model.ids import TaskId
+from ostler.model.task import PRIORITIES, Input, Output, Schedule
+
+FOLDER = Path(".agents", "pipelines")
+_MAX_BYTES = 1 << 20
+_PERSON_NAMES = ("human", "person", "director")
+_TOP = (
+    "name",
+    "description",
+    "goal",
+    "concurrency",
+    "on_failure",
+    "steps",
+    "priority",
+    "executor",
+    "model",
+    "tier",
+    "schedule",
+)
+_STEP = (
+    "id",
+    "skill",
+    "goal",
+    "requirements",
+    "inputs",
+    "after",
+    "output",
+    "format",
+    "review",
+    "max_revisions",
+    "priority",
+    "executor",
+    "model",
+    "tier",
+)
+_GROUP, _REVIEW = ("parallel",), ("review", "max_revisions")
+
+
+def find_pipeline(text: str, root: Path) -> Path:
+    """Return the file with this path, or of the pipeline with this name."""
+    for path in (Path(text), root / FOLDER / f"{text}.yaml", root / FOLDER / f"{text}.yml"):
+        if path.is_file():
+            return path
+    known = sorted(path.stem for path in (root / FOLDER).glob("*.y*ml"))
+    near = nearest(text, known)
+    hint = (
+        f"did you mean {near}?"
+        if near
+        else f"create {FOLDER / text}.yaml"
+        if known == []
+        else ", ".join(known)
+    )
+    raise UsageError(f"no pipeline {text}", hint)
+
+
+def read_pipeline(path: Path, goal: str = "") -> tuple[Pipeline, Document]:
+    """Return the pipeline and its YAML document; `goal` is the goal of steps without one."""
+    try:
+        data = path.read_bytes()[: _MAX_BYTES + 1]
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
+    document = read_yaml(text, str(path))
+    return _Parser(document, path.stem, goal).parse(), document
+
+
+class _Parser:
+    """Parses one file."""
+
+    def __init__(self, document: Document, stem: str, goal: str) -> None:
+        self._document = document
+        self._stem = stem
+        self._goal = goal
+        self._steps: list[PipelineStep] = []
+        self._paths: dict[str, Place] = {}
+        self._group: list[str] = []  # the ids of the previous step, one or several
+        self._top: Mapping[str, Any] = {}
+
+    def parse(self) -> Pipeline:
+        self._top = top = self._require_table(self._document.value, (), _TOP)
+        rows = self._require_list(top.get("steps"), ("steps",))
+        if not rows:
+            raise self._document.error(("steps",), "a pipeline needs steps")
+        for index, row in enumerate(rows):
+            self._parse_entry(row, ("steps", index))
+        self._check_order()
+        return Pipeline(
+            name=self._get_text(top, "name", ()) or self._stem,
+            steps=tuple(self._steps),
+            max_parallel=self._get_number(top, "concurrency", (), 3, 1),
+            stop_on_failure=self._get_choice(top, "on_failure", (), ("stop", "continue"), "stop") == "stop",
+            schedule=self._parse_schedule(top),
+        )
+
+    def _parse_schedule(self, top: Mapping[str, Any]) -> Schedule | None:
+        line = self._get_text(top, "schedule", ())
+        return Schedule(line, self._document.location_of(("schedule",))) if line else None
+
+    def _parse_entry(self, row: object, at: Place) -> None:
+        table = self._normalize_step(row, at)
+        if "parallel" in table:
+            self._parse_parallel(self._require_table(table, at, _GROUP), at)
+        elif "review" in table and "skill" not in table:
+            self._parse_review(self._require_table(table, at, _REVIEW), at)
+        else:
+            self._group = [self._parse_step(table, at, tuple(self._group))]
+
+    def _parse_parallel(self, table: Mapping[str, Any], at: Place) -> None:
+        before, group = tuple(self._group), list[str]()
+        for index, member in enumerate(self._require_list(table["parallel"], (*at, "parallel"))):
+            path = (*at, "parallel", index)
+            group.append(self._parse_step(self._normalize_step(member, path), path, before))
+        if not group:
+            raise self._document.error(at, "a parallel group needs steps")
+        self._group = group
+
+    def _parse_step(self, row: object, at: Place, before: tuple[str, ...]) -> str:
+        table = self._require_table(row, at, _STEP)
+        skill = self._get_text(table, "skill", at)
+        if not skill:
+            raise self._document.error(at, "a step needs a skill, a parallel group or a review")
+        name = self._choose_name(self._get_text(table, "id", at), skill, at)
+        goal = self._get_text(table, "goal", at) or self._goal or self._get_text(self._top, "goal", ())
+        output = self._get_text(table, "output", at)
+        self._steps.append(
+            PipelineStep(
+                id=name,
+                skill=skill,
+                goal=goal or f"{skill} for {self._stem}",
+                requirements=self._get_text(table, "requirements", at),
+                inputs=tuple(self._parse_inputs(table, at)),
+                after=self._parse_names(table, "after", at) if "after" in table else before,
+                output=Output(output, self._get_text(table, "format", at) or "markdown"),
+                review=_normalize_reviewer(self._get_text(table, "review", at)),
+                max_revisions=self._get_number(table, "max_revisions", at, None, 0),
+                priority=self._get_or_inherit(table, "priority", at, PRIORITIES) or "P2",
+                executor=self._get_or_inherit(table, "executor", at),
+                model=self._get_or_inherit(table, "model", at),
+                tier=self._get_or_inherit(table, "tier", at),
+            )
+        )
+        self._paths[name] = at
+        return name
+
+    def _parse_review(self, table: Mapping[str, Any], at: Place) -> None:
+        """A review step is the gate of the steps before it."""
+        if not self._group:
+            raise self._document.error(at, "a review needs a step before it")
+        who, most = (
+            _normalize_reviewer(self._get_text(table, "review", at)),
+            self._get_number(table, "max_revisions", at, None, 0),
+        )
+        for index, step in enumerate(self._steps):
+            if step.id in self._group:
+                if step.review:
+                    raise self._document.error(at, f"{step.id} has a review already")
+                self._steps[index] = replace(step, review=who, max_revisions=most)
+
+    def _choose_name(self, explicit: str, skill: str, at: Place) -> str:
+        if explicit and explicit in self._paths:
+            raise self._document.error((*at, "id"), f"the id {explicit} is used twice")
+        name, number = explicit or skill, 1
+        while name in self._paths:
+            number += 1
+            name = f"{skill}-{number}"
+        return name
+
+    def _check_order(self) -> None:
+        known = {step.id for step in self._steps}
+        for step in self._steps:
+            for name in step.after:
+                if name not in known:
+                    near = nearest(name, sorted(known))
+                    hint = f"; did you mean {near}?" if near else ""
+                    raise self._document.error((*self._paths[step.id], "after"), f"no step {name}{hint}")
+        after = {TaskId(step.id): tuple(map(TaskId, step.after)) for step in self._steps}
+        if circle := find_cycle(after, after):
+            at = (*self._paths[circle[0]], "after")
+            raise self._document.error(at, f"dependency cycle: {' -> '.join(circle)}")
+
+    def _parse_inputs(self, table: Mapping[str, Any], at: Place) -> Sequence[Input]:
+        found: list[Input] = []
+        for index, one in enumerate(self._require_list(table.get("inputs"), (*at, "inputs"))):
+            path_in_file = (*at, "inputs", index)
+            row = self._require_table(
+                {"path": one} if isinstance(one, str) else one,
+                path_in_file,
+                ("path", "description", "optional"),
+            )
+            path = self._get_text(row, "path", path_in_file)
+            if not path:
+                raise self._document.error(path_in_file, "an input needs a path")
+            found.append(
+                Input(path, self._get_text(row, "description", path_in_file), row.get("optional") is True)
+            )
+        return found
+
+    def _get_or_inherit(
+        self, table: Mapping[str, Any], key: str, at: Place, allowed: Sequence[str] = ()
+    ) -> Any:
+        """Return the value of the step, else that of the pipeline."""
+        if key in table:
+            return (
+                self._get_choice(table, key, at, allowed, "") if allowed else self._get_text(table, key, at)
+            )
+        return (
+            self._get_choice(self._top, key, (), allowed, "")
+            if allowed
+            else self._get_text(self._top, key, ())
+        )
+
+    def _require_table(self, value: object, at: Place, known: Sequence[str]) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            raise self._document.error(at, f"expected a mapping, got {_describe_kind(value)}")
+        table = cast("dict[str, Any]", value)
+        for key in table:
+            if key not in known:
+                near = nearest(key, known)
+                hint = f"; did you mean {near}?" if near else f"; expected one of {', '.join(known)}"
+                raise self._document.error((*at, key), f"unknown key {key!r:.80}{hint}")
+        return table
+
+    def _normalize_step(self, row: object, at: Place) -> dict[str, Any]:
+        """Return a step as a mapping: a text is a skill, and the seed's `type` key is converted."""
+        if isinstance(row, str):
+            return {"skill": row}
+        if not isinstance(row, dict):
+            raise self._document.error(at, f"expected a step, got {_describe_kind(row)}")
+        table = dict(cast("dict[str, Any]", row))
+        match table.pop("type", ""):
+            case "parallel":
+                return {"parallel": table.pop("skills", None), **table}
+            case "review":
+                return {"review": table.pop("reviewer", None) or table.pop("skill", None) or "human", **table}
+            case "" | "sequential":
+                return table
+            case other:
+                raise self._document.error((*at, "type"), f"unknown type of step {other!r:.80}")
+
+    def _require_list(self, value: object, at: Place) -> list[Any]:
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self._document.error(at, f"expected a list, got {_describe_kind(value)}")
+        return cast("list[Any]", value)
+
+    def _parse_names(self, table: Mapping[str, Any], key: str, at: Place) -> tuple[str, ...]:
+        value = table.get(key)
+        rows = [value] if isinstance(value, str) else self._require_list(value, (*at, key))
+        if wrong := [row for row in rows if not isinstance(row, str)]:
+            raise self._document.error((*at, key), f"expected names, got {_describe_kind(wrong[0])}")
+        return tuple(rows)
+
+    def _get_text(self, table: Mapping[str, Any], key: str, at: Place) -> str:
+        value = table.get(key)
+        if value is None:
+            return ""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self._document.error((*at, key), f"{key}: expected text, got {_describe_kind(value)}")
+        return str(value).strip()
+
+    def _get_choice(
+        self, table: Mapping[str, Any], key: str, at: Place, allowed: Sequence[str], default: str
+    ) -> str:
+        value = self._get_text(table, key, at) or default
+        if value and value not in allowed:
+            raise self._document.error(
+                (*at, key), f"{key}: expected {' or '.join(allowed)}, got {value!r:.80}"
+            )
+        return value
+
+    def _get_number(self, table: Mapping[str, Any], key: str, at: Place, default: Any, minimum: int) -> Any:
+        value = table.get(key, default)
+        if value is default:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+            raise self._document.error(
+                (*at, key), f"{key}: expected a number of {minimum} or more, got {value!r:.80}"
+            )
+        return value
+
+
+def _normalize_reviewer(name: str) -> str:
+    return "human" if name in _PERSON_NAMES else name
+
+
+def _describe_kind(value: object) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case _:
+            return f"{value!r:.80}"

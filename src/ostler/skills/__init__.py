@@ -1,0 +1,1 @@
+"""Skills: finding, reading, linting and locking directories with a SKILL.md."""

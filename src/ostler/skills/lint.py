@@ -1,0 +1,61 @@
+"""Finds suspicious content in skills.
+
+It finds careless attacks only; the lock file ensures that a person reviews changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from ostler.errors import OstlerError
+from ostler.skills.file import read_bytes
+from ostler.skills.location import SkillLocation, resolve_folder, to_printable
+from ostler.skills.rules import RULES
+from ostler.skills.tree import list_files
+
+_MAX_BYTES = 1 << 20
+
+
+class LintFinding(Struct, frozen=True):
+    """One suspicious place."""
+
+    path: str
+    line: int
+    what: str
+    count: int  # occurrences in this file
+
+    def __str__(self) -> str:
+        more = f" ({self.count} times)" if self.count > 1 else ""
+        return f"{self.path}:{self.line}: {self.what}{more}"
+
+
+def lint_skill(location: SkillLocation) -> list[LintFinding]:
+    """Return the findings in the text files of a skill."""
+    folder = resolve_folder(location)
+    found: list[LintFinding] = []
+    for name in list_files(folder):
+        found += _lint_file(folder, name, f"{location.display_path}/{to_printable(name)}")
+    return found
+
+
+def lint_text(text: str, path: str) -> Iterator[LintFinding]:
+    """Yield one finding per matching rule, at its first occurrence."""
+    small = text.lower()
+    for rule in RULES:
+        if rule.keywords and not any(sign in small for sign in rule.keywords):
+            continue
+        if hits := [hit.start() for hit in rule.pattern.finditer(text)]:
+            yield LintFinding(path, text.count("\n", 0, hits[0]) + 1, rule.what, len(hits))
+
+
+def _lint_file(folder: Path, name: str, path: str) -> list[LintFinding]:
+    try:
+        data = read_bytes(folder, name, _MAX_BYTES, path)
+    except OstlerError as error:
+        return [LintFinding(path, 1, f"not checked: {error.message.removeprefix(path).strip()}", 1)]
+    if b"\0" in data:  # a binary file
+        return []
+    return list(lint_text(data.decode("utf-8", "replace").removeprefix("\ufeff"), path))

@@ -1,0 +1,75 @@
+"""Translates errors of SQLite and of the disk into errors with a code and a hint."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from ostler.errors import Code, OstlerError, StateError, UsageError
+from ostler.files.disk import to_disk_error
+
+
+def corrupt_error(path: Path, detail: str) -> StateError:
+    return StateError(
+        Code.STATE_CORRUPT,
+        f"the journal {path} is damaged ({detail}); the file is kept",
+        "restore a backup, or move the file away to start with an empty journal",
+    )
+
+
+def busy_error(path: Path) -> StateError:
+    return StateError(
+        Code.STATE_BUSY, f"another process has locked the journal {path}", "try again; nothing was changed"
+    )
+
+
+def unusable_error(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        f"the journal {path} cannot be opened and written: {reason}",
+        "check that the directory exists, belongs to you and is not read-only",
+    )
+
+
+def translate_error(path: Path, error: apsw.Error | OSError) -> OstlerError | None:
+    """Return the error to raise instead; None for an error that only a bug can cause."""
+    match error:
+        case OSError():
+            translated = to_disk_error(path, error)
+            if translated.code is Code.WORKSPACE_WRITE_FAILED:
+                translated = unusable_error(path, (error.strerror or str(error)).lower())
+        case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
+            translated = busy_error(path)
+        case apsw.CorruptError() | apsw.NotADBError() | apsw.FormatError():
+            translated = corrupt_error(path, str(error))
+        case apsw.SQLError():
+            # The SQL is fixed and tested, so the tables are not the expected ones.
+            translated = corrupt_error(path, str(error))
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            translated = unusable_error(path, str(error))
+        case apsw.FullError():
+            translated = to_disk_error(path, OSError(errno.ENOSPC, ""))
+        case apsw.IOError(extendedresult=apsw.SQLITE_IOERR_SHMSIZE):
+            # There is no space for the index of the write-ahead log.
+            translated = to_disk_error(path, OSError(errno.ENOSPC, ""))
+        case apsw.IOError():
+            translated = to_disk_error(path, OSError(errno.EIO, ""))
+        case _:
+            translated = None
+    return translated
+
+
+@contextmanager
+def translate_errors(path: Path, on_error: Callable[[OstlerError], None] = lambda _: None) -> Generator[None]:
+    """Raise the errors of SQLite and of the disk as errors that a caller can handle."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        translated = translate_error(path, error)
+        if translated is None:
+            raise
+        on_error(translated)
+        raise translated from error

@@ -1,0 +1,133 @@
+"""A journal in memory, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from ostler.model.attempt import Attempt, TaskRow
+from ostler.model.event import Event, FeedLine, Record
+from ostler.model.ids import TaskId
+from ostler.model.notice import Notice
+from ostler.store import codec
+from ostler.store.journal import FEED_LIMIT
+
+
+class _Line(Struct, frozen=True):
+    task: TaskId
+    at: float
+    kind: str
+    body: bytes
+    seq: int | None = None  # None: a notice
+    step: str = ""
+    basis: int = 0
+
+
+class MemoryJournal:
+    """A Journal that keeps its data in memory."""
+
+    def __init__(self, store_id: str = "memory") -> None:
+        self.store_id = store_id
+        self._lines: list[_Line] = []
+        self._recorded: set[tuple[TaskId, int]] = set()
+        self._rows: dict[TaskId, TaskRow] = {}
+        self._attempts: dict[TaskId, list[Attempt]] = {}
+
+    def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
+        key = (record.task, record.seq)
+        if key in self._recorded:
+            return False
+        line = _line(record.task, record.at, record.event)
+        added = [_line(record.task, record.at, notice) for notice in notices]
+        self._recorded.add(key)
+        self._lines += [replace(line, seq=record.seq, step=record.step, basis=record.basis), *added]
+        self._rows[row.id] = row
+        return True
+
+    def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
+        self._lines += [_line(task, at, notice) for notice in notices]
+
+    def begin_attempt(self, attempt: Attempt) -> int:
+        known = self._attempts.setdefault(attempt.task, [])
+        for running in [one for one in known if one.status == "running"]:
+            self._finish(codec.mark_interrupted(running), attempt.started_at)
+        started = replace(attempt, number=len(known) + 1)
+        known.append(started)
+        self.notify(started.task, started.started_at, [codec.create_started_notice(started)])
+        return started.number
+
+    def set_session(self, task: TaskId, number: int, session_id: str) -> bool:
+        if not self._is_running(task, number):
+            return False
+        known = self._attempts[task]
+        known[-1] = replace(known[-1], session_id=session_id)
+        return True
+
+    def end_attempt(self, attempt: Attempt) -> bool:
+        if not self._is_running(attempt.task, attempt.number):
+            return False
+        self._finish(attempt, codec.calculate_end(attempt))
+        return True
+
+    def read(self, task: TaskId, after: int = 0) -> list[Record]:
+        records = [
+            Record(task, line.seq, line.at, codec.decode_event(line.kind, line.body), line.step, line.basis)
+            for line in self._lines
+            if line.task == task and line.seq is not None and line.seq > after
+        ]
+        return sorted(records, key=lambda record: record.seq)
+
+    def row(self, task: TaskId) -> TaskRow | None:
+        return self._rows.get(task)
+
+    def rows(self) -> list[TaskRow]:
+        return sorted(self._rows.values(), key=lambda row: (row.created_at, row.id))
+
+    def open_rows(self) -> list[TaskRow]:
+        return [row for row in self.rows() if row.open]
+
+    def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:
+        run_ids = set(runs)
+        return [row for row in self.rows() if row.pipeline and row.pipeline in run_ids]
+
+    def statuses(self, tasks: Iterable[TaskId]) -> dict[TaskId, str]:
+        return {task: self._rows[task].status for task in tasks if task in self._rows}
+
+    def find(self, prefix: str) -> list[TaskId]:
+        found = sorted(task for task in self._rows if task.startswith(prefix))
+        return found[:1] if prefix in found else found
+
+    def attempts(self, task: TaskId) -> list[Attempt]:
+        return list(self._attempts.get(task, []))
+
+    def feed(self, after: int = 0, task: TaskId | None = None, limit: int = FEED_LIMIT) -> list[FeedLine]:
+        lines = [
+            FeedLine(position, line.at, line.task, Raw(line.body))
+            for position, line in enumerate(self._lines[after:], after + 1)
+            if task is None or line.task == task
+        ]
+        return lines[:limit]
+
+    def position(self) -> int:
+        return len(self._lines)
+
+    def version(self) -> int:
+        return len(self._lines)
+
+    def close(self) -> None:
+        pass
+
+    def _is_running(self, task: TaskId, number: int) -> bool:
+        newest = self._attempts.get(task, [])[-1:]
+        return [(known.number, known.status) for known in newest] == [(number, "running")]
+
+    def _finish(self, attempt: Attempt, at: float) -> None:
+        self._attempts[attempt.task][attempt.number - 1] = attempt
+        self.notify(attempt.task, at, [codec.create_ended_notice(attempt)])
+
+
+def _line(task: TaskId, at: float, event: Event | Notice | Raw) -> _Line:
+    kind, body = codec.encode_event(event)
+    return _Line(task, at, kind, body)

@@ -1,0 +1,22 @@
+"""Shorten text for lists and messages."""
+
+from __future__ import annotations
+
+
+def one_line(text: str, max_length: int = 300) -> str:
+    """Return the text with all white space as single spaces, cut to a length that fits a message."""
+    return _cut(" ".join(text.split()), max_length)
+
+
+def first_line(text: str, max_length: int = 200) -> str:
+    """Return the first line that is not blank, cut to a length that fits a list."""
+    return _cut(text.strip().partition("\n")[0].rstrip(), max_length)
+
+
+def last_line(text: str) -> str:
+    """Return the last line that is not blank."""
+    return text.strip().rpartition("\n")[2].strip()
+
+
+def _cut(line: str, max_length: int) -> str:
+    return line if len(line) <= max_length else line[: max_length - 1] + "…"

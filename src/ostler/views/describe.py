@@ -1,0 +1,67 @@
+"""Events as text: the same text on the timeline, in progress displays and on the board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import structs
+
+from ostler.model.event import FeedEvent
+
+_TEXTS = {
+    "task_created": "created",
+    "task_claimed": "claimed by a run",
+    "task_started": "workspace ready",
+    "checkpoint_made": "commit {commit:.10}",
+    "gate_decided": "gate: {verdict} {reason}",
+    "phase_retried": "{phase} returns the work to {to}",
+    "published": "published: {how} {pr_url} {note}",
+    "work_rebased": "rebased onto {base:.10}",
+    "wait_started": "waiting: {reason}",
+    "step_failed": "{error}",
+    "step_progress": "{message}",
+    "task_released": "the run was stopped: {message}",
+    "task_deferred": "deferred: {error}",
+    "task_paused": "paused {error}",
+    "task_blocked": "blocked: {error}",
+    "task_completed": "completed",
+    "task_failed": "failed: {error}",
+    "task_cancelled": "cancelled {message}",
+    "task_reopened": "reopened by {by} {text}",
+    "decision_recorded": "{verb} {phase} {text}",
+    "agent_warned": "{message}",
+    "agent_reported": "the agent reported {status} {reason}",
+    "agent_idle": "no output for {seconds} s",
+    "budget_warned": "{message}",
+    "concurrency_reduced": "{message}",
+    "model_recovered": "{reason}",
+}
+
+
+class _Fields(dict[str, Any]):
+    """The fields of an event; those that it lacks are empty."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def describe_event(event: FeedEvent) -> str:
+    """Return an event as text; empty for one without a text."""
+    return describe_fields(structs.asdict(event))
+
+
+def describe_fields(fields: Mapping[str, Any]) -> str:
+    """Return an event as text, from its fields as in the JSON of the feed."""
+    kind = str(fields["type"])
+    if kind == "tool_used":
+        denied = "denied: " if fields.get("denied") else ""
+        return f"{denied}{fields['tool']} {fields.get('detail') or ''}".strip()
+    if kind == "session_replaced":
+        how = "exists already and continues" if fields.get("resumed") else "was lost; a new session starts"
+        return f"the session {how}"
+    error = ": ".join(
+        part for part in (fields.get("code"), fields.get("message") or fields.get("reason")) if part
+    )
+    values = _Fields({name: value or "" for name, value in fields.items()}, error=error)
+    return " ".join(_TEXTS.get(kind, "").format_map(values).split())

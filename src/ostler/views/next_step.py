@@ -1,0 +1,150 @@
+"""What a person can do next about a task: one answer for the CLI, the API, MCP and notifications."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from ostler.clock import format_local_time
+from ostler.errors import Code, WarningCode
+from ostler.model.fix import FIXES
+from ostler.model.status import TaskStatus
+from ostler.views.task import TaskView
+
+Asks = Literal["approve", "reply", "resume", "retry"]
+"""The decision that a person can make with one button."""
+
+_S = TaskStatus
+_STEPS: dict[TaskStatus, str] = {
+    _S.PENDING: "ostler run {id}",
+    _S.ASSIGNED: "ostler run {id}",
+    _S.REVISION: "ostler run {id}",
+    _S.IN_PROGRESS: "ostler log {id} -f",
+    _S.COMPLETED: "ostler diff {id}",
+    _S.FAILED: "ostler log {id}   and then   ostler retry {id}",
+    _S.QUARANTINED: "ostler log {id}   and then   ostler retry {id}",
+    _S.CANCELLED: "ostler retry {id}",
+    _S.ABANDONED: "ostler retry {id}",
+    _S.BLOCKED: "ostler log {id}   and then   ostler resume {id} -m TEXT",
+    _S.PAUSED: "ostler resume {id}",
+    _S.NEEDS_REVIEW: "ostler diff {id}   and then   ostler approve {id}   or   ostler reject {id} -m TEXT",
+    _S.DEFERRED: "ostler run {id}   when the limit ends",
+}
+_ASKS: dict[TaskStatus, Asks] = {
+    _S.NEEDS_REVIEW: "approve",
+    _S.BLOCKED: "reply",
+    _S.PAUSED: "resume",
+    _S.FAILED: "retry",
+    _S.QUARANTINED: "retry",
+    _S.CANCELLED: "retry",
+    _S.ABANDONED: "retry",
+}
+# Codes for which the status alone does not determine the step.
+_BLOCKED: dict[Code, tuple[str, Asks]] = {
+    Code.GATE_REJECTED: (
+        "ostler log {id}   and .ostler/tasks/{id}/gates   show why; then   "
+        "ostler resume {id} -m TEXT   or   ostler approve {id}",
+        "approve",
+    ),
+    Code.GATE_UNRUNNABLE: (
+        "fix the gate's command; then   ostler retry {id}   or   ostler approve {id}",
+        "approve",
+    ),
+    Code.DEPENDENCY_FAILED: ("ostler retry {first}   or, without it,   ostler resume {id}", "resume"),
+    Code.MERGE_CONFLICT: (
+        "ostler resume {id} -m TEXT   or, once the conflict is resolved on its branch, without -m",
+        "reply",
+    ),
+}
+_PERMISSION_DENIED = "ostler log {id}   shows what was denied; allow it, then   ostler resume {id}"
+_RETRIED_AFTER_FIX = (_S.FAILED, _S.QUARANTINED, _S.PAUSED)
+
+
+class Situation(Struct, frozen=True, kw_only=True):
+    """What the advice depends on; a view has all of it, an event only a part."""
+
+    id: str
+    status: TaskStatus
+    code: Code | None = None
+    branch: str | None = None
+    output_path: str | None = None
+    resumes_at: str | None = None
+    warnings: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
+
+
+class Advice(Struct, frozen=True):
+    """The commands to type, and the decision that a button offers; both may be empty."""
+
+    text: str
+    asks: Asks | None = None
+
+
+def situation_of(view: TaskView) -> Situation:
+    """Return what the advice for a task depends on."""
+    return Situation(
+        id=view.id,
+        status=view.status,
+        code=view.code,
+        branch=view.branch,
+        output_path=view.output_path,
+        resumes_at=view.resumes_at,
+        warnings=view.warnings,
+        waits_for=view.waits_for,
+    )
+
+
+def situation_in(document: Mapping[str, object]) -> Situation:
+    """Return the same from a task as JSON (ostler.task/1)."""
+    fields = {name: document[name] for name in Situation.__struct_fields__ if name in document}
+    return msgspec.convert(fields, Situation)
+
+
+def advise(task: Situation) -> Advice:
+    """Return what a person can do about a task."""
+    text, asks = _find(task)
+    first = next(iter(task.waits_for), "ID")
+    return Advice(text.format(id=task.id, first=first), asks)
+
+
+def next_step(view: TaskView) -> str:
+    """Return the commands to type for a task, after what to fix first; empty when nothing is to be done."""
+    return advise(situation_of(view)).text
+
+
+def _find(task: Situation) -> tuple[str, Asks | None]:
+    status, code = task.status, task.code
+    asks = _ASKS.get(status)
+    if code and status is _S.BLOCKED and code in _BLOCKED:
+        return _BLOCKED[code]
+    if status is _S.PAUSED and code is Code.ITERATION_LIMIT:
+        denied = WarningCode.PERMISSION_DENIED in task.warnings
+        return (_PERMISSION_DENIED if denied else _STEPS[_S.BLOCKED]), asks
+    if code and status in _RETRIED_AFTER_FIX and _is_prerequisite(FIXES[code]):
+        return f"{FIXES[code]}; then   ostler retry {{id}}", "retry"
+    if status is _S.NEEDS_REVIEW and task.output_path:
+        return (
+            f"read {task.output_path}; then   ostler approve {{id}}   or   ostler reject {{id}} -m TEXT",
+            asks,
+        )
+    if status is _S.DEFERRED and task.resumes_at:
+        return f"ostler run {{id}}   from {_format_local(task.resumes_at)} on", asks
+    if status is _S.PENDING and task.waits_for:
+        return "ostler run --all", asks
+    if status is _S.COMPLETED and task.branch is None:
+        return (f"read {task.output_path}" if task.output_path else ""), asks
+    return _STEPS.get(status, ""), asks
+
+
+def _is_prerequisite(fix: str) -> bool:
+    """Return whether a fix comes before a retry; other fixes are a command for the task itself."""
+    return " ID" not in fix and not fix.startswith("nothing")
+
+
+def _format_local(rfc3339: str) -> str:
+    return format_local_time(datetime.fromisoformat(rfc3339).timestamp(), time.time())

@@ -1,0 +1,65 @@
+"""The routes that act on a task: one per row of the table of actions, and `run`."""
+
+from __future__ import annotations
+
+from ostler.errors import UsageError
+from ostler.model.ids import TaskId
+from ostler.model.status import EXECUTABLE, TERMINAL, WAITS_FOR_PERSON, TaskStatus
+from ostler.project.actions import ACTIONS, Action, Params
+from ostler.project.apply_action import apply_action
+from ostler.project.preflight import check_ready, require_startable
+from ostler.project.project import Project
+from ostler.views.task import TaskView
+from ostler.web.requests import EmptyBody
+from ostler.web.responses import RequestError
+from ostler.web.route import Empty, RequestParts, Route
+from ostler.web.site import Site
+from ostler.web.tasks import find_task
+
+
+def action_routes(base: str) -> tuple[Route, ...]:
+    """Return the routes of all actions below a task's path."""
+    return tuple(_make_route(action, base) for action in ACTIONS.values())
+
+
+def _make_route(action: Action, base: str) -> Route:
+    def handler(site: Site, project: Project, request: RequestParts[Empty, Params]) -> TaskView:
+        task = find_task(project, request.path["task"])
+        values = {name: getattr(request.body, name) for name in action.params.__struct_fields__}
+        try:
+            return apply_action(project, site.environ, task, action.name, **values)
+        except UsageError as error:
+            raise _conflict(error) from None
+
+    # The route reads its name and its body's type from the handler.
+    handler.__name__ = action.name
+    handler.__annotations__["request"] = RequestParts[Empty, action.params]
+    return Route("POST", f"{base}/{action.name}", action.summary, handler, slow=action.ends_task)
+
+
+def run(site: Site, project: Project, request: RequestParts[Empty, EmptyBody]) -> TaskView:
+    """Check that this server can run the task, as it runs every ready one; 409 with the reason if not."""
+    task = find_task(project, request.path["task"])
+    if not site.runs_tasks:
+        raise RequestError(409, "this server does not run tasks (--view-only)", f"ostler run {task}")
+    try:
+        return _require_ready(project, task)
+    except UsageError as error:
+        raise _conflict(error) from None
+
+
+def _require_ready(project: Project, task: TaskId) -> TaskView:
+    view = project.show(task)
+    if view.status in TERMINAL and view.status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
+        raise UsageError(f"{task} is {view.status}", f"reopen it: ostler retry {task}")
+    if view.status in WAITS_FOR_PERSON:
+        raise UsageError(f"{task} is {view.status}: it waits for you", f"ostler show {task}")
+    require_startable(project, task, [task])
+    if view.status in EXECUTABLE:
+        check_ready(project, [project.task(task)])
+    return view
+
+
+def _conflict(error: UsageError) -> RequestError:
+    """409: the task's state does not allow the action."""
+    return RequestError(409, error.message, error.hint, error.code)

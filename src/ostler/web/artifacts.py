@@ -1,0 +1,134 @@
+"""What a task produced: attempt logs, prompts, timeline, diff and files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from ostler.errors import UsageError
+from ostler.model.attempt import Attempt
+from ostler.model.event import FeedLine
+from ostler.model.ids import TaskId
+from ostler.project.changes import read_patch
+from ostler.project.project import Project
+from ostler.views.attempt_log import LOG_SUFFIX, AttemptLogPage, read_log
+from ostler.views.timeline import Timeline, view_timeline
+from ostler.views.tool_ends import tool_ends
+from ostler.web.requests import LogQuery
+from ostler.web.responses import Attachment, RequestError, attach
+from ostler.web.route import Empty, RequestParts
+from ostler.web.site import Site
+from ostler.web.tasks import find_task
+
+_LONGEST_PATCH = 4 * 1024 * 1024
+_MOST_FILES = 5000
+
+
+class PromptView(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.prompt/1"
+    text: str
+    system: str
+
+
+class DiffView(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.diff/1"
+    id: str
+    patch: str
+    truncated: bool
+
+
+class FileView(Struct, frozen=True):
+    path: str  # relative to the task's directory
+    size: int
+
+
+class FilesView(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.files/1"
+    files: tuple[FileView, ...]
+
+
+def show_timeline(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> Timeline:
+    task = find_task(project, request.path["task"])
+    return view_timeline(_feed(project, task), time.time(), tool_ends(project.layout.task(task)))
+
+
+def show_log(site: Site, project: Project, request: RequestParts[LogQuery, Empty]) -> AttemptLogPage:
+    task, attempt = _attempt(project, request)
+    path = project.layout.task(task) / attempt.transcript
+    return read_log(path.with_suffix(LOG_SUFFIX), request.query.offset, request.query.limit)
+
+
+def show_prompt(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> PromptView:
+    task, attempt = _attempt(project, request)
+    name = project.layout.task(task) / "prompts" / Path(attempt.transcript).stem
+    text = _read(name.with_suffix(".md"))
+    if text is None:
+        raise RequestError(404, f"the prompt of attempt {attempt.number} was not kept")
+    return PromptView(text=text, system=_read(name.with_suffix(".system.md")) or "")
+
+
+def get_raw(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> Attachment:
+    task, attempt = _attempt(project, request)
+    return attach(project.layout.task(task), attempt.transcript)
+
+
+def show_diff(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> DiffView:
+    task = find_task(project, request.path["task"])
+    try:
+        patch = read_patch(project, task)
+    except UsageError as error:
+        raise RequestError(409, error.message, error.hint) from None
+    text = patch[:_LONGEST_PATCH].decode("utf-8", "replace")
+    return DiffView(id=task, patch=text, truncated=len(patch) > _LONGEST_PATCH)
+
+
+def list_files(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> FilesView:
+    root = project.layout.task(find_task(project, request.path["task"]))
+    found = sorted(_files(root, root), key=lambda file: file.path)
+    return FilesView(files=tuple(found[:_MOST_FILES]))
+
+
+def get_file(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> Attachment:
+    task = find_task(project, request.path["task"])
+    return attach(project.layout.task(task), request.path["path"])
+
+
+def _attempt(
+    project: Project, request: RequestParts[LogQuery, Empty] | RequestParts[Empty, Empty]
+) -> tuple[TaskId, Attempt]:
+    task, number = find_task(project, request.path["task"]), request.path["number"]
+    for attempt in project.journal.attempts(task):
+        if attempt.number == number:
+            return task, attempt
+    raise RequestError(404, f"{task} has no attempt {number}", f"ostler show {task}   lists its attempts")
+
+
+def _feed(project: Project, task: TaskId) -> Iterator[FeedLine]:
+    after = 0
+    while lines := project.feed(after, task):
+        yield from lines
+        after = lines[-1].position
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+
+
+def _files(root: Path, folder: Path) -> Iterator[FileView]:
+    try:
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(root, Path(entry.path))
+        elif entry.is_file(follow_symlinks=False):
+            path = Path(entry.path).relative_to(root)
+            yield FileView(path.as_posix(), entry.stat(follow_symlinks=False).st_size)

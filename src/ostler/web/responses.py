@@ -1,0 +1,130 @@
+"""Responses for errors (ostler.error/1) and for files."""
+
+from __future__ import annotations
+
+import html
+import os
+import stat
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from ostler.errors import CODES, Code, Origin, OstlerError, UsageError, is_host_failure
+from ostler.files.disk import to_machine_error
+from ostler.files.paths import open_beneath
+
+_ASKED_WRONGLY = (
+    Code.USAGE,
+    Code.PATH_ESCAPE,
+    Code.SKILL_NOT_FOUND,
+    Code.CONTEXT_NOT_FOUND,
+    Code.INPUT_NOT_FOUND,
+)
+
+
+class ErrorView(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.error/1"
+    code: Code
+    message: str
+    hint: str
+
+
+class RequestError(UsageError):
+    """An error with its own HTTP status."""
+
+    def __init__(self, status: int, message: str, hint: str = "", code: Code = Code.USAGE) -> None:
+        super().__init__(message, hint, code)
+        self.status = status
+
+
+def to_response(error: Exception, state: Path) -> Response:
+    """Return the response for an error; a bug is also written to bugs.log."""
+    shown = error if isinstance(error, OstlerError) else to_machine_error(error) or _bug(error, state)
+    return error_response(status_of(shown), shown)
+
+
+def error_response(status: int, error: OstlerError) -> Response:
+    body = ErrorView(code=error.code, message=error.message, hint=error.hint)
+    return Response(msgspec.json.encode(body), status, media_type="application/json")
+
+
+def page_response(status: int, error: OstlerError) -> Response:
+    """Return the error as a page for a browser."""
+    paragraphs = "".join(
+        f"<p>{html.escape(text[:1].upper() + text[1:])}.</p>" for text in (error.message, error.hint) if text
+    )
+    head = "<!doctype html><html lang=en><meta charset=utf-8><title>Ostler</title><h1>Ostler</h1>"
+    return HTMLResponse(f"{head}{paragraphs}</html>\n", status)
+
+
+def status_of(error: OstlerError) -> int:
+    """Return 400 for an invalid request, 409 when the state does not allow it, 500 for the store or a bug."""
+    if isinstance(error, RequestError):
+        return error.status
+    if error.code in _ASKED_WRONGLY:
+        return 400
+    return 500 if CODES[error.code].origin is Origin.OURS or is_host_failure(error.code) else 409
+
+
+def _bug(error: Exception, state: Path) -> OstlerError:
+    log = state / "bugs.log"
+    text = "".join(traceback.format_exception(error))
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
+        file.write(f"serve\n{text}\n")
+    return OstlerError(
+        Code.UNKNOWN, f"this is a bug in Ostler ({type(error).__name__})", f"please report it with {log}"
+    )
+
+
+_CHUNK = 256 * 1024
+
+
+class Attachment(Struct, frozen=True):
+    """A file to download; it is already open, so that it cannot be replaced."""
+
+    file: BinaryIO
+    name: str
+
+    def response(self) -> Response:
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(self.name, safe='')}"}
+        return _Sending(self.file, headers)
+
+
+class _Sending(StreamingResponse):
+    """A response that always closes its file."""
+
+    def __init__(self, file: BinaryIO, headers: dict[str, str]) -> None:
+        super().__init__(_chunks(file), headers=headers, media_type="application/octet-stream")
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
+
+
+def attach(root: Path, relative: str) -> Attachment:
+    """Return a regular file below root; raise 404 when there is none."""
+    try:
+        fd = open_beneath(root, relative, os.O_RDONLY)
+    except OSError:
+        raise _missing(relative) from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise _missing(relative)
+    return Attachment(os.fdopen(fd, "rb", 0), relative.rpartition("/")[2])
+
+
+def _missing(relative: str) -> RequestError:
+    return RequestError(404, f"no file {relative[:200]}")
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK):
+        yield chunk

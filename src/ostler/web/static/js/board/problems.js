@@ -1,0 +1,20 @@
+/** Why tasks wait that could be run otherwise: no agent, nobody logged in, no commit. */
+
+import { get } from "../api.js";
+import { h, replace } from "../dom.js";
+
+const SOON_MS = 2500;
+
+export class Problems {
+  node = h("div", { class: "run-problems", role: "status" });
+
+  async refresh(signal) {
+    const { problems } = await get("/session", {}, signal);
+    replace(this.node, problems.map((problem) => h("p", { class: "run-problem" }, problem)));
+  }
+
+  /** Once the server has had the time to try. */
+  refreshSoon(signal) {
+    setTimeout(() => signal.aborted || this.refresh(signal).catch(() => {}), SOON_MS);
+  }
+}

@@ -1,1 +1,0 @@
-"""One call, to success or a reasoned give-up."""

@@ -1,0 +1,74 @@
+"""A disk whose power can be cut: what was not flushed is gone afterwards."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from world import World, wait_until
+
+# EXT4_IOC_SHUTDOWN: from then on the disk gets nothing more.
+SHUT_DOWN, WITHOUT_FLUSH = 0x8004587D, 2
+
+
+class Disk:
+    """An ext4 file system in a file, whose power can be cut."""
+
+    def __init__(self, folder: Path) -> None:
+        self.place = folder / "disk"
+        self.place.mkdir()
+        self._image = folder / "image"
+        with self._image.open("wb") as file:
+            file.truncate(64 << 20)
+        subprocess.run(["mkfs.ext4", "-q", str(self._image)], check=True)
+        self.mount()
+
+    def mount(self) -> None:
+        subprocess.run(["mount", "-o", "loop", str(self._image), str(self.place)], check=True)
+
+    def cut(self) -> None:
+        """From this moment nothing reaches the disk; then the machine starts again."""
+        descriptor = os.open(self.place, os.O_RDONLY)
+        fcntl.ioctl(descriptor, SHUT_DOWN, struct.pack("I", WITHOUT_FLUSH))
+        os.close(descriptor)
+
+    def start_again(self) -> None:
+        self.unmount()
+        self.mount()
+
+    def unmount(self) -> None:
+        """Once no process uses the disk any more."""
+        umount = ["umount", str(self.place)]
+        wait_until(lambda: subprocess.run(umount, check=False).returncode == 0, 20, "the disk stays in use")
+
+
+@contextmanager
+def powered_world(folder: Path, **behaviour: object) -> Iterator[tuple[World, Disk]]:
+    """A project on a disk of its own; skips the test where no such disk can be made."""
+    try:
+        disk = Disk(folder)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no ext4 on a loop device here")
+    try:
+        world = World(folder, "disk/project", **behaviour)
+        os.sync()
+        yield world, disk
+        world.close()
+    finally:
+        disk.unmount()
+
+
+def write_back(folder: Path) -> None:
+    """Flush each file below a directory, as the kernel may do at any time, and nothing else."""
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            descriptor = os.open(path, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)

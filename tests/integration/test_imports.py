@@ -1,0 +1,106 @@
+"""What a command loads before it does anything: the start of the program stays cheap."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ostler.cli.app import COMMANDS
+from world import World
+
+# Each of these takes milliseconds; a list of tasks has no use for any of them.
+HEAVY = {
+    "anthropic",
+    "asyncio",
+    "difflib",
+    "hashlib",
+    "httpx2",
+    "importlib.metadata",
+    "json",
+    "logging",
+    "psutil",
+    "rich",
+    "secrets",
+    "socket",
+    "ssl",
+    "subprocess",
+    "tempfile",
+    "yaml",
+}
+OURS = {
+    "ostler.engine.driver",
+    "ostler.executors",
+    "ostler.git.run.command",
+    "ostler.process",
+    "ostler.calls",
+}
+MOST = {"import": 45, "--help": 115, "status": 210}
+LIST_MODULES = """
+import sys
+before = set(sys.modules)
+{statement}
+print(*sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+RUN = "from ostler.__main__ import run; assert run({arguments!r}) == 0"
+
+
+def modules_after(statement: str, cwd: Path, environ: Mapping[str, str] = os.environ) -> set[str]:
+    """Everything that a fresh interpreter has loaded once the statement is done."""
+    code = LIST_MODULES.format(statement=statement)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_importing_the_package_loads_none_of_its_parts(tmp_path: Path) -> None:
+    """The public names come on first use: not even msgspec is there before."""
+    loaded = modules_after("import ostler", tmp_path)
+    assert {name for name in loaded if name.startswith("ostler")} == {"ostler", "ostler.lazy"}
+    assert loaded & (HEAVY | {"click", "msgspec", "apsw"}) == set()
+    assert len(loaded) <= MOST["import"], sorted(loaded)
+
+
+def test_help_loads_click_and_the_list_of_commands(tmp_path: Path) -> None:
+    """No command's module, no journal and no settings is needed to print the help."""
+    loaded = modules_after(RUN.format(arguments=["--help"]), tmp_path)
+    assert loaded & (HEAVY | OURS | {"msgspec", "apsw", "ostler.errors", "ostler.project"}) == set()
+    commands = {f"ostler.cli.commands.{module}" for module, _ in COMMANDS.values()}
+    assert loaded & commands == set()
+    assert len(loaded) <= MOST["--help"], sorted(loaded)
+
+
+@pytest.mark.parametrize("arguments", [["status"], ["status", "--json"]])
+def test_a_status_loads_the_journal_and_nothing_that_runs(world: World, arguments: list[str]) -> None:
+    """No event loop, no process, no git, no agent, no settings."""
+    world.new()
+    loaded = modules_after(RUN.format(arguments=arguments), world.root)
+    assert loaded & (HEAVY | OURS | {"tomllib", "ostler.config.load"}) == set()
+    assert {"ostler.store.sqlite", "apsw"} <= loaded
+    assert len(loaded) <= MOST["status"], sorted(loaded)
+
+
+def test_a_run_loads_only_the_agent_that_it_uses(world: World) -> None:
+    """Neither other agents nor what only a terminal or a mistake needs; and no TLS but asyncio's own."""
+    loaded = modules_after(RUN.format(arguments=["run", "-p", "Say hello"]), world.root, world.environ)
+    assert "ostler.executors.claude.executor" in loaded
+    others = {"ostler.executors.command", "ostler.executors.scripted.executor", "ostler.process.terminal"}
+    assert loaded & (others | {"importlib.metadata", "rich", "yaml", "secrets"}) == set()
+    assert loaded & {"anthropic", "httpx2", "pydantic", "ostler.llm"} == set()
+
+
+def test_the_model_api_is_loaded_when_it_is_called(tmp_path: Path) -> None:
+    """The executor costs nothing before its first call, and another provider never needs the SDK."""
+    make = "from ostler.executors.model_api.executor import connect; connect({provider!r}, {env!r}, 1)"
+    executor = modules_after("import ostler.executors.model_api.executor", tmp_path)
+    assert executor & {"anthropic", "httpx2"} == set()
+    openai = modules_after(make.format(provider="openai", env={"OPENAI_API_KEY": "k"}), tmp_path)
+    assert openai & {"anthropic", "httpx2"} == {"httpx2"}
+    claude = modules_after(make.format(provider="anthropic", env={"ANTHROPIC_API_KEY": "k"}), tmp_path)
+    assert claude & {"anthropic", "httpx2"} == {"anthropic", "httpx2"}

@@ -1,0 +1,171 @@
+"""The actions over HTTP, on a server that runs tasks."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from web_world import Served, note_of, serve
+from world import World, end_by_two, wait_until
+
+GATED = '[gates.weights]\nmedium = "human"\n\n[phases.plans]\nmedium = ["implement"]\n'
+
+
+def reach(server: Served, task: str, status: str) -> Any:
+    """The task, once it stands so."""
+    wait_until(lambda: server.get(f"/tasks/{task}")["status"] == status, 60, f"{task} is never {status}")
+    return server.get(f"/tasks/{task}")
+
+
+def test_a_task_from_the_first_word_to_its_papers(world: World) -> None:
+    """It is written down, carried, looked at from every side, and a person says yes at its gate."""
+    (world.root / "ostler.toml").write_text(GATED)
+    world.git("add", "-A")
+    world.git("commit", "-q", "-m", "settings")
+    server = serve(world)
+    made = server.post("/tasks", {"title": "Add a greeting", "weight": "medium", "priority": "P1"}, 201)
+    task = made["id"]
+    waiting = reach(server, task, "needs_review")
+    row = server.get("/tasks?group=needs_you")["tasks"][0]
+    assert (row["id"], row["asks"], row["phases"][0]["id"]) == (task, "approve", "implement")
+    assert server.post(f"/tasks/{task}/resume", {}, 409)["message"] == f"{task} is waiting for your review"
+    assert server.post(f"/tasks/{task}/reject", {"text": " "}, 400)["code"] == "USAGE"
+    assert server.post(f"/tasks/{task}/approve", {"text": "well done"})["id"] == task
+    reach(server, task, "completed")
+    wait_until(lambda: server.get(f"/tasks/{task}")["worktree"] is None, 60, "its worktree is left")
+    done = server.get(f"/tasks/{task}")
+    assert done == world.show(task)
+    assert done["commit"] == waiting["commit"]
+    assert server.get(f"/tasks/{task}/request")["title"] == "Add a greeting"
+    assert "fake-agent.txt" in server.get(f"/tasks/{task}/diff")["patch"]
+    assert server.get(f"/tasks/{task}/timeline")["task"] == task
+    assert server.get(f"/tasks/{task}/attempts/1/log?offset=-1")["entries"]
+    assert "Add a greeting" in server.get(f"/tasks/{task}/attempts/1/prompt")["text"]
+    assert server.ask("GET", f"/api/v1/tasks/{task}/attempts/1/raw").body.startswith(b"{")
+    assert server.get(f"/tasks/{task}/attempts/2/prompt", 404)["code"] == "USAGE"
+    assert server.get("/cost?by=phase")["lines"][0]["key"] == "implement"
+    assert sum(server.get("/cost/series?by=task")["series"][0]["usd"]) == pytest.approx(0.00014)
+    assert server.get("/tasks")["counts"]["done"] == 1
+    assert server.get(f"/events?task={task}&limit=1")["events"][0]["type"] == "task_created"
+
+
+def test_a_running_task_is_seen_and_stopped(world: World) -> None:
+    """Its last action, its attempt and its place; a cancel ends its agent."""
+    world.behave(fault="a1_hangs")
+    server = serve(world, "-j", "1")
+    assert server.get("/session")["jobs"] == 1
+    task = server.post("/tasks", {"title": "Hang", "priority": "P0"}, 201)["id"]
+    held = server.post("/tasks", {"title": "Later", "hold": True}, 201)
+    assert held["status"] == "paused"
+    wait_until(world.started, 60, "no agent was started")
+    row = next(one for one in server.get("/tasks?group=running")["tasks"] if one["id"] == task)
+    assert row["since"] and row["phases"][0]["status"] == "running"
+    machine = server.get("/machine")
+    assert [(one["task"], one["number"]) for one in machine["attempts"]] == [(task, 1)]
+    assert {pool["name"]: pool["active"] for pool in machine["pools"]}["high"] == 1
+    assert [run["pid"] for run in machine["runs"]] == [server.child.pid]
+    server.post(f"/tasks/{task}/pause")
+    reach(server, task, "paused")
+    assert server.post(f"/tasks/{task}/cancel", {"reason": "no need"})["status"] == "cancelled"
+    assert server.post(f"/tasks/{task}/run", {}, 409)["hint"] == f"reopen it: ostler retry {task}"
+    assert server.post(f"/tasks/{held['id']}/run", {}, 409)["message"].endswith("it waits for you")
+    assert server.stop() == 130
+    assert not world.survivors()
+
+
+MISTAKES: list[tuple[str, dict[str, object], int, str]] = [
+    ("/tasks", {"titel": "x"}, 400, "did you mean title?"),
+    ("/tasks", {"title": "x", "weight": "huge"}, 400, "weight"),
+    ("/tasks", {"title": "x", "role": "king"}, 400, "role"),
+    ("/tasks", {"title": "x", "executor": "nobody"}, 400, "nobody"),
+    ("/tasks", {"title": "x", "after": ["nothing"]}, 400, "no task nothing"),
+    ("/tasks", {"title": "x", "after": [1]}, 400, "after"),
+    ("/tasks", {"title": "a\0b"}, 400, "no program accepts"),
+    ("/tasks", {"title": "x", "skill": "nothing"}, 400, "nothing"),
+    ("/tasks/nothing/pause", {}, 404, "no task nothing"),
+    ("/tasks/{task}/run", {}, 409, "does not run tasks"),
+    ("/tasks/{task}/skip", {"phase": "x", "reason": "y"}, 409, "has no phase 'x'"),
+    ("/tasks/{task}/approve", {}, 409, "is not waiting for a decision"),
+    ("/pipelines", {"name": "nothing"}, 404, "no pipeline nothing"),
+    ("/pipelines", {"name": "../x"}, 400, "name"),
+    ("/pipelines/nothing/resume", {}, 404, "nothing"),
+]
+
+
+def test_mistakes_are_told_in_one_sentence(world: World) -> None:
+    """With a status that fits, and what to do about it; nothing is written."""
+    task = world.new("Rest")
+    server = serve(world, "--view-only")
+    before = server.get("/session")["position"]
+    for path, said, status, part in MISTAKES:
+        told = server.post(path.format(task=task), said, status)
+        assert told["schema"] == "ostler.error/1"
+        assert part in f"{told['message']} {told['hint']}"
+    assert server.get("/session")["position"] == before
+
+
+def test_a_second_serve_gives_a_fresh_address(world: World, tmp_path: Path) -> None:
+    """Of the first, and ends well; a port that someone else has is told in a sentence."""
+    world.ostler("init")
+    server = serve(world, "--view-only")
+    again = world.json("serve", "--view-only")
+    assert again["schema"] == "ostler.server/1"
+    assert server.ask("GET", again["url"].partition(str(server.port))[2]).status == 303
+    assert json.loads(note_of(world).read_bytes())["pid"] == server.child.pid
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        told = world.ostler("serve", "--port", port, code=2).stderr
+        assert f"port {port} of 127.0.0.1 is in use" in told and "--port 0" in told
+    refused = world.ostler("serve", "--port", "0", code=2, OSTLER_SERVER__HOST="0.0.0.0")
+    assert "would allow connections from other machines" in refused.stderr
+
+
+def test_two_interrupts_end_it_at_once(world: World) -> None:
+    """Also while an agent does not want to end."""
+    world.behave(fault="a1_hangs")
+    world.new("Hang")
+    server = serve(world)
+    wait_until(world.started, 60, "no agent was started")
+    assert end_by_two(server.child, 2) == 130
+
+
+def test_a_demo_that_can_be_watched(world: World) -> None:
+    """One of its tasks soon asks for a person, the others still run."""
+    child = world.start("demo", "--serve", str(world.root.parent / "demo"), "--json")
+    world.root = world.root.parent / "demo"
+    wait_until(note_of(world).exists, 60, "no server came up")
+    server = Served(world, child)
+    wait_until(lambda: server.get("/tasks")["counts"]["needs_you"], 60, "nothing asks for a person")
+    board = server.get("/tasks")
+    assert (board["counts"]["running"] + board["counts"]["waiting"], board["total"]) == (3, 4)
+    assert server.stop() == 130
+
+
+def test_a_pipeline_is_begun_by_its_name(world: World) -> None:
+    """Its steps are tasks of one run, which is listed, shown and opened again."""
+    skill = world.root / ".agents" / "skills" / "research"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(
+        "---\nname: research\ndescription: finds out\nsquad: strategy\n---\nFind out.\n"
+    )
+    pipelines = world.root / ".agents" / "pipelines"
+    pipelines.mkdir()
+    (pipelines / "launch.yaml").write_text(
+        "goal: Launch\nsteps:\n  - skill: research\n  - {skill: research, id: again}\n"
+    )
+    world.ostler("init")
+    server = serve(world, "--view-only")
+    assert server.get("/session")["pipelines"] == ["launch"]
+    assert server.get("/session")["skills"] == ["research"]
+    run = server.post("/pipelines", {"name": "launch", "goal": "Sell hay"}, 201)
+    assert [step["id"] for step in run["steps"]] == ["research", "again"]
+    assert server.get("/pipelines")["pipelines"] == [run]
+    assert server.get(f"/tasks?pipeline={run['run']}")["total"] == 2
+    first = run["steps"][0]["task"]
+    server.post(f"/tasks/{first}/cancel")
+    assert server.get(f"/pipelines/{run['run']}")["steps"][0]["status"] == "cancelled"
+    assert server.post(f"/pipelines/{run['run']}/resume")["steps"][0]["status"] == "pending"

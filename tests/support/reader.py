@@ -1,0 +1,71 @@
+"""Someone who types what the documents say: `ostler` is on the path, and so are agents on the loopback."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from ostler.testing.fake_agent import fake_agent
+from world import World
+
+ROOT = Path(__file__).parents[2]
+FENCE = re.compile(
+    r"^```(?P<language>\w+)(?: (?:file=|title=)\"?(?P<file>[^\s\"]+)\"?)?\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text("utf-8")
+
+
+def blocks(document: str, *languages: str) -> list[re.Match[str]]:
+    return [block for block in FENCE.finditer(text_of(document)) if block["language"] in languages]
+
+
+class Reader:
+    """Types blocks into one project, in order; `world` is the project."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.tools = world.root.parent / "tools"
+        self.tools.mkdir()
+        self.put("ostler", f'exec "{sys.executable}" -m ostler "$@"')
+        self.put("python3", f'exec "{sys.executable}" "$@"')  # the one that Ostler is installed for
+        world.environ["PATH"] = f"{self.tools}:{world.environ['PATH']}"
+
+    def put(self, program: str, body: str) -> None:
+        """One more program on the path."""
+        path = self.tools / program
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+
+    def add_agents(self, *names: str) -> None:
+        """Fakes of these agents, as if they were installed and logged in."""
+        for name in names:
+            fake_agent(self.tools, name, ledger=str(self.world.ledger))
+
+    def write(self, block: re.Match[str]) -> None:
+        """A block that names a file is that file."""
+        path = self.world.root / block["file"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block["body"])
+
+    def type(self, script: str) -> str:
+        """As one script of the shell, in which every command must succeed."""
+        done = subprocess.run(
+            ["sh", "-euc", script],
+            cwd=self.world.root,
+            env=self.world.environ,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == 0, f"{script}\n{said}"
+        assert "Traceback" not in said, said
+        return said

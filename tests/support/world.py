@@ -1,0 +1,257 @@
+"""A project to test in: a real repository, the fake claude, and the program as a person starts it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+import psutil
+
+from forked import run_forked
+from in_process import run_command
+from ostler.testing.fake_agent import fake_claude, read_ledger
+from templates import copy_template
+
+# libfaketime cannot hold the monotonic clock still for the sleep of this Python, so within a run only the
+# wall clock of the run itself is bent, by a module that Python loads when it starts.
+BENT = """
+import pathlib, time
+_true, _jump = time.time, pathlib.Path({path!r})
+time.time = lambda: _true() + float(_jump.read_text() or 0)
+"""
+GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+
+APART = ("serve", "worker", "watch", "mcp")  # they run until a signal or the end of their input ends them
+AT_START = ("LC_", "LANG", "LD_", "PYTHONI", "PYTHONU")  # read once, when Python starts
+
+
+class World:
+    """One project below a test's directory. Everything that it starts is ended by `close`."""
+
+    def __init__(self, directory: Path, name: str = "project", git: bool = True, **behaviour: object) -> None:
+        self.root = directory / name
+        self.root.mkdir(parents=True)
+        self.agents = directory / "agents"
+        self.ledger = directory / "ledger.jsonl"
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": os.environ["HOME"],
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            "OSTLER_CLAUDE_PATH": str(self.agents / "claude"),
+            "OSTLER_RUN__GRACE_SECONDS": "1",
+            "OSTLER_RETRY__BASE_DELAY_SECONDS": "0.01",
+            "OSTLER_PHASES__PLANS__SMALL": '["implement"]',  # tests of several phases say so themselves
+        }
+        self._started: list[subprocess.Popen[bytes]] = []
+        self.behave(**behaviour)
+        if git:
+            self.make_repository()
+
+    def behave(self, **behaviour: object) -> None:
+        """How the fake claude acts from now on."""
+        for launcher in (self.agents / "claude",):
+            launcher.unlink(missing_ok=True)
+        fake_claude(self.agents, ledger=str(self.ledger), **behaviour)
+
+    def make_repository(self, **files: str) -> None:
+        """One commit with a README and these files."""
+        copy_template(("world", *files.items()), partial(commit_first, files), self.root)
+
+    def git(self, *args: str) -> str:
+        done = subprocess.run([*GIT, *args], cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def ostler(
+        self, *args: str, code: int | None = 0, stdin: str = "", **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end; the exit code is checked, and no traceback may ever show.
+
+        The command runs in this process when its behaviour is the same there; see `program`.
+        """
+        whole = self.environ | environ
+        if needs_process(args, whole):
+            return self.program(*args, code=code, stdin=stdin, **environ)
+        run = run_forked if "OSTLER_FAILPOINT" in whole else run_command
+        return checked(run([*args], self.root, whole, stdin), code)
+
+    def program(
+        self, *args: str, code: int | None = 0, stdin: str = "", **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Do the same as `ostler`, always in a new process."""
+        done = subprocess.run(
+            [sys.executable, "-m", "ostler", *args],
+            cwd=self.root,
+            env=self.environ | environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        return checked(done, code)
+
+    def json(self, *args: str, code: int | None = 0, **environ: str) -> Any:
+        return json.loads(self.ostler(*args, "--json", code=code, **environ).stdout)
+
+    def new(self, title: str = "Add a greeting", *args: str) -> str:
+        return self.ostler("new", title, *args).stdout.strip()
+
+    def show(self, task: str) -> Any:
+        return self.json("show", task)
+
+    def events(self, task: str | None = None) -> list[dict[str, Any]]:
+        done = self.ostler("events", *([task] if task else []), "--json")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def start(self, *args: str, **environ: str) -> subprocess.Popen[bytes]:
+        """Start a command and go on; its output goes to files beside the project."""
+        out = (self.root.parent / "out.txt").open("ab")
+        err = (self.root.parent / "err.txt").open("ab")
+        with out, err:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "ostler", *args],
+                cwd=self.root,
+                env=self.environ | environ,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        self._started.append(child)
+        return child
+
+    def close(self) -> None:
+        for child in self._started:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+        wait_until(lambda: not self.survivors(), 20, "processes are left")
+
+    def started(self) -> list[dict[str, Any]]:
+        """Every start of an agent, from its own ledger."""
+        return [line for line in read_ledger(self.ledger) if line["event"] == "start"]
+
+    def survivors(self) -> list[str]:
+        """Processes that carry this project's marker, or whose working directory is in it."""
+        found = []
+        for process in psutil.process_iter():
+            if process.pid == os.getpid() or any(process.pid == child.pid for child in self._started):
+                continue
+            try:
+                here = process.cwd().startswith(str(self.root))
+                ours = process.environ().get("OSTLER_PROJECT") == str(self.root)
+                if (here or ours) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(f"{process.pid} {' '.join(process.cmdline())}")
+            except psutil.Error:
+                continue
+        return found
+
+    def check_store(self) -> None:
+        """The database is whole, and nothing half-written lies about."""
+        connection = apsw.Connection(str(self.root / ".ostler" / "ostler.db"))
+        assert list(connection.execute("pragma integrity_check")) == [("ok",)]
+        connection.close()
+        assert not list((self.root / ".ostler").rglob("*.tmp"))
+
+
+def commit_first(files: Mapping[str, str], place: Path) -> None:
+    """Make a repository with one commit."""
+    for name, text in {"README.md": "# Sample\n", **files}.items():
+        (place / name).write_text(text)
+    for args in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "first")):
+        subprocess.run([*GIT, *args], cwd=place, check=True, capture_output=True)
+
+
+def needs_process(args: tuple[str, ...], environ: dict[str, str]) -> bool:
+    """Whether a command must be a process: it acts on the whole of it, or this one cannot be changed now."""
+    if args[:1] and (args[0] in APART or "--detach" in args):
+        return True
+    if environ.get("PYTHONPATH", "") != os.environ.get("PYTHONPATH", "") or _reads_at_start(environ):
+        return True
+    return threading.current_thread() is not threading.main_thread() or _in_a_loop()
+
+
+def _reads_at_start(environ: dict[str, str]) -> bool:
+    return any(name.startswith(AT_START) for name in environ)
+
+
+def _in_a_loop() -> bool:
+    """Whether an event loop runs here, as with Playwright: a command could not start its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def checked(done: subprocess.CompletedProcess[str], code: int | None) -> subprocess.CompletedProcess[str]:
+    """The same, when the exit code is this one and no traceback shows."""
+    args = " ".join(map(str, done.args))
+    said = f"{args} gave {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+    assert "Traceback" not in done.stdout + done.stderr, said
+    assert code is None or done.returncode == code, said
+    return done
+
+
+def bend(world: World) -> Path:
+    """Let the program's wall clock be off by the seconds in this file."""
+    folder = world.root.parent / "clock"
+    folder.mkdir()
+    jump = folder / "jump"
+    jump.write_text("0")
+    (folder / "sitecustomize.py").write_text(BENT.format(path=str(jump)))
+    world.environ["PYTHONPATH"] = f"{folder}:{world.environ['PYTHONPATH']}"
+    return jump
+
+
+def wait_until(true: Callable[[], object], seconds: float, else_say: str) -> None:
+    """Poll until it holds; the deadline is generous, the poll is short."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, else_say
+        time.sleep(0.02)
+
+
+def busy_below(place: Path) -> list[int]:
+    """Processes that work below a directory."""
+    found: list[int] = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()).is_relative_to(place):
+                found.append(process.pid)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def end(child: subprocess.Popen[bytes], number: int, seconds: float = 30) -> int:
+    """Send a signal and wait; the exit code."""
+    os.kill(child.pid, number)
+    return child.wait(seconds)
+
+
+def end_by_two(child: subprocess.Popen[bytes], number: int, seconds: float = 30) -> int:
+    """Send a signal twice and wait; again while it lives, as two that come together are one."""
+    deadline = time.monotonic() + seconds
+    child.send_signal(number)
+    while time.monotonic() < deadline:
+        time.sleep(0.3)
+        child.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            return child.wait(3)
+    raise AssertionError("it does not end")
+
+
+STOP, KILL, INTERRUPT = signal.SIGTERM, signal.SIGKILL, signal.SIGINT

@@ -1,0 +1,113 @@
+"""Acceptance of seed 000: a CliExecutor uses the parts that are injected."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from ostler.calls.cli_executor import CliExecutor
+from ostler.calls.debugger import PrePromptEvent
+from ostler.calls.hooks import CallStep
+from ostler.calls.plugins import PluginRegistry
+from ostler.calls.request import CallOutcome
+from ostler.calls.selector import ModelSelector
+from ostler.calls.slots import WorkerPool
+from ostler.config.settings import (
+    PoolSettings,
+)
+from ostler.errors import Code
+from ostler.testing.virtual_clock import VirtualClock
+from recorded_programs import CLAUDE, CODEX, LOGGER, Programs, execute, executor, prompts
+
+
+def test_selector_is_injected(tmp_path: Path) -> None:
+    """The injected strategy is used, and switching to the fallback models lasts until the reset."""
+    runner = Programs(first=[CLAUDE], second=[CODEX], third=[CLAUDE])
+    with executor(tmp_path, runner, selector=ModelSelector("priority", Random(0))) as made:
+        execute(made)
+        made.switch_to_fallback()
+        execute(made)
+        made.reset_fallback()
+        execute(made)
+    assert runner.models == ["first", "third", "first"]
+
+
+class MockDebugger:
+    """The interface of the seed: an event, then a request for another prompt."""
+
+    def __init__(self, *answers: str | None) -> None:
+        self.events: list[PrePromptEvent] = []
+        self._answers = list(answers)
+
+    def emit(self, event: PrePromptEvent) -> None:
+        self.events.append(event)
+
+    def get_and_clear_modified_prompt(self) -> str | None:
+        return self._answers.pop(0)
+
+
+def test_debugger_sees_and_changes_the_prompt(tmp_path: Path) -> None:
+    """PrePromptEvent is emitted before each start; a replacement is sent and recorded."""
+    runner, debugger = Programs(first=["claude/err_529", CLAUDE]), MockDebugger("Do it well.", None)
+    with executor(tmp_path, runner, debugger=debugger) as made:
+        outcome = execute(made, task_id="t-1")
+    first = debugger.events[0]
+    assert (first.type, first.task_id, first.prompt) == ("PRE_PROMPT", "t-1", "Do it.")
+    assert (first.data.model, first.data.executor, first.data.model_id) == ("first", "claude", "m-first")
+    assert [event.prompt for event in debugger.events] == ["Do it.", "Do it well."]
+    assert [command.stdin for command in runner.commands] == [b"Do it well."] * 2
+    assert outcome.prompt == "Do it well."
+    assert prompts(made) == ["Do it well."] * 2
+
+
+class Watching:
+    """A plugin that records the steps."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def on_step(self, step: CallStep) -> None:
+        self.steps.append(step.step_id)
+
+
+def test_plugins_and_logger_are_those_that_were_given(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The plugin receives the five steps in order, and the logger the end."""
+    plugins, watching = PluginRegistry(LOGGER), Watching()
+    plugins.register(watching)
+    with executor(tmp_path, Programs(first=[CLAUDE]), plugins) as made, caplog.at_level("INFO", "test"):
+        execute(made, task_id="t-1")
+    asyncio.run(plugins.close())
+    start, end = ["cli_execution_start", "model_selected", "cli_spawn_start"], ["cli_spawn_end"]
+    assert watching.steps == [*start, *end, "cli_execution_end"]
+    assert caplog.messages == ["t-1: succeeded"]
+
+
+def test_slots_are_injected(tmp_path: Path) -> None:
+    """A slot that is held elsewhere is waited for as long as a call may take: SLOT_TIMEOUT."""
+    clock, runner = VirtualClock(), Programs(first=[CLAUDE], second=[CODEX])
+    slots = WorkerPool({"mine": PoolSettings(size=1)}, clock)
+
+    async def go(made: CliExecutor) -> tuple[CallOutcome, CallOutcome]:
+        async with slots.acquire("mine", 1.0, "someone"):
+            refused = await made.execute("Do it.", cwd="/", feature="mine")
+        return refused, await made.execute("Do it.", cwd="/", feature="mine")
+
+    with executor(tmp_path, runner, slots=slots, clock=clock) as made:
+        refused, done = asyncio.run(go(made))
+    assert refused.result.code is Code.SLOT_TIMEOUT and "someone" in refused.result.message
+    assert done.result.ok
+    assert slots.stats()["mine"].active == 0
+
+
+def test_call_has_its_own_priority_and_time(tmp_path: Path) -> None:
+    """The priority selects the pool, whose niceness the program gets; the timeout is for this call only."""
+    runner = Programs(first=[CLAUDE], second=[CODEX])
+    with executor(tmp_path, runner) as made:
+        execute(made, priority="P3", timeout_seconds=7.0)
+        execute(made)
+    assert [(one.nice, one.timeout_seconds) for one in runner.commands] == [(10, 7.0), (5, 3600.0)]

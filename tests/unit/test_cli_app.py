@@ -1,0 +1,65 @@
+"""The list of commands: groups, summaries, and what is suggested for an unknown command."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+
+import pytest
+
+from ostler.__main__ import run
+from ostler.cli.app import COMMANDS, GROUPS, SYNONYMS
+from ostler.project.actions import ACTIONS
+
+
+def test_help_lists_the_commands_in_groups(capfd: pytest.CaptureFixture[str]) -> None:
+    """Every summary is on the line of its command, in aligned columns."""
+    assert run(["--help"]) == 0
+    printed = capfd.readouterr().out
+    assert [title for title in re.findall(r"^(\S.*):$", printed, re.MULTILINE) if title in GROUPS] == [
+        *GROUPS
+    ]
+    columns = max(map(len, COMMANDS))
+    for name, (_, summary) in COMMANDS.items():
+        assert f"\n  {name:<{columns}}  {summary}\n" in printed
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_a_module_and_a_short_summary(name: str) -> None:
+    """An imperative without a full stop, under 60 characters."""
+    module, summary = COMMANDS[name]
+    assert find_spec(f"ostler.cli.commands.{module}")
+    assert len(summary) < 60 and summary[0].isupper() and not summary.endswith(".")
+
+
+def test_the_actions_have_the_summaries_of_their_table() -> None:
+    """The help must not import the table, so it repeats them."""
+    assert {name: summary for name, (_, summary) in GROUPS["Decide"].items()} == {
+        name: action.summary for name, action in ACTIONS.items()
+    }
+
+
+@pytest.mark.parametrize("name", SYNONYMS)
+def test_a_synonym_names_commands_that_exist(name: str) -> None:
+    """No synonym hides a command."""
+    assert name not in COMMANDS
+    named = re.findall(r"ostler (\S+?)(?:,|$| )", SYNONYMS[name])
+    assert named and set(named) <= {*COMMANDS, "--help", "--version", "COMMAND"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ls", 'unknown command "ls": use ostler status'),
+        ("rm", 'unknown command "rm": use ostler cancel'),
+        ("stop", 'unknown command "stop": use ostler cancel, or ostler pause to continue later'),
+        ("logs", 'unknown command "logs": use ostler log'),
+        ("help", 'unknown command "help": use ostler --help, or ostler COMMAND --help'),
+        ("statsu", 'unknown command "statsu": did you mean ostler status?'),
+        ("zzzzzz", 'unknown command "zzzzzz"'),
+    ],
+)
+def test_an_unknown_command_is_one_error(name: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Exit 2, the command to use, and where the help is."""
+    assert run([name]) == 2
+    assert capfd.readouterr().err == f"ostler: {message}\n        ostler --help\n"

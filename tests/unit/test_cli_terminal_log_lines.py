@@ -1,0 +1,249 @@
+"""The log of an attempt on a screen: narrow and wide, with and without colour."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ostler.cli.terminal.log_lines import LogRenderer, LogStyle
+from ostler.cli.terminal.text import display_width
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+AT = 1_700_000_000.0
+USAGE = {"input_tokens": 600, "output_tokens": 35, "cache_read_tokens": 0, "cache_write_tokens": 0}
+BEGAN = {
+    "type": "attempt_began",
+    "schema": "ostler.attempt-log/1",
+    "task": "greet-ab12",
+    "phase": "implement",
+    "number": 2,
+    "iteration": 1,
+    "executor": "claude",
+    "model": "opus",
+}
+STARTED = {"type": "session_started", "session_id": "s-1", "model": "opus", "version": "2.1"}
+ENDED = {
+    "type": "attempt_ended",
+    "status": "succeeded",
+    "code": None,
+    "message": "",
+    "seconds": 1.8,
+    "usage": USAGE,
+    "cost_usd": 0.25,
+}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"type": "text_received", "text": text}
+
+
+def used(tool: str, detail: str = "", use: str = "u1", **given: Any) -> dict[str, Any]:
+    edits = given.pop("edits", None)
+    entry = {"type": "tool_used", "id": use, "tool": tool, "detail": detail, "input": given}
+    return entry | ({"edits": edits} if edits else {})
+
+
+def returned(text: str = "", use: str = "u1", failed: bool = False) -> dict[str, Any]:
+    return {"type": "tool_returned", "id": use, "text": text, "failed": failed}
+
+
+def draw(*entries: dict[str, Any], paper: LogStyle | None = None, seconds: float = 0.0) -> list[str]:
+    lines = LogRenderer(paper or LogStyle())
+    stamped = ({"at": AT + seconds * number, **entry} for number, entry in enumerate(entries))
+    return [line for entry in stamped for line in lines.render(entry)]
+
+
+def test_attempt_reads_from_top_to_bottom() -> None:
+    """Header, session, text, tool calls with results, and the end."""
+    edit = {"path": "a.py", "old": "x = 1\n", "new": "x = 2\n"}
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(AT))
+    story = draw(
+        BEGAN,
+        STARTED,
+        said("I run it."),
+        used("Bash", "make test", command="make test"),
+        returned("FAILED\n"),
+        said("I mend it."),
+        used("Edit", "a.py", "u2", edits=[edit]),
+        returned("The file was updated.", "u2"),
+        ENDED,
+    )
+    assert story == [
+        f"── implement, attempt 2 · claude · opus · {when}",
+        "session s-1 · 2.1",
+        "",
+        "I run it.",
+        "",
+        "→ Bash   make test",
+        "    FAILED",
+        "",
+        "I mend it.",
+        "",
+        "→ Edit   a.py",
+        "    - x = 1",
+        "    + x = 2",
+        "",
+        "✓ succeeded (1.8 s, 635 tokens, $0.25)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        ({"type": "tool_denied", "tool": "Bash", "detail": "rm -rf /"}, "✗ Bash denied: rm -rf /"),
+        (
+            {"type": "retry_reported", "code": "RATE_LIMITED", "delay_seconds": 30.0},
+            "… waits 30 s for its provider (RATE_LIMITED)",
+        ),
+        (
+            {"type": "session_replaced", "session_id": "s", "resumed": False},
+            "! the session was lost; a new session starts",
+        ),
+        (
+            {"type": "session_replaced", "session_id": "s", "resumed": True},
+            "! the session exists already and continues",
+        ),
+        ({"type": "warning_raised", "message": "beware\x1b[2J"}, "! beware\\x1b[2J"),
+        (
+            ENDED | {"status": "failed", "code": "TIMEOUT", "message": "too slow", "seconds": 95.0},
+            "✗ failed: TIMEOUT: too slow (1 min 35 s, 635 tokens, $0.25)",
+        ),
+        (
+            ENDED | {"status": "interrupted", "code": "INTERRUPTED", "message": "stopped", "cost_usd": None},
+            "■ interrupted: stopped (1.8 s, 635 tokens)",
+        ),
+    ],
+)
+def test_other_entries_have_a_message(entry: dict[str, Any], line: str) -> None:
+    """Waits, warnings, denials and endings take one message each."""
+    assert draw(entry) == [line]
+
+
+@pytest.mark.parametrize("entry", [{"type": "usage_reported", "usage": USAGE}, {"type": "moon_landed"}])
+def test_usage_and_unknown_entries_have_no_line(entry: dict[str, Any]) -> None:
+    """Usage is shown at the end; entries of newer versions are skipped."""
+    assert draw(said("a"), entry, said("b")) == ["a", "", "b"]
+
+
+def test_command_shows_how_it_ended() -> None:
+    """A long output shows its last lines and the number of lines before."""
+    output = "\n".join(f"test {n}" for n in range(20))
+    lines = draw(used("Bash", "make", command="make"), returned(output))[1:]
+    assert lines == ["    … 16 lines before", *(f"    test {n}" for n in range(16, 20))]
+
+
+def test_other_tools_show_how_it_began() -> None:
+    """A long result shows its first lines and the number of further lines."""
+    output = "\n".join(f"line {n}" for n in range(20))
+    lines = draw(used("Read", "a.py", file_path="a.py"), returned(output))[1:]
+    assert lines == [*(f"    line {n}" for n in range(4)), "    … 16 more lines"]
+
+
+def test_one_line_more_is_shown_instead_of_being_counted() -> None:
+    """The note about one line would take a line itself."""
+    lines = draw(used("Read"), returned("1\n2\n3\n4\n5"))[1:]
+    assert lines == [f"    {n}" for n in range(1, 6)]
+
+
+def test_full_leaves_nothing_out() -> None:
+    """It shows the complete command, output, diff and result."""
+    edit = {"path": "a", "old": "", "new": "".join(f"{n}\n" for n in range(50))}
+    entries = (
+        used("Bash", "make", command="make\nmake test"),
+        returned("\n".join(map(str, range(50)))),
+        used("Write", "a", "u2", edits=[edit]),
+        returned("written", "u2"),
+    )
+    lines = draw(*entries, paper=LogStyle(full=True))
+    assert lines[:3] == ["→ Bash   make", "    make", "    make test"]
+    assert [line for line in lines if "…" in line] == []
+    assert {"    49", "    + 49", "    written"} <= set(lines)
+
+
+def test_a_late_result_names_its_tool() -> None:
+    """Agents use several tools in parallel."""
+    lines = draw(
+        used("Bash", "make", "a", command="make"),
+        used("Read", "b.py", "b"),
+        returned("made", "a"),
+        returned("text", "b"),
+    )
+    assert lines == [
+        "→ Bash   make",
+        "→ Read   b.py",
+        "← Bash make",
+        "    made",
+        "← Read b.py",
+        "    text",
+    ]
+
+
+def test_a_failure_without_output_is_shown() -> None:
+    """A failed tool without output is still reported."""
+    assert draw(used("Bash", "false"), returned("", failed=True))[1:] == ["    failed"]
+
+
+def test_a_denial_is_shown_once() -> None:
+    """Agents repeat the denial as the result of the tool."""
+    denial = {"type": "tool_denied", "tool": "Bash", "detail": "needs approv…"}
+    lines = draw(used("Bash", "rm"), denial, returned("needs approval, you know", failed=True))
+    assert lines == ["→ Bash   rm", "✗ Bash denied: needs approv…"]
+
+
+def test_times_are_shown_on_a_wide_screen() -> None:
+    """A wide screen shows each second once in the margin."""
+    narrow = draw(said("a"), said("b"), paper=LogStyle(99))
+    assert narrow == ["a", "", "b"]
+    wide = draw(used("A"), used("B"), used("C"), paper=LogStyle(100), seconds=0.5)
+    first, later = (time.strftime("%H:%M:%S", time.localtime(AT + more)) for more in (0, 1))
+    assert wide == [f"{first}  → A", f"{'':10}→ B", f"{later}  → C"]
+
+
+def test_colour_is_for_what_matters() -> None:
+    """Red for failures, green for additions and success, dim for the rest."""
+    edit = {"path": "a", "old": "x", "new": "y"}
+    paper = LogStyle(80, colour=True)
+    lines = draw(used("Edit", "a", edits=[edit]), returned("no", failed=True), ENDED, paper=paper)
+    assert lines[1:4] == ["\x1b[31m    - x\x1b[0m", "\x1b[32m    + y\x1b[0m", "\x1b[31m    no\x1b[0m"]
+    assert lines[-1].startswith("\x1b[32m✓ succeeded")
+
+
+def test_text_of_an_older_version_is_drawn_as_it_is() -> None:
+    """Its transcript has a heading of its own."""
+    assert draw(said("# implement, attempt 1\n\nDone.\n")) == ["# implement, attempt 1", "", "Done."]
+
+
+TEXTS = st.text(max_size=80)
+ENTRIES = st.one_of(
+    TEXTS.map(said),
+    st.builds(lambda tool, detail, command: used(tool, detail, command=command), TEXTS, TEXTS, TEXTS),
+    st.builds(
+        lambda old, new: used("Edit", "a", edits=[{"path": "a", "old": old, "new": new}]), TEXTS, TEXTS
+    ),
+    st.builds(lambda text, failed: returned(text, failed=failed), TEXTS, st.booleans()),
+    TEXTS.map(lambda text: {"type": "warning_raised", "message": text}),
+    TEXTS.map(lambda text: {"type": "tool_denied", "tool": text, "detail": text}),
+    st.builds(lambda name, model: {**BEGAN, "executor": name, "model": model}, TEXTS, TEXTS),
+    TEXTS.map(lambda text: {**ENDED, "status": "failed", "code": "X", "message": text}),
+)
+
+
+@given(
+    columns=st.sampled_from((40, 80, 200)),
+    entries=st.lists(ENTRIES, max_size=5),
+    colour=st.booleans(),
+    full=st.booleans(),
+)
+def test_every_line_fits_the_screen(
+    columns: int, entries: list[dict[str, Any]], colour: bool, full: bool
+) -> None:
+    """No entry wraps or contains control characters."""
+    for line in draw(*entries, paper=LogStyle(columns, colour, full)):
+        bare = ANSI.sub("", line) if colour else line
+        assert display_width(bare) <= columns
+        assert "\x1b" not in bare and "\n" not in bare and "\r" not in bare

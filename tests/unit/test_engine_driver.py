@@ -1,0 +1,66 @@
+"""The local driver with tasks that another run has locked."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from git_world import make_world
+from ostler.clock import SystemClock
+from ostler.config.settings import Settings
+from ostler.engine.driver import LocalDriver, TaskSelection
+from ostler.engine.records import append_event
+from ostler.engine.steps.services import StepServices, lock_path
+from ostler.files.lock import try_lock
+from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.model.event import TaskPaused
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.outcome import Outcome
+from ostler.model.task import Task
+from ostler.project.call_services import create_call_services
+from ostler.project.project import Project
+from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.writer import GroupWriter
+from ostler.testing.mocks import MockExecutor
+
+
+def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
+    """This also holds if the last queued task is locked while another one runs."""
+    project = Project.open(make_world(tmp_path).project, {}, create=True)
+    held, ours, lost = (project.add(Task(title)).id for title in ("Held", "Ours", "Lost"))
+
+    async def work(call: AgentCall, on_event: OnEvent) -> CallResult:
+        if project.show(lost).status == "pending":
+            append_event(project.journal, lost, TaskPaused(None, ""), SystemClock().now())
+        return CallResult(None, text="<phase_complete>true</phase_complete>", exit_code=0)
+
+    async def scene() -> list[Outcome]:
+        writer = GroupWriter(project.layout.database)
+        tools = StepServices(
+            settings=Settings(),
+            layout=project.layout,
+            repository=project.repository(),
+            journal=project.journal,
+            writer=writer,
+            clock=SystemClock(),
+            environ={},
+            make_executor=lambda choice, lock: MockExecutor(spawn_function=work),
+            pool_for=lambda task: ModelPool((ModelConfig("mock", "mock"),)),
+            get_call_services=lambda: create_call_services(
+                project, SqliteLedger(project.layout.database), SystemClock(), None
+            ),
+            on_completed=lambda task, state: (),
+            run="ours",
+        )
+        other = try_lock(lock_path(project.state(held), tools))
+        assert other is not None
+        run = asyncio.create_task(LocalDriver(tools, jobs=1).run(TaskSelection()))
+        while not run.done() and project.show(ours).status != "completed":
+            await asyncio.sleep(0.02)
+        other.release()
+        try:
+            return await run
+        finally:
+            await writer.close()
+
+    assert {outcome.task_id for outcome in asyncio.run(scene())} == {held, ours}

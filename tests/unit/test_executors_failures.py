@@ -1,0 +1,78 @@
+"""The codes of error texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.errors import Code
+from ostler.executors.failures import FailureTable, classify_failure, parse_retry_after, text_rules
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code"),
+    [
+        ("You exceeded your current quota, please check your plan", 429, Code.QUOTA_EXCEEDED),
+        ("Your credit balance is too low", 400, Code.BILLING),
+        ("This model's maximum context length is 8192 tokens", 400, Code.PROMPT_TOO_LARGE),
+        ("whatever it says", 401, Code.AUTH_FAILED),
+        ("whatever it says", 402, Code.BILLING),
+        ("whatever it says", 404, Code.MODEL_NOT_FOUND),
+        ("whatever it says", 429, Code.RATE_LIMITED),
+        ("whatever it says", 529, Code.OVERLOADED),
+        ("whatever it says", 500, Code.API_ERROR),
+        ("unexpected status 401 Unauthorized: bad key", None, Code.AUTH_FAILED),
+        ("exceeded retry limit, last status: 429 Too Many Requests", None, Code.RATE_LIMITED),
+        ("[API Error: 503 no backend]", None, Code.OVERLOADED),
+        ('{"error":{"code":403,"message":"no"}}', None, Code.AUTH_FAILED),
+        ("Rate limit reached for gpt", None, Code.RATE_LIMITED),
+        ("Selected model is at capacity", None, Code.OVERLOADED),
+        ("The model `x` does not exist", None, Code.MODEL_NOT_FOUND),
+        ("connect ECONNREFUSED 127.0.0.1:1", None, Code.NETWORK),
+        ("fetch failed", None, Code.NETWORK),
+        ("stream disconnected before completion", None, Code.STREAM_BROKEN),
+        ("Internal server error", None, Code.API_ERROR),
+        ("error: unexpected argument '--x'", None, Code.AGENT_INCOMPATIBLE),
+        ("You have reached your spend limit", 429, Code.BILLING),
+        ("enforced_spend_limit_reached", 429, Code.BILLING),
+        ("Your input exceeds the context window of this model", None, Code.PROMPT_TOO_LARGE),
+        ("authentication_error: bad key", None, Code.AUTH_FAILED),
+        ("blocked for safety reasons", None, Code.REFUSED),
+        ("API Error: something new", None, Code.API_ERROR),
+        ("line 429 of the file is empty", None, None),
+        ("timed out after 500s", None, None),
+        ("could not write the authentication tests", None, None),
+        ("loaded the context window plugin", None, None),
+        ("safety glasses are on", None, None),
+        ("the tests failed", None, None),
+        ("", None, None),
+    ],
+)
+def test_text_and_status(text: str, status: int | None, code: Code | None) -> None:
+    """An exhausted account is found by its text, then the status decides, then other texts."""
+    assert classify_failure(text, status) is code
+
+
+def test_own_rules_come_first() -> None:
+    """The rules of an agent precede the shared rules."""
+    own = FailureTable(text_rules({"exceeded your current quota": Code.RATE_LIMITED}))
+    assert classify_failure("You exceeded your current quota", 429, own) is Code.RATE_LIMITED
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Please try again in 20s", 20.0),
+        ("Please retry in 1.5s.", 1.5),
+        ("retry after 30 seconds", 30.0),
+        ("try again in 2 hours and 5 minutes", 7500.0),
+        ("try again in 1 day 1 hour", 90000.0),
+        ("Retrying after 250ms", 0.25),
+        ("try again in 6m0s", 360.0),
+        ("try again later", None),
+        ("try again in a while", None),
+        ("wait 20s", None),
+    ],
+)
+def test_time_to_wait(text: str, seconds: float | None) -> None:
+    """The delay in a text is parsed."""
+    assert parse_retry_after(text) == seconds

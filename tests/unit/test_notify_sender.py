@@ -1,0 +1,172 @@
+"""The post: how often it tries, when it gives up, and what it says of itself."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec import Raw
+
+from journal_values import TASK, make_record, make_row
+from ostler.config.settings import NotifySettings
+from ostler.files.layout import Layout
+from ostler.model.event import FeedLine, TaskCompleted
+from ostler.model.status import TaskStatus
+from ostler.notify import sender
+from ostler.notify.message import Message, NotDelivered, decode, delivery_id, display_name, encode, target_id
+from ostler.notify.occasion import Occasion, occasion_of
+from ostler.notify.program import _fill_in
+from ostler.notify.webhook import sign
+from ostler.store.outbox import Outbox, OutboxMessage
+from ostler.store.sqlite import SqliteJournal
+from ostler.testing.virtual_clock import VirtualClock
+
+HOOK = NotifySettings(url="https://user:key@example.org/secret/path")
+TOLD = {"id": str(TASK), "title": "--help\nme", "status": "completed", "attempts": None}
+
+
+class Refusing:
+    """A target that takes nothing."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.clock = clock
+        self.at: list[float] = []
+
+    async def deliver(self, message: Message, body: bytes) -> None:
+        self.at.append(self.clock.monotonic())
+        raise NotDelivered("HTTP status 500")
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    """A store in which a task has just been completed."""
+    layout = Layout(tmp_path)
+    (layout.state / "locks").mkdir(parents=True)
+    with SqliteJournal(layout.database, create=True) as journal, Outbox(layout.database) as outbox:
+        outbox.register(["notify"], [target_id(HOOK)])
+        journal.append(make_record(1, event=TaskCompleted()), make_row(1))
+    return layout
+
+
+def left(layout: Layout) -> list[OutboxMessage]:
+    with Outbox(layout.database) as outbox:
+        return outbox.messages()
+
+
+def test_it_gives_up_after_six_tries_in_an_hour(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The delays grow; the last failure stays for doctor to show."""
+    monkeypatch.setattr(sender, "_POLL_SECONDS", 5.0)
+    clock = VirtualClock()
+    target = Refusing(clock)
+
+    async def carry() -> str:
+        office = sender.NotificationSender([HOOK], lambda _: target, lambda *_: dict(TOLD), layout, clock)
+        work = asyncio.create_task(office.run())
+        while not (found := left(layout)) or found[0].due_at is not None:
+            await asyncio.sleep(0.01)
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        return await office.finish(5.0)
+
+    assert asyncio.run(carry()) == ""
+    (letter,) = left(layout)
+    assert (letter.tries, letter.message) == (6, "HTTP status 500")
+    waits = [after - before for before, after in zip(target.at, target.at[1:], strict=False)]
+    assert len(waits) == 5
+    for waited, wanted in zip(waits, sender.DELAYS_SECONDS, strict=True):
+        assert wanted <= waited
+    assert list(sender.DELAYS_SECONDS) == sorted(sender.DELAYS_SECONDS)
+
+
+def test_the_end_of_a_run_waits_only_for_what_can_still_come(layout: Layout) -> None:
+    """With nothing due within the grace it ends at once, and says what is left and why."""
+    clock = VirtualClock()
+    target = Refusing(clock)
+
+    async def carry() -> str:
+        office = sender.NotificationSender([HOOK], lambda _: target, lambda *_: dict(TOLD), layout, clock)
+        return await office.finish(5.0)
+
+    said = asyncio.run(carry())
+    assert said == (
+        "1 notification is not delivered yet (example.org: HTTP status 500); the next run tries again"
+    )
+    assert 2 <= len(target.at) <= 3
+    assert clock.monotonic() <= 5.5
+
+
+def test_a_second_post_leaves_it_to_the_first(layout: Layout) -> None:
+    """One process has the feed; the other says so and delivers nothing."""
+    clock = VirtualClock()
+    first, second = Refusing(clock), Refusing(clock)
+
+    async def carry() -> None:
+        offices = [
+            sender.NotificationSender(
+                [HOOK], lambda _, target=target: target, lambda *_: dict(TOLD), layout, clock
+            )
+            for target in (first, second)
+        ]
+        assert await offices[0]._read_and_deliver()
+        assert not await offices[1]._read_and_deliver()
+        for office in reversed(offices):  # the first one has it until it ends
+            await office.finish(1.0)
+
+    asyncio.run(carry())
+    assert first.at and not second.at
+
+
+@pytest.mark.parametrize(
+    ("body", "on"),
+    [
+        ('{"type":"gate_waiting","phase":"test","reason":"Look at it"}', "needs_you"),
+        ('{"type":"task_blocked","code":"STUCK","message":"x"}', "needs_you"),
+        ('{"type":"task_paused","code":"ITERATION_LIMIT","message":"x"}', "needs_you"),
+        ('{"type":"task_paused","message":"the agent wants a word"}', "needs_you"),
+        ('{"type":"task_paused","message":"paused by a person"}', None),
+        ('{"type":"task_completed","commit":null}', "completed"),
+        ('{"type":"task_failed","code":"TIMEOUT","message":"x"}', "failed"),
+        ('{"type":"task_deferred","code":"RATE_LIMITED","message":"x","resumes_at":1.0}', "limited"),
+        ('{"type":"task_cancelled","message":"cancelled by a person"}', None),
+        ('{"type":"tool_used","tool":"Edit"}', None),
+        ('{"type":"task_failed","message":{"of":"a newer version"}}', None),
+    ],
+)
+def test_what_is_an_occasion(body: str, on: str | None) -> None:
+    """Where a person is needed, ends and limits; not what a person did, and nothing that is not known."""
+    occasion = occasion_of(FeedLine(7, 1.0, TASK, Raw(body.encode())))
+    assert (occasion.on if occasion else None) == on
+
+
+def test_a_message_shows_no_key_wherever_it_stands() -> None:
+    """Also in lists of the task, and in the reason."""
+    key = "sk-ant-" + "x1" * 20
+    occasion = Occasion(7, "failed", 0.0, TASK, TaskStatus.FAILED, f"bad key {key}", "ostler retry x")
+    body = encode(occasion, "store", "hook", "project", {**TOLD, "warnings": (f"it printed {key}",)})
+    assert key.encode() not in body
+    message = decode(body)
+    assert message.reason == "bad key (an Anthropic key, not shown)"
+    assert message.id == delivery_id("store", 7, "hook") != delivery_id("store", 8, "hook")
+    assert message.time == "1970-01-01T00:00:00.000Z"
+
+
+def test_a_title_cannot_become_an_option() -> None:
+    """Values are one line and begin with no dash; braces that name nothing stay."""
+    message = Message("1", "failed", "", "project", "", "ostler retry x", TOLD)
+    assert _fill_in("{title}", message) == "help me"
+    assert _fill_in("--body={on} {next} {x} {", message) == "--body=failed ostler retry x {x} {"
+
+
+def test_a_place_is_told_without_its_key() -> None:
+    """Neither the path nor the user of an address is for a screen."""
+    assert display_name(HOOK) == "example.org"
+    assert display_name(NotifySettings(url="http://127.0.0.1:8080/x")) == "127.0.0.1:8080"
+    assert display_name(NotifySettings(command=("notify-send", "x"))) == "notify-send"
+
+
+def test_a_signature_covers_time_and_body() -> None:
+    """Neither can be changed without the key."""
+    signed = sign("key", "100", b"{}")
+    assert signed == "b6ae95232f7a6f10ed56c0c2931bda6344efb9e66d09bf79943ca1df746bbddf"  # openssl's answer
+    assert len({signed, sign("key", "101", b"{}"), sign("key", "100", b"{ }"), sign("k", "100", b"{}")}) == 4

@@ -1,0 +1,19 @@
+"""Text is shortened for lists and messages in one way."""
+
+from __future__ import annotations
+
+from ostler.text import first_line, last_line, one_line
+
+
+def test_one_line_joins_all_lines() -> None:
+    """A message stays on one line and within its length."""
+    assert one_line(" a\n\tb  c ") == "a b c"
+    assert one_line("word " * 100, max_length=12) == "word word w…"
+
+
+def test_first_and_last_line_skip_blank_lines() -> None:
+    """The first line of an error, and the last line of a log."""
+    assert first_line("\n  first \nsecond") == "first"
+    assert first_line("abcdef", max_length=4) == "abc…"
+    assert last_line("first\n last \n\n") == "last"
+    assert last_line("") == ""

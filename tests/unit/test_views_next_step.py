@@ -1,0 +1,91 @@
+"""The line that tells a person what to do about a task."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from ostler.errors import Code
+from ostler.model.status import TaskStatus
+from ostler.views.next_step import next_step
+from ostler.views.task import TaskView
+
+_FACTS: dict[str, Any] = {"id": "mend-the-gate-ab12", "title": "", "message": "", "phase": "implement"}
+_EMPTY: dict[str, Any] = {"branch": None, "commit": None, "worktree": None, "session_id": None}
+_REST: dict[str, Any] = {
+    "resumes_at": None,
+    "usage": {},
+    "cost_usd": None,
+    "created_at": "",
+    "updated_at": "",
+}
+_LISTS: dict[str, Any] = {"weight": "small", "priority": "P2", "iteration": 1, "warnings": (), "phases": ()}
+
+
+def view(status: str, code: Code | None = None) -> TaskView:
+    return msgspec.convert(_FACTS | _EMPTY | _REST | _LISTS | {"status": status, "code": code}, TaskView)
+
+
+@pytest.mark.parametrize(
+    "status", ["pending", "failed", "quarantined", "cancelled", "blocked", "paused", "deferred"]
+)
+def test_a_task_that_is_not_done_names_a_command_for_itself(status: str) -> None:
+    """Whatever stopped it, the person can copy the next command."""
+    assert "ostler r" in next_step(view(status)) and "mend-the-gate-ab12" in next_step(view(status))
+
+
+@pytest.mark.parametrize("code", list(Code))
+def test_every_failure_ends_with_the_retry(code: Code) -> None:
+    """With a cause that must be put right first, or with the log."""
+    assert next_step(view("failed", code)).endswith("ostler retry mend-the-gate-ab12")
+
+
+def test_the_cause_stands_before_the_retry() -> None:
+    """A timeout is not cured by reading a log."""
+    assert next_step(view("failed", Code.TIMEOUT)).startswith("raise run.timeout_seconds")
+    assert next_step(view("failed", Code.AGENT_FAILED)).startswith("ostler log")
+
+
+def test_an_interrupted_task_is_simply_run() -> None:
+    """A code without a failure changes nothing."""
+    assert next_step(view(TaskStatus.PENDING, Code.INTERRUPTED)) == "ostler run mend-the-gate-ab12"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "commands"),
+    [
+        ("needs_review", None, ("diff", "approve", "reject")),
+        ("paused", None, ("resume",)),
+        ("paused", Code.ITERATION_LIMIT, ("log", "resume")),
+        ("blocked", Code.AGENT_BLOCKED, ("log", "resume")),
+        ("blocked", Code.STUCK, ("log", "resume")),
+        ("blocked", Code.GATE_REJECTED, ("log", "resume", "approve")),
+        ("blocked", Code.GATE_UNRUNNABLE, ("retry", "approve")),
+        ("blocked", Code.MERGE_CONFLICT, ("resume",)),
+        ("revision", None, ("run",)),
+    ],
+)
+def test_a_task_that_waits_for_a_person_names_what_they_may_say(
+    status: str, code: Code | None, commands: tuple[str, ...]
+) -> None:
+    """In the order in which they would say it."""
+    step = next_step(view(status, code))
+    assert tuple(re.findall(r"ostler (\w+) mend-the-gate-ab12", step)) == commands
+
+
+def test_a_task_that_comes_after_others_names_them() -> None:
+    """One that waits runs with all; one that cannot begin names the task to retry."""
+    waiting = msgspec.structs.replace(view("pending"), waits_for=("first-ab12",))
+    assert next_step(waiting) == "ostler run --all"
+    lost = msgspec.structs.replace(waiting, status=TaskStatus.BLOCKED, code=Code.DEPENDENCY_FAILED)
+    assert next_step(lost).startswith("ostler retry first-ab12")
+    assert next_step(lost).endswith("ostler resume mend-the-gate-ab12")
+
+
+def test_a_task_whose_agent_was_refused_something_says_so() -> None:
+    """Another round of iterations would meet the same refusal."""
+    refused = msgspec.structs.replace(view("paused", Code.ITERATION_LIMIT), warnings=("PERMISSION_DENIED",))
+    assert "what was denied; allow it" in next_step(refused)
