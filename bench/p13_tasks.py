@@ -1,118 +1,111 @@
-"""P13: tasks that do nothing, end to end through the local driver, against a bare loop of as many commits.
+"""P13: tasks that do almost nothing, end to end, with worktree, commit and journal at FULL; CPU per task.
 
-They are documents of one line, so that no worktree is made: git is measured by P11.
+The agent is a function in this process that writes one file, so that only our own work and git are measured.
+Baseline: a bare loop of `git worktree add` and `git commit`, as many at once as the run has slots.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from functools import cache
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
-from time import perf_counter
+from threading import Lock
 
-import apsw
-
-from measure import Result, per_second, ratio, scratch, show
-from ostler.clock import SystemClock
-from ostler.engine.local import LocalDriver, Wanted
-from ostler.engine.steps.tools import Tools
-from ostler.executors.protocol import Capabilities
+from measure import MILLISECONDS, PER_SECOND, Result, interleave, ratio, scratch, seconds, show, single
+from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, CallResult, OnEvent
-from ostler.model.choice import Choice, ModelPool
 from ostler.model.status import TaskStatus
-from ostler.model.task import Output, Task
+from ostler.model.task import Task
+from ostler.project.ostler import Ostler
 from ostler.project.project import Project
-from ostler.project.stable import make_stable
-from ostler.store.sqlite_ledger import SqliteLedger
-from ostler.store.writer import GroupWriter
+from ostler.testing.mocks import MockExecutor
+from sample import GIT
 
-ROUNDS, TASKS, SLOTS = 7, 200, 8
-ENVIRON = {"OSTLER_HOST__START_STAGGER_SECONDS": "0", "OSTLER_POOLS__MEDIUM__SIZE": str(SLOTS)}
+ROUNDS, TASKS, SLOTS = 5, 64, 8
+ENVIRON = {
+    "PATH": os.environ["PATH"],
+    "OSTLER_RUN__EXECUTOR": "instant",
+    "OSTLER_HOST__START_STAGGER_SECONDS": "0",
+    "OSTLER_POOLS__MEDIUM__SIZE": str(SLOTS),
+}
+
+ADDING = Lock()  # two `git worktree add` at once can fail
 
 
 def measure() -> list[Result]:
-    ours, bare = [], []
+    cpu: list[float] = []
     with scratch() as place:
-        for number in range(ROUNDS):
-            rate, commits = asyncio.run(run_tasks(place / f"project-{number}"))
-            ours.append(rate)
-            bare.append(commit_bare(place / f"bare-{number}.db", commits))
-    name = f"no-op tasks at {SLOTS} slots / bare loop of as many commits"
-    fastest = max(ours)
+        numbers = count()
+        ours, bare = interleave(
+            lambda: TASKS / asyncio.run(run_tasks(new_repository(place / f"ours-{next(numbers)}"), cpu)),
+            lambda: TASKS / commit_bare(new_repository(place / f"bare-{next(numbers)}")),
+            rounds=ROUNDS,
+        )
+    name = f"tasks at {SLOTS} slots / bare git worktree add + commit"
     return [
-        ratio("P13", name, fastest, max(bare), ">= 0.3", per_second),
-        Result("P13", "no-op tasks per second, end to end", fastest, ">= 1000", "/s", per_second(fastest)),
+        single("P13", "no-op tasks per second, with worktree and commit", ours, ">= 200", PER_SECOND, max),
+        single("P13", "CPU of our process per task", cpu, "<= 3", MILLISECONDS),
+        ratio("P13", name, ours, bare, ">= 0.3", PER_SECOND, max),
     ]
 
 
-class Instant:
-    """An agent in this process that has nothing to do."""
-
-    name = "instant"
-    capabilities = Capabilities()
-
-    def validate_availability(self) -> None:
-        """It is always there."""
-
-    async def spawn(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        return CallResult(None, text="<phase_complete>true</phase_complete>", session_id=call.session_id)
-
-    resume = spawn
+def new_repository(root: Path) -> Path:
+    root.mkdir()
+    (root / "README").write_text("A project.\n")
+    (root / ".gitignore").write_text(".ostler/\n")
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "first")):
+        subprocess.run([*GIT, *command], cwd=root, check=True, capture_output=True)
+    return root
 
 
-async def run_tasks(root: Path) -> tuple[float, int]:
-    """Tasks per second, and the commits that they took."""
-    root.mkdir(parents=True)
-    with Project.open(root, ENVIRON, create=True) as project:
-        layout, journal = project.layout, project.journal
+async def write_file(call: AgentCall, on_event: OnEvent) -> CallResult:
+    """The agent: one new file, and done."""
+    Path(call.cwd, "hello.txt").write_text("hello\n")
+    return CallResult(
+        None,
+        text="<phase_complete>true</phase_complete>",
+        session_id=call.session_id,
+        peak_memory_mb=1,
+    )
+
+
+async def run_tasks(root: Path, cpu: list[float]) -> float:
+    """Seconds for all tasks; adds the CPU that one of them took."""
+    registry = ExecutorRegistry()
+    registry.register("instant", lambda name, settings, runner: MockExecutor(name, spawn_function=write_file))
+    project = Project.open(root, {**ENVIRON, "HOME": str(root.parent)}, create=True)
+    async with Ostler(project, ENVIRON, executors=registry) as ostler:
         for number in range(TASKS):
-            project.add(
-                Task(f"Task number {number}", weight="trivial", output=Output(f"outputs/{number}.md"))
-            )
-        writer, ledger = CountingWriter(layout.database), SqliteLedger(layout.database)
-        tools = Tools(
-            settings=project.settings,
-            layout=layout,
-            repository=None,
-            journal=journal,
-            writer=writer,
-            clock=SystemClock(),
-            environ=os.environ,
-            make_executor=lambda choice, lock: Instant(),
-            pool_for=lambda _task: ModelPool((Choice("instant", "instant"),)),
-            stable=cache(lambda: make_stable(project, ledger, SystemClock(), None)),
-            completed=lambda _task, _state: (),
-            run="bench",
-        )
-        began = perf_counter()
-        outcomes = await LocalDriver(tools, SLOTS).run(Wanted())
-        took = perf_counter() - began
-        await writer.close()
-    assert [outcome.status for outcome in outcomes] == [TaskStatus.COMPLETED] * TASKS
-    return TASKS / took, writer.commits
+            project.add(Task(f"Task number {number}", weight="trivial"))
+        used, began = time.process_time(), time.perf_counter()
+        outcomes = await ostler.run_all(jobs=SLOTS)
+        took = time.perf_counter() - began
+        cpu.append((time.process_time() - used) / TASKS)
+    assert [outcome.status for outcome in outcomes] == [TaskStatus.COMPLETED] * TASKS, outcomes[0]
+    branches = subprocess.run(
+        ["git", "for-each-ref", "refs/heads/ostler"], cwd=root, check=True, capture_output=True
+    )
+    assert branches.stdout.count(b"\n") == TASKS, "a task left no commit"
+    return took
 
 
-class CountingWriter(GroupWriter):
-    commits = 0
-
-    def _next_group(self) -> list:
-        group = super()._next_group()
-        self.commits += bool(group)
-        return group
+def commit_bare(root: Path) -> float:
+    """Seconds for as many worktrees and commits by git alone."""
+    with ThreadPoolExecutor(SLOTS) as threads:
+        return seconds(lambda: list(threads.map(lambda number: commit_once(root, number), range(TASKS))))
 
 
-def commit_bare(path: Path, commits: int) -> float:
-    """The same number of transactions of one row; as tasks per second."""
-    db = apsw.Connection(str(path))
-    db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
-    db.execute("CREATE TABLE event (position INTEGER PRIMARY KEY, body TEXT)")
-    began = perf_counter()
-    for _ in range(commits):
-        db.execute("INSERT INTO event (body) VALUES (?)", ("x" * 700,))
-    took = perf_counter() - began
-    db.close()
-    return TASKS / took
+def commit_once(root: Path, number: int) -> None:
+    tree = root.parent / f"{root.name}-tree-{number}"
+    with ADDING:
+        subprocess.run(["git", "worktree", "add", "-q", "-b", f"b{number}", tree], cwd=root, check=True)
+    (tree / "hello.txt").write_text("hello\n")
+    subprocess.run(["git", "add", "-A"], cwd=tree, check=True)
+    subprocess.run([*GIT, "commit", "-q", "-m", "hello"], cwd=tree, check=True)
 
 
 if __name__ == "__main__":

@@ -1,75 +1,80 @@
-"""P3: CPU per streamed event, split, parsed and kept, against bare chunk-split and msgspec decode."""
+"""P3: CPU per streamed event through the whole path of a run / bare chunk-split and decode of the same pipe.
+
+The whole path is the call of the worker: read, raw transcript, parse, log page, event file, and notices in
+the journal.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import os
-import sys
-from collections.abc import Iterator
+import subprocess
 from pathlib import Path
 from time import process_time
 
 import msgspec
 
-from measure import Result, minima, ratio, scratch, show
-from ostler.executors.claude_stream import ClaudeStream
-from ostler.process.lines import LineSplitter
-from ostler.process.transcript import Transcript
+from caller import Caller
+from measure import MICROSECONDS, Result, interleave, ratio, scratch, show
+from stream import TURNS, write_agent, write_stream
 
-SAMPLE = Path(__file__).parents[1] / "tests" / "data" / "claude" / "stream_tool_yolo.jsonl"
-ROUNDS = 15
-EVENTS = 20_000
-CHUNK = 256 * 1024
+ROUNDS = 9
+CHUNK, PIPE = 256 * 1024, 1024 * 1024
 
 
 def measure() -> list[Result]:
-    stream = os.memfd_create("stream")
-    _fill(stream)
-    us, them = minima(lambda: ours(stream), lambda: bare(stream), rounds=ROUNDS)
-    os.close(stream)
-    name = "CPU per event, parsed and kept / bare split and decode"
-    return [ratio("P3", name, us / EVENTS, them / EVENTS, "<= 2", lambda spent: f"{spent * 1e6:.2f} us")]
+    with scratch() as place, asyncio.Runner() as loop:
+        stream = place / "stream.jsonl"
+        events = write_stream(stream)
+        caller = loop.run(open_caller(place, stream))
+        ours, bare = interleave(
+            lambda: loop.run(call_cpu(caller)) / events,
+            lambda: bare_cpu(stream, events) / events,
+            rounds=ROUNDS,
+        )
+        check_kept(caller, stream)
+        loop.run(caller.close())
+    name = "CPU per event, whole path of a run / bare split and decode"
+    return [ratio("P3", name, ours, bare, "<= 4", MICROSECONDS)]
 
 
-def ours(stream: int) -> float:
-    """Read, keep, split, decode and tell: what the runner and the claude executor do."""
-    told: list[object] = []
-    with scratch() as place:
-        transcript = Transcript(str(place / "transcript"))
-        splitter, heard = LineSplitter(), ClaudeStream(told.append)
-        began = process_time()
-        for chunk in _chunks(stream):
-            transcript.write(chunk)
-            for line in splitter.feed(chunk):
-                heard.take(line)
-        spent = process_time() - began
-        transcript.close()
-    if len(told) < EVENTS // 2:
-        sys.exit("the decoder heard too little")
-    return spent
+async def open_caller(place: Path, stream: Path) -> Caller:
+    return Caller(place / "project", "claude", write_agent(place / "agent", stream))
 
 
-def bare(stream: int) -> float:
-    """The least that any consumer does: chunks, lines, values; nothing kept, nobody told."""
-    rest, began = b"", process_time()
-    for chunk in _chunks(stream):
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            msgspec.json.decode(line)
+async def call_cpu(caller: Caller) -> float:
+    """CPU of this process, all threads, for one call whose agent prints the stream."""
+    began = process_time()
+    await caller.call()
     return process_time() - began
 
 
-def _fill(stream: int) -> None:
-    """A long run: the session's start, then text, tool use, tool result, text, over and over."""
-    first, *turn, _ = SAMPLE.read_bytes().splitlines(keepends=True)
-    os.write(stream, first)
-    for _ in range(EVENTS // len(turn)):
-        os.write(stream, b"".join(turn))
+def bare_cpu(stream: Path, events: int) -> float:
+    """The least work of any consumer: chunks, lines, values; nothing is kept."""
+    with subprocess.Popen(["cat", str(stream)], stdout=subprocess.PIPE, bufsize=0) as program:
+        assert program.stdout is not None
+        fcntl.fcntl(program.stdout, fcntl.F_SETPIPE_SZ, PIPE)
+        rest, decoded, began = b"", 0, process_time()
+        while chunk := os.read(program.stdout.fileno(), CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                msgspec.json.decode(line)
+            decoded += len(lines)
+        spent = process_time() - began
+    assert decoded == events
+    return spent
 
 
-def _chunks(stream: int) -> Iterator[bytes]:
-    os.lseek(stream, 0, os.SEEK_SET)
-    while chunk := os.read(stream, CHUNK):
-        yield chunk
+def check_kept(caller: Caller, stream: Path) -> None:
+    """Check that the calls kept everything: raw bytes, tool uses in the log page, notices in the journal."""
+    folder = caller.project.layout.task(caller.task)
+    raw = sorted((folder / "transcripts").glob("*.jsonl"))
+    assert [path.stat().st_size for path in raw] == [stream.stat().st_size] * ROUNDS
+    page = max((folder / "transcripts").glob("*.md"), key=lambda path: path.stat().st_size)
+    assert page.read_bytes().count(b"- Bash") == TURNS
+    notices = caller.project.journal.position()
+    assert notices >= ROUNDS * TURNS, f"the journal has only {notices} lines"
 
 
 if __name__ == "__main__":

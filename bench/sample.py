@@ -10,7 +10,7 @@ from pathlib import Path
 from resource import struct_rusage
 
 AGENT = """#!/bin/sh
-# Speaks as claude does, and at once. Its last call leaves a file to commit and says that it is done.
+# Answers at once in the format of claude. Its last call writes a file to commit and reports completion.
 read calls < {count}
 calls=$((calls + 1))
 echo $calls > {count}
@@ -30,7 +30,7 @@ command = "{agent}"
 medium = ["implement"]
 
 [host]
-start_stagger_seconds = 0  # it spreads the starts of real agents; an instant one would only wait for it
+start_stagger_seconds = 0  # it spreads the starts of real agents and only delays an instant one
 """
 GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
 
@@ -48,22 +48,22 @@ class Sample:
         self.finish_at(1)
 
     def finish_at(self, call: int) -> None:
-        """From now on a task is done with its so many-th call."""
+        """Let a task complete with this call from now on."""
         self._count.write_text("0\n")
         self.agent.write_text(AGENT.format(count=self._count, last=call))
         self.agent.chmod(0o755)
 
     @property
     def calls(self) -> int:
-        """How often the agent was started since then."""
+        """Return how often the agent was started since then."""
         return int(self._count.read_text())
 
     def ostler(self, *arguments: str) -> struct_rusage:
-        """One command as a person gives it, to its end."""
+        """Run one ostler command to its end."""
         return self.run((str(Path(sys.executable).with_name("ostler")), *arguments), {})
 
     def run(self, argv: tuple[str, ...], environ: Mapping[str, str]) -> struct_rusage:
-        """One program here, to its end, silent; what it used."""
+        """Run one program in the project to its end, without output; return its resource usage."""
         child = subprocess.Popen(
             argv,
             cwd=self.root,

@@ -1,0 +1,105 @@
+"""Run agent calls as a task does: through AgentCaller, with a journal, prompts and transcripts.
+
+P1, P2, P3, P4, P7 and P12 share this module, so that only one file changes with the interface of a call.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+
+from ostler.calls.attempt import AttemptRunner
+from ostler.calls.call import AgentCaller
+from ostler.calls.request import CallRequest
+from ostler.calls.session import AgentSession
+from ostler.clock import SystemClock
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.attempt import Attempt
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.task import Task
+from ostler.process.runner import DefaultCommandRunner
+from ostler.project.call_services import create_call_services
+from ostler.project.project import Project
+from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.writer import GroupWriter
+
+SETTINGS = """[run]
+executor = "bench"
+
+[executors.bench]
+type = "{type}"
+command = "{command}"
+
+[pools.medium]
+size = {slots}
+
+[host]
+start_stagger_seconds = 0  # it spreads the starts of real agents and only delays an instant one
+"""
+PROMPT = "Say hello. " * 400  # 4.4 kB, the size of a usual prompt
+
+
+class Caller:
+    """Runs calls of one agent program in one project."""
+
+    def __init__(
+        self, root: Path, type: str, command: Path | str, slots: int = 8, environ: Mapping[str, str] = {}
+    ) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "ostler.toml").write_text(SETTINGS.format(type=type, command=command, slots=slots))
+        environ = {"PATH": os.environ["PATH"], "HOME": str(root), **environ}
+        self.project = Project.open(root, environ, create=True)
+        settings, database = self.project.settings, self.project.layout.database
+        self._clock, self._numbers = SystemClock(), count(1)
+        self._writer, self._ledger = GroupWriter(database), SqliteLedger(database)
+        self.task = self.project.add(Task("Say hello")).id
+        registry, runner = ExecutorRegistry(), DefaultCommandRunner()
+        self._caller = AgentCaller(
+            settings,
+            lambda model: registry.make_for(model, settings.executors, runner),
+            AttemptRunner(settings, environ, self._writer, self._clock, "bench", str(root)),
+            create_call_services(self.project, self._ledger, self._clock, None),
+            self._clock,
+        )
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """Return the attempts in the journal."""
+        return self.project.journal.attempts(self.task)
+
+    async def call(self) -> None:
+        """Run one call; raises RuntimeError when the agent does not succeed."""
+        outcome = await self._caller.run(self._create_request())
+        if not outcome.result.ok:
+            raise RuntimeError(f"the call ended with {outcome.result.code}: {outcome.result.message}")
+
+    async def close(self) -> None:
+        await self._writer.close()
+        self._ledger.close()
+        self.project.journal.close()
+
+    def _create_request(self) -> CallRequest:
+        layout = self.project.layout
+
+        async def build_fresh_prompt(executor: str, ending: str, attempts: list[Attempt]) -> str:
+            return PROMPT
+
+        return CallRequest(
+            task=self.task,
+            key=f"{self.task}/{next(self._numbers)}/call",
+            phase="implement",
+            iteration=1,
+            role="",
+            pool=ModelPool((ModelConfig("bench", "bench"),)),
+            cwd=str(layout.root),
+            task_dir=layout.task(self.task),
+            attempts=[],
+            select_session=lambda executor, can_resume, attempts: AgentSession(
+                str(uuid.uuid4()), started=False
+            ),
+            build_prompt=lambda continued, ending: PROMPT,
+            build_fresh_prompt=build_fresh_prompt,
+        )
