@@ -23,7 +23,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 SECONDS = 120
-AT_WORK = ".lane[data-group=running] .doing li"
+AT_WORK = ".lane[data-group=running] .activity li"
 FIXED = "Fix the slug of titles with spaces"
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ostler.project.demo import make_sample
+from ostler.project.demo import create_sample
 from ostler.testing.fake_agent import fake_claude
 
 SETTINGS = """
@@ -22,7 +22,7 @@ ASK = "<phase_blocked>Do islands count as overseas? The old shop charged 9 dolla
 SLUG = {"tests/test_slug.py": "#", "shoes/slug.py": "#"}
 PRICE = {"shoes/price.py": "#", "tests/test_price.py": "#"}
 README = {"README.md": "#", "CONTRIBUTING.md": "#"}
-# Title, weight, priority, and how the agent behaves when it is told of it.
+# Title, weight, priority, and how the agent behaves on it.
 MORNING = (
     ("Round prices to whole cents", "medium", "P1", {"cost_usd": 0.42}),
     ("Sort reviews by date", "trivial", "P2", {"cost_usd": 0.18}),
@@ -34,7 +34,7 @@ MORNING = (
 NOW = (
     ("Fix the slug of titles with spaces", "medium", "P0", {"edits": SLUG, "delay_seconds": 300}),
     ("Add a price function", "medium", "P1", {"edits": PRICE, "delay_seconds": 300}),
-    ("Say in the README how to test", "trivial", "P1", {"edits": README, "delay_seconds": 300}),
+    ("Describe the tests in the README", "trivial", "P1", {"edits": README, "delay_seconds": 300}),
     ("Show sizes in centimetres", "small", "P2", {}),
     ("Thank customers by name", "small", "P3", {}),
 )
@@ -45,10 +45,10 @@ class Shop:
 
     def __init__(self, home: Path) -> None:
         self.root = home / "shoes"
-        behaviours = [{"told": title, **told} for title, _, _, told in (*MORNING, *NOW)]
+        behaviours = [{"contains": title, **behaviour} for title, _, _, behaviour in (*MORNING, *NOW)]
         agent = fake_claude(home / "agents", when=behaviours)
         self.environ = {"HOME": str(home), "PATH": os.environ["PATH"], "OSTLER_CLAUDE_PATH": str(agent)}
-        make_sample(self.root)
+        create_sample(self.root)
         (self.root / "ostler.toml").write_text(SETTINGS, "utf-8")
         tasks = [self._new(*task[:3]) for task in MORNING]
         self._ostler("run", "--all")

@@ -69,7 +69,7 @@ def pretend_memory(world: World, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def measure_agents_mb(world: World) -> int:
-    """Return the memory of the agents alone; a fork of pytest for `ostler status` is as large as ten of them."""
+    """Return the memory of the agents alone; a fork of pytest for `ostler status` is much larger."""
     agents: list[int] = []
     for pid in list_descendants(os.getpid()):
         with suppress(psutil.Error):
