@@ -79,7 +79,7 @@ class NotDelivered(Exception):
 
 
 class TargetMisconfigured(NotDelivered):
-    """It will take nothing before a person has mended something here; there is no point in trying soon."""
+    """The target accepts nothing until a person fixes its configuration; retry late."""
 
 
 class Target(Protocol):
