@@ -11,17 +11,17 @@ from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 
-from ostler.calls.attempt import AttemptRunner
+from ostler.calls.attempts.attempt import AttemptRunner
+from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
 from ostler.calls.request import CallRequest
-from ostler.calls.session import AgentSession
 from ostler.clock import SystemClock
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.attempt import Attempt
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.call_services import create_call_services
+from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter

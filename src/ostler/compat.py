@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ostler.calls.cli_executor import CliExecutor
     from ostler.calls.debugger import PrePromptEvent
     from ostler.calls.host import get_available_memory_mb
-    from ostler.calls.retry import calculate_backoff_delay
-    from ostler.calls.selector import ModelSelector
-    from ostler.calls.slots import WorkerPool
+    from ostler.calls.models.retry import calculate_backoff_delay
+    from ostler.calls.models.selector import ModelSelector
+    from ostler.calls.models.slots import WorkerPool
     from ostler.executors.claude.executor import ClaudeExecutor
     from ostler.executors.cursor import CursorExecutor
     from ostler.executors.protocol import Executor, supports_resumption
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from ostler.process.runner import DefaultCommandRunner
     from ostler.process.spawner import StandardSpawner, create_spawner
     from ostler.process.terminal import PtySpawner
-    from ostler.project.agent_executor import AgentExecutor
+    from ostler.project.agents.agent_executor import AgentExecutor
+    from ostler.project.agents.executor_config import AgentConfig, ExecutorConfig, create_default_config
     from ostler.project.execution import (
         ExecutionError,
         ExecutionErrorCode,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
         ExecutionStatus,
         WorkspaceError,
     )
-    from ostler.project.executor_config import AgentConfig, ExecutorConfig, create_default_config
     from ostler.prompt.completion import check_phase_completion
     from ostler.prompt.document import build_prompt
     from ostler.prompt.role import Agent, load_prompt
@@ -104,8 +104,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "DEFAULT_MODEL_MAP": "ostler.llm.client",
         "Agent": "ostler.prompt.role",
-        "AgentConfig": "ostler.project.executor_config",
-        "AgentExecutor": "ostler.project.agent_executor",
+        "AgentConfig": "ostler.project.agents.executor_config",
+        "AgentExecutor": "ostler.project.agents.agent_executor",
         "AnthropicClaudeClient": "ostler.llm.anthropic",
         "ClaudeClient": "ostler.llm.client",
         "ClaudeClientConfig": "ostler.llm.client",
@@ -122,24 +122,24 @@ __getattr__, __dir__ = lazy_names(
         "ExecutionResult": "ostler.project.execution",
         "ExecutionStatus": "ostler.project.execution",
         "Executor": "ostler.executors.protocol",
-        "ExecutorConfig": "ostler.project.executor_config",
+        "ExecutorConfig": "ostler.project.agents.executor_config",
         "ExecutorRegistry": "ostler.executors.registry",
         "MockClaudeClient": "ostler.testing.mocks",
         "MockCommandRunner": "ostler.testing.mocks",
         "MockExecutor": "ostler.testing.mocks",
-        "ModelSelector": "ostler.calls.selector",
+        "ModelSelector": "ostler.calls.models.selector",
         "PrePromptEvent": "ostler.calls.debugger",
         "PtySpawner": "ostler.process.terminal",
         "SkillContent": "ostler.skills.content",
         "StandardSpawner": "ostler.process.spawner",
-        "WorkerPool": "ostler.calls.slots",
+        "WorkerPool": "ostler.calls.models.slots",
         "WorkspaceError": "ostler.project.execution",
         "build_prompt": "ostler.prompt.document",
         "build_template_vars": "ostler.prompt.variables",
-        "calculate_backoff_delay": "ostler.calls.retry",
+        "calculate_backoff_delay": "ostler.calls.models.retry",
         "cancellable_sleep": "ostler.llm.timeouts",
         "check_phase_completion": "ostler.prompt.completion",
-        "create_default_config": "ostler.project.executor_config",
+        "create_default_config": "ostler.project.agents.executor_config",
         "create_spawner": "ostler.process.spawner",
         "get_available_memory_mb": "ostler.calls.host",
         "load_prompt": "ostler.prompt.role",

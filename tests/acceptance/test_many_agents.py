@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from models_world import add_tasks, play, row, write_models
-from ostler.calls.slots import Slot, WorkerPool
+from ostler.calls.models.slots import Slot, WorkerPool
 from ostler.model.outcome import Outcome
 from ostler.process.memory import estimate_memory_kb, list_descendants
 from ostler.project.ostler import Ostler

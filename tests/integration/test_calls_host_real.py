@@ -8,7 +8,7 @@ import sys
 import time
 
 from ostler.calls.host import Host, get_used_memory_mb
-from ostler.calls.slots import WorkerPool
+from ostler.calls.models.slots import WorkerPool
 from ostler.clock import SystemClock
 from ostler.config.settings import HostSettings, PoolSettings
 from ostler.model.command import Command

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.calls.liveness import LivenessMonitor
+from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.clock import SystemClock
 from ostler.model.command import Command, Exit, ExtendIdleTimeout, IdleTimeout, StopNow, StopReason
 from ostler.process.runner import DefaultCommandRunner

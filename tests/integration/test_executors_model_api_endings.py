@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ostler.calls.retry import RetryContext, SwitchModel, Wait, decide
+from ostler.calls.models.retry import RetryContext, SwitchModel, Wait, decide
 from ostler.config.settings import ExecutorSettings, Provider, RetrySettings
 from ostler.errors import Code
 from ostler.executors.model_api.executor import ModelApiExecutor

@@ -45,8 +45,8 @@ from ostler.views.board import BoardRow
 from ostler.web.guard import Keys
 from ostler.web.requests import TasksQuery
 from ostler.web.route import Empty, RequestParts
+from ostler.web.routes.tasks import list_tasks
 from ostler.web.site import Site
-from ostler.web.tasks import list_tasks
 
 _S = TaskStatus
 FAILED = [TaskFailed(Code.TIMEOUT, "x"), TaskReopened(), TaskClaimed("run")]

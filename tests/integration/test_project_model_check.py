@@ -11,7 +11,7 @@ import pytest
 
 from ostler.errors import Code
 from ostler.model.model_config import ModelConfig
-from ostler.project.model_check import PARALLEL_CALLS, PROMPT, check_models
+from ostler.project.agents.model_check import PARALLEL_CALLS, PROMPT, check_models
 from ostler.project.project import Project
 from ostler.testing.fake_agent import fake_agent, read_ledger
 from ostler.views.models import ProbeResult

@@ -20,9 +20,9 @@ from ostler.model.rows import build_row, decode_state
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
-from ostler.project.agent_executor import AgentExecutor
+from ostler.project.agents.agent_executor import AgentExecutor
+from ostler.project.agents.executor_config import create_default_config
 from ostler.project.execution import ExecutionErrorCode, ExecutionResult
-from ostler.project.executor_config import create_default_config
 from ostler.project.project import Project
 from ostler.testing.mocks import MockClaudeClient
 

@@ -26,7 +26,7 @@ from ostler.model.plan import Gate
 from ostler.model.state import Stage
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
-from ostler.project.call_services import create_call_services
+from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter

@@ -6,8 +6,8 @@ from ostler.engine.records import RULES, append_computed_event, create_task
 from ostler.model.event import DecisionRecorded, TaskCreated
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
-from ostler.project.planning import plan_task
 from ostler.project.project import Project
+from ostler.project.tasks.planning import plan_task
 from world import World
 
 BEGAN = 1.7e9

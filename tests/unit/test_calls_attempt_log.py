@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from ostler.calls.attempt_log import MAX_BYTES, MAX_TEXT_BYTES
-from ostler.calls.transcript import AttemptFiles
+from ostler.calls.attempts.log import MAX_BYTES, MAX_TEXT_BYTES
+from ostler.calls.attempts.transcript import AttemptFiles
 from ostler.errors import Code, OstlerError
 from ostler.model.attempt import Attempt
 from ostler.model.call import (

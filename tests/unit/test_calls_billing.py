@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.calls.billing import detect_billing
+from ostler.calls.spending.billing import detect_billing
 from ostler.model.attempt import Billing
 
 KEY = {"ANTHROPIC_API_KEY": "k"}

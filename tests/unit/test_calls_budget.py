@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.calls.budget import (
+from ostler.calls.spending.budget import (
     Allowed,
     Budget,
     BudgetExceeded,
@@ -15,7 +15,7 @@ from ostler.calls.budget import (
     find_waiting_priority,
     resolve_budget,
 )
-from ostler.calls.prices import resolve_cost
+from ostler.calls.spending.prices import resolve_cost
 from ostler.config.settings import BudgetSettings
 from ostler.model.call import CallResult
 from ostler.model.task import PRIORITIES, Priority

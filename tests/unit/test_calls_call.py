@@ -10,18 +10,18 @@ from random import Random
 
 import pytest
 
-from ostler.calls.attempt import AttemptRunner
-from ostler.calls.attempt_journal import MemoryAttemptJournal
-from ostler.calls.availability import ModelAvailability
-from ostler.calls.budget import BudgetGuard
+from ostler.calls.attempts.attempt import AttemptRunner
+from ostler.calls.attempts.journal import MemoryAttemptJournal
+from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
 from ostler.calls.host import Host
+from ostler.calls.models.availability import ModelAvailability
+from ostler.calls.models.selector import ModelSelector
+from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import CallOutcome, CallRequest
-from ostler.calls.selector import ModelSelector
 from ostler.calls.services import CallServices
-from ostler.calls.session import AgentSession
-from ostler.calls.slots import WorkerPool
+from ostler.calls.spending.budget import BudgetGuard
 from ostler.config.settings import HostSettings, RetrySettings, SelectionSettings, Settings
 from ostler.errors import AgentUnavailable, Code
 from ostler.executors.protocol import Capabilities

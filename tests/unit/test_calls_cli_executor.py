@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from ostler.calls.cli_executor import CliExecutor
+from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import CallOutcome
-from ostler.calls.slots import WorkerPool
 from ostler.config.settings import (
     ExecutorSettings,
     HostSettings,

@@ -11,10 +11,10 @@ import pytest
 from ostler.calls.cli_executor import CliExecutor
 from ostler.calls.debugger import PrePromptEvent
 from ostler.calls.hooks import CallStep
+from ostler.calls.models.selector import ModelSelector
+from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import CallOutcome
-from ostler.calls.selector import ModelSelector
-from ostler.calls.slots import WorkerPool
 from ostler.config.settings import (
     PoolSettings,
 )

@@ -6,8 +6,16 @@ import asyncio
 
 import pytest
 
-from ostler.calls.liveness import Alive, Hung, Idle, LivenessMonitor, LivenessSignals, NeedsInput, classify
-from ostler.calls.liveness_signals import ActivitySample
+from ostler.calls.attempts.liveness import (
+    Alive,
+    Hung,
+    Idle,
+    LivenessMonitor,
+    LivenessSignals,
+    NeedsInput,
+    classify,
+)
+from ostler.calls.attempts.liveness_signals import ActivitySample
 from ostler.errors import Code
 from ostler.model.call import RetryReported, TextReceived
 from ostler.model.command import ExtendIdleTimeout, IdleTimeout, StopNow, StopReason
@@ -152,6 +160,6 @@ def test_each_silence_is_warned_of_once() -> None:
 
 def test_signs_that_cannot_be_had_are_no_signs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sample of a directory that does not respond is abandoned, and the clock decides."""
-    monkeypatch.setattr("ostler.calls.liveness._SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr("ostler.calls.attempts.liveness._SAMPLE_SECONDS", 0.0)
     agent = Watched()
     assert agent.end()[0] == 600.0

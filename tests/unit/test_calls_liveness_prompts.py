@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.calls.liveness_signals import INPUT_PROMPTS, InputPrompt, find_input_prompt
+from ostler.calls.attempts.liveness_signals import INPUT_PROMPTS, InputPrompt, find_input_prompt
 
 
 @pytest.mark.parametrize("question", INPUT_PROMPTS, ids=lambda question: question.sample)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.calls.liveness_signals import hash_writes, measure_cpu_seconds, sample_activity
+from ostler.calls.attempts.liveness_signals import hash_writes, measure_cpu_seconds, sample_activity
 
 SPEND = "import time\nwhile time.process_time() < 0.3: pass\n"
 

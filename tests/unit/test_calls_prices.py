@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.calls.prices import (
+from ostler.calls.spending.prices import (
     PRICE_LIST,
     PRICES_CHECKED,
     Price,

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ostler.calls.attempts.session import AgentSession
 from ostler.calls.cli_executor import CliExecutor
 from ostler.calls.debugger import PrePromptEvent
 from ostler.calls.hooks import TaskRetry
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import AnswerFormat, CallRequest
-from ostler.calls.session import AgentSession
 from ostler.config.settings import HostSettings, ModelSettings, RetrySettings, SelectionSettings, Settings
 from ostler.errors import Code
 from ostler.executors.protocol import Capabilities

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.calls.retry import (
+from ostler.calls.models.retry import (
     GiveUp,
     RetryContext,
     SwitchModel,

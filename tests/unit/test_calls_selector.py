@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ostler.calls.selector import ModelSelector, Selection
+from ostler.calls.models.selector import ModelSelector, Selection
 from ostler.config.settings import Strategy
 from ostler.model.model_config import ModelConfig, ModelPool
 

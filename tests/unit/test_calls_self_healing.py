@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from ostler.calls.models.slots import WorkerPool
 from ostler.calls.self_healing import (
     COOLDOWN_SECONDS,
     Adjustment,
@@ -16,7 +17,6 @@ from ostler.calls.self_healing import (
     extend_timeout,
     record_failure,
 )
-from ostler.calls.slots import WorkerPool
 from ostler.config.settings import RetrySettings
 from ostler.errors import Code
 from ostler.testing.virtual_clock import VirtualClock

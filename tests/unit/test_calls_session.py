@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ostler.calls.session import find_session_cost, model_of_session, select_session
+from ostler.calls.attempts.session import find_session_cost, model_of_session, select_session
 from ostler.engine.core.evolve import begin
 from ostler.model.attempt import Attempt
 from ostler.model.event import Record, TaskCreated

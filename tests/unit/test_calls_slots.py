@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ostler.calls.slots import BUILT_IN_POOLS, PoolStats, SlotPool, WorkerPool
+from ostler.calls.models.slots import BUILT_IN_POOLS, PoolStats, SlotPool, WorkerPool
 from ostler.config.settings import PoolSettings
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.testing.virtual_clock import VirtualClock

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
-from ostler.calls.slots import FairSemaphore
+from ostler.calls.models.slots import FairSemaphore
 from ostler.testing.virtual_clock import VirtualClock
 
 

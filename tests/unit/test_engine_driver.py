@@ -17,7 +17,7 @@ from ostler.model.event import TaskPaused
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.outcome import Outcome
 from ostler.model.task import Task
-from ostler.project.call_services import create_call_services
+from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter

@@ -17,9 +17,9 @@ from ostler.model.event import TaskBlocked, TaskClaimed, TaskDeferred
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output, Task
-from ostler.project.agent_executor import AgentExecutor
+from ostler.project.agents.agent_executor import AgentExecutor
+from ostler.project.agents.executor_config import AgentConfig, create_default_config
 from ostler.project.execution import ExecutionErrorCode
-from ostler.project.executor_config import AgentConfig, create_default_config
 from ostler.project.project import Project
 from ostler.testing.mocks import MockClaudeClient
 
@@ -351,7 +351,7 @@ def test_the_example_runs(
     world: ExecutorWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The example of the module's docstring, verbatim."""
-    import ostler.project.agent_executor as module
+    import ostler.project.agents.agent_executor as module
 
     monkeypatch.chdir(world.root)
     shown = [line[4:] for line in str(module.__doc__).splitlines() if line.startswith("    ")]

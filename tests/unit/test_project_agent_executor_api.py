@@ -15,9 +15,9 @@ from ostler.errors import Code, OstlerError
 from ostler.llm.client import DEFAULT_MODEL_MAP, ClaudeRequest, ClaudeResponse
 from ostler.llm.failure import ModelError
 from ostler.model.status import TaskStatus
-from ostler.project.agent_executor import AgentExecutor
+from ostler.project.agents.agent_executor import AgentExecutor
+from ostler.project.agents.executor_config import AgentConfig, create_default_config
 from ostler.project.execution import ExecutionErrorCode
-from ostler.project.executor_config import AgentConfig, create_default_config
 from ostler.project.project import Project
 from ostler.testing.virtual_clock import VirtualClock
 

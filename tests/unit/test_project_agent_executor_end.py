@@ -176,7 +176,9 @@ def test_whatever_a_client_does_is_a_result(
     assert world.state(result.task_id).status is TaskStatus.FAILED
 
 
-@pytest.mark.parametrize("place", ["project.agent_executor._run", "engine.steps.call.build_document_prompt"])
+@pytest.mark.parametrize(
+    "place", ["project.agents.agent_executor._run", "engine.steps.call.build_document_prompt"]
+)
 def test_a_bug_is_a_result(world: ExecutorWorld, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """UNKNOWN with the message, the task and the exception; the task is not locked afterwards."""
 

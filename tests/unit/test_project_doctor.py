@@ -13,8 +13,8 @@ from ostler.executors.discover import PROGRAMS
 from ostler.executors.gemini import GeminiExecutor
 from ostler.executors.health import Health, HealthState
 from ostler.executors.survey import list_flags
+from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
 from ostler.project.doctor import Check, run_checks
-from ostler.project.executors import ExecutorStatus, list_executors, probe_executors
 from ostler.project.project import Project
 from ostler.testing.fake_agent import fake_agent
 

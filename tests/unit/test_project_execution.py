@@ -8,6 +8,13 @@ from ostler.config.load import load_settings
 from ostler.errors import Code, OstlerError, WarningCode, read_code
 from ostler.llm.client import DEFAULT_MODEL_MAP
 from ostler.model.task import Task
+from ostler.project.agents.executor_config import (
+    AgentConfig,
+    ExecutorConfig,
+    apply_config,
+    create_default_config,
+    to_settings,
+)
 from ostler.project.execution import (
     ExecutionError,
     ExecutionErrorCode,
@@ -15,13 +22,6 @@ from ostler.project.execution import (
     WorkspaceError,
     create_failure,
     to_execution_code,
-)
-from ostler.project.executor_config import (
-    AgentConfig,
-    ExecutorConfig,
-    apply_config,
-    create_default_config,
-    to_settings,
 )
 
 E = ExecutionErrorCode

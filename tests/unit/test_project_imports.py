@@ -10,8 +10,8 @@ import pytest
 from ostler.errors import OstlerError
 from ostler.model.ids import TaskId, make_id_tail
 from ostler.model.task import Task
-from ostler.project.imports import import_tasks
 from ostler.project.project import Project
+from ostler.project.tasks.imports import import_tasks
 from ostler.sources.found import FoundTask, digest_of
 
 

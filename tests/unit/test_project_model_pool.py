@@ -10,7 +10,7 @@ from ostler.config.load import Loaded, load_settings
 from ostler.errors import Code, SettingsInvalid
 from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
-from ostler.project.model_pool import select_models, validate_models
+from ostler.project.agents.model_pool import select_models, validate_models
 
 ROWS = """
 [[models]]

@@ -10,7 +10,7 @@ from ostler.config.load import load_settings
 from ostler.errors import UsageError
 from ostler.model.plan import FULL, NO_GATE, STANDARD, TRIVIAL, Gate, Plan
 from ostler.model.task import Task, Weight
-from ostler.project.planning import plan_task
+from ostler.project.tasks.planning import plan_task
 
 
 def planned(root: Path, toml: str = "", task: Task | None = None) -> Plan:

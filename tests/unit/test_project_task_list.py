@@ -13,7 +13,7 @@ from ostler.model.event import TaskClaimed
 from ostler.model.notice import ToolUsedNotice
 from ostler.model.task import Task
 from ostler.project.project import Project
-from ostler.project.task_list import TaskQuery, read_page
+from ostler.project.tasks.task_list import TaskQuery, read_page
 from ostler.views.live import Live
 
 

@@ -62,10 +62,14 @@ def fields(*names: str) -> Check:
 
 RESULT = ("task_id", "skill", "status", "output_path", "tokens_used", "duration_ms", "error")
 TABLE: list[Row] = [
-    ("AgentExecutor", "project.agent_executor", skill_executor),
-    ("AgentConfig", "project.executor_config", fields("model_tier", "timeout_ms", "max_retries")),
-    ("ExecutorConfig", "project.executor_config", fields("project_root", "model_map", "default_model_tier")),
-    ("create_default_config", "project.executor_config", default_config),
+    ("AgentExecutor", "project.agents.agent_executor", skill_executor),
+    ("AgentConfig", "project.agents.executor_config", fields("model_tier", "timeout_ms", "max_retries")),
+    (
+        "ExecutorConfig",
+        "project.agents.executor_config",
+        fields("project_root", "model_map", "default_model_tier"),
+    ),
+    ("create_default_config", "project.agents.executor_config", default_config),
     ("ExecutionResult", "project.execution", fields(*RESULT)),
     ("ExecutionError", "project.execution", execution_error),
     ("ExecutionErrorCode", "project.execution", thirteen_codes),

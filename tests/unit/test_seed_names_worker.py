@@ -103,13 +103,13 @@ def publisher(event_publisher: Named, _: Path) -> None:
 
 TABLE: list[Row] = [
     ("CliExecutor", "calls.cli_executor", cli_executor),
-    ("ModelSelector", "calls.selector", model_selector),
-    ("WorkerPool", "calls.slots", worker_pool),
-    ("WorkerPoolManager", "calls.slots", worker_pool),
+    ("ModelSelector", "calls.models.selector", model_selector),
+    ("WorkerPool", "calls.models.slots", worker_pool),
+    ("WorkerPoolManager", "calls.models.slots", worker_pool),
     ("create_spawner", "process.spawner", spawner_factory),
     ("StandardSpawner", "process.spawner", spawner),
     ("PtySpawner", "process.terminal", spawner),
-    ("calculate_backoff_delay", "calls.retry", backoff),
+    ("calculate_backoff_delay", "calls.models.retry", backoff),
     ("get_available_memory_mb", "calls.host", available_memory),
     ("PrePromptEvent", "calls.debugger", pre_prompt_event),
     ("EventPublisher", "store.journal", publisher),

@@ -8,17 +8,25 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ostler.calls.attempt import AttemptRunner, AttemptSpec
-from ostler.calls.availability import FirstOutput, Unavailable
-from ostler.calls.budget import Allowed, BudgetExceeded, BudgetWarning
+from ostler.calls.attempts.attempt import AttemptRunner, AttemptSpec
+from ostler.calls.attempts.progress import CallProgress
 from ostler.calls.call_events import CallEvents
-from ostler.calls.progress import CallProgress
+from ostler.calls.models.availability import FirstOutput, Unavailable
+from ostler.calls.models.retry import (
+    GiveUp,
+    RetryContext,
+    SwitchModel,
+    SwitchPool,
+    Wait,
+    decide,
+    detect_crash_loop,
+)
+from ostler.calls.models.selector import DISABLED, NOT_TRIED, Selection
+from ostler.calls.models.slots import Slot
 from ostler.calls.prompts import PromptBuilder
 from ostler.calls.request import CallOutcome, CallRequest
-from ostler.calls.retry import GiveUp, RetryContext, SwitchModel, SwitchPool, Wait, decide, detect_crash_loop
-from ostler.calls.selector import DISABLED, NOT_TRIED, Selection
 from ostler.calls.services import CallServices
-from ostler.calls.slots import Slot
+from ostler.calls.spending.budget import Allowed, BudgetExceeded, BudgetWarning
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, is_host_limit

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from ostler.calls.attempt import AttemptRunner
-from ostler.calls.budget import BudgetWarning
+from ostler.calls.attempts.attempt import AttemptRunner
+from ostler.calls.attempts.progress import CallProgress
 from ostler.calls.hooks import (
     CallStep,
     StepContext,
@@ -19,8 +19,8 @@ from ostler.calls.hooks import (
     create_result_hooks,
 )
 from ostler.calls.plugins import PluginRegistry
-from ostler.calls.progress import CallProgress
 from ostler.calls.self_healing import Adjustment
+from ostler.calls.spending.budget import BudgetWarning
 from ostler.clock import Clock
 from ostler.errors import Code, OstlerError
 from ostler.model.attempt import Attempt

@@ -11,20 +11,20 @@ from random import Random
 
 from msgspec.structs import replace
 
-from ostler.calls.attempt import AttemptRunner
-from ostler.calls.attempt_journal import MemoryAttemptJournal
-from ostler.calls.availability import ModelAvailability
-from ostler.calls.budget import BudgetGuard
+from ostler.calls.attempts.attempt import AttemptRunner
+from ostler.calls.attempts.journal import MemoryAttemptJournal
+from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
 from ostler.calls.debugger import Debugger, EventDebugger, adapt_debugger
 from ostler.calls.host import Host
+from ostler.calls.models.availability import ModelAvailability
+from ostler.calls.models.selector import ModelSelector, configured_models
+from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import CallOutcome, CallRequest
-from ostler.calls.selector import ModelSelector, configured_models
 from ostler.calls.self_healing import create_self_healing
 from ostler.calls.services import CallServices
-from ostler.calls.session import AgentSession
-from ostler.calls.slots import WorkerPool
+from ostler.calls.spending.budget import BudgetGuard
 from ostler.clock import Clock, SystemClock
 from ostler.config.settings import Settings
 from ostler.executors.protocol import Executor

@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from ostler.calls.slots import FairSemaphore, wait_for
+from ostler.calls.models.slots import FairSemaphore, wait_for
 from ostler.clock import Clock
 from ostler.config.settings import HostSettings
 from ostler.errors import Code, OstlerError

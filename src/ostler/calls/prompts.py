@@ -5,9 +5,9 @@ from __future__ import annotations
 from difflib import unified_diff
 from pathlib import Path
 
+from ostler.calls.attempts.progress import CallProgress
 from ostler.calls.debugger import PrePromptEvent, PromptData
 from ostler.calls.plugins import PluginRegistry
-from ostler.calls.progress import CallProgress
 from ostler.calls.request import AnswerFormat
 from ostler.clock import Clock, format_rfc3339
 from ostler.files.atomic import make_private_dir, write_projection

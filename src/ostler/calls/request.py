@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.calls.session import AgentSession
+from ostler.calls.attempts.session import AgentSession
 from ostler.executors.protocol import Capabilities
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.slots import WorkerPool
+from ostler.calls.models.slots import WorkerPool
 from ostler.config.settings import RetrySettings
 from ostler.errors import Code
 

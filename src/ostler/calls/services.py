@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ostler.calls.availability import ModelAvailability
-from ostler.calls.budget import BudgetGuard
 from ostler.calls.debugger import Debugger
 from ostler.calls.host import Host
+from ostler.calls.models.availability import ModelAvailability
+from ostler.calls.models.selector import ModelSelector
+from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import PluginRegistry
-from ostler.calls.selector import ModelSelector
 from ostler.calls.self_healing import SelfHealing
-from ostler.calls.slots import WorkerPool
+from ostler.calls.spending.budget import BudgetGuard
 
 
 class CallServices(Struct, frozen=True):

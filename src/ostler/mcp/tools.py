@@ -20,7 +20,7 @@ from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.apply_action import apply_action
 from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.project import Project
-from ostler.project.submission import create_task
+from ostler.project.tasks.submission import create_task
 from ostler.prompt.report import parse_report
 from ostler.views.task import TaskView, as_json
 

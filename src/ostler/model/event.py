@@ -15,7 +15,7 @@ from ostler.errors import Code
 from ostler.model.ids import TaskId
 from ostler.model.plan import GateType, Plan, Publishing
 from ostler.model.remote import Remote
-from ostler.model.state import GateVerdict
+from ostler.model.state import GateCheck, GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 
@@ -91,6 +91,9 @@ class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
     sha: str | None = None
     output: str = ""  # path of the gate's output, relative to the task's directory
     signature: str = ""  # of a failure; equal failures have equal signatures
+    check: GateCheck | None = None
+    warnings: tuple[str, ...] = ()
+    review: str = ""  # why a person has to decide in spite of the verdict; empty: the verdict counts
 
 
 class Published(Body, frozen=True, tag="published"):

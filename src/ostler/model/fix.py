@@ -89,4 +89,16 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "the agent was denied a permission",
         "ostler log ID shows which; allow it in the agent's own settings",
     ),
+    WarningCode.GATE_INERT: (
+        "a gate passes even when the work is broken, so it checks nothing",
+        "correct its command, or accept it: ostler gates accept NAME",
+    ),
+    WarningCode.CHECKS_WEAKENED: (
+        "the work removes, skips or changes tests that existed before",
+        "look at ostler diff ID; then ostler approve ID or ostler reject ID",
+    ),
+    WarningCode.NO_CHANGES: (
+        "the work leaves every file as it was",
+        "read ostler log ID; then ostler approve ID, or ostler reject ID -m TEXT",
+    ),
 }

@@ -16,7 +16,8 @@ from ostler.model.task import PipelineMember, Priority, Weight
 from ostler.model.usage import Usage
 
 PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
-GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped"]
+# overruled: a person approved what the gate did not pass; not_checked: there was nothing to check it with
+GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped", "overruled", "not_checked"]
 
 
 class Stage(StrEnum):
@@ -43,6 +44,17 @@ class Ending(Struct, frozen=True):
     resumes_at: float | None = None
 
 
+class GateCheck(Struct, frozen=True, omit_defaults=True):
+    """How a command gate was run: what the record, `show` and the pull request report about it."""
+
+    command: str = ""
+    # bind-over, unshare, env:KEY, guard, or none; empty: written by an older version
+    isolation: str = ""
+    links: tuple[str, ...] = ()  # links from the environment to the user's checkout, and what was done
+    control: str = ""  # result of the positive control, such as "fails when broken"
+    settings: str = ""  # version of the settings that were used
+
+
 class GateState(Struct, frozen=True, omit_defaults=True):
     """The verdict on a phase's result, and on which commit."""
 
@@ -51,6 +63,9 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     sha: str | None = None
     by_person: bool = False  # decided by a person
     tree: str = ""  # tree that was checked; empty: unknown
+    by: str = ""  # person who overruled the gate
+    original: GateVerdict | None = None  # verdict that a person overruled
+    check: GateCheck | None = None
 
 
 class PhaseState(Struct, frozen=True, omit_defaults=True):

@@ -9,16 +9,16 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.attempt import create_base_call, identity_variables
-from ostler.calls.selector import ModelSelector
-from ostler.calls.slots import WorkerPool
+from ostler.calls.attempts.attempt import create_base_call, identity_variables
+from ostler.calls.models.selector import ModelSelector
+from ostler.calls.models.slots import WorkerPool
 from ostler.clock import SystemClock
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.command import Command, Exit, Sink
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.process.protocol import Conversation
-from ostler.project.model_pool import select_models
+from ostler.project.agents.model_pool import select_models
 from ostler.project.project import Project
 from ostler.prompt.builder import CallHistory, WorkingDirectory, build_prompt
 from ostler.prompt.role import find_agent, load_prompt

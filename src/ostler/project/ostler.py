@@ -12,8 +12,8 @@ from typing import Any, Self
 
 from ostler.calls.debugger import Debugger, EventDebugger, StoppingDebugger, adapt_debugger
 from ostler.calls.host import get_available_memory_mb
+from ostler.calls.models.slots import PoolStats
 from ostler.calls.services import CallServices
-from ostler.calls.slots import PoolStats
 from ostler.clock import Clock, SystemClock
 from ostler.engine.driver import LocalDriver, TaskSelection
 from ostler.engine.steps.services import StepServices, lock_path, unchanged
@@ -31,15 +31,15 @@ from ostler.model.task import Task
 from ostler.process.forker_client import shared_forker
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
+from ostler.project.agents.call_services import create_call_services
+from ostler.project.agents.executors import require_sandbox
+from ostler.project.agents.model_pool import select_models
 from ostler.project.apply_action import apply_action
-from ostler.project.call_services import create_call_services
-from ostler.project.documents import create_follow_up
-from ostler.project.executors import require_sandbox
 from ostler.project.integrations import Integrations, start_integrations
-from ostler.project.model_pool import select_models
-from ostler.project.outcome_details import add_details
 from ostler.project.project import Project
-from ostler.project.write_back import update_source
+from ostler.project.tasks.documents import create_follow_up
+from ostler.project.tasks.outcome_details import add_details
+from ostler.project.tasks.write_back import update_source
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter

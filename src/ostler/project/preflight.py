@@ -15,8 +15,8 @@ from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TERMINAL
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.executors import require_sandbox
-from ostler.project.model_pool import select_models, validate_models
+from ostler.project.agents.executors import require_sandbox
+from ostler.project.agents.model_pool import select_models, validate_models
 from ostler.project.project import Project
 
 

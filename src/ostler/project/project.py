@@ -111,8 +111,8 @@ class Project:
                 f"the title has {len(title)} characters: expected at most {_MAX_TITLE}",
                 "put the text into the description: -d or -f",
             )
-        from ostler.project.documents import resolve_output  # noqa: PLC0415  (reading a status needs no plan)
-        from ostler.project.planning import plan_task  # noqa: PLC0415
+        from ostler.project.tasks.documents import resolve_output  # noqa: PLC0415  (reading a status needs no plan)
+        from ostler.project.tasks.planning import plan_task  # noqa: PLC0415
 
         plan = plan_task(task, self.loaded, self.layout.root)
         task = replace(task, after=self._find_dependencies(task.after))

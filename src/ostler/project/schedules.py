@@ -14,11 +14,11 @@ from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.beneath import read_beneath
 from ostler.model.ids import TaskId, make_task_id
 from ostler.model.task import Schedule
-from ostler.project.imports import add_once
 from ostler.project.pipelines.file import FOLDER as PIPELINES
 from ostler.project.pipelines.file import read_pipeline
 from ostler.project.pipelines.runs import list_run_rows, plan_run, validate_skills
 from ostler.project.project import Project
+from ostler.project.tasks.imports import add_once
 from ostler.sources.cron import check_schedule, format_minute, latest_time, next_time
 from ostler.sources.task_file import TaskFile, read_task_file
 

@@ -10,13 +10,14 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp
 
-from ostler.web import actions, artifacts, costs, events, machine, models, pipelines, session, tasks
-from ostler.web.actions import action_routes
+from ostler.web import session
 from ostler.web.guard import Guard
 from ostler.web.openapi import make_openapi
 from ostler.web.pages import page_routes
 from ostler.web.responses import RequestError, error_response, page_response
 from ostler.web.route import Route, starlette_route
+from ostler.web.routes import actions, artifacts, costs, events, machine, models, pipelines, tasks
+from ostler.web.routes.actions import action_routes
 from ostler.web.site import Site
 
 

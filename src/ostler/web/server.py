@@ -10,7 +10,7 @@ from threading import Thread
 
 import uvicorn
 
-from ostler.calls.slots import PoolStats
+from ostler.calls.models.slots import PoolStats
 from ostler.project.project import Project
 from ostler.web.address import ServerAddress, remove_address, write_address
 from ostler.web.application import make_application

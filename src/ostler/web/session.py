@@ -13,9 +13,9 @@ from ostler.model.task import PRIORITIES, WEIGHTS
 from ostler.project.project import Project
 from ostler.prompt.role import AGENTS, list_project_roles
 from ostler.skills.location import find_skills
-from ostler.web.pipelines import list_pipeline_names
 from ostler.web.requests import EmptyBody
 from ostler.web.route import Empty, RequestParts
+from ostler.web.routes.pipelines import list_pipeline_names
 from ostler.web.site import Site
 
 

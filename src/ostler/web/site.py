@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock, local
 from typing import Any, TypeVar
 
-from ostler.calls.slots import PoolStats
+from ostler.calls.models.slots import PoolStats
 from ostler.files.layout import Layout
 from ostler.project.project import Project
 from ostler.store.sqlite import SqliteJournal

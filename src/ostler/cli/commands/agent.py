@@ -27,7 +27,7 @@ from ostler.model.call import (
     WarningRaised,
 )
 from ostler.model.task import Task
-from ostler.project.agent_session import (
+from ostler.project.agents.agent_session import (
     AgentSession,
     create_session,
     find_session,
@@ -35,7 +35,7 @@ from ostler.project.agent_session import (
     list_sessions,
     send_prompt,
 )
-from ostler.project.executors import choose_executor
+from ostler.project.agents.executors import choose_executor
 from ostler.project.project import Project
 from ostler.prompt.role import AGENTS, find_agent, list_project_roles, load_prompt
 

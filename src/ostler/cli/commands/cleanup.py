@@ -8,7 +8,7 @@ from ostler.cli.commands.worktree import print_pruned
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.project.active_runs import delete_ended_logs
-from ostler.project.worktrees import delete_merged_branches, prune_worktrees
+from ostler.project.tasks.worktrees import delete_merged_branches, prune_worktrees
 
 
 @click.command("cleanup")

@@ -18,7 +18,7 @@ from ostler.config.show import rows
 from ostler.config.template import starter_config
 from ostler.files.atomic import write_atomic
 from ostler.files.layout import Layout
-from ostler.project.model_pool import validate_models
+from ostler.project.agents.model_pool import validate_models
 
 
 @click.group("config", invoke_without_command=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 import click
 from msgspec.structs import replace
 
-from ostler.calls.prices import PRICES_CHECKED
+from ostler.calls.spending.prices import PRICES_CHECKED
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.cost_text import describe_budget, describe_row, describe_total
 from ostler.cli.terminal.output import print_json, print_text

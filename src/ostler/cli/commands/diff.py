@@ -9,7 +9,7 @@ import click
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.text import escape_controls, paint, use_colour
-from ostler.project.changes import read_patch
+from ostler.project.tasks.changes import read_patch
 
 _COLOURS = {"+": "green", "-": "red", "@": "blue"}
 

@@ -15,7 +15,7 @@ from ostler.config.find import find_root
 from ostler.config.load import load_settings
 from ostler.executors.health import HealthState
 from ostler.executors.protocol import Capabilities
-from ostler.project.executors import ExecutorStatus, list_executors, probe_executors
+from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
 
 _COLOURS = {HealthState.HEALTHY: "green", HealthState.NOT_FOUND: "dim"}
 

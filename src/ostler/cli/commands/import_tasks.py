@@ -13,9 +13,9 @@ from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import format_table, to_one_line
 from ostler.errors import UsageError
 from ostler.model.notice import Notice, SourceUpdateFailed
-from ostler.project.imports import Imported, import_tasks
 from ostler.project.project import Project
-from ostler.project.write_back import retry_source_updates
+from ostler.project.tasks.imports import Imported, import_tasks
+from ostler.project.tasks.write_back import retry_source_updates
 from ostler.sources.checklist_file import read_checklist
 from ostler.sources.found import FoundTask
 from ostler.sources.issues import list_issues, normalize_repository, remote_repository

@@ -13,8 +13,8 @@ from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import display_width, format_table, pad, to_one_line
 from ostler.clock import SystemClock, format_local_time
 from ostler.model.task import Task
-from ostler.project.model_check import TIMEOUT_SECONDS, check_models
-from ostler.project.model_pool import select_models
+from ostler.project.agents.model_check import TIMEOUT_SECONDS, check_models
+from ostler.project.agents.model_pool import select_models
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.sqlite_ledger import SqliteLedger

@@ -14,7 +14,7 @@ from ostler.clock import read_time
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Weight
-from ostler.project.executors import require_executor
+from ostler.project.agents.executors import require_executor
 from ostler.prompt.role import find_agent
 from ostler.views.task import as_json as task_json
 

@@ -162,7 +162,7 @@ def _make_task(prompt: str | None, file: str | None, weight: Weight | None) -> T
 
 def _add_changed_files(project: Project, task: Task, base: str) -> tuple[str, Task | None]:
     """Return the base branch and the task with the files changed since it; None when none changed."""
-    from ostler.project.changes import append_file_list, find_branch_changes  # noqa: PLC0415
+    from ostler.project.tasks.changes import append_file_list, find_branch_changes  # noqa: PLC0415
 
     since, files = find_branch_changes(project, base)
     return since, append_file_list(task, since, files) if files else None

@@ -8,7 +8,7 @@ from msgspec import to_builtins
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import STATUS_COLOURS, format_table
-from ostler.project.worktrees import TaskWorktree, list_worktrees, prune_worktrees
+from ostler.project.tasks.worktrees import TaskWorktree, list_worktrees, prune_worktrees
 
 
 @click.group("worktree")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isclose
 
-from ostler.calls.budget import describe_unknown_costs, find_waiting_priority
+from ostler.calls.spending.budget import describe_unknown_costs, find_waiting_priority
 from ostler.cli.terminal.text import format_usd
 from ostler.views.cost import BudgetView, CostLine
 

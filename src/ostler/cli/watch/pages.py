@@ -12,8 +12,8 @@ from ostler.cli.terminal.text import escape_controls, use_colour
 from ostler.cli.watch.handle_key import Page
 from ostler.errors import OstlerError
 from ostler.model.ids import TaskId
-from ostler.project.changes import read_patch
 from ostler.project.project import Project
+from ostler.project.tasks.changes import read_patch
 from ostler.views.attempt_log import LogEntry, log_path, read_log
 from ostler.views.transcript import list_transcripts
 

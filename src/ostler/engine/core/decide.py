@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ostler.engine.core.moves import current_gate
+from ostler.engine.core.moves import current_gate, merge_gate
 from ostler.engine.core.publishing import find_checked_commit
 from ostler.engine.core.step import (
     MERGE,
@@ -58,7 +58,7 @@ def step_for_stage(state: State) -> Step | None:
             )
         case Stage.MERGING:
             merge_key = f"{key}.{state.checks}/merge"
-            return CheckGate(state.task, merge_key, MERGE, state.plan.merge_gate, state.commit)
+            return CheckGate(state.task, merge_key, MERGE, merge_gate(state), state.commit)
         case Stage.PUBLISHING:
             return Publish(state.task, f"{key}/publish", state.plan.publish, find_checked_commit(state))
         case Stage.DONE:

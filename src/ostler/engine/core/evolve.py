@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ostler.engine.core.decide import decide, step_for_stage
 from ostler.engine.core.decisions import apply_decision, rewind_to
 from ostler.engine.core.moves import (
+    add_warnings,
     advance,
     apply_gate_decided,
     can_retry,
@@ -189,7 +190,7 @@ def _apply_call_ended(state: State, event: CallEnded) -> State:
         state,
         session_id=event.session_id,
         answer=event.answer or state.answer,
-        warnings=(*state.warnings, *(w for w in event.warnings if w not in state.warnings)),
+        warnings=add_warnings(state, event.warnings),
     )
     match event.verdict:
         case "complete" | "review":

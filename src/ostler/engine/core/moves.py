@@ -38,6 +38,16 @@ def current_gate(state: State) -> Gate:
     return Gate("human") if state.review_requested else state.current.gate
 
 
+def merge_gate(state: State) -> Gate:
+    """Return the gate before publishing; a person decides if a review was requested."""
+    return Gate("human") if state.review_requested else state.plan.merge_gate
+
+
+def add_warnings(state: State, new: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the warnings of the task with new ones, each once."""
+    return (*state.warnings, *(one for one in new if one not in state.warnings))
+
+
 def continue_after_checkpoint(state: State) -> State:
     """Continue with the gate of the phase, or pass it."""
     if state.phases[state.phase].status == "skipped":
@@ -99,15 +109,19 @@ def _checked_other_files(gate: GateState | None, state: State) -> bool:
 
 
 def _is_merge_approved(state: State) -> bool:
-    return state.merge is not None and state.merge.verdict in ("pass", "skipped")
+    return state.merge is not None and state.merge.verdict in ("pass", "skipped", "overruled")
 
 
 def apply_gate_decided(state: State, event: GateDecided) -> State:
     """Return the state after a gate's verdict."""
-    checked = replace(state, checks=state.checks + 1)
+    checked = replace(state, checks=state.checks + 1, warnings=add_warnings(state, event.warnings))
     gate = GateState(event.verdict, event.reason, event.sha, event.gate == "human", state.tree)
+    gate = replace(gate, check=event.check)
+    if event.review:
+        # The stage stays the same: a person decides at this gate, with the verdict in view.
+        return replace(_store_gate(checked, gate), review_requested=True)
     match event.verdict:
-        case "pass" | "skipped":
+        case "pass" | "skipped" | "overruled" | "not_checked":
             return _pass_gate(checked, gate)
         case "fail":
             return _reject(_store_gate(checked, gate), event)
@@ -122,7 +136,7 @@ def apply_gate_decided(state: State, event: GateDecided) -> State:
 
 def _pass_gate(state: State, gate: GateState) -> State:
     if state.stage is Stage.MERGING:
-        return _after_phases(replace(state, merge=gate))
+        return _after_phases(replace(state, merge=gate, review_requested=False))
     return pass_phase(state, gate)
 
 

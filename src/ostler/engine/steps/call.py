@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from ostler.calls.attempts.session import AgentSession, model_of_session, select_session
 from ostler.calls.request import CallOutcome, CallRequest
-from ostler.calls.session import AgentSession, model_of_session, select_session
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.caller import make_caller
 from ostler.engine.steps.agent_call.document import DocumentCallPrompt, build_document_prompt

@@ -93,8 +93,11 @@ def _build_result(
         sha=step.sha,
         output=result.output,
         signature=result.signature,
+        check=result.check,
+        warnings=result.warnings,
+        review=result.review,
     )
-    if result.verdict in ("pass", "skipped"):
+    if result.verdict in ("pass", "skipped", "not_checked") or result.review:
         return StepResult(event)
     after = apply_gate_decided(context.state, event)
     if after.ending is not None:

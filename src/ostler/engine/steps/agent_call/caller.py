@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ostler.calls.attempt import AttemptRunner
+from ostler.calls.attempts.attempt import AttemptRunner
 from ostler.calls.call import AgentCaller
 from ostler.engine.steps.services import StepServices, TaskContext
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ostler.engine.core.step import CheckGate
+from ostler.engine.steps.gates.isolated import IsolatedRun, run_isolated
 from ostler.engine.steps.gates.result import GateResult, gate_log_path
 from ostler.engine.steps.gates.signature import compute_signature
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.checkout import check_out_commit
-from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end, run_shell
-from ostler.model.command import Exit
+from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
+from ostler.model.state import GateCheck
 
 _NOT_FOUND = (126, 127)  # exit codes of a shell for a command that it cannot run
 _OUTPUT_BYTES = 200_000  # from the end of the output, for the retry; the log has all of it
@@ -27,11 +30,15 @@ async def run_command_gate(step: CheckGate, context: TaskContext, services: Step
     log = services.layout.task(step.task) / name
     async with check_out_commit(step.sha, log.with_suffix(".setup.log"), context, services) as directory:
         shell = ShellCommand(step.gate.command, directory, log, services.settings.gates.timeout_seconds)
-        ended = await run_shell(shell, context, services)
-    return _evaluate_exit(shell, ended, name)
+        run = await run_isolated(shell, context, services)
+    check = GateCheck(step.gate.command, run.isolation, run.links)
+    return replace(_evaluate_run(shell, run, name), check=check)
 
 
-def _evaluate_exit(shell: ShellCommand, ended: Exit, name: str) -> GateResult:
+def _evaluate_run(shell: ShellCommand, run: IsolatedRun, name: str) -> GateResult:
+    ended = run.exit
+    if run.blocked:
+        return GateResult("could_not_run", run.blocked, name)
     if ended.status == 0 and ended.stopped is None:
         return GateResult("pass", f"`{shell.command}` succeeded", name)
     reason = describe_failure(shell, ended)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ostler.engine.core.step import CheckGate
 from ostler.engine.steps.services import TaskContext
-from ostler.model.state import GateVerdict
+from ostler.model.state import GateCheck, GateVerdict
 
 
 class GateResult(Struct, frozen=True):
@@ -15,6 +15,9 @@ class GateResult(Struct, frozen=True):
     output: str = ""  # path of the gate's output, relative to the task's directory
     retry_text: str = ""  # for the prompt of the retry
     signature: str = ""  # of a failure
+    check: GateCheck | None = None
+    warnings: tuple[str, ...] = ()
+    review: str = ""  # why a person has to decide in spite of the verdict
 
 
 def gate_log_path(step: CheckGate, context: TaskContext) -> str:

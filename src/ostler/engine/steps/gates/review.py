@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ostler.calls.attempts.session import AgentSession
 from ostler.calls.request import AnswerFormat, CallOutcome, CallRequest
-from ostler.calls.session import AgentSession
 from ostler.engine.core.step import CheckGate
 from ostler.engine.steps.agent_call.caller import make_caller
 from ostler.engine.steps.gates.result import GateResult, gate_log_path

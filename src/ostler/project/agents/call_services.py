@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
-from ostler.calls.availability import ModelAvailability
-from ostler.calls.budget import BudgetGuard
 from ostler.calls.debugger import Debugger
 from ostler.calls.host import Host
+from ostler.calls.models.availability import ModelAvailability
+from ostler.calls.models.selector import ModelSelector
+from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import load_plugins
-from ostler.calls.selector import ModelSelector
 from ostler.calls.self_healing import create_self_healing
 from ostler.calls.services import CallServices
-from ostler.calls.slots import WorkerPool
+from ostler.calls.spending.budget import BudgetGuard
 from ostler.clock import Clock
 from ostler.project.project import Project
 from ostler.store.ledger import Ledger

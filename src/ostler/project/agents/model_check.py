@@ -9,14 +9,14 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ostler.calls.attempt import create_base_call, identity_variables
+from ostler.calls.attempts.attempt import create_base_call, identity_variables
 from ostler.errors import OstlerError
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, CallResult
 from ostler.model.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.executors import require_sandbox
+from ostler.project.agents.executors import require_sandbox
 from ostler.project.project import Project
 from ostler.views.models import ProbeResult
 

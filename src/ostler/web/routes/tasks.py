@@ -14,8 +14,8 @@ from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output
 from ostler.project.project import Project
-from ostler.project.submission import create_task
-from ostler.project.task_list import TaskQuery, read_page
+from ostler.project.tasks.submission import create_task
+from ostler.project.tasks.task_list import TaskQuery, read_page
 from ostler.prompt.role import find_agent
 from ostler.store.listing import Cursor, Sort, is_valid_cursor
 from ostler.views.board import BoardView, statuses_of

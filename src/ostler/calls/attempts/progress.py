@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ostler.calls.availability import Unavailable, explain_exhaustion
+from ostler.calls.attempts.session import AgentSession
 from ostler.calls.debugger import Debugger, PromptOverride
+from ostler.calls.models.availability import Unavailable, explain_exhaustion
 from ostler.calls.request import CallOutcome, CallRequest
-from ostler.calls.session import AgentSession
 from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult

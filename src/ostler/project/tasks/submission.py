@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ostler.model.ids import TaskId
 from ostler.model.task import Priority, Task, Weight
-from ostler.project.executors import require_executor
+from ostler.project.agents.executors import require_executor
 from ostler.project.project import Project
 
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ostler.calls.attempt import create_base_call, identity_variables
+from ostler.calls.attempts.attempt import create_base_call, identity_variables
 from ostler.errors import CODES, Code, OstlerError, UsageError
 from ostler.executors.protocol import Executor, supports_resumption
 from ostler.executors.registry import ExecutorRegistry
@@ -19,7 +19,7 @@ from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.lock import LockHandle, try_lock
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, SessionStarted
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.executors import require_sandbox
+from ostler.project.agents.executors import require_sandbox
 from ostler.project.project import Project
 
 

@@ -19,8 +19,8 @@ from ostler.errors import UsageError
 from ostler.git.publish.secrets import redact_secrets
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
-from ostler.project.changes import read_patch
 from ostler.project.project import Project
+from ostler.project.tasks.changes import read_patch
 from ostler.views.atif import AttemptLog, make_trajectory
 from ostler.views.attempt_log import LOG_SUFFIX, LogEntry, read_log
 from ostler.views.feed import EventJson, feed_json

@@ -13,8 +13,8 @@ from ostler.views.task import TaskView
 from ostler.web.requests import EmptyBody
 from ostler.web.responses import RequestError
 from ostler.web.route import Empty, RequestParts, Route
+from ostler.web.routes.tasks import find_task
 from ostler.web.site import Site
-from ostler.web.tasks import find_task
 
 
 def action_routes(base: str) -> tuple[Route, ...]:

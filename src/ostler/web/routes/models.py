@@ -11,7 +11,7 @@ from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.limit import Limit
 from ostler.model.task import Task
-from ostler.project.model_pool import select_models
+from ostler.project.agents.model_pool import select_models
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.sqlite_ledger import SqliteLedger

@@ -13,10 +13,10 @@ from ostler.engine.pipeline import group_by_level
 from ostler.errors import Code, OstlerError
 from ostler.model.ids import TaskId, make_id_tail, make_task_id
 from ostler.model.task import Task
-from ostler.project.documents import resolve_output
-from ostler.project.executors import require_executor
-from ostler.project.planning import plan_task
+from ostler.project.agents.executors import require_executor
 from ostler.project.project import Project
+from ostler.project.tasks.documents import resolve_output
+from ostler.project.tasks.planning import plan_task
 from ostler.prompt.role import find_agent
 from ostler.sources.found import FoundTask, digest_of
 

@@ -10,7 +10,7 @@ from typing import Self, assert_never
 
 from msgspec.structs import replace
 
-from ostler.calls.attempt_log import AttemptLog
+from ostler.calls.attempts.log import AttemptLog
 from ostler.calls.prompts import PROMPTS, write_current
 from ostler.clock import Now
 from ostler.errors import Code, OstlerError

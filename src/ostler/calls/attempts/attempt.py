@@ -9,15 +9,15 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.attempt_journal import AttemptJournal, create_notices
-from ostler.calls.billing import detect_billing
-from ostler.calls.liveness import LivenessMonitor
-from ostler.calls.prices import resolve_cost
+from ostler.calls.attempts.journal import AttemptJournal, create_notices
+from ostler.calls.attempts.liveness import LivenessMonitor
+from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
+from ostler.calls.attempts.transcript import AttemptFiles
+from ostler.calls.models.slots import Slot
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.calls.self_healing import extend_timeout
-from ostler.calls.session import AgentSession, find_session_cost, find_session_usage
-from ostler.calls.slots import Slot
-from ostler.calls.transcript import AttemptFiles
+from ostler.calls.spending.billing import detect_billing
+from ostler.calls.spending.prices import resolve_cost
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, UsageError, is_host_failure

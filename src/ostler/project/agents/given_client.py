@@ -15,8 +15,8 @@ from ostler.llm.client import ClaudeClient, ClaudeRequest, ClaudeResponse
 from ostler.llm.failure import ModelError
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.protocol import CommandRunner
+from ostler.project.agents.executor_config import EXECUTOR, ExecutorConfig
 from ostler.project.execution import ExecutionError, ExecutionErrorCode, to_execution_code
-from ostler.project.executor_config import EXECUTOR, ExecutorConfig
 
 _GRACE_SECONDS = 0.25  # so that a client with its own timeout can report the tokens so far
 

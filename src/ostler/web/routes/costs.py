@@ -6,7 +6,7 @@ import time
 
 from msgspec.structs import replace
 
-from ostler.calls.prices import PRICES_CHECKED
+from ostler.calls.spending.prices import PRICES_CHECKED
 from ostler.clock import read_time
 from ostler.errors import UsageError
 from ostler.project.project import Project

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.retry import get_limit_seconds
+from ostler.calls.models.retry import get_limit_seconds
 from ostler.clock import Clock, format_local_time
 from ostler.config.settings import RetrySettings
 from ostler.errors import Code, OstlerError, is_provider_limit

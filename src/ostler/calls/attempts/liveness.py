@@ -9,7 +9,7 @@ from typing import assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.liveness_signals import ActivitySample, Sampler, find_input_prompt, sample_activity
+from ostler.calls.attempts.liveness_signals import ActivitySample, Sampler, find_input_prompt, sample_activity
 from ostler.clock import Clock
 from ostler.model.call import AgentEvent, RetryReported
 from ostler.model.command import ExtendIdleTimeout, IdleTimeout, StopNow, StopReason

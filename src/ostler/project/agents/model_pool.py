@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from ostler.calls.selector import configured_models, resolve_tier
+from ostler.calls.models.selector import configured_models, resolve_tier
 from ostler.config.expect import nearest
 from ostler.config.layer import ConfigError
 from ostler.config.literal import quote
@@ -16,7 +16,7 @@ from ostler.errors import SettingsInvalid
 from ostler.executors.registry import ALIASES, ExecutorRegistry
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
-from ostler.project.executors import choose_executor
+from ostler.project.agents.executors import choose_executor
 
 
 def select_models(task: Task, loaded: Loaded) -> ModelPool:

@@ -14,8 +14,8 @@ from ostler.project.project import Project
 from ostler.views.feed import feed_json
 from ostler.web.requests import EventsQuery, StreamQuery
 from ostler.web.route import Empty, RequestParts
+from ostler.web.routes.tasks import find_task
 from ostler.web.site import Site
-from ostler.web.tasks import find_task
 
 _KEEP_ALIVE_SECONDS = 15.0
 

@@ -12,7 +12,7 @@ from ostler.config.settings import PhaseOptions, Settings
 from ostler.errors import UsageError
 from ostler.model.plan import NO_GATE, PHASES, Gate, GateType, Phase, Plan, build_plan
 from ostler.model.task import Task
-from ostler.project.documents import plan_document
+from ostler.project.tasks.documents import plan_document
 from ostler.prompt.template import WRITE, load_template
 
 MERGE = "merge"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ostler.calls.host import get_free_memory_mb
-from ostler.calls.slots import PoolStats, WorkerPool
+from ostler.calls.models.slots import PoolStats, WorkerPool
 from ostler.clock import SystemClock
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId

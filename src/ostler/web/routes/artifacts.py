@@ -13,16 +13,16 @@ from ostler.errors import UsageError
 from ostler.model.attempt import Attempt
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
-from ostler.project.changes import read_patch
 from ostler.project.project import Project
+from ostler.project.tasks.changes import read_patch
 from ostler.views.attempt_log import LOG_SUFFIX, AttemptLogPage, read_log
 from ostler.views.timeline import Timeline, view_timeline
 from ostler.views.tool_ends import tool_ends
 from ostler.web.requests import LogQuery
 from ostler.web.responses import Attachment, RequestError, attach
 from ostler.web.route import Empty, RequestParts
+from ostler.web.routes.tasks import find_task
 from ostler.web.site import Site
-from ostler.web.tasks import find_task
 
 _LONGEST_PATCH = 4 * 1024 * 1024
 _MOST_FILES = 5000

@@ -1,0 +1,1 @@
+"""One attempt of a call: its process, output, liveness and records."""

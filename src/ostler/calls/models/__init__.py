@@ -1,0 +1,1 @@
+"""Which model a call uses: availability, selection, retries and slots."""

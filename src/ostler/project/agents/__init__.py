@@ -1,0 +1,1 @@
+"""Executors, models and agent sessions of a project."""

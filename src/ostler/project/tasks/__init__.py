@@ -1,0 +1,1 @@
+"""Tasks of a project: creation, plans, documents, export and worktrees."""
