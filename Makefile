@@ -5,7 +5,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DEBIAN := strace tmux faketime chromium
+# A command, and after a colon its package where that has another name.
+DEBIAN := strace tmux faketime chromium bwrap:bubblewrap
 JOBS ?= 3
 TIMEOUT ?= 300
 # With compiled tests each worker of pytest starts in half the time.
@@ -57,7 +58,7 @@ docs: reference
 
 # Debian packages that some tests use; installed where that is possible.
 packages: $(VENV)/installed-dev
-	@missing=""; for tool in $(DEBIAN); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	@missing=""; for tool in $(DEBIAN); do command -v $${tool%%:*} >/dev/null || missing="$$missing $${tool##*:}"; done; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; fi
 

@@ -63,7 +63,7 @@ def new_repository(root: Path) -> Path:
 
 
 async def write_file(call: AgentCall, on_event: OnEvent) -> CallResult:
-    """The agent: one new file, and done."""
+    """The agent: writes one new file and ends."""
     Path(call.cwd, "hello.txt").write_text("hello\n")
     return CallResult(
         None,

@@ -46,7 +46,7 @@ def measure_once() -> tuple[float, float]:
 
 
 def check_peak() -> None:
-    """Check that the counter sees memory that is really taken."""
+    """Check that the counter includes memory that is really used."""
     before = peak_mb()
     size = (int(before) + CONTROL_MB) << 20
     taken = bytearray(size)

@@ -80,7 +80,7 @@ def count_threads() -> int:
 
 
 def check_thread_counter() -> None:
-    """Check that the counter sees one thread more."""
+    """Check that the counter includes one thread more."""
     before, done = count_threads(), threading.Event()
     more = threading.Thread(target=done.wait)
     more.start()

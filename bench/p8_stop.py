@@ -1,6 +1,6 @@
 """P8: stop 1000 programs, 10 % of them stubborn and 10 % with a daemon / bare kill and wait of 1000 programs.
 
-Before each stop a control checks that the counter sees every program and every daemon.
+Before each stop a control checks that the counter finds every program and every daemon.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ async def start(spawner: StandardSpawner, number: int) -> ChildHandle:
 
 
 async def until_all_sleep() -> None:
-    """The control: wait until the counter sees exactly all programs and daemons, and each one is a sleep."""
+    """The control: wait until the counter finds exactly all programs and daemons, and each one is a sleep."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (names := sorted(marked().values())) != ["sleep"] * (COUNT + DAEMONS):
-        assert time.monotonic() < deadline, f"the counter sees {len(names)} of {COUNT + DAEMONS} processes"
+        assert time.monotonic() < deadline, f"the counter finds {len(names)} of {COUNT + DAEMONS} processes"
         await asyncio.sleep(0.2)
 
 
 def marked() -> dict[int, str]:
-    """The names of the processes that carry the mark and have not ended."""
+    """The names of the processes that have the mark and have not ended."""
     found: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
         try:

@@ -135,14 +135,14 @@ async def recover(root: Path) -> float:
             running = asyncio.create_task(ostler.run_all(jobs=OPEN))
             await decided.wait()
             took = time.perf_counter() - began
-            assert leftover.wait(5) == -9, "the sweep left a process of the dead run alive"
+            assert leftover.wait(5) == -9, "the sweep left a process of the killed run"
             ostler.stop()
             await running
     return took
 
 
 def start_leftover(project: Project) -> subprocess.Popen[bytes]:
-    """A process that looks like one of an attempt of the dead run."""
+    """A process that looks like one of an attempt of the killed run."""
     task = project.journal.open_rows()[-1].id
     number = project.journal.attempts(task)[-1].number
     marker = {MARKER: f"{project.journal.store_id}:{task}:{number}"}

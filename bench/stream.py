@@ -27,7 +27,7 @@ def write_stream(path: Path) -> int:
 
 
 def write_agent(path: Path, stream: Path) -> Path:
-    """Write a program that prints the stream, whatever its arguments are."""
+    """Write a program that prints the stream, for any arguments."""
     path.write_text(f"#!/bin/sh\nexec cat {stream}\n")
     path.chmod(0o755)
     return path

@@ -70,7 +70,7 @@ def wait_for_agent(run: psutil.Process) -> list[psutil.Process]:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         tree = [run, *run.children(recursive=True)]
-        with suppress(psutil.NoSuchProcess):  # git, which prepares the worktree, comes and goes
+        with suppress(psutil.NoSuchProcess):  # git, which prepares the worktree, starts and ends
             if any(process.name() == "sleep" for process in tree):
                 return tree
         time.sleep(0.02)

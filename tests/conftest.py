@@ -1,4 +1,4 @@
-"""What every test gets: a home of its own, and no settings of the person who runs them."""
+"""The fixtures of every test: a new home directory, and no settings of the user who runs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from examples import FULL, examples
 from world import World
 
-# The same examples each time, however long a busy machine takes over one; make test-full looks for new ones.
+# The same examples each time, for any speed of the machine; make test-full generates new ones.
 settings.register_profile(
     "ostler",
     deadline=None,
@@ -38,7 +38,7 @@ FOREIGN = ("OSTLER_", "GIT_", "CLAUDE", "ANTHROPIC_", "OPENAI_", "XDG_")
 
 @pytest.fixture(scope="session")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Paths for new directories; pytest's own way lists all earlier ones each time, which takes long here."""
+    """Paths for new directories; pytest's own way lists all earlier ones each time, which is slow here."""
     base = tmp_path_factory.getbasetemp()
     return (base / str(number) for number in count())
 
@@ -54,7 +54,7 @@ def tmp_path(places: Iterator[Path], request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_home(places: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """HOME is a fresh directory, and nothing of the caller's Ostler, git or agents leaks in."""
+    """HOME is a new directory, and nothing of the caller's Ostler, git or agents is used."""
     home = next(places)
     home.mkdir(mode=0o700)
     for name in list(os.environ):
@@ -74,7 +74,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave what is marked `full`, and not `smoke`, to make test-full."""
+    """Leave tests marked `full`, and not `smoke`, to make test-full."""
     if not FULL:
         left = [item for item in items if item.get_closest_marker("full") and not _is_smoke(item)]
         config.hook.pytest_deselected(items=left)
@@ -86,6 +86,6 @@ def _is_smoke(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt what is loaded by now from garbage collection: each command of a test collects once."""
+    """Exempt all loaded objects from garbage collection: each command of a test collects once."""
     gc.collect()
     gc.freeze()

@@ -2,6 +2,7 @@
 
     OstlerError                 a Code, a message and a hint
     ├── UsageError              the request names something that does not exist or is not allowed
+    │   └── PreflightFailed     a run, or a new task, lacks something; one line per problem
     ├── SettingsInvalid         one line per mistake
     ├── StateError              the journal is locked, damaged, unwritable or too new
     ├── SpawnError              the operating system could not start a program
@@ -15,8 +16,12 @@ Expected endings of a task are values (model.outcome), not exceptions.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 
 class Code(StrEnum):
@@ -128,6 +133,7 @@ class CodeFacts(NamedTuple):
 _RETRY, _FINAL = True, False
 _AGENT, _PROVIDER, _HOST, _PERSON = Origin.AGENT, Origin.PROVIDER, Origin.HOST, Origin.PERSON
 _LIMIT = True
+_PERSON_EXIT = 4
 
 CODES: dict[Code, CodeFacts] = {
     Code.AGENT_NOT_FOUND: CodeFacts(
@@ -154,9 +160,9 @@ CODES: dict[Code, CodeFacts] = {
     Code.QUOTA_EXCEEDED: CodeFacts(
         _FINAL, 5, _PROVIDER, "the account's quota is used up until it resets", _LIMIT
     ),
-    Code.BILLING: CodeFacts(_FINAL, 1, _PROVIDER, "the account has no credit or needs payment"),
+    Code.BILLING: CodeFacts(_FINAL, 4, _PROVIDER, "the account has no credit or needs payment"),
     Code.OVERLOADED: CodeFacts(_RETRY, 1, _PROVIDER, "the provider is overloaded"),
-    Code.AUTH_FAILED: CodeFacts(_FINAL, 1, _PROVIDER, "the agent is not logged in, or its key is refused"),
+    Code.AUTH_FAILED: CodeFacts(_FINAL, 4, _PROVIDER, "the agent is not logged in, or its key is refused"),
     Code.MODEL_NOT_FOUND: CodeFacts(_FINAL, 1, _PERSON, "the provider has no model with this name"),
     Code.API_ERROR: CodeFacts(_RETRY, 1, _PROVIDER, "the provider returned an error"),
     Code.NETWORK: CodeFacts(_RETRY, 1, _PROVIDER, "the provider could not be reached"),
@@ -239,8 +245,49 @@ def is_provider_limit(code: Code) -> bool:
     return facts.origin is Origin.PROVIDER and facts.is_limit
 
 
+def needs_account_fix(code: Code | None) -> bool:
+    """Return whether the provider refuses every call until a person logs in, or pays."""
+    return code is not None and CODES[code].origin is Origin.PROVIDER and CODES[code].exit == _PERSON_EXIT
+
+
+def is_task_failure(code: Code) -> bool:
+    """Return whether a failure counts against its task: not one of the provider or of this machine."""
+    return CODES[code].origin not in (Origin.PROVIDER, Origin.HOST)
+
+
+_LOCATED = re.compile(r"(?P<file>[^\n]*?):(?P<line>\d+): (?P<message>.+)")
+
+
+class Problem(Struct, frozen=True):
+    """Something that a run needs and that is wrong or missing, and where it is."""
+
+    file: str  # a file, a variable or a flag; empty: the request or this machine
+    line: int  # 0: the whole file
+    key: str  # of the setting; empty: none
+    message: str
+    severity: Literal["error", "warning"] = "error"
+
+    @property
+    def text(self) -> str:
+        """The problem on one line: ostler.toml:12: run.jobs: expected int >= 1."""
+        location = f"{self.file}:{self.line}" if self.line else self.file
+        return ": ".join(filter(None, (location, self.key, self.message)))
+
+
+def read_problem(line: str) -> Problem:
+    """Return the problem of one line of a message; its file and line are split off."""
+    found = _LOCATED.fullmatch(line)
+    return (
+        Problem(found["file"], int(found["line"]), "", found["message"])
+        if found
+        else Problem("", 0, "", line)
+    )
+
+
 class OstlerError(Exception):
     """A failure that the caller can handle: a code, a message and a hint."""
+
+    problems: tuple[Problem, ...] = ()  # where an error is a list of problems
 
     def __init__(self, code: Code, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -260,12 +307,26 @@ class UsageError(OstlerError):
         super().__init__(code, message, hint)
 
 
+class PreflightFailed(UsageError):
+    """A run or a new task is refused before anything is started; one line per problem."""
+
+    def __init__(self, problems: Sequence[Problem], hint: str, code: Code = Code.CONFIG_INVALID) -> None:
+        marks = {"error": "", "warning": "warning: "}
+        super().__init__("\n".join(marks[one.severity] + one.text for one in problems), hint, code)
+        self.problems = tuple(problems)
+
+    @property
+    def exit(self) -> int:
+        return CODES[Code.USAGE].exit
+
+
 class SettingsInvalid(OstlerError):
     """The settings are invalid; `mistakes` has one line for each mistake."""
 
-    def __init__(self, mistakes: list[str]) -> None:
-        super().__init__(Code.CONFIG_INVALID, "\n".join(mistakes), "fix them with: ostler config edit")
-        self.mistakes = mistakes
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        self.mistakes = [one.text for one in problems]
+        super().__init__(Code.CONFIG_INVALID, "\n".join(self.mistakes), "fix them with: ostler config edit")
 
 
 class StateError(OstlerError):

@@ -1,4 +1,4 @@
-"""What the tests of publishing share."""
+"""Fixtures of the tests of publishing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from ostler.testing.fake_github import FakeGitHub
 
 @pytest.fixture
 def github(tmp_path: Path) -> Iterator[FakeGitHub]:
-    """A GitHub whose branches are those of the project's remote."""
+    """A fake GitHub with the branches of the project's remote."""
     with FakeGitHub("acme/app", tmp_path / "remote.git") as made:
         yield made

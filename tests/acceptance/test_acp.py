@@ -1,4 +1,4 @@
-"""A task carried by an agent that speaks ACP, through the whole program."""
+"""A task run by an agent that uses ACP, through the whole program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from world import World
 
 
 def behave(world: World, **behaviour: Any) -> None:
-    """How the agent acts; its sessions are kept from one start to the next."""
+    """Set the behaviour of the agent; its sessions are kept from one start to the next."""
     sessions = str(world.agents / "sessions")
     path = fake_agent(world.agents, "acp", ledger=str(world.ledger), sessions=sessions, **behaviour)
     world.environ |= {"OSTLER_EXECUTORS__ACP__COMMAND": str(path), "OSTLER_RUN__EXECUTOR": "acp"}
@@ -34,7 +34,7 @@ def test_task_is_done(named_by: str, world: World) -> None:
 
 
 def test_crashed_agent_goes_on_in_its_session(world: World) -> None:
-    """The second attempt asks the agent for the session that it named in the first."""
+    """The second attempt resumes the session that the agent named in the first."""
     behave(world, plan=["crash", "ok"])
     task = world.new()
     world.ostler("run", task)
@@ -46,7 +46,7 @@ def test_crashed_agent_goes_on_in_its_session(world: World) -> None:
 
 
 def test_agent_without_sessions_begins_again_with_a_summary(world: World) -> None:
-    """An agent that announces no way to resume still finishes its task: a new session is told of the work."""
+    """An agent without a way to resume still completes its task: a new session gets a summary of the work."""
     behave(world, plan=["crash", "ok"], handshake="forgetful")
     task = world.new()
     world.ostler("run", task)
@@ -55,5 +55,5 @@ def test_agent_without_sessions_begins_again_with_a_summary(world: World) -> Non
     replaced = [event for event in world.events(task) if event["type"] == "session_replaced"]
     second = shown["attempts"][1]["session_id"]
     assert [(event["session_id"], event["resumed"]) for event in replaced] == [(second, False)]
-    told = (world.agents / "sessions" / f"{second}.jsonl").read_text()
-    assert "The previous session was lost" in told and "`fake-agent.txt` (+1 -0)" in told
+    reported = (world.agents / "sessions" / f"{second}.jsonl").read_text()
+    assert "The previous session was lost" in reported and "`fake-agent.txt` (+1 -0)" in reported

@@ -11,7 +11,7 @@ from ostler.testing.fake_agent import fake_agent
 from world import INTERRUPT, KILL, World, end, wait_until
 
 
-def test_the_roles_and_who_plays_them(world: World) -> None:
+def test_the_roles_and_their_agents(world: World) -> None:
     """agent list shows the six roles with the executor of each."""
     listed = world.json("agent", "list", OSTLER_AGENTS__REVIEWER="mine")
     players = {agent["name"]: agent["executor"] for agent in listed["agents"]}
@@ -19,7 +19,7 @@ def test_the_roles_and_who_plays_them(world: World) -> None:
 
 
 def test_a_session_is_begun_and_gone_on_with(world: World) -> None:
-    """spawn prints the id and what the agent says; resume sends only the new words to the same session."""
+    """spawn prints the id and the agent's answer; resume sends only the new message to the same session."""
     world.behave(text="Hello there.")
     done = world.ostler("agent", "spawn", "-a", "researcher", "-p", "What is this?")
     assert "Hello there." in done.stdout
@@ -42,7 +42,7 @@ def test_json_gives_every_event_and_then_the_result(world: World) -> None:
 
 
 def test_an_interrupt_leaves_the_session_to_be_resumed(world: World) -> None:
-    """Ctrl-C stops the agent, says how to go on, and exits 130; nothing is left running."""
+    """Ctrl-C stops the agent, prints how to continue, and exits 130; no process is left."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     run = world.start("agent", "spawn", "-p", "Go")
     wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
@@ -64,7 +64,7 @@ def test_two_processes_cannot_share_a_session(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "says"),
+    ("args", "code", "expected"),
     [
         (["agent", "spawn", "-p", "x", "-a", "poet"], 2, "unknown role: poet"),
         (["agent", "spawn", "-p", "x", "--executor", "nobody"], 2, "unknown executor: nobody"),
@@ -74,22 +74,22 @@ def test_two_processes_cannot_share_a_session(world: World) -> None:
         (["agent", "resume", "../x", "-p", "x"], 2, "no session ../x"),
     ],
 )
-def test_bad_requests_are_one_sentence(world: World, args: list[str], code: int, says: str) -> None:
-    """Each names what is wrong."""
+def test_bad_requests_are_one_sentence(world: World, args: list[str], code: int, expected: str) -> None:
+    """Each names the mistake."""
     world.ostler("init")
-    assert says in world.ostler(*args, code=code).stderr
+    assert expected in world.ostler(*args, code=code).stderr
 
 
-def test_an_agent_that_fails_says_so(world: World, tmp_path: Path) -> None:
+def test_an_agent_that_fails_is_reported(world: World, tmp_path: Path) -> None:
     """The exit code and the sentence of the failure; the session can be tried again."""
     world.behave(fault="api_error", error=401)
-    assert "AUTH_FAILED" in world.ostler("agent", "spawn", "-p", "Go", code=1).stderr
+    assert "AUTH_FAILED" in world.ostler("agent", "spawn", "-p", "Go", code=4).stderr
 
 
 @pytest.mark.parametrize("number", [INTERRUPT, KILL])
 @pytest.mark.parametrize("name", ["codex", "opencode"])
 def test_an_id_that_the_agent_chose_is_not_lost(world: World, name: str, number: int) -> None:
-    """Ctrl-C or kill -9 in the first turn: both our id and the agent's own lead to the agent's session."""
+    """After Ctrl-C or kill -9 in the first turn, Ostler's id and the agent's own id both find the session."""
     path = fake_agent(world.agents, name, ledger=str(world.ledger), plan=["a1_hangs", "ok"])
     world.environ |= {f"OSTLER_{name.upper()}_PATH": str(path), "OSTLER_RUN__EXECUTOR": name}
     run = world.start("agent", "spawn", "-p", "Go")
@@ -115,7 +115,7 @@ def test_an_id_that_the_agent_chose_is_not_lost(world: World, name: str, number:
 
 
 def test_the_session_of_a_task_is_the_tasks_alone(world: World) -> None:
-    """Nobody talks into a session that a task works in, or has worked in."""
+    """A session in which a task works or has worked cannot be resumed by `ostler agent`."""
     world.behave(fault="a1_hangs")
     task = world.new()
     run = world.start("run", task)
@@ -127,12 +127,12 @@ def test_the_session_of_a_task_is_the_tasks_alone(world: World) -> None:
     assert len(world.started()) == 1
 
 
-def test_a_lost_session_is_told(world: World, tmp_path: Path) -> None:
-    """One line says that a new one begins; whoever resumes it should not wonder about its memory."""
+def test_a_lost_session_is_reported(world: World, tmp_path: Path) -> None:
+    """One line states that a new one begins."""
     sessions = tmp_path / "sessions"
     world.behave(sessions=str(sessions))
     session = world.ostler("agent", "spawn", "-p", "Remember the word heron.").stderr.split()[1]
     (sessions / f"{session}.jsonl").unlink()
-    said = world.ostler("agent", "resume", session, "-p", "Which word?").stdout
-    assert "- the session was lost; a new session starts without its history\n" in said
-    assert said.index("the session was lost") < said.index("The word was never given")
+    printed = world.ostler("agent", "resume", session, "-p", "Which word?").stdout
+    assert "- the session was lost; a new session starts without its history\n" in printed
+    assert printed.index("the session was lost") < printed.index("The word was never given")

@@ -36,7 +36,7 @@ AGENTS: dict[str, dict[str, Any]] = {
 
 
 def succeed(world: World, task: str) -> tuple[str, str | None]:
-    """The agent gives its result, and what does not go by itself is ended."""
+    """The agent gives its result, and its remaining processes are ended."""
     world.ostler("run", task, OSTLER_RUN__TIMEOUT_SECONDS="60", OSTLER_RUN__RESULT_GRACE_SECONDS="0.5")
     return settled(world, task)
 
@@ -56,7 +56,7 @@ def cancel(world: World, task: str) -> tuple[str, str | None]:
 
 
 def kill(world: World, task: str) -> tuple[str, str | None]:
-    """kill -9 of the run alone: nobody is left to ask for a clean-up."""
+    """kill -9 of the run alone: no process is left that could request a cleanup."""
     end(start(world, task), KILL)
     return settled(world, task)
 
@@ -72,9 +72,9 @@ def interrupt_twice(world: World, task: str) -> tuple[str, str | None]:
 
 
 def start(world: World, task: str) -> subprocess.Popen[bytes]:
-    """The run, with its agent in the middle of what it does."""
+    """Start the run, and wait until its agent works."""
     run = world.start("run", task, OSTLER_RUN__TIMEOUT_SECONDS="60", OSTLER_RUN__RESULT_GRACE_SECONDS="60")
-    wait_until(lambda: _edited(world), 30, "the agent did not get to work")
+    wait_until(lambda: _edited(world), 30, "the agent did not start to work")
     return run
 
 
@@ -83,7 +83,7 @@ def _edited(world: World) -> bool:
 
 
 def settled(world: World, task: str) -> tuple[str, str | None]:
-    """Nothing lives soon after; then how the task stands."""
+    """Wait until no process is left; then return the status of the task."""
     began = time.monotonic()
     check_nothing_lives(world)
     assert time.monotonic() - began < 10 * PROMISE_SECONDS
@@ -100,7 +100,7 @@ ENDS: dict[str, tuple[Callable[[World, str], tuple[str, str | None]], tuple[str,
     "Ctrl-C twice": (interrupt_twice, INTERRUPTED),
 }
 
-# What stands for the whole table when time matters; success and timeout are rows of test_agent_faults.
+# A part of the table for quick runs; success and timeout are rows of test_agent_faults.
 SAMPLE = [
     (agent, ending)
     for agent in ("a2_ignores_term", "a3_stops_itself", "a4_daemons", "a5_hops", "a7_child_keeps_stdout")
@@ -113,19 +113,19 @@ TABLE = [(a, e) for a in AGENTS for e in ENDS if e != "success" or a not in NEVE
 @pytest.mark.slow
 @pytest.mark.parametrize(("agent", "ending"), TABLE if FULL else SAMPLE)
 def test_nothing_is_left_of_a_hostile_agent(world: World, agent: str, ending: str) -> None:
-    """Whoever it is and however it ends: the right status, no process, and the next task runs."""
+    """For any agent and any end: the right status, no process, and the next task runs."""
     hurry(world, retries=0)
-    ends, stands = ENDS[ending]
+    ends, expected = ENDS[ending]
     world.behave(**AGENTS[agent] | ({"delay_seconds": 0} if ending == "success" else {}))
     if (agent, ending) == ("hangs_after_result", "timeout"):
-        stands = ("completed", None)  # the result that it gave counts
+        expected = ("completed", None)  # its result counts
     task = world.new()
-    assert ends(world, task) == stands
+    assert ends(world, task) == expected
     check_next(world)
 
 
 def test_a_killed_run_and_its_whole_tree_leave_nothing_for_the_next_one(world: World) -> None:
-    """The run, its forker and its keepers die at once: the next run ends what they left, then works."""
+    """The run, its forker and its keepers are killed at once: the next run ends their processes first."""
     hurry(world, retries=0)
     world.behave(plan=[{"fault": "a2_ignores_term"}, {}])
     task = world.new()
@@ -135,7 +135,7 @@ def test_a_killed_run_and_its_whole_tree_leave_nothing_for_the_next_one(world: W
     ]
     assert keepers
     for process in (psutil.Process(run.pid), *keepers):
-        with suppress(psutil.NoSuchProcess):  # an idle keeper goes as soon as its forker does
+        with suppress(psutil.NoSuchProcess):  # an idle keeper ends with its forker
             process.kill()
     run.wait(30)
     world.ostler("run", "--all", OSTLER_RUN__TIMEOUT_SECONDS="60")

@@ -15,7 +15,7 @@ from world import KILL, World, end, wait_until
 
 COMPLETED = ("completed", None, 1)
 
-# Row: how the agent behaves; the status, the code and the number of attempts with one retry allowed.
+# Row: the behaviour of the agent; the status, the code and the number of attempts with one retry allowed.
 ROWS: dict[str, tuple[dict[str, Any], tuple[str, str | None, int]]] = {
     "A1 hangs": ({"fault": "a1_hangs"}, ("failed", "TIMEOUT", 2)),
     "A2 ignores TERM and INT": ({"fault": "a2_ignores_term"}, ("failed", "TIMEOUT", 2)),
@@ -33,8 +33,8 @@ ROWS: dict[str, tuple[dict[str, Any], tuple[str, str | None, int]]] = {
     "A15 no result": ({"fault": "a15_no_result"}, ("failed", "NO_RESULT", 2)),
     "A16 an empty answer": ({"fault": "a16_empty"}, ("failed", "RESPONSE_EMPTY", 2)),
     "A16 not one byte": ({"fault": "a16_silent"}, ("failed", "RESPONSE_EMPTY", 2)),
-    "A17 529 as text": ({"fault": "a17_error_in_text", "error": 529}, ("failed", "OVERLOADED", 2)),
-    "A17 no credit, as text": ({"fault": "a17_error_in_text", "error": "credit"}, ("failed", "BILLING", 1)),
+    "A17 529 as text": ({"fault": "a17_error_in_text", "error": 529}, ("deferred", "OVERLOADED", 2)),
+    "A17 no credit, as text": ({"fault": "a17_error_in_text", "error": "credit"}, ("pending", "BILLING", 1)),
     "A18 exit 1": ({"fault": "a18_exit", "status": 1}, ("failed", "AGENT_FAILED", 2)),
     "A18 exit 2": ({"fault": "a18_exit", "status": 2}, ("failed", "AGENT_FAILED", 2)),
     "A18 exit 126": ({"fault": "a18_exit", "status": 126}, ("failed", "AGENT_NOT_FOUND", 1)),
@@ -63,7 +63,8 @@ def test_a_fault_has_its_code_and_leaves_nothing(world: World, row: str) -> None
     world.behave(**behaviour)
     task = world.new("Add a greeting", "-d", "Write hello.txt")
     began = time.monotonic()
-    done = world.ostler("run", task, code=0 if status == "completed" else 1)
+    exit_code = {"completed": 0, "deferred": 5, "pending": 4}.get(status, 1)
+    done = world.ostler("run", task, code=exit_code)
     assert time.monotonic() - began < 10 * attempts * PROMISE_SECONDS
     shown = check_ended(world, task, done.returncode)
     assert (shown["status"], shown["code"], len(shown["attempts"])) == (status, code, attempts)
@@ -71,28 +72,30 @@ def test_a_fault_has_its_code_and_leaves_nothing(world: World, row: str) -> None
         assert attempt["duration_ms"] < 10 * 1000 * PROMISE_SECONDS
         if code == "TIMEOUT":
             assert attempt["duration_ms"] >= 1000 * LIMIT_SECONDS and attempt["exit_code"] in (-9, -15)
-    check_told(world, shown, done.stdout + done.stderr)
-    check_next(world)
+    check_reported(world, shown, done.stdout + done.stderr)
+    if status != "deferred":
+        check_next(world)
 
 
-def check_told(world: World, shown: Any, said: str) -> None:
-    """The run and `ostler show` give the reason as one sentence, and what to type next."""
+def check_reported(world: World, shown: Any, printed: str) -> None:
+    """The run and `ostler show` give the reason as one sentence, and the next command."""
     card = world.ostler("show", shown["id"]).stdout
     if shown["code"] is None:
         assert shown["message"] == "" and "Next: ostler diff" in card
         return
     assert len(shown["message"]) > 20 and "\n" not in shown["message"]
-    assert f"{shown['code']}: {shown['message']}" in said
+    assert f"{shown['code']}: {shown['message']}" in printed
     assert shown["message"] in card
-    assert all(re.search(r"\nNext: .*ostler retry", text) for text in (card, said))
+    verb = "retry" if shown["status"] == "failed" else "run"
+    assert all(re.search(rf"\nNext: .*ostler {verb}", text) for text in (card, printed))
 
 
 @pytest.mark.parametrize("fault", ["a19_missing", "a19_not_executable"])
 def test_a_program_that_is_not_there_stops_the_run_before_the_task(world: World, fault: str) -> None:
-    """A19: one sentence with the path and the way out, exit 1; the task stays as it was and runs later."""
+    """A19: one sentence with the path and the next step, exit 2; the task is unchanged and runs later."""
     world.behave(fault=fault)
     task = world.new()
-    done = world.ostler("run", task, code=1)
+    done = world.ostler("run", task, code=2)
     assert str(world.agents / "claude") in done.stderr and "install it with" in done.stderr
     assert ("not executable" in done.stderr) == (fault == "a19_not_executable")
     shown = world.show(task)
@@ -104,7 +107,7 @@ def test_a_program_that_is_not_there_stops_the_run_before_the_task(world: World,
 
 @pytest.mark.parametrize("fault", ["", "a8_never_reads", "a9_closes_stdin"])
 def test_a_prompt_of_five_megabytes(world: World, tmp_path: Path, fault: str) -> None:
-    """A9, A23: it never travels as an argument; a reader gets every byte, and no reader is no problem."""
+    """A9, A23: it is never an argument; a reader gets every byte, and an agent may read nothing."""
     (tmp_path / "long.md").write_text("# A long task\n\n" + ("word " * 20_000 + "\n") * 50 + "The end é.\n")
     world.behave(fault=fault)
     done = world.ostler("run", "-f", str(tmp_path / "long.md"))
@@ -121,7 +124,7 @@ def test_a_prompt_of_five_megabytes(world: World, tmp_path: Path, fault: str) ->
 
 @pytest.mark.parametrize("fault", ["a25_forgets", "a25_corrupt"])
 def test_a_session_that_was_lost_is_begun_again_with_the_whole_task(world: World, fault: str) -> None:
-    """A25: never a silent new session: the feed says so, and the new one is told everything."""
+    """A25: never a silent new session: the feed reports it, and the new one gets the whole task."""
     world.behave(plan=[{"fault": "a1_hangs"}, {"fault": fault}])
     task = world.new("Mend the gate", "-d", "It squeaks in the wind.")
     run = world.start("run", task)
@@ -136,15 +139,15 @@ def test_a_session_that_was_lost_is_begun_again_with_the_whole_task(world: World
         (shown["attempts"][1]["session_id"], False)
     ]
     assert [start["resumed"] for start in world.started()] == [False, True, False]
-    told = session_prompts(world, replaced[0]["session_id"])
-    assert told.count("Mend the gate") == 1 and told.count("It squeaks in the wind.") == 1
-    assert "An earlier attempt at this was interrupted" in told
+    reported = session_prompts(world, replaced[0]["session_id"])
+    assert reported.count("Mend the gate") == 1 and reported.count("It squeaks in the wind.") == 1
+    assert "An earlier attempt at this was interrupted" in reported
     assert "the session was lost; a new session starts" in world.ostler("log", task).stdout
     check_next(world)
 
 
 def test_a_lost_worktree_is_made_anew_by_retry(world: World) -> None:
-    """A26: what the agent destroyed was the worktree, not the task."""
+    """A26: the agent destroyed the worktree, not the task."""
     world.behave(plan=[{"fault": "a26_deletes_workspace"}, {}])
     task = world.new()
     world.ostler("run", task, code=1)
@@ -155,7 +158,7 @@ def test_a_lost_worktree_is_made_anew_by_retry(world: World) -> None:
 
 
 def test_odd_files_are_committed_where_git_can_and_all_taken_away(world: World) -> None:
-    """A28: pipes and sockets are never opened, strange names survive, nothing of the worktree stays."""
+    """A28: pipes and sockets are never opened, strange names are kept, nothing of the worktree is left."""
     world.behave(fault="a28_odd_files")
     task = world.new()
     world.ostler("run", task)
@@ -166,12 +169,12 @@ def test_odd_files_are_committed_where_git_can_and_all_taken_away(world: World) 
     assert [str(path) for path in worktrees.rglob("*") if path.name != ".trash"] == []
 
 
-def test_a_failed_attempt_is_told_before_the_next_one(world: World) -> None:
-    """A person who reads the run's output sees why there is a second attempt."""
+def test_a_failed_attempt_is_reported_before_the_next_one(world: World) -> None:
+    """The output of the run has the reason of the second attempt."""
     world.behave(plan=[{"fault": "a18_exit", "status": 2}, {}])
     task = world.new()
     lines = world.ostler("run", task).stdout.splitlines()
-    told = next(i for i, line in enumerate(lines) if "AGENT_FAILED" in line)
-    assert "exited with status 2" in lines[told]
-    assert any("attempt started" in line for line in lines[:told])
-    assert any("attempt started" in line for line in lines[told:])
+    reported = next(i for i, line in enumerate(lines) if "AGENT_FAILED" in line)
+    assert "exited with status 2" in lines[reported]
+    assert any("attempt started" in line for line in lines[:reported])
+    assert any("attempt started" in line for line in lines[reported:])

@@ -1,4 +1,4 @@
-"""What an agent prints, through the whole program: rows A10 to A14 and S15 of the fault matrix."""
+"""The output of an agent, through the whole program: rows A10 to A14 and S15 of the fault matrix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = (("log",), ("show",), ("events",))
 
 
 def page(world: World, *args: str, code: int = 0) -> str:
-    """What a command prints, byte for byte: nothing may be hidden by universal newlines."""
+    """Return the output of a command as bytes: universal newlines would hide some."""
     argv = [sys.executable, "-m", "ostler", *args]
     done = subprocess.run(
         argv, cwd=world.root, env=world.environ, capture_output=True, timeout=100, check=False
@@ -39,7 +39,7 @@ def transcript(world: World, shown: Any) -> Path:
 
 
 def peak_memory(pid: int) -> int:
-    """The most memory that a process ever had, in bytes; 0 once it is gone."""
+    """Return the peak memory of a process in bytes; 0 once it is gone."""
     try:
         text = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -60,7 +60,7 @@ def peak_memory(pid: int) -> int:
     ids=lambda behaviour: behaviour["fault"],
 )
 def test_a_flood_takes_no_memory_and_loses_no_byte(world: World, behaviour: dict[str, Any]) -> None:
-    """A10, A11, A14: the run grows by less than 64 MB, and its result counts all the same."""
+    """A10, A11, A14: the run grows by less than 64 MB, and its result still counts."""
     world.behave(**behaviour, delay_seconds=1.0)
     task = world.new()
     run = world.start("run", task)
@@ -77,18 +77,18 @@ def test_a_flood_takes_no_memory_and_loses_no_byte(world: World, behaviour: dict
     check_next(world)
 
 
-def test_lines_that_are_not_read_are_told(world: World) -> None:
-    """A11, A14: an event each for the first ones, then their number; a line over the limit is told too."""
+def test_lines_that_are_not_read_are_reported(world: World) -> None:
+    """A11, A14: an event for each of the first ones, then their number; a line over the limit is reported."""
     world.behave(
         plan=[{"fault": "a11_many_lines", "count": 1}, {"fault": "a14_broken_json", "bytes": 17 * MIB}]
     )
     many, broken = world.new("Many lines"), world.new("Broken lines")
     world.ostler("run", many)
-    told = [line["detail"] for line in world.events(many) if line["type"] == "parse_error"]
-    assert told == ["y"] * 20 + ["and 49980 more lines that are not JSON"]
+    reported = [line["detail"] for line in world.events(many) if line["type"] == "parse_error"]
+    assert reported == ["y"] * 20 + ["and 49980 more lines that are not JSON"]
     world.ostler("run", broken)
-    told = [line["detail"] for line in world.events(broken) if line["type"] == "parse_error"]
-    assert len(told) == 2 and told[1].startswith("lines over the limit")
+    reported = [line["detail"] for line in world.events(broken) if line["type"] == "parse_error"]
+    assert len(reported) == 2 and reported[1].startswith("lines over the limit")
     assert "whole again" in world.ostler("log", broken).stdout
 
 
@@ -108,9 +108,9 @@ def test_what_steers_a_terminal_is_shown_not_sent(
     """A12 to A14: no page has a control byte, the transcript has them all."""
     world.behave(**behaviour)
     task = world.new()
-    spoken = page(world, "run", task)
-    spoken += "".join(page(world, *command, task) for command in PAGES)
-    assert not _STEERS.findall(spoken)
+    printed = page(world, "run", task)
+    printed += "".join(page(world, *command, task) for command in PAGES)
+    assert not _STEERS.findall(printed)
     assert raw in transcript(world, world.show(task)).read_bytes()
 
 
@@ -119,12 +119,12 @@ def test_an_agent_cannot_write_lines_of_ours(world: World) -> None:
     reason = f"{ESCAPES}\ncompleted     other-task-abcd  ostler/other-task-abcd\n  status    completed"
     world.behave(text=f"<phase_blocked>{reason}</phase_blocked>")
     task = world.new()
-    spoken = page(world, "run", task, code=4)
+    printed = page(world, "run", task, code=4)
     card, events = page(world, "show", task), page(world, "events", task)
-    assert not _STEERS.findall(spoken + card + events + page(world, "log", task))
-    assert not [line for line in spoken.splitlines() if line.startswith("completed")]
+    assert not _STEERS.findall(printed + card + events + page(world, "log", task))
+    assert not [line for line in printed.splitlines() if line.startswith("completed")]
     assert [line.split() for line in card.splitlines() if line.startswith("  status")] == [
         ["status", "blocked", "(AGENT_BLOCKED)"]
     ]
     assert all(re.match(r" *\d+ ", line) for line in events.splitlines())
-    assert "owned" in spoken and "\x1b" not in page(world, "events", task, "--json")
+    assert "owned" in printed and "\x1b" not in page(world, "events", task, "--json")

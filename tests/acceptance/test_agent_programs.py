@@ -35,20 +35,20 @@ def program(place: Path, script: str) -> Path:
 
 
 def test_any_program_can_be_the_agent(world: World, tmp_path: Path) -> None:
-    """type = "command": it finds the prompt in a file, and what it changed is committed."""
+    """type = "command": it gets the prompt in a file, and its changes are committed."""
     agent = program(tmp_path, 'echo "I read $2"; cp "$2" told.md')
     settings(world, COMMAND.format(command=agent))
     task = world.new("Mend the gate", "-d", "It squeaks.")
     shown = check_ended(world, task, world.ostler("run", task).returncode)
     assert (shown["status"], shown["warnings"]) == ("completed", ["NO_MARK"])
     assert shown["attempts"][0]["executor"] == "mine"
-    told = world.git("show", f"ostler/{task}:told.md")
-    assert "Mend the gate" in told and "It squeaks." in told
+    reported = world.git("show", f"ostler/{task}:told.md")
+    assert "Mend the gate" in reported and "It squeaks." in reported
     assert "I read " in world.ostler("log", task).stdout
 
 
-def test_a_program_that_fails_says_why(world: World, tmp_path: Path) -> None:
-    """Its last line on stderr is in the sentence; a limit it speaks of defers the task."""
+def test_a_program_that_fails_shows_why(world: World, tmp_path: Path) -> None:
+    """The sentence has its last line on stderr; a reported limit defers the task."""
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     settings(world, COMMAND.format(command=program(tmp_path, "echo 'the oven is cold' >&2; exit 3")))
     task = world.new()
@@ -61,16 +61,16 @@ def test_a_program_that_fails_says_why(world: World, tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_missing_is_named_before_anything_starts(world: World) -> None:
-    """The setting to correct stands in the hint, and no task is left behind."""
+    """The hint names the setting to correct, and no task is created."""
     settings(world, COMMAND.format(command="no-such-agent"))
-    done = world.ostler("run", "-p", "Mend the gate", code=1)
+    done = world.ostler("run", "-p", "Mend the gate", code=2)
     assert "no-such-agent was not found" in done.stderr
     assert "correct executors.mine.command" in done.stderr
     assert world.json("status")["tasks"] == []
 
 
 def test_a_script_in_the_task_is_played(world: World) -> None:
-    """type = "scripted": edits are committed, the last words complete the phase."""
+    """type = "scripted": edits are committed, the last text completes the phase."""
     settings(world, SCRIPTED)
     steps = f"```ostler-script\n- edit: {{path: a.txt, content: hello}}\n- say: Done. {DONE}\n```"
     task = world.new("Write a file", "-d", steps)
@@ -91,7 +91,7 @@ def test_a_script_in_the_task_is_played(world: World) -> None:
 def test_a_bad_script_is_one_sentence_and_one_attempt(
     world: World, body: str, args: str, message: str
 ) -> None:
-    """File, line and what was expected; trying again would change nothing."""
+    """File, line and the expected value; a retry would change nothing."""
     settings(world, f"{SCRIPTED}[executors.scripted]\n{args}\n")
     task = world.new("Write a file", "-d", body)
     done = world.ostler("run", task, code=1)

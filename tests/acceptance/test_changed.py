@@ -1,4 +1,4 @@
-"""ostler run --changed: a task about what a branch has changed, for hooks and continuous integration."""
+"""ostler run --changed: a task about the changes of a branch, for hooks and continuous integration."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ def branch(world: World) -> World:
     return world
 
 
-def test_the_agent_is_told_which_files_changed(branch: World) -> None:
-    """By their names of now, below the words of the task; main is found without being named."""
+def test_the_agent_gets_the_changed_files(branch: World) -> None:
+    """By their current names, below the text of the task; main is found without being named."""
     branch.ostler("run", "--changed", "-p", "Review this change")
     (task,) = branch.json("status")["tasks"]
     prompt = (branch.root / ".ostler" / "tasks" / task["id"] / "prompts" / "implement-001.md").read_text()
     assert "Review this change" in prompt
-    told = prompt.partition("Files changed since main:")[2]
-    assert all(f"- {name}" in told for name in ("new one.txt", "renamed.txt", "gone.txt"))
-    assert "- old.txt" not in told
+    reported = prompt.partition("Files changed since main:")[2]
+    assert all(f"- {name}" in reported for name in ("new one.txt", "renamed.txt", "gone.txt"))
+    assert "- old.txt" not in reported
 
 
 def test_nothing_is_run_where_nothing_changed(branch: World) -> None:
-    """Exit 0, and no task: a hook that has nothing to do costs nothing."""
+    """Exit 0, and no task: a hook without changes costs nothing."""
     branch.git("checkout", "-q", "main")
-    said = branch.ostler("run", "--changed", "topic~1", "-p", "Review this change").stdout
-    assert said == "Nothing to run: no file changed since topic~1.\n"
+    printed = branch.ostler("run", "--changed", "topic~1", "-p", "Review this change").stdout
+    assert printed == "Nothing to run: no file changed since topic~1.\n"
     assert branch.json("status")["tasks"] == [] and branch.started() == []
 
 
 @pytest.mark.parametrize("base", ["nowhere", "a b"])
 def test_a_base_that_is_none_is_refused(base: str, branch: World) -> None:
-    """One sentence that names it, and nothing is written down."""
+    """One sentence that names it, and no task is created."""
     done = branch.ostler("run", f"--changed={base}", "-p", "Review", code=2)
     assert f"'{base}' has no common commit with this branch" in done.stderr
     assert branch.json("status")["tasks"] == []
 
 
 def test_it_is_about_a_new_task(branch: World) -> None:
-    """Tasks that are written down already say themselves what they are about."""
+    """Existing tasks have their own text."""
     assert "--changed needs -p or -f" in branch.ostler("run", "--all", "--changed", code=2).stderr

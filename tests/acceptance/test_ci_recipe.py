@@ -1,4 +1,4 @@
-"""The workflow of docs/recipes/ci.md: what its job types, on a GitHub of the loopback."""
+"""The workflow of docs/recipes/ci.md: the commands of its job, with a local fake GitHub."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSTALLS = "pip install "
 
 @pytest.fixture
 def home(tmp_path: Path, github: FakeGitHub) -> WorkflowWorld:
-    """The repository that has the issues; its jobs check it out."""
+    """The repository with the issues; its jobs check it out."""
     world = WorkflowWorld(tmp_path, settings="", files={"calc.py": "fixed\n"}, edits={}, when=[])
     world.add_remote(github, tmp_path / "remote.git")
     Reader(world)
@@ -28,7 +28,7 @@ def home(tmp_path: Path, github: FakeGitHub) -> WorkflowWorld:
 
 
 class Job:
-    """One run of the workflow, for one issue, on a machine that knows nothing of the others."""
+    """One run of the workflow, for one issue, on a machine without state of the others."""
 
     def __init__(self, world: WorkflowWorld, issue: int) -> None:
         self.directory = world.root.parent / f"job-{issue}"
@@ -42,14 +42,14 @@ class Job:
         self._check_out()
 
     def run(self) -> None:
-        """Every command of the job, less what installs from the network."""
+        """Run every command of the job, except those that install from the network."""
         (job,) = yaml.safe_load(WORKFLOW["body"])["jobs"].values()
         for step in job["steps"]:
             if not step.get("run", INSTALLS).startswith(INSTALLS):
                 self.type(self._filled(step["run"]), **self._variables(job), **self._variables(step))
 
     def type(self, script: str, **variables: str) -> str:
-        """A command of a step, as the runner starts it."""
+        """Run a command of a step as the runner starts it."""
         done = subprocess.run(
             ["bash", "-e", "-c", script],
             cwd=self.directory,
@@ -63,7 +63,7 @@ class Job:
         return done.stdout
 
     def _check_out(self) -> None:
-        """As actions/checkout does it with these settings: all of the default branch, and no token."""
+        """Check out as actions/checkout does with these settings: all of the default branch, and no token."""
         self.type(f"git init -q . && git remote add origin {ADDRESS} && git fetch -q origin")
         self.type("git checkout -q --force -B main refs/remotes/origin/main")
 
@@ -80,7 +80,7 @@ class Job:
 def test_an_issue_becomes_a_pull_request_and_gets_one_comment(
     home: WorkflowWorld, github: FakeGitHub
 ) -> None:
-    """The job does the issue that it was started for, and no other one that has the label."""
+    """The job runs the issue that it was started for, and no other one with the label."""
     first = github.hub.report("Mend the sum", "It is off.", "ready")
     Job(home, first.number).run()
     second = github.hub.report("Mend it again", "", "ready")
@@ -94,7 +94,7 @@ def test_an_issue_becomes_a_pull_request_and_gets_one_comment(
 
 
 def test_git_gets_the_token_from_the_users_settings(home: WorkflowWorld, github: FakeGitHub) -> None:
-    """Those of the checkout do not count for a push, so the step before must have written these."""
+    """A push ignores those of the checkout, so the step before must have written these."""
     job = Job(home, github.hub.report("Mend the sum", "", "ready").number)
     job.run()
     ask = "printf 'protocol=https\\nhost=github.com\\n' | git -C / credential fill"

@@ -1,4 +1,4 @@
-"""Shell completion, as a real shell asks for it."""
+"""Shell completion, as requested by a real shell."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def complete(world: World, *words: str) -> list[str]:
-    """What bash would offer for the last of these words."""
+    """Return what bash would offer for the last of these words."""
     done = subprocess.run(
         ["bash", "--norc", "-c", ASK, "bash", "ostler", *words],
         cwd=world.root,
@@ -49,7 +49,7 @@ def complete(world: World, *words: str) -> list[str]:
 
 
 def ask(world: World, shell: str, line: str) -> str:
-    """What the program answers the script of a shell that may not be here."""
+    """Return the program's answer to the script of a shell that may not be installed."""
     last = line.rsplit(maxsplit=1)[-1] if shell == "fish" else str(len(line.split()) - 1)
     words = {"COMP_WORDS": line, "COMP_CWORD": last}
     return world.ostler(**words, _OSTLER_COMPLETE=f"{shell}_complete").stdout
@@ -65,15 +65,15 @@ def test_bash_completes_commands_options_and_ids(world: World) -> None:
     assert complete(world, "pause", first, "mend-the-f") == [second]
 
 
-def test_other_shells_are_told_what_a_task_is(world: World) -> None:
-    """Its status and title stand beside the id, on one line, whatever is in them."""
+def test_other_shells_get_a_description_of_each_task(world: World) -> None:
+    """Its status and title are next to the id, on one line, for any content."""
     task = world.new("Mend \x1b[31mthe: gate")
     assert ask(world, "zsh", "ostler show mend") == f"plain\n{task}\npending: Mend \\x1b[31mthe: gate\n"
     assert ask(world, "fish", "ostler stat").startswith("plain,status\tList all tasks")
 
 
-def test_outside_a_project_nothing_is_offered_and_nothing_said(world: World) -> None:
-    """A mistake must not land in the middle of what a person types."""
+def test_outside_a_project_nothing_is_offered_and_nothing_reported(world: World) -> None:
+    """An error must not appear in the middle of a typed line."""
     world.root = world.root.parent
     done = world.ostler(COMP_WORDS="ostler show x", COMP_CWORD="2", _OSTLER_COMPLETE="bash_complete")
     assert (done.stdout.strip(), done.stderr) == ("", "")
@@ -81,5 +81,5 @@ def test_outside_a_project_nothing_is_offered_and_nothing_said(world: World) -> 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_a_script(world: World, shell: str) -> None:
-    """Which asks the program by the variable."""
+    """The script calls the program with the variable."""
     assert f"_OSTLER_COMPLETE={shell}_complete" in world.ostler("completion", shell).stdout

@@ -14,11 +14,12 @@ from world import World, wait_until
 
 @pytest.fixture
 def chosen(world: World) -> World:
-    """The executor decides how a task ends: `good` changes something, `bad` fails until `mended` is there."""
+    """The executor decides how a task ends: `good` changes a file, `bad` fails until `mended` exists."""
     mended = world.root.parent / "mended"
     agents = {"good": "true", "bad": f"test -e {mended}"}
     sections = (
-        f'[executors.{name}]\ntype = "command"\ncommand = "sh"\nargs = ["-c", "{what} && echo x > x"]\n'
+        f'[executors.{name}]\ntype = "command"\ncommand = "sh"\n'
+        f'args = ["-c", "{what} && echo x > $OSTLER_TASK"]\n'
         for name, what in agents.items()
     )
     (world.root / "ostler.toml").write_text("".join(sections))
@@ -48,7 +49,7 @@ def order_of(world: World, kind: str) -> list[str]:
 
 
 def test_tasks_run_in_the_order_in_which_they_come_after_each_other(chosen: World) -> None:
-    """With places free, and against their priority; a beginning of an id is enough."""
+    """With free slots, and against their priority; the beginning of an id is enough."""
     first = good(chosen, "First", priority="P3")
     second = good(chosen, "Second", first[:7], priority="P1")
     third = good(chosen, "Third", first, second, priority="P0")
@@ -61,7 +62,7 @@ def test_tasks_run_in_the_order_in_which_they_come_after_each_other(chosen: Worl
     assert claimed[1] > completed[0] and claimed[2] > completed[1]
 
 
-def test_the_list_and_the_card_say_what_a_task_waits_for(chosen: World) -> None:
+def test_the_list_and_the_card_report_what_a_task_waits_for(chosen: World) -> None:
     """Until it is completed; a run of that task alone is refused with the command that runs both."""
     first = good(chosen, "First")
     second = good(chosen, "Second", first)
@@ -77,7 +78,7 @@ def test_the_list_and_the_card_say_what_a_task_waits_for(chosen: World) -> None:
 
 
 def test_a_task_before_it_that_waits_for_a_person_holds_it_back(chosen: World) -> None:
-    """Nothing failed and nothing is done: exit 4, and it is as it was."""
+    """No task failed and none is completed: exit 4, and it is unchanged."""
     first = good(chosen, "First")
     second = good(chosen, "Second", first)
     chosen.ostler("pause", first)
@@ -89,7 +90,7 @@ def test_a_task_before_it_that_waits_for_a_person_holds_it_back(chosen: World) -
 
 
 def test_a_failure_blocks_what_comes_after_it_and_a_retry_opens_it_again(chosen: World) -> None:
-    """Recorded once, with the name of the one that failed; what comes after the blocked one just waits."""
+    """Recorded once, with the name of the failed task; tasks after the blocked one just wait."""
     first, other = bad(chosen, "First"), good(chosen, "Other")
     second = good(chosen, "Second", first)
     third = good(chosen, "Third", second, other)
@@ -101,7 +102,7 @@ def test_a_failure_blocks_what_comes_after_it_and_a_retry_opens_it_again(chosen:
         f"it depends on {first}, which is failed",
     )
     assert f"ostler retry {first}" in chosen.ostler("show", second).stdout
-    chosen.ostler("run", "--all", code=0)  # nothing is left to take
+    chosen.ostler("run", "--all", code=0)  # no task is left to run
     chosen.ostler("run", second, code=4)
     assert order_of(chosen, "task_blocked") == [second]
     (chosen.root.parent / "mended").touch()
@@ -112,21 +113,21 @@ def test_a_failure_blocks_what_comes_after_it_and_a_retry_opens_it_again(chosen:
 
 
 def test_a_task_before_it_that_was_cancelled_blocks_it_in_the_next_run(chosen: World) -> None:
-    """The run that finds it so tells it, exit 4; a person may let it go on without."""
+    """The run that finds it reports it, exit 4; a person may continue it without the other."""
     first = good(chosen, "First")
     second = good(chosen, "Second", first)
     chosen.ostler("cancel", first)
     assert chosen.show(second)["status"] == "pending"
-    said = chosen.ostler("run", "--all", code=4)
-    assert "DEPENDENCY_FAILED" in said.stdout
-    assert f"ostler resume {second}" in said.stderr
+    printed = chosen.ostler("run", "--all", code=4)
+    assert "DEPENDENCY_FAILED" in printed.stdout
+    assert f"ostler resume {second}" in printed.stderr
     chosen.ostler("resume", second)
     chosen.ostler("run", "--all")
     assert statuses(chosen) == {first: "cancelled", second: "completed"}
 
 
 def test_two_runs_record_a_block_once(chosen: World) -> None:
-    """Whoever is first writes it; the other sees it."""
+    """The first run records it; the other one reads it."""
     first = good(chosen, "First")
     later = [good(chosen, f"Later {number}", first) for number in range(5)]
     chosen.ostler("cancel", first)
@@ -136,7 +137,7 @@ def test_two_runs_record_a_block_once(chosen: World) -> None:
 
 
 def test_continue_is_the_default_and_fail_fast_takes_nothing_more(chosen: World) -> None:
-    """One at a time: after the failure the rest are as they were."""
+    """One at a time: after the failure the others are unchanged."""
     first = bad(chosen, "First", priority="P0")
     rest = [good(chosen, f"Rest {number}") for number in range(2)]
     chosen.ostler("run", "--all", "-j", "1", "--fail-fast", code=1)
@@ -147,7 +148,7 @@ def test_continue_is_the_default_and_fail_fast_takes_nothing_more(chosen: World)
 
 
 def test_a_name_that_is_no_task_is_refused(chosen: World) -> None:
-    """Exit 2, one sentence, and no task is written."""
+    """Exit 2, one sentence, and no task is created."""
     assert "no task nobody" in chosen.ostler("new", "Late", "--after", "nobody", code=2).stderr
     assert "empty id" in chosen.ostler("new", "Late", "--after", "", code=2).stderr
     good(chosen, "Same one"), good(chosen, "Same two")
@@ -156,7 +157,7 @@ def test_a_name_that_is_no_task_is_refused(chosen: World) -> None:
 
 
 def test_tasks_that_wait_for_each_other_are_refused_with_the_cycle(chosen: World) -> None:
-    """Only an edited store has such tasks; a run ends all the same, and takes none of them."""
+    """Only an edited store has such tasks; a run ends, and starts none of them."""
     first = good(chosen, "First")
     second = good(chosen, "Second", first)
     make_wait(chosen.root / ".ostler" / "ostler.db", first, second)
@@ -167,7 +168,7 @@ def test_tasks_that_wait_for_each_other_are_refused_with_the_cycle(chosen: World
 
 
 def make_wait(database: Path, task: str, other: str) -> None:
-    """What no command does: let an older task come after a newer one."""
+    """Do what no command does: let an older task come after a newer one."""
     db = apsw.Connection(str(database))
     ((found,),) = db.execute("SELECT state FROM task WHERE id = ?", (task,)).fetchall()
     state = msgspec.structs.replace(msgspec.json.decode(found, type=State), after=(other,))
@@ -178,7 +179,7 @@ def make_wait(database: Path, task: str, other: str) -> None:
 
 
 def test_a_task_is_not_begun_before_its_time(chosen: World) -> None:
-    """A day far away is said; one that has passed is no obstacle; what is no time is refused."""
+    """A day far away is reported; a past time has no effect; an invalid time is refused."""
     late, past = (
         good(chosen, "Late", **{"not-before": "2999-01-31"}),
         good(chosen, "Past", **{"not-before": "2020-01-31T10:00Z"}),
@@ -191,7 +192,7 @@ def test_a_task_is_not_begun_before_its_time(chosen: World) -> None:
 
 
 def test_a_task_that_is_retried_during_the_run_takes_those_after_it_along(world: World) -> None:
-    """The block is lifted by the run that wrote it."""
+    """The run that recorded the block removes it."""
     mended, over = world.root.parent / "mended", world.root.parent / "over"
     agents = {
         "good": "true",
@@ -199,7 +200,8 @@ def test_a_task_that_is_retried_during_the_run_takes_those_after_it_along(world:
         "waits": f"until test -e {over}; do sleep 0.05; done",
     }
     sections = (
-        f'[executors.{name}]\ntype = "command"\ncommand = "sh"\nargs = ["-c", "{what} && echo x > x"]\n'
+        f'[executors.{name}]\ntype = "command"\ncommand = "sh"\n'
+        f'args = ["-c", "{what} && echo x > $OSTLER_TASK"]\n'
         for name, what in agents.items()
     )
     (world.root / "ostler.toml").write_text("".join(sections))

@@ -1,4 +1,4 @@
-"""ostler run --detach: a run that goes on when the terminal is gone."""
+"""ostler run --detach: a run that continues without its terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Runs:
         self.pids: list[int] = []
 
     def start(self, *args: str) -> dict[str, Any]:
-        """Detach a run; what it says of it."""
+        """Detach a run; return its report."""
         shown = self.world.json("run", *args, "--detach")
         self.pids.append(shown["pid"])
         return shown
@@ -62,7 +62,7 @@ def is_completed(world: World, task: str) -> bool:
 
 
 def test_a_detached_run_works_on_alone(world: World, runs: Runs) -> None:
-    """One document names its process and its log; the task is completed, and nothing is left but the log."""
+    """One document names its process and its log; the task is completed, and only the log is left."""
     task = world.new()
     shown = runs.start(task)
     assert (shown["schema"], shown["tasks"]) == ("ostler.detached/1", [task])
@@ -92,7 +92,7 @@ def test_it_is_seen_while_it_works_and_stops_in_good_order(world: World, runs: R
 
 
 def test_cleanup_takes_the_logs_of_runs_that_ended(world: World, runs: Runs) -> None:
-    """That of a run which is at work stays until it is over."""
+    """The log of a running run is kept until it ends."""
     world.behave(fault="a1_hangs")
     world.new()
     shown = runs.start("--all")
@@ -107,20 +107,20 @@ def test_cleanup_takes_the_logs_of_runs_that_ended(world: World, runs: Runs) -> 
 
 
 def test_a_killed_run_is_not_seen_any_more(world: World, runs: Runs) -> None:
-    """Its file stays until the next run takes it away; nobody is told of it."""
+    """Its file is kept until the next run removes it; it is not listed."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     task = world.new()
     shown = runs.start(task)
     wait_until(world.started, 60, "the agent was not started")
     os.kill(shown["pid"], 9)
-    wait_until(lambda: not world.json("status")["runs"], 60, "the dead run is seen")
+    wait_until(lambda: not world.json("status")["runs"], 60, "the ended run is listed")
     assert len(list((world.root / ".ostler" / "runs").iterdir())) == 1
     world.ostler("run", task)
     assert is_completed(world, task) and list((world.root / ".ostler" / "runs").iterdir()) == []
 
 
 def test_it_outlives_its_terminal(world: World, runs: Runs) -> None:
-    """The terminal is closed, and everyone in its session is told to hang up; the agent goes on working."""
+    """The terminal is closed, and its session gets SIGHUP; the agent continues."""
     gate = world.root.parent / "go"
     world.behave(script=f"while [ ! -e {gate} ]; do sleep 0.05; done")
     task = world.new()
@@ -135,10 +135,10 @@ def test_it_outlives_its_terminal(world: World, runs: Runs) -> None:
         start_new_session=True,
     )
     os.close(side)
-    said = b""
-    while b"shell waits" not in said:
-        said += os.read(terminal, 4096)
-    assert b"background" in said and b"ostler status" in said
+    printed = b""
+    while b"shell waits" not in printed:
+        printed += os.read(terminal, 4096)
+    assert b"background" in printed and b"ostler status" in printed
     (seen,) = world.json("status")["runs"]
     runs.pids.append(seen["pid"])
     assert os.getsid(seen["pid"]) == seen["pid"]
@@ -159,7 +159,7 @@ time.sleep(300)
 
 
 def test_a_new_task_from_standard_input(world: World, runs: Runs) -> None:
-    """It is written down here, so that the run needs no standard input."""
+    """The task is created before the detach, so that the run needs no standard input."""
     done = world.ostler("run", "-f", "-", "--detach", "--json", stdin="# Greet\n\nSay hello.\n")
     shown = json.loads(done.stdout)
     runs.pids.append(shown["pid"])
@@ -169,7 +169,7 @@ def test_a_new_task_from_standard_input(world: World, runs: Runs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "environ", "told"),
+    ("args", "environ", "reported"),
     [
         (("nowhere",), {}, "no task nowhere"),
         (("--all",), {"OSTLER_RUN__JOBS": "many"}, "OSTLER_RUN__JOBS"),
@@ -178,18 +178,18 @@ def test_a_new_task_from_standard_input(world: World, runs: Runs) -> None:
         ((), {}, "pass either task ids, --all, -p or -f"),
     ],
 )
-def test_what_cannot_begin_is_said_here(
-    world: World, args: tuple[str, ...], environ: dict[str, str], told: str
+def test_what_cannot_begin_is_reported_here(
+    world: World, args: tuple[str, ...], environ: dict[str, str], reported: str
 ) -> None:
     """The sentence, exit 2, and nothing left: no run and no log."""
     world.new()
-    said = world.ostler("run", *args, "--detach", code=2, **environ)
-    assert told in said.stderr and said.stdout == ""
+    printed = world.ostler("run", *args, "--detach", code=2, **environ)
+    assert reported in printed.stderr and printed.stdout == ""
     assert logs(world) == [] and world.survivors() == []
 
 
-def test_a_run_that_ends_before_it_begins_is_heard_here(world: World) -> None:
-    """A task that waits for a person: told with the exit code that a run here would have; no log is kept."""
+def test_a_run_that_ends_before_it_begins_is_reported_here(world: World) -> None:
+    """A task that waits for a person: reported with the exit code of a run here; no log is kept."""
     (world.root / "ostler.toml").write_text('[gates]\ndefault = "human"\n')
     task = world.new()
     world.ostler("run", task, code=4)
@@ -200,17 +200,17 @@ def test_a_run_that_ends_before_it_begins_is_heard_here(world: World) -> None:
     assert logs(world) == []
 
 
-def test_a_store_that_is_busy_is_said_here(world: World) -> None:
-    """Someone holds the journal for too long: the run's own sentence and code, from its log."""
+def test_a_store_that_is_busy_is_reported_here(world: World) -> None:
+    """Another process holds the journal for too long: the run's own sentence and code, from its log."""
     world.new()
     holder = apsw.Connection(str(world.root / ".ostler" / "ostler.db"))
     holder.execute("BEGIN IMMEDIATE")
     try:
-        said = world.ostler("run", "--all", "--detach", "--json", code=None)
+        printed = world.ostler("run", "--all", "--detach", "--json", code=None)
     finally:
         holder.execute("ROLLBACK")
         holder.close()
-    assert said.returncode not in (0, 2)
-    assert json.loads(said.stdout.splitlines()[-1])["code"] == "STATE_BUSY"
-    assert "ostler: " in said.stderr and logs(world) == []
+    assert printed.returncode not in (0, 2)
+    assert json.loads(printed.stdout.splitlines()[-1])["code"] == "STATE_BUSY"
+    assert "ostler: " in printed.stderr and logs(world) == []
     wait_until(lambda: not world.survivors(), 60, "something is left")

@@ -1,4 +1,4 @@
-"""The pages of docs/: their blocks of commands run, the site builds, the reference is the source's."""
+"""The pages of docs/: their blocks of commands run, the site builds, the reference is current."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES = sorted(
 AGENTS = ("codex", "gemini", "qwen", "opencode", "copilot", "cursor")
 ANSWER = "The answer, in one paragraph."
 
-# Blocks that are not typed here, by their first words, and why.
+# Blocks that are not run here, by their first words, with the reason.
 EXEMPT = {
     "npm install -g ": "installs from the network, then logs in",
     "curl https://": "installs from the network, then logs in",
@@ -39,7 +39,7 @@ PICTURE = re.compile(r'<img[^>]+src="([^"]+)"')
 
 
 def missing_pictures(page: Path, text: str) -> list[Path]:
-    """The builder looks after links and anchors, not after these."""
+    """The builder checks links and anchors, but not pictures."""
     named = [page.parent / source for source in PICTURE.findall(text) if not source.startswith("data:")]
     return [picture for picture in named if not picture.is_file()]
 
@@ -50,7 +50,7 @@ def is_exempt(block: re.Match[str]) -> bool:
 
 @pytest.fixture
 def reader(world: World) -> Iterator[Reader]:
-    """Every agent is on the path, and a model of the loopback answers whoever asks it."""
+    """Every agent is on the path, and a local fake model answers."""
     with FakeLlm([say(ANSWER)]) as llm:
         world.environ |= {"ANTHROPIC_BASE_URL": llm.url, "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
         made = Reader(world)
@@ -69,20 +69,20 @@ def test_the_blocks_of_a_page_run_in_order(page: str, reader: Reader) -> None:
 
 
 def test_every_exemption_is_still_needed() -> None:
-    """A block that is no longer there needs no excuse."""
+    """A removed block needs no exemption."""
     begun = [block["body"].lstrip() for page in PAGES for block in blocks(page, "sh")]
     assert [first for first in EXEMPT if not any(body.startswith(first) for body in begun)] == []
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_command_hides_from_the_test(page: str) -> None:
-    """A line that begins with ostler stands in a block that is typed, not in an indented one."""
+    """A line that begins with ostler is in a block that is run, not in an indented one."""
     outside = re.sub(r"^```.*?^```$", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
     assert re.findall(r"^    \$? ?ostler .*$", outside, re.MULTILINE) == []
 
 
-def test_the_reference_is_what_the_source_says() -> None:
-    """Settings, codes and commands: `make reference` was not forgotten."""
+def test_the_reference_is_what_the_source_shows() -> None:
+    """Settings, codes and commands: `make reference` was run."""
     done = subprocess.run(
         [sys.executable, "docs/reference.py", "--check"],
         cwd=ROOT,
@@ -95,13 +95,13 @@ def test_the_reference_is_what_the_source_says() -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "toml")])
 def test_every_block_of_settings_is_valid(page: str, tmp_path: Path) -> None:
-    """Each by itself, whether it is a file that the page's commands use or not."""
+    """Each by itself, whether or not the page's commands use the file."""
     for block in blocks(page, "toml"):
         (tmp_path / "ostler.toml").write_text(block["body"])
         load_settings(tmp_path, {})
 
 
-def test_every_setting_says_what_it_means() -> None:
+def test_every_setting_has_a_description() -> None:
     """No row of the reference has an empty cell."""
     rows = re.findall(r"^\| `.*$", text_of("docs/reference/settings.md"), re.MULTILINE)
     assert len(rows) > 80
@@ -109,7 +109,7 @@ def test_every_setting_says_what_it_means() -> None:
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
-    """Links and anchors lead somewhere, and nothing is fetched from elsewhere."""
+    """All links and anchors have a target, and nothing is fetched from elsewhere."""
     copy = tmp_path / "copy"
     copy.mkdir()
     shutil.copytree(ROOT / "docs", copy / "docs")
@@ -125,12 +125,12 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     pages = {page: page.read_text("utf-8") for page in (copy / "site").rglob("*.html")}
     assert [page for page, text in pages.items() if FETCHED.search(text)] == []
-    assert [page for page, text in pages.items() if "```" in text] == [], "a block is not seen as one"
+    assert [page for page, text in pages.items() if "```" in text] == [], "a block is not recognised"
     assert [gone for page, text in pages.items() for gone in missing_pictures(page, text)] == []
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    """None can be reached by its address alone."""
+    """No page can be reached by its address alone."""
     listed = re.findall(r"[\w/-]+\.md", text_of("mkdocs.yml"))
     there = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(listed) == sorted(there)

@@ -1,4 +1,4 @@
-"""Documents: a skill, its context and its inputs become a text where the task said."""
+"""Documents: a skill, its context and its inputs become a text at the path of the task."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def world(tmp_path: Path) -> Iterator[DocumentWorld]:
     made.close()
 
 
-def test_a_document_lands_where_its_skill_says(world: DocumentWorld) -> None:
-    """The prompt holds skill, references, context and inputs; the checkout has one new file and no branch."""
+def test_a_document_is_written_to_the_path_of_its_skill(world: DocumentWorld) -> None:
+    """The prompt has skill, references, context and inputs; the checkout has one new file and no branch."""
     folder = world.root / ".agents/skills/research/references"
     folder.mkdir()
     (folder / "b.md").write_text("Second reference.")
@@ -35,7 +35,7 @@ def test_a_document_lands_where_its_skill_says(world: DocumentWorld) -> None:
     shown = world.show(task)
     path = f"outputs/strategy/research/{task}.md"
     assert (shown["status"], shown["output_path"], shown["branch"]) == ("completed", path, None)
-    assert (world.root / path).read_text() == "# Who buys hay\n\nBy research, from 0 inputs, draft 1.\n"
+    assert (world.root / path).read_text() == "# Who buys hay\n\nBy research, from 0 inputs, draft 1."
     assert path in done.stdout
     assert world.git("branch", "--list", "ostler/*") == ""
     system, user = system_of(llm.requests[0]), llm.requests[0].history[-1]
@@ -50,7 +50,7 @@ def test_a_document_lands_where_its_skill_says(world: DocumentWorld) -> None:
 def test_an_input_that_is_missing_fails_the_task_before_any_call(
     world: DocumentWorld, content: str | None, what: str
 ) -> None:
-    """INPUT_NOT_FOUND names the path, and the model is not asked."""
+    """INPUT_NOT_FOUND names the path, and the model is not called."""
     if content is not None:
         (world.root / "brief.md").write_text(content)
     with writing(world) as llm:
@@ -63,7 +63,7 @@ def test_an_input_that_is_missing_fails_the_task_before_any_call(
 
 
 def test_a_foundation_skill_writes_a_context_file(world: DocumentWorld) -> None:
-    """`squad: null`: its document is context/NAME.md, which later prompts hold."""
+    """`squad: null`: its document is context/NAME.md, which later prompts contain."""
     world.skill("product", "name: product\ndescription: the product\nsquad: null", "You know the product.")
     with writing(world) as llm:
         world.ostler("run", world.new("Our product", "--skill", "product"))
@@ -74,13 +74,13 @@ def test_a_foundation_skill_writes_a_context_file(world: DocumentWorld) -> None:
 
 
 def test_a_reviewer_sends_it_back_to_the_same_session_until_it_is_good(world: DocumentWorld) -> None:
-    """Two drafts are refused; the third is the document, and the writer knew the first two."""
+    """Two drafts are refused; the third is the document, and the writer's session has the first two."""
     with writing(world, rejects=2) as llm:
         task = world.new("Sell hay", "--skill", "copy", "--review", "editor")
         world.ostler("run", task)
     shown = world.show(task)
     assert shown["status"] == "completed"
-    assert (world.root / shown["output_path"]).read_text().endswith("draft 3.\n")
+    assert (world.root / shown["output_path"]).read_text().endswith("draft 3.")
     writers = [one for one in llm.requests if "# Review the phase" not in one.history[-1]]
     assert [draft_of(one, "") for one in writers] == [1, 2, 3]
     assert f"{WANTED[2]} is missing" in writers[2].history[-1]
@@ -89,7 +89,7 @@ def test_a_reviewer_sends_it_back_to_the_same_session_until_it_is_good(world: Do
 
 
 def test_after_three_revisions_a_person_decides(world: DocumentWorld) -> None:
-    """No fourth one: the task waits, says what the reviewer said, and a yes completes it."""
+    """There is no fourth one: the task waits with the reviewer's reason, and an approval completes it."""
     with writing(world, rejects=9):
         task = world.new("Sell hay", "--skill", "copy", "--review", "editor")
         world.ostler("run", task, code=4)
@@ -98,11 +98,11 @@ def test_after_three_revisions_a_person_decides(world: DocumentWorld) -> None:
         assert f"{WANTED[4]} is missing" in shown["message"]
         world.ostler("approve", task)
         world.ostler("run", task)
-    assert (world.root / world.show(task)["output_path"]).read_text().endswith("draft 4.\n")
+    assert (world.root / world.show(task)["output_path"]).read_text().endswith("draft 4.")
 
 
 def test_a_person_sends_it_back_with_a_reason(world: DocumentWorld) -> None:
-    """`--review human`: the run ends with 4, a no is told to the writer, a yes ends it."""
+    """`--review human`: the run ends with 4, a rejection is sent to the writer, an approval ends it."""
     with writing(world) as llm:
         task = world.new("Sell hay", "--skill", "copy", "--review", "human")
         world.ostler("run", task, code=4)
@@ -113,16 +113,17 @@ def test_a_person_sends_it_back_with_a_reason(world: DocumentWorld) -> None:
         world.ostler("run", task)
     assert world.show(task)["status"] == "completed"
     assert "Name the price." in llm.requests[1].history[-1]
-    assert (world.root / f"outputs/creative/copy/{task}.md").read_text().endswith("draft 2.\n")
+    assert (world.root / f"outputs/creative/copy/{task}.md").read_text().endswith("draft 2.")
 
 
 def test_what_stood_at_its_path_is_kept(world: DocumentWorld) -> None:
-    """A file of a person's at that place is replaced, and a copy of it is with the task's papers."""
-    (world.root / "notes.md").write_text("mine")
+    """A person's file at that path is replaced, and a copy of it is among the task's files."""
+    (world.root / "docs").mkdir()
+    (world.root / "docs/notes.md").write_text("mine")
     with writing(world):
-        task = world.new("Notes", "--skill", "research", "--output", "notes.md")
+        task = world.new("Notes", "--skill", "research", "--output", "docs/notes.md")
         world.ostler("run", task)
-    assert (world.root / "notes.md").read_text().startswith("# Notes")
+    assert (world.root / "docs/notes.md").read_text().startswith("# Notes")
     assert (world.root / ".ostler/tasks" / task / "replaced.md").read_text() == "mine"
 
 
@@ -135,14 +136,14 @@ def test_a_path_that_leaves_the_project_is_refused(world: DocumentWorld, path: s
 
 
 def test_an_unknown_skill_is_refused_with_the_nearest_one(world: DocumentWorld) -> None:
-    """Exit 2 before anything is written down."""
+    """Exit 2 before anything is recorded."""
     done = world.ostler("new", "Notes", "--skill", "reserch", code=2)
     assert "reserch" in done.stderr and "research" in done.stderr
     assert world.json("status")["tasks"] == []
 
 
 def test_the_next_skill_goes_on_with_the_document(world: DocumentWorld, tmp_path: Path) -> None:
-    """`next: [copy, summary]`: each follows with the document before it, once, whoever ran it."""
+    """`next: [copy, summary]`: each follows with the document before it, once, for every run."""
     file = tmp_path / "task.md"
     file.write_text("---\nskill: research\nnext: [copy, summary]\n---\n# Sell hay\n\nSoon.\n")
     with writing(world) as llm:
@@ -159,18 +160,18 @@ def test_the_next_skill_goes_on_with_the_document(world: DocumentWorld, tmp_path
 
 
 def test_an_answer_that_is_cut_off_is_written_with_a_warning(world: DocumentWorld) -> None:
-    """RESPONSE_TRUNCATED is no failure: the text is there and the warning stands beside it."""
+    """RESPONSE_TRUNCATED is not a failure: the text is written and the warning is shown."""
     with FakeLlm([say("Half a tex", stop="max_tokens")]) as llm:
         world.asks(llm)
         task = world.new("Long", "--skill", "research")
         world.ostler("run", task)
     shown = world.show(task)
     assert (shown["status"], shown["warnings"]) == ("completed", ["RESPONSE_TRUNCATED"])
-    assert (world.root / shown["output_path"]).read_text() == "Half a tex\n"
+    assert (world.root / shown["output_path"]).read_text() == "Half a tex"
 
 
 def test_an_empty_answer_fails_and_writes_nothing(world: DocumentWorld) -> None:
-    """RESPONSE_EMPTY, however often it is tried."""
+    """RESPONSE_EMPTY, for every retry."""
     with FakeLlm([say("  \n")] * 9) as llm:
         world.asks(llm)
         task = world.new("Nothing", "--skill", "research")
@@ -179,8 +180,27 @@ def test_an_empty_answer_fails_and_writes_nothing(world: DocumentWorld) -> None:
     assert not (world.root / "outputs").exists()
 
 
+def test_a_writer_that_asks_blocks_its_task_and_writes_nothing(world: DocumentWorld) -> None:
+    """T27: the question is the reason; the answer of a person reaches the writer with it."""
+    with FakeLlm(
+        [say("<phase_blocked>I need the price list</phase_blocked>"), say("# Prices\n\n3 pounds.")]
+    ) as llm:
+        world.asks(llm)
+        task = world.new("Prices", "--skill", "research")
+        world.ostler("run", task, code=4)
+        shown = world.show(task)
+        assert (shown["status"], shown["code"]) == ("blocked", "AGENT_BLOCKED")
+        assert "I need the price list" in world.ostler("show", task).stdout
+        assert not (world.root / "outputs").exists()
+        world.ostler("resume", task, "-m", "Hay is 3 pounds.")
+        world.ostler("run", task)
+        asked = json.dumps(llm.requests[-1].body)
+    assert asked.index("I need the price list") < asked.index("Hay is 3 pounds.")
+    assert (world.root / world.show(task)["output_path"]).read_text() == "# Prices\n\n3 pounds."
+
+
 def test_tokens_of_failed_attempts_are_counted(world: DocumentWorld) -> None:
-    """A refusal for overload, then an answer: the attempts and their tokens are all there."""
+    """A refusal for overload, then an answer: the attempts and their tokens are all counted."""
     with FakeLlm([fail(529, "overloaded"), say("Text.")]) as llm:
         world.asks(llm)
         task = world.new("Text", "--skill", "research")
@@ -190,7 +210,7 @@ def test_tokens_of_failed_attempts_are_counted(world: DocumentWorld) -> None:
 
 
 def test_documents_are_written_side_by_side_where_there_is_no_git(tmp_path: Path) -> None:
-    """Three at once, in a directory that is no repository: all three requests are in flight together."""
+    """Three at once, in a directory without a repository: all three requests are sent in parallel."""
     world = DocumentWorld(tmp_path, git=False)
     together: list[int] = []
 
@@ -209,7 +229,7 @@ def test_documents_are_written_side_by_side_where_there_is_no_git(tmp_path: Path
 
 
 def test_a_document_needs_no_commit(tmp_path: Path) -> None:
-    """A repository without a commit is no obstacle for a task that makes none."""
+    """A repository without a commit is allowed for a task that makes none."""
     world = DocumentWorld(tmp_path, git=False)
     world.git("init", "-q")
     with writing(world):
@@ -221,7 +241,7 @@ def test_a_document_needs_no_commit(tmp_path: Path) -> None:
 
 
 def test_a_document_without_a_skill_is_written_by_our_own_words(world: DocumentWorld) -> None:
-    """`--output` alone: the writer is told to write one document; the project's own words win."""
+    """`--output` alone: the prompt asks for one document; the project's own template has precedence."""
     with writing(world) as llm:
         world.ostler("run", world.new("Our rules", "--output", "docs/rules.md"))
         own = world.root / ".agents" / "prompts" / "write.md"

@@ -1,4 +1,4 @@
-"""ostler run --dry-run and ostler executors: what would happen, and with whom."""
+"""ostler run --dry-run and ostler executors: what would happen, and with which agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_dry_run_shows_the_attempt_and_starts_nothing(world: World) -> None:
 
 
 def test_a_dry_run_of_a_prompt_writes_no_task(world: World) -> None:
-    """run -p --dry-run leaves the list of tasks as it was."""
+    """run -p --dry-run does not change the list of tasks."""
     assert "Fix the typo" in world.ostler("run", "-p", "Fix the typo", "--dry-run").stdout
     assert world.json("status")["tasks"] == []
 

@@ -46,7 +46,10 @@ def ends(world: WorkflowWorld) -> list[str]:
 
 @pytest.mark.timeout(300)
 def test_eight_tasks_at_once_and_two_that_wait_for_a_person(world: WorkflowWorld) -> None:
-    """Six end by themselves, two rest at their gates, cost nothing, and end when a person has said yes."""
+    """Six end without a person; two wait, make no call meanwhile, and end after three approvals.
+
+    The first approval is followed by the test gate, which rejects the work once and then asks a person too.
+    """
     quick = [world.new(f"Mend the sum {number}") for number in range(QUICK)]
     looked_at = [world.new(f"Look at {number}", "--weight", "medium") for number in range(LOOKED_AT)]
     world.ostler("run", "--all", "-j", "8", code=4)
@@ -55,23 +58,24 @@ def test_eight_tasks_at_once_and_two_that_wait_for_a_person(world: WorkflowWorld
     calls = len(world.started())
     world.ostler("run", "--all", "-j", "8")
     assert len(world.started()) == calls, "waiting costs nothing"
-    for task in looked_at:
-        assert "please review implement " in world.show(task)["message"]
-        world.ostler("approve", task)
-    world.ostler("run", "--all", "-j", "8")
+    for code in (4, 4, 0):
+        for task in looked_at:
+            assert "please review " in world.show(task)["message"]
+            world.ostler("approve", task)
+        world.ostler("run", "--all", "-j", "8", code=code)
     _check(world, quick, looked_at)
 
 
 @pytest.mark.timeout(300)
 def test_eight_tasks_at_once_killed_in_the_middle(world: WorkflowWorld) -> None:
-    """The run is killed when some have ended, and a person says yes before the next one: nothing is lost."""
+    """The run is killed after some have ended, and a person approves before the next one: nothing is lost."""
     quick = [world.new(f"Mend the sum {number}") for number in range(QUICK)]
     looked_at = [world.new(f"Look at {number}", "--weight", "medium") for number in range(LOOKED_AT)]
     run = world.start("run", "--all", "-j", "8")
-    wait_until(lambda: "needs_review" in statuses(world).values(), 60, "nobody asks for a person")
+    wait_until(lambda: "needs_review" in statuses(world).values(), 60, "no task asks for a person")
     run.send_signal(KILL)
     run.wait()
-    for _ in range(4):
+    for _ in range(6):
         waiting = [task for task, status in statuses(world).items() if status == "needs_review"]
         for task in waiting:
             world.ostler("approve", task)
@@ -90,7 +94,7 @@ def _check(world: WorkflowWorld, quick: list[str], looked_at: list[str]) -> None
         assert world.read(task) == RIGHT
         assert len(world.commits(task)) == 4, "one commit for each checkpoint"
     for task in looked_at:
-        assert len(world.commits(task)) == 1
+        assert len(world.commits(task)) == 2, "the gate of the project sent the work back once"
         assert {phase["gate"]["verdict"] for phase in world.show(task)["phases"]} == {"pass"}
     world.check_store()
     assert world.git("worktree", "list").count("\n") == 1

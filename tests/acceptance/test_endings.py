@@ -21,7 +21,7 @@ from world import INTERRUPT, KILL, STOP, World, end, end_by_two, wait_until
         ({"fault": "a18_exit", "status": 2}, "failed", "AGENT_FAILED", 1),
         ({"fault": "a16_empty"}, "failed", "RESPONSE_EMPTY", 1),
         ({"fault": "a15_no_result"}, "failed", "NO_RESULT", 1),
-        ({"fault": "api_error", "error": 401}, "failed", "AUTH_FAILED", 1),
+        ({"fault": "api_error", "error": 401}, "pending", "AUTH_FAILED", 4),
         ({"fault": "no_mark", "edits": {}}, "paused", "ITERATION_LIMIT", 5),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_completed_task_is_not_run_again(world: World) -> None:
 
 @pytest.mark.parametrize("verb", ["failed", "cancelled"])
 def test_a_task_that_ended_badly_is_opened_again_by_retry(world: World, verb: str) -> None:
-    """run says what to type, retry reopens, run then completes it."""
+    """run prints the next command, retry reopens, run then completes it."""
     task = world.new()
     if verb == "failed":
         world.behave(fault="a18_exit", status=1)
@@ -78,7 +78,7 @@ def test_a_task_that_ended_badly_is_opened_again_by_retry(world: World, verb: st
 
 
 def test_a_run_takes_a_task_again_that_is_retried_meanwhile(world: World) -> None:
-    """The decision is written from outside; the run that is under way acts on it."""
+    """The decision is recorded from outside; the running run acts on it."""
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     mended, over = world.root.parent / "mended", world.root.parent / "over"
     agents = {"fails": f"test -e {mended}", "waits": f"until test -e {over}; do sleep 0.05; done"}
@@ -110,7 +110,7 @@ def test_a_task_that_waits_for_a_person_is_not_started(world: World) -> None:
 
 @pytest.mark.parametrize(("number", "exit_code"), [(INTERRUPT, 130), (STOP, 143)])
 def test_a_stop_in_good_order_keeps_everything(world: World, number: int, exit_code: int) -> None:
-    """Ctrl-C and TERM: the task is pending, nothing is left alive, and the next run resumes the session."""
+    """After Ctrl-C and TERM the task is pending, no process is left, and the next run resumes the session."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     task = world.new()
     run = world.start("run", task)
@@ -128,7 +128,7 @@ def test_a_stop_in_good_order_keeps_everything(world: World, number: int, exit_c
 
 
 def test_two_interrupts_stop_at_once(world: World) -> None:
-    """An agent that ignores TERM does not hold the second Ctrl-C up; nothing outlives the run."""
+    """An agent that ignores TERM does not delay the second Ctrl-C; no process outlives the run."""
     world.environ["OSTLER_RUN__GRACE_SECONDS"] = "60"
     world.behave(fault="a2_ignores_term")
     task = world.new()
@@ -140,7 +140,7 @@ def test_two_interrupts_stop_at_once(world: World) -> None:
 
 
 def test_two_interrupts_give_the_cursor_back(world: World) -> None:
-    """The screen of whoever was watching is as it was before."""
+    """The terminal's screen is as before."""
     world.behave(fault="a2_ignores_term")
     task = world.new()
     command = [sys.executable, "-m", "ostler", "run", task]
@@ -157,14 +157,14 @@ def test_two_interrupts_give_the_cursor_back(world: World) -> None:
         run = subprocess.Popen(command, cwd=world.root, env=environ, stdout=terminal, stderr=terminal)
         wait_until(lambda: shown(b"implement 1") and world.started(), 30, "the agent did not start")
         run.send_signal(INTERRUPT)
-        wait_until(lambda: shown(b"Stopping"), 30, "the first Ctrl-C was not heard")
+        wait_until(lambda: shown(b"Stopping"), 30, "the first Ctrl-C had no effect")
         assert end(run, INTERRUPT) == 130
         assert shown(b"\x1b[?25l")
     assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l")
 
 
 def test_cancel_from_another_terminal_stops_the_agent(world: World) -> None:
-    """The running `ostler run` sees the decision, stops the agent and ends the task as cancelled."""
+    """The running `ostler run` reads the decision, stops the agent and ends the task as cancelled."""
     world.behave(fault="a1_hangs")
     task = world.new()
     run = world.start("run", task)
@@ -178,14 +178,14 @@ def test_cancel_from_another_terminal_stops_the_agent(world: World) -> None:
 
 @pytest.mark.parametrize("verb", ["show", "cancel", "run"])
 def test_an_empty_id_names_no_task(world: World, verb: str) -> None:
-    """What a script's unset variable leaves must not hit the only task there is."""
+    """An unset variable of a script must not select the only task."""
     task = world.new()
     assert "empty id" in world.ostler(verb, "", code=2).stderr
     assert world.show(task)["status"] == "pending"
 
 
 def test_a_reason_of_several_lines_is_one_line_of_the_list(world: World) -> None:
-    """What an agent says cannot look like a row of ours."""
+    """The text of an agent cannot imitate a row of the list."""
     world.behave(text="<phase_blocked>no key\nother-task  completed</phase_blocked>")
     world.ostler("run", world.new(), code=4)
     assert "AGENT_BLOCKED: no key other-task completed" in world.ostler("status").stdout
@@ -201,7 +201,7 @@ def test_cancel_without_a_run_ends_the_task_at_once(world: World) -> None:
 
 
 def test_a_killed_run_leaves_a_task_that_the_next_run_finishes(world: World) -> None:
-    """kill -9: it reads pending, nothing survives, and the resumed session is told what happened."""
+    """kill -9: it is pending, no process is left, and the resumed session gets what happened."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     task = world.new()
     run = world.start("run", task)
@@ -217,7 +217,7 @@ def test_a_killed_run_leaves_a_task_that_the_next_run_finishes(world: World) -> 
 
 
 def test_two_runs_share_the_work_and_never_a_task(world: World) -> None:
-    """Two `run --all` at once: each task is started exactly once, and both end well."""
+    """Two `run --all` at once: each task is started exactly once, and both succeed."""
     world.behave(delay_seconds=0.3)
     tasks = [world.new(f"Task number {n}") for n in range(6)]
     runs = [world.start("run", "--all"), world.start("run", "--all")]
@@ -229,7 +229,7 @@ def test_two_runs_share_the_work_and_never_a_task(world: World) -> None:
 
 
 def test_the_second_run_of_one_task_waits_for_the_first(world: World) -> None:
-    """`run ID` while another run carries it: one start, both report the same end."""
+    """`run ID` while another run has it: one start, both report the same end."""
     world.behave(delay_seconds=1.0)
     task = world.new()
     first = world.start("run", task)
@@ -240,7 +240,7 @@ def test_the_second_run_of_one_task_waits_for_the_first(world: World) -> None:
 
 
 def test_the_work_of_a_failed_task_is_committed(world: World) -> None:
-    """An agent that dies in the middle of its work leaves a commit on the branch of its task."""
+    """An agent that is killed in the middle of its work leaves a commit on the branch of its task."""
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     world.behave(fault="crash", edits={}, files={"half.txt": "half of the work\n"})
     task = world.new()

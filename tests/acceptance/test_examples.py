@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     ],
 )
 def test_an_example_runs(name: str, expected: list[str], tmp_path: Path) -> None:
-    """It ends with exit code 0 and prints what its docstring promises."""
+    """It ends with exit code 0 and prints what its docstring states."""
     environ = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "TMPDIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name)],

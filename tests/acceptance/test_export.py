@@ -14,8 +14,8 @@ KEY = "sk-ant-" + "api03-" + "A1b2C3d4" * 12
 
 
 @pytest.fixture
-def told(world: World) -> tuple[World, str]:
-    """A completed task whose agent said a key aloud."""
+def reported(world: World) -> tuple[World, str]:
+    """A completed task whose agent printed a key."""
     world.behave(text=f"The key is {KEY}. <phase_complete>true</phase_complete>")
     task = world.new("Add a <greeting>", "-d", f"Use {KEY}")
     world.ostler("run", task)
@@ -26,9 +26,9 @@ def lines(world: World, task: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in world.ostler("export", task).stdout.splitlines()]
 
 
-def test_everything_is_there_once_and_the_end_says_so(told: tuple[World, str]) -> None:
+def test_everything_is_exported_once_and_the_last_line_counts_it(reported: tuple[World, str]) -> None:
     """The head is versioned; events are those of the feed, and the last line counts them all."""
-    world, task = told
+    world, task = reported
     found = lines(world, task)
     assert found[0]["schema"] == "ostler.export/1" and found[0]["task"]["id"] == task
     assert found[-1] == {"kind": "end", "lines": len(found)}
@@ -42,33 +42,33 @@ def test_everything_is_there_once_and_the_end_says_so(told: tuple[World, str]) -
 
 
 @pytest.mark.parametrize("kind", ["ndjson", "atif", "html"])
-def test_no_key_and_no_place_of_this_machine_leaves_it(kind: str, told: tuple[World, str]) -> None:
-    """Whatever the format: in the task, the prompt, the log and the events."""
-    world, task = told
+def test_no_key_and_no_place_of_this_machine_leaves_it(kind: str, reported: tuple[World, str]) -> None:
+    """In any format: in the task, the prompt, the log and the events."""
+    world, task = reported
     text = world.ostler("export", task, "--format", kind).stdout
     assert KEY not in text and str(world.root) not in text
     assert "not shown" in text
 
 
-def test_a_trajectory_is_one_document_in_a_file(told: tuple[World, str], tmp_path: Path) -> None:
-    """-o writes it whole; the prompt and the agent's words are its steps."""
-    world, task = told
+def test_a_trajectory_is_one_document_in_a_file(reported: tuple[World, str], tmp_path: Path) -> None:
+    """-o writes it completely; the prompt and the agent's texts are its steps."""
+    world, task = reported
     world.ostler("export", task, "--format", "atif", "-o", str(tmp_path / "t.json"))
     found = json.loads((tmp_path / "t.json").read_text())
     assert found["schema_version"] == "ATIF-v1.4" and found["session_id"] == task
-    assert {step["source"] for step in found["steps"]} == {"user", "agent"}
+    assert {step["source"] for step in found["steps"]} == {"user", "agent", "system"}
 
 
-def test_the_page_carries_all_that_it_needs(told: tuple[World, str]) -> None:
-    """No address of a server in it, and no text of the task as markup."""
-    world, task = told
+def test_the_page_contains_all_that_it_needs(reported: tuple[World, str]) -> None:
+    """It has no address of a server, and no text of the task as markup."""
+    world, task = reported
     page = world.ostler("export", task, "--format", "html").stdout
     assert "src=" not in page and "<link" not in page and "http://127" not in page
     assert "<greeting>" not in page and "Add a &lt;greeting&gt;" in page
 
 
 def test_a_task_that_was_never_run_can_be_exported(world: World) -> None:
-    """There is simply less of it."""
+    """The export has fewer parts."""
     task = world.new()
     assert [line["kind"] for line in lines(world, task)] == ["task", "request", "event", "end"]
     assert world.ostler("export", "nobody", code=2).stderr.startswith("ostler: no task nobody")

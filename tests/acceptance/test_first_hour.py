@@ -1,4 +1,4 @@
-"""What a newcomer does in the first hour, through the program itself."""
+"""The first hour of a new user, through the program itself."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_a_task_becomes_a_branch_with_one_commit(world: World) -> None:
     assert len(shown["attempts"]) == 1 and shown["attempts"][0]["status"] == "succeeded"
 
 
-def test_the_trailers_say_which_task_and_attempt_made_a_commit(world: World) -> None:
-    """Task-Id, Phase and Attempt stand at the end of the message."""
+def test_the_trailers_report_which_task_and_attempt_made_a_commit(world: World) -> None:
+    """Task-Id, Phase and Attempt are at the end of the message."""
     task = world.new()
     world.ostler("run", task)
     message = world.git("log", "-1", "--format=%B", f"ostler/{task}")
@@ -56,9 +56,9 @@ def test_run_json_gives_the_feed_and_then_the_tasks(world: World) -> None:
     lines = [json.loads(line) for line in world.ostler("run", task, "--json").stdout.splitlines()]
     assert [line["schema"] for line in lines[-2:]] == ["ostler.event/1", "ostler.task/1"]
     kinds = [line["type"] for line in lines[:-1]]
-    story = ["task_claimed", "task_started", "attempt_started", "call_ended", "checkpoint_made"]
-    story.append("task_completed")
-    assert [kind for kind in kinds if kind in story] == story
+    history = ["task_claimed", "task_started", "attempt_started", "call_ended", "checkpoint_made"]
+    history.append("task_completed")
+    assert [kind for kind in kinds if kind in history] == history
     numbers = [line["seq"] for line in lines[:-1]]
     assert numbers == sorted(set(numbers))
     assert lines[-1]["id"] == task
@@ -83,7 +83,7 @@ def test_show_json_has_every_field_of_the_contract(world: World) -> None:
 
 
 def test_new_prints_the_id_alone_and_hints_elsewhere(world: World) -> None:
-    """So that id=$(ostler new ...) works."""
+    """id=$(ostler new ...) works."""
     done = world.ostler("new", "Héllo, wörld! Ünïcode 你好")
     assert done.stdout.count("\n") == 1
     assert done.stdout.startswith("hello-world-unicode-")
@@ -100,8 +100,8 @@ def test_a_file_gives_title_and_body(world: World, tmp_path: Path) -> None:
     assert "Twice." in (world.root / ".ostler" / "tasks" / other / "task.md").read_text()
 
 
-def test_log_diff_and_events_tell_what_happened(world: World) -> None:
-    """The pages a person reads afterwards."""
+def test_log_diff_and_events_report_what_happened(world: World) -> None:
+    """The pages for reading afterwards."""
     task = world.new()
     world.ostler("run", task)
     assert "attempt 1" in world.ostler("log", task).stdout
@@ -119,7 +119,7 @@ def test_a_unique_prefix_names_a_task_and_an_ambiguous_one_does_not(world: World
 
 
 def test_a_directory_without_git_is_worked_on_in_place(tmp_path: Path) -> None:
-    """Branch, commit and worktree are null; the file is simply there."""
+    """Branch, commit and worktree are null; the file is in the directory."""
     world = World(tmp_path, git=False)
     task = world.new("Write a file")
     world.ostler("run", "--all")
@@ -151,8 +151,8 @@ def test_a_project_in_a_subdirectory_keeps_its_place(world: World) -> None:
     assert "packages/inner/fake-agent.txt" in world.git("show", "--stat", world.show(task)["commit"])
 
 
-def test_nothing_to_run_is_said_and_is_no_failure(world: World) -> None:
-    """An empty project is fine."""
+def test_nothing_to_run_is_reported_and_is_no_failure(world: World) -> None:
+    """An empty project is valid."""
     world.ostler("init")
     assert "Nothing to run.  Next: ostler status" in world.ostler("run", "--all").stdout
     assert "No tasks yet" in world.ostler("status").stdout
@@ -162,7 +162,7 @@ def test_nothing_to_run_is_said_and_is_no_failure(world: World) -> None:
 
 
 def test_the_demo_runs_from_nothing(world: World, tmp_path: Path) -> None:
-    """Three tasks through a scripted agent that really edits files, ending in a table of status words."""
+    """Three tasks through a scripted agent that really edits files, ending in a table of statuses."""
     done = world.ostler("demo", str(tmp_path / "demo"))
     assert done.stdout.count("completed") >= 3
     sample = World.__new__(World)
@@ -173,7 +173,7 @@ def test_the_demo_runs_from_nothing(world: World, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("home", ["unset", "missing"])
 def test_a_home_that_is_not_there_does_not_matter(world: World, home: str) -> None:
-    """HOME unset, or naming nothing: tasks run all the same."""
+    """Without HOME, or with a missing one, tasks run."""
     if home == "unset":
         del world.environ["HOME"]
     else:
@@ -183,8 +183,8 @@ def test_a_home_that_is_not_there_does_not_matter(world: World, home: str) -> No
     assert world.show(task)["status"] == "completed"
 
 
-def test_doctor_says_what_works(world: World) -> None:
-    """Every check has a word, and the agent is found through its variable."""
+def test_doctor_shows_what_works(world: World) -> None:
+    """Every check has a result, and the agent is found through its variable."""
     report = world.json("doctor")
     assert report["ok"]
     by_name = {check["name"]: check for check in report["checks"]}

@@ -1,4 +1,4 @@
-"""Gates in the whole program: a command decides on the commit, and its word is kept."""
+"""Gates in the whole program: a command decides on the commit, and its verdict is kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def set_gate(world: World, command: str) -> None:
 
 
 def test_a_gate_that_passes_completes_the_task(world: World) -> None:
-    """The verdict names the commit, and the commit is what was looked at."""
+    """The verdict names the commit that was checked."""
     set_gate(world, "git log -1 --format=%H; git status --porcelain")
     task = world.new("Add a greeting", "--weight", "trivial")
     world.ostler("run", "--all")
@@ -40,7 +40,7 @@ def test_a_gate_that_passes_completes_the_task(world: World) -> None:
 
 
 def test_a_gate_that_always_fails_blocks_the_task(world: World) -> None:
-    """Two returns with the output in the next prompt, then a person is needed; it never goes on."""
+    """Two retries with the output in the next prompt, then a person is needed; it never continues."""
     set_gate(world, "date +%N; echo the greeting is missing; exit 1")
     task = world.new("Add a greeting", "--weight", "trivial")
     world.ostler("run", "--all", code=4)
@@ -65,7 +65,7 @@ def test_kill_during_a_gate_asks_it_once_more(world: World, tmp_path: Path) -> N
     wait_until(asked.exists, 60, "the gate was never asked")
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
-    wait_until(lambda: not busy_below(tmp_path / "temporary"), 60, "the gate's command goes on")
+    wait_until(lambda: not busy_below(tmp_path / "temporary"), 60, "the gate's command continues")
     (tmp_path / "go").touch()
     world.ostler("run", "--all")
     shown = world.show(task)

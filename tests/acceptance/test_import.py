@@ -1,4 +1,4 @@
-"""Tasks from elsewhere: files, a checklist and issues, each taken once, and told when it is done."""
+"""Tasks from files, a checklist and issues: each is imported once, and its source updated at the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TODO = "# Todo\r\n\r\n- [ ] Write one\r\n  In full.\r\n- [ ] Write two\r\n"
 
 @pytest.fixture
 def github(world: World) -> Iterator[FakeGitHub]:
-    """A GitHub that `origin` leads to, as far as gh can tell."""
+    """A fake GitHub behind `origin`, as gh resolves it."""
     with FakeGitHub("acme/app") as made:
         world.git("remote", "add", "origin", ADDRESS)
         world.environ |= made.environment(world.root.parent / "gh")
@@ -28,16 +28,16 @@ def github(world: World) -> Iterator[FakeGitHub]:
 
 
 def imported(world: World, *args: str) -> list[str]:
-    """The ids of what is new, after an import."""
+    """Import, and return the ids of new tasks."""
     return [task["id"] for task in world.json("import", *args)["tasks"] if task["added"]]
 
 
-def told(world: World, task: str) -> list[str]:
+def reported(world: World, task: str) -> list[str]:
     return [event["type"] for event in world.events(task) if event["type"].startswith("source")]
 
 
 def test_files_a_directory_and_stdin(world: World) -> None:
-    """Each a task; importing again adds nothing and says so."""
+    """Each is a task; importing again adds nothing and reports it."""
     (world.root / "notes").mkdir()
     (world.root / "notes" / "a.md").write_text("# Fix the login\n\nIt loops.\n")
     (world.root / "notes" / "b.md").write_text("---\ntitle: Tidy up\npriority: P1\n---\n\nAll.\n")
@@ -62,7 +62,7 @@ def test_one_mistake_and_nothing_is_added(world: World) -> None:
     ):
         (world.root / f"{name}.md").write_text(text)
     done = world.ostler("import", "a.md", "b.md", "c.md", code=2)
-    assert "b.md:3: weight" in done.stderr and "c.md: unknown role: x" in done.stderr
+    assert "b.md:3: weight" in done.stderr and 'c.md: unknown role "x"' in done.stderr
     assert world.json("status")["tasks"] == []
 
 
@@ -78,28 +78,28 @@ def test_one_mistake_and_nothing_is_added(world: World) -> None:
     ],
 )
 def test_what_cannot_be_imported(world: World, args: tuple[str, ...]) -> None:
-    """One sentence and exit 2, or 1 for a file that is not there to be ticked."""
+    """One sentence and exit 2, or 1 for a missing file with boxes."""
     done = world.ostler("import", *args, code=None)
     assert done.returncode in (1, 2) and done.stderr.startswith("ostler: ")
 
 
 def test_a_box_is_ticked_when_its_task_is_completed(world: World) -> None:
-    """Only that character; the other box waits for its own task."""
+    """Only that character changes; the other box waits for its own task."""
     todo = world.root / "TODO.md"
     todo.write_bytes(TODO.encode())
     one, two = imported(world, "--checklist", "TODO.md")
     assert world.json("show", one)["title"] == "Write one"
     world.ostler("run", one)
     assert todo.read_bytes() == TODO.replace("[ ] Write one", "[x] Write one").encode()
-    assert told(world, one) == ["source_updated"]
+    assert reported(world, one) == ["source_updated"]
     assert imported(world, "--checklist", "TODO.md") == []
     todo.write_text("- [x] Write two\n")
     world.ostler("run", two)
-    assert todo.read_text() == "- [x] Write two\n" and told(world, two) == []
+    assert todo.read_text() == "- [x] Write two\n" and reported(world, two) == []
 
 
 def test_a_failed_task_ticks_nothing(world: World) -> None:
-    """Nor does one that was cancelled."""
+    """A cancelled task ticks nothing either."""
     todo = world.root / "TODO.md"
     todo.write_text("- [ ] Write one\n")
     world.behave(fault="a18_exit", status=1)
@@ -110,23 +110,23 @@ def test_a_failed_task_ticks_nothing(world: World) -> None:
 
 
 def test_a_box_that_cannot_be_ticked_is_ticked_by_the_next_import(world: World) -> None:
-    """The task is completed all the same, and says what stood in the way."""
+    """The task is completed, and its notice has the reason."""
     todo = world.root / "TODO.md"
     todo.write_text("- [ ] Write one\n- [ ] Later\n")
     (task, _) = imported(world, "--checklist", "TODO.md")
     moved = todo.rename(world.root / "real.md")
     todo.symlink_to(moved)
     world.ostler("run", task)
-    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_update_failed"]
+    assert world.show(task)["status"] == "completed" and reported(world, task) == ["source_update_failed"]
     todo.unlink()
     moved.rename(todo)
     assert imported(world, "--checklist", "TODO.md") == []
     assert todo.read_text().startswith("- [x] Write one\n")
-    assert told(world, task) == ["source_update_failed", "source_updated"]
+    assert reported(world, task) == ["source_update_failed", "source_updated"]
 
 
-def test_issues_by_label_are_told_once(world: World, github: FakeGitHub) -> None:
-    """The repository is the remote's; the comment says what came of it, and a second end adds none."""
+def test_issues_by_label_are_reported_once(world: World, github: FakeGitHub) -> None:
+    """The repository is that of the remote; the comment has the result, and a second end adds none."""
     github.hub.report("Fix the login", "It loops.\r\n", "ready", "bug")
     github.hub.report("Not yet", "", "bug")
     (task,) = imported(world, "--github", "ready")
@@ -145,12 +145,12 @@ def test_issues_by_label_are_told_once(world: World, github: FakeGitHub) -> None
 def test_a_comment_that_failed_is_written_by_the_next_import(
     world: World, github: FakeGitHub, fault: str
 ) -> None:
-    """Once in all, also when it was written and only the answer got lost."""
+    """Once in total, also when it was written and only the answer was lost."""
     github.hub.report("Fix the login", "", "ready")
     (task,) = imported(world, "--github", "ready")
     github.fail("CommentCreate", fault, times=9)
     world.ostler("run", task)
-    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_update_failed"]
+    assert world.show(task)["status"] == "completed" and reported(world, task) == ["source_update_failed"]
     github.clear()
     github.hub.revise(1, state="CLOSED")
     assert imported(world, "--github", "ready") == []
@@ -160,7 +160,7 @@ def test_a_comment_that_failed_is_written_by_the_next_import(
 
 
 def test_an_answer_that_cannot_be_read_fails_no_task(world: World, github: FakeGitHub) -> None:
-    """A gh that is something else: one sentence at the import, a notice at the end of a task."""
+    """An unexpected gh: one sentence at the import, a notice at the end of a task."""
     github.hub.report("Fix the login", "", "ready")
     (task,) = imported(world, "--github", "ready")
     odd = world.root.parent / "odd"
@@ -171,11 +171,11 @@ def test_an_answer_that_cannot_be_read_fails_no_task(world: World, github: FakeG
     done = world.ostler("import", "--github", "ready", code=1, PATH=path)
     assert "gh printed invalid JSON" in done.stderr
     world.ostler("run", task, PATH=path)
-    assert world.show(task)["status"] == "completed" and told(world, task) == ["source_update_failed"]
+    assert world.show(task)["status"] == "completed" and reported(world, task) == ["source_update_failed"]
 
 
 def test_without_a_remote_the_repository_must_be_named(world: World) -> None:
-    """And what gh says is one sentence."""
+    """The error of gh is one sentence."""
     done = world.ostler("import", "--github", "ready", code=2)
     assert "--repo OWNER/NAME" in done.stderr
     world.ostler("import", "--github", "ready", "--repo", "nonsense", code=2)

@@ -1,4 +1,4 @@
-"""Silent agents, through the whole program: at work, asking, or hung."""
+"""Silent agents, through the whole program: working, asking, or hung."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def agent(world: World, script: str, repeats: int = 0) -> str:
 
 
 def test_an_agent_that_asks_blocks_its_task(world: World) -> None:
-    """It is stopped once, not tried again, and the person reads what it asked."""
+    """It is stopped once, not retried, and the person gets its question."""
     task = agent(world, "printf 'Continue? (y/n) '; sleep 300", repeats=2)
     world.ostler("run", task, code=4)
     shown = world.show(task)
@@ -44,7 +44,7 @@ def test_an_agent_that_asks_blocks_its_task(world: World) -> None:
 
 
 def test_an_agent_that_writes_files_in_silence_is_left_alone(world: World) -> None:
-    """Twice its idle timeout without a word, and its work is committed."""
+    """Twice its idle timeout without output, and its work is committed."""
     loop = "n=0; while [ $n -lt 60 ]; do n=$((n+1)); echo $n > greeting; sleep 0.1; done; echo done"
     task = agent(world, loop)
     world.ostler("run", task)
@@ -52,7 +52,7 @@ def test_an_agent_that_writes_files_in_silence_is_left_alone(world: World) -> No
 
 
 def test_a_hung_agent_is_stopped_and_its_work_is_there_for_the_next_attempt(world: World) -> None:
-    """What it had written stands in the worktree when it is started again."""
+    """Its files are in the worktree when it is started again."""
     task = agent(
         world, "if [ -e half ]; then echo rest >> half; echo done; else echo x > half; sleep 300; fi", 1
     )

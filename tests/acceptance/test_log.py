@@ -1,4 +1,4 @@
-"""`ostler log` through the whole program: afterwards, while the agent works, and when it went wrong."""
+"""`ostler log` through the whole program: afterwards, while the agent works, and after a failure."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from world import World, end, wait_until
 SCRIPTED = '[run]\nexecutor = "scripted"\n'
 DONE = "<phase_complete>true</phase_complete>"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
+EDIT = '- edit: {path: README.md, replace: "# Sample", by: "# Greeting"}\n'
 STEPS = f"""\
 - say: I look at the greeting first, and at everything else that may have to do with it in this project.
 - run: cat README.md
@@ -37,37 +38,37 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
-def told(world: World, steps: str) -> str:
-    """A task that the scripted agent plays."""
+def reported(world: World, steps: str) -> str:
+    """A task with a scripted agent."""
     text = world.root.parent / "task.md"
     text.write_text(f"# Greet\n\n```ostler-script\n{steps}```\n")
     return world.ostler("new", "-f", str(text)).stdout.strip()
 
 
 def done(world: World, steps: str = STEPS) -> str:
-    task = told(world, steps)
+    task = reported(world, steps)
     world.ostler("run", task)
     return task
 
 
 def held(world: World) -> tuple[str, Path]:
-    """A task at work that goes on when the file is made."""
+    """A running task that continues when the file is created."""
     go = world.root.parent / "go"
     wait = f"while [ ! -e {go} ]; do sleep 0.05; done"
-    return told(world, f"- say: I begin.\n- run: {wait}\n- say: I am done. {DONE}\n"), go
+    return reported(world, f"- say: I begin.\n- run: {wait}\n{EDIT}- say: I am done. {DONE}\n"), go
 
 
-def stories(world: World, task: str) -> list[Path]:
+def histories(world: World, task: str) -> list[Path]:
     return sorted((world.root / ".ostler" / "tasks" / task / "transcripts").glob("*.log.ndjson"))
 
 
 def entries(world: World, task: str) -> list[dict[str, Any]]:
-    (story,) = stories(world, task)
-    return [json.loads(line) for line in story.read_text().splitlines()]
+    (history,) = histories(world, task)
+    return [json.loads(line) for line in history.read_text().splitlines()]
 
 
-def test_log_tells_what_was_said_and_done(world: World) -> None:
-    """The text whole, each tool with what came of it, each change as a change, and the end."""
+def test_log_shows_texts_and_tools(world: World) -> None:
+    """The whole text, each tool with its result, each change as a diff, and the end."""
     lines = world.ostler("log", done(world)).stdout.splitlines()
     assert lines[0].startswith("── implement, attempt 1 · scripted · ")
     assert lines[3].endswith("everything else that may have to do with it in this project.")
@@ -83,7 +84,7 @@ def test_log_tells_what_was_said_and_done(world: World) -> None:
 
 
 def test_log_fits_the_terminal(world: World) -> None:
-    """Narrow, usual and wide, with the times where there is room, and without colour where none is wanted."""
+    """Narrow, usual and wide, with the times where there is room, and without colour if disabled."""
     task = done(world)
     for columns, colour in ((40, True), (80, False), (200, True)):
         check_screen(world, task, columns, colour)
@@ -103,8 +104,8 @@ def check_screen(world: World, task: str, columns: int, colour: bool) -> None:
 
 
 def test_one_attempt_can_be_looked_at(world: World) -> None:
-    """Of a task that was tried twice; one that there is not is named, with those that there are."""
-    task = told(world, f"- fail: {{message: no luck, exit: 1}}\n- say: Better now. {DONE}\n")
+    """Of a task with two attempts; a missing number is named, with the existing ones."""
+    task = reported(world, f"- fail: {{message: no luck, exit: 1}}\n{EDIT}- say: Better now. {DONE}\n")
     world.ostler("run", task)
     first, second = (world.ostler("log", task, "--attempt", n).stdout for n in ("1", "2"))
     assert "no luck" in first and "Better now" not in first
@@ -115,7 +116,7 @@ def test_one_attempt_can_be_looked_at(world: World) -> None:
 
 
 def test_json_is_for_scripts(world: World) -> None:
-    """The text of each attempt, as before; and nothing else on the line."""
+    """The text of each attempt, as before, and nothing else on the line."""
     task = done(world)
     (line,) = world.ostler("log", task, "--json").stdout.splitlines()
     page = json.loads(line)
@@ -124,19 +125,19 @@ def test_json_is_for_scripts(world: World) -> None:
 
 
 def test_attempt_of_an_older_version_is_shown(world: World) -> None:
-    """It left a page and no story."""
+    """It has a page and no log."""
     task = done(world)
-    (story,) = stories(world, task)
-    story.unlink()
+    (history,) = histories(world, task)
+    history.unlink()
     shown = world.ostler("log", task).stdout
     assert shown.startswith("# implement, attempt 1\n") and "All done." in shown
 
 
 def test_log_follows_until_the_task_rests(world: World) -> None:
-    """What is said shows while the agent works, and the log ends with the work."""
+    """New output is shown while the agent works, and the log ends with the work."""
     task, go = held(world)
     run = world.start("run", task)
-    wait_until(lambda: stories(world, task), 60, "the attempt does not begin")
+    wait_until(lambda: histories(world, task), 60, "the attempt does not begin")
     with Person([sys.executable, "-m", "ostler", "log", task, "-f"], world.root, world.environ) as person:
         person.read_until("I begin.")
         person.read_until("→ run")
@@ -148,10 +149,10 @@ def test_log_follows_until_the_task_rests(world: World) -> None:
 
 
 def test_ctrl_c_ends_the_log_and_not_the_work(world: World) -> None:
-    """Quietly, with 130."""
+    """Without a message, with 130."""
     task, go = held(world)
     run = world.start("run", task)
-    wait_until(lambda: stories(world, task), 60, "the attempt does not begin")
+    wait_until(lambda: histories(world, task), 60, "the attempt does not begin")
     with Person([sys.executable, "-m", "ostler", "log", task, "-f"], world.root, world.environ) as person:
         person.read_until("I begin.")
         person.type("\x03")
@@ -162,15 +163,17 @@ def test_ctrl_c_ends_the_log_and_not_the_work(world: World) -> None:
 
 
 def begin(world: World) -> tuple[str, subprocess.Popen[bytes]]:
-    """A run whose agent has said something and waits."""
+    """Start a run whose agent has printed something and waits."""
     task, _ = held(world)
     run = world.start("run", task)
-    wait_until(lambda: any("I begin." in story.read_text() for story in stories(world, task)), 60, "no word")
+    wait_until(
+        lambda: any("I begin." in history.read_text() for history in histories(world, task)), 60, "no word"
+    )
     return task, run
 
 
-def test_stopped_attempt_says_so(world: World) -> None:
-    """A run that is stopped in good order ends the story of what it stopped."""
+def test_stopped_attempt_is_marked(world: World) -> None:
+    """A run that is stopped normally writes the end of the attempt log."""
     task, run = begin(world)
     assert end(run, signal.SIGINT) == 130
     ended = entries(world, task)[-1]
@@ -178,8 +181,8 @@ def test_stopped_attempt_says_so(world: World) -> None:
     assert "■ interrupted" in world.ostler("log", task).stdout
 
 
-def test_killed_run_leaves_a_story_that_can_be_read(world: World) -> None:
-    """It has no end; all that was heard is there."""
+def test_killed_run_leaves_a_history_that_can_be_read(world: World) -> None:
+    """It has no end; all received output is there."""
     task, run = begin(world)
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
@@ -188,14 +191,14 @@ def test_killed_run_leaves_a_story_that_can_be_read(world: World) -> None:
 
 
 def test_task_that_was_never_run_has_no_log(world: World) -> None:
-    """What to do next is said."""
-    task = told(world, STEPS)
+    """The next command is printed."""
+    task = reported(world, STEPS)
     shown = world.ostler("log", task)
     assert (shown.stdout, f"ostler run {task}" in shown.stderr) == ("", True)
 
 
-def test_fake_claude_is_heard_like_any_other(tmp_path: Path) -> None:
-    """Its tools, their results and the money are in the story and in the log."""
+def test_fake_claude_is_logged_like_any_other(tmp_path: Path) -> None:
+    """Its tools, their results and the cost are in the attempt log and in `ostler log`."""
     world = World(tmp_path)
     task = world.new()
     world.ostler("run", task)

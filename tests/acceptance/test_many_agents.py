@@ -38,7 +38,7 @@ start_stagger_seconds = {STAGGER}
 
 @pytest.mark.timeout(600)
 def test_no_agent_fails_for_want_of_room(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """1 GB pretended free, twice as many tasks as places: FIFO, staggered, and `status` still answers."""
+    """1 GB pretended free, twice as many tasks as slots: FIFO, staggered, and `status` still answers."""
     write_models(world, row("gpt", "codex"), more=SETTINGS)
     play(world, "codex", delay_seconds=0.5)
     monkeypatch.setenv("OSTLER_CODEX_PATH", world.environ["OSTLER_CODEX_PATH"])
@@ -79,7 +79,7 @@ def measure_agents_mb(world: World) -> int:
 
 
 async def run_and_ask(world: World) -> tuple[list[Outcome], list[float]]:
-    """Run all tasks at once; how long each `ostler status` took meanwhile."""
+    """Run all tasks at once; return how long each `ostler status` took meanwhile."""
     project, over, seconds = Project.open(world.root, world.environ), Event(), list[float]()
     asking = Thread(target=ask_until, args=(over, world, seconds))
     asking.start()
@@ -102,7 +102,7 @@ def ask_until(over: Event, world: World, seconds: list[float]) -> None:
 
 
 def watch_places(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[str]]:
-    """Who asked for a place of the pool, and who got one, each in its order."""
+    """Return which calls requested a slot of the pool, and which got one, each in order."""
     asked, given, acquire = list[str](), list[str](), WorkerPool.acquire
 
     @asynccontextmanager
@@ -117,6 +117,6 @@ def watch_places(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[str]]
 
 
 def check_stagger(events: list[dict[str, Any]]) -> None:
-    """Never two at the same moment: starting all of them took as long as the pauses between them."""
+    """Never two at the same moment: the starts took at least as long as the delays between them."""
     times = [datetime.fromisoformat(event["time"]) for event in events if event["type"] == "attempt_started"]
     assert (max(times) - min(times)).total_seconds() >= 0.8 * STAGGER * (len(times) - 1)

@@ -25,7 +25,7 @@ steps:
 
 @pytest.mark.timeout(1200)
 def test_a_limit_in_the_middle_of_many_pipelines(tmp_path: Path) -> None:
-    """Every seventh question is refused for a second; each document is written once, from its own inputs."""
+    """Every seventh request is refused for a second; each document is written once, from its own inputs."""
     world = DocumentWorld(tmp_path)
     world.pipeline("four", PIPELINE)
     lock, asked, at_work, most = Lock(), Counter[str](), [0], [0]
@@ -59,5 +59,5 @@ def test_a_limit_in_the_middle_of_many_pipelines(tmp_path: Path) -> None:
     for task in tasks:
         text = (world.root / task["output_path"]).read_text()
         written = f"By {task['step']}, from {inputs[task['step']]} inputs, draft 1."
-        assert text == f"# {task['title']}\n\n{written}\n"
+        assert text == f"# {task['title']}\n\n{written}"
     world.close()

@@ -16,7 +16,7 @@ MARK = "<phase_complete>true</phase_complete>"
 
 
 class ApiWorld(World):
-    """A project whose agent is the Messages API of a server on the loopback."""
+    """A project whose agent is the Messages API of a local server."""
 
     def asks(self, llm: FakeLlm) -> None:
         self.environ |= {
@@ -34,7 +34,7 @@ def world(tmp_path: Path) -> Iterator[ApiWorld]:
 
 
 def run_with(world: ApiWorld, turns: Turns, code: int, *args: str) -> tuple[dict, FakeLlm]:
-    """One task against these turns; what `show` says of it, and the server that was asked."""
+    """Run one task with these turns; return what `show` prints, and the server."""
     with FakeLlm(turns) as llm:
         world.asks(llm)
         task = world.new("What is the answer?", "--weight", "trivial", *args)
@@ -58,7 +58,7 @@ def test_an_answer_completes_a_task_and_changes_nothing(world: ApiWorld) -> None
 
 
 def test_a_task_that_needs_hands_is_blocked(world: ApiWorld) -> None:
-    """The model is told that it has none; its reason reaches the person."""
+    """The prompt states that it has no tools; its reason is shown to the person."""
     shown, llm = run_with(world, [say("<phase_blocked>I cannot edit files here</phase_blocked>")], 4)
     assert (shown["status"], shown["code"], shown["message"]) == (
         "blocked",
@@ -69,7 +69,7 @@ def test_a_task_that_needs_hands_is_blocked(world: ApiWorld) -> None:
 
 
 def test_an_answer_without_a_mark_is_asked_for_it(world: ApiWorld) -> None:
-    """Nothing changed and nothing was said: not complete; the next iteration knows the last answer."""
+    """No change and no mark: not complete; the next iteration gets the last answer."""
     shown, llm = run_with(world, [say("It is 42."), say(MARK)], 0)
     assert shown["iteration"] == 2
     assert llm.prompts[1].holds("It is 42.")
@@ -78,19 +78,19 @@ def test_an_answer_without_a_mark_is_asked_for_it(world: ApiWorld) -> None:
 @pytest.mark.parametrize(
     ("fault", "status", "code", "exit_code", "asked"),
     [
-        ("d8_401", "failed", "AUTH_FAILED", 1, 1),
+        ("d8_401", "pending", "AUTH_FAILED", 4, 1),
         ("d9_404", "failed", "MODEL_NOT_FOUND", 1, 1),
-        ("d2_spend_limit_429", "failed", "BILLING", 1, 1),
+        ("d2_spend_limit_429", "pending", "BILLING", 4, 1),
         ("d1_seconds", "deferred", "RATE_LIMITED", 5, 1),
-        ("d3_529", "failed", "OVERLOADED", 1, 3),
-        ("d5_reset", "failed", "STREAM_BROKEN", 1, 3),
+        ("d3_529", "deferred", "OVERLOADED", 5, 3),
+        ("d5_reset", "deferred", "STREAM_BROKEN", 5, 3),
         ("d10_refusal", "failed", "REFUSED", 1, 1),
     ],
 )
 def test_a_fault_of_the_provider_has_its_ending(
     world: ApiWorld, fault: str, status: str, code: str, exit_code: int, asked: int
 ) -> None:
-    """C46: the worker's repeats are the only ones, and the key is nowhere in the project."""
+    """C46: only Ostler retries, and the key is in no file of the project."""
     shown, llm = run_with(world, [FAULTS[fault]], exit_code)
     assert (shown["status"], shown["code"]) == (status, code)
     assert len(llm.prompts) == asked
@@ -100,7 +100,7 @@ def test_a_fault_of_the_provider_has_its_ending(
 
 
 def test_a_repeat_after_a_broken_answer_completes(world: ApiWorld) -> None:
-    """D5: the second attempt asks the same, and the tokens of both are counted."""
+    """D5: the second attempt sends the same request, and the tokens of both are counted."""
     shown, llm = run_with(world, [FAULTS["d5_end"], say(MARK)], 0)
     assert [attempt["code"] for attempt in shown["attempts"]] == ["STREAM_BROKEN", None]
     assert shown["usage"]["input_tokens"] == 20
@@ -109,7 +109,7 @@ def test_a_repeat_after_a_broken_answer_completes(world: ApiWorld) -> None:
 
 
 def test_ctrl_c_ends_the_request_and_the_task_goes_on_later(world: ApiWorld) -> None:
-    """No process to stop: the connection is closed, the task is pending, the next run completes it."""
+    """Without a process to stop: the connection is closed, the task is pending, the next run completes it."""
     with FakeLlm([Silence(60), say(MARK)]) as llm:
         world.asks(llm)
         task = world.new("What is the answer?", "--weight", "trivial")
@@ -122,10 +122,10 @@ def test_ctrl_c_ends_the_request_and_the_task_goes_on_later(world: ApiWorld) -> 
 
 
 def test_without_a_key_nothing_begins(world: ApiWorld) -> None:
-    """One sentence and the variable to set; the task stays as it was."""
+    """One sentence and the variable to set; the task is unchanged."""
     world.environ["OSTLER_RUN__EXECUTOR"] = "model_api"
     task = world.new()
-    done = world.ostler("run", task, code=1)
+    done = world.ostler("run", task, code=2)
     assert "model_api has no key for the anthropic API" in done.stderr
     assert "ANTHROPIC_API_KEY" in done.stderr
     assert world.show(task)["status"] == "pending"

@@ -1,4 +1,4 @@
-"""ostler models: which models calls may use, how each one stands, and which of them answer."""
+"""ostler models: which models calls may use, the availability of each, and which of them answer."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def test_check_asks_those_that_may_be_asked(pool: World) -> None:
 
 
 def test_check_fails_when_no_model_answers(pool: World, tmp_path: Path) -> None:
-    """Exit 1, and for each model what it said instead."""
+    """Exit 1, and the answer of each model."""
     pool.behave(fault="api_error", error=401)
     fake_agent(tmp_path / "codex", "codex", fault="crash")
-    told = pool.ostler("models", "--check", code=1)
-    assert "AUTH_FAILED" in told.stdout.splitlines()[1]
-    assert "no model answered" in told.stderr
+    reported = pool.ostler("models", "--check", code=1)
+    assert "AUTH_FAILED" in reported.stdout.splitlines()[1]
+    assert "no model answered" in reported.stderr
     assert states(pool, "--check", code=1)["sonnet"] == ("ready", False)
 
 

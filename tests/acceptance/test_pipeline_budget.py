@@ -1,4 +1,4 @@
-"""The day's money and pipelines: from each level on steps give way, the least urgent ones first."""
+"""The day's budget and pipelines: at each level steps are deferred, the least urgent ones first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEPS = "".join(
     for p in ("P0", "P1", "P2", "P3")
 )
 PIPELINE = f"on_failure: continue\nconcurrency: 4\nsteps:\n  - parallel:\n{STEPS}"
-C, D, P = "completed", "deferred", "paused"
+C, D = "completed", "deferred"
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ C, D, P = "completed", "deferred", "paused"
         (0.80, (C, C, C, D)),
         (0.90, (C, C, D, D)),
         (0.95, (C, D, D, D)),
-        (1.00, (P, P, P, P)),
+        (1.00, (D, D, D, D)),
     ],
 )
 def test_levels_decide_by_priority(tmp_path: Path, spent: float, ends: tuple[str, ...]) -> None:
-    """C79: allowed, deferred to the next day, or stopped for a person; never failed."""
+    """C79: allowed, or deferred to the next day; never failed."""
     world = DocumentWorld(tmp_path)
-    world.environ["TZ"] = f"NOON{datetime.now(UTC).hour - 12:+d}"  # no test meets a midnight
+    world.environ["TZ"] = f"NOON{datetime.now(UTC).hour - 12:+d}"  # no test passes midnight
     world.environ["OSTLER_BUDGET__DAY_USD"] = "1.0"
     world.pipeline("four", PIPELINE)
     world.behave(cost_usd=spent)
@@ -56,7 +56,7 @@ def test_what_gave_way_goes_on_when_there_is_money_again(tmp_path: Path) -> None
         world.ostler("pipeline", "run", "two", code=5, OSTLER_BUDGET__DAY_USD="1.0")
         before = {task["step"]: task for task in world.json("status")["tasks"] if task.get("step")}
         assert (before["first"]["status"], before["summary"]["status"]) == ("deferred", "pending")
-        world.ostler("resume", before["first"]["id"])
+        world.ostler("config", "accept", OSTLER_BUDGET__DAY_USD="10.0")
         world.ostler("run", "--all", OSTLER_BUDGET__DAY_USD="10.0")
         after = {task["step"]: task["status"] for task in world.json("status")["tasks"] if task.get("step")}
         assert after == {"first": C, "summary": C}

@@ -1,4 +1,4 @@
-"""Pipelines: steps that become tasks, wired by their documents, with reviews in between."""
+"""Pipelines: steps that become tasks, connected by their documents, with reviews in between."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def world(tmp_path: Path) -> Iterator[DocumentWorld]:
 
 
 def steps(world: DocumentWorld) -> dict[str, dict]:
-    """Each step of the only run, by its name."""
+    """Return each step of the only run, by its name."""
     run = world.json("pipeline", "status")["pipelines"][0]["run"]
     return {step["id"]: step for step in world.json("pipeline", "status", run)["steps"]}
 
 
 def breaks(words: str, rejects: int = 0):
-    """A model that fails for good where the question has these words."""
+    """A model that fails permanently if the prompt has this text."""
 
     def turn(request: Request) -> Turn:
         return fail(400, "no") if request.holds(words) else answer(request, rejects)
@@ -60,7 +60,7 @@ def breaks(words: str, rejects: int = 0):
 
 
 def test_five_steps_with_a_review_that_sends_back_twice(world: DocumentWorld) -> None:
-    """Each document is made from those of the step before; four are written and reviewed side by side."""
+    """Each document is made from those of the previous step; four are written and reviewed in parallel."""
     world.pipeline("launch", LAUNCH)
     with writing(world, rejects=2) as llm:
         done = world.ostler("pipeline", "run", "launch")
@@ -69,14 +69,14 @@ def test_five_steps_with_a_review_that_sends_back_twice(world: DocumentWorld) ->
     assert {step["status"] for step in found.values()} == {"completed"}
     assert [found[name]["revisions"] for name in ("research", "post", "spot", "summary")] == [0, 2, 2, 0]
     texts = {name: (world.root / step["output_path"]).read_text() for name, step in found.items()}
-    assert texts["poster"] == "# Sell hay\n\nBy copy, from 1 inputs, draft 3.\n"
-    assert texts["check"] == "# Check the copy\n\nBy research, from 4 inputs, draft 1.\n"
-    assert texts["summary"] == "# Sell hay\n\nBy summary, from 1 inputs, draft 1.\n"
+    assert texts["poster"] == "# Sell hay\n\nBy copy, from 1 inputs, draft 3."
+    assert texts["check"] == "# Check the copy\n\nBy research, from 4 inputs, draft 1."
+    assert texts["summary"] == "# Sell hay\n\nBy summary, from 1 inputs, draft 1."
     assert len(llm.requests) == 3 + 4 * 3 * 2
 
 
 def test_a_person_in_the_middle_is_waited_for(world: DocumentWorld) -> None:
-    """The run ends with 4; a week later it goes on with the documents that were there."""
+    """The run ends with 4; a week later it continues with the existing documents."""
     world.pipeline("launch", LAUNCH.replace("review: editor", "review: human"))
     with writing(world) as llm:
         world.ostler("pipeline", "run", "launch", code=4)
@@ -92,7 +92,7 @@ def test_a_person_in_the_middle_is_waited_for(world: DocumentWorld) -> None:
 
 
 def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> None:
-    """Fail-fast: what comes after is blocked and says why; `resume` opens what failed, and no more."""
+    """Fail-fast: later steps are blocked with the reason; `resume` reopens only the failed ones."""
     world.pipeline("launch", LAUNCH)
     with FakeLlm(breaks("Check the copy")) as llm:
         world.asks(llm)
@@ -107,7 +107,7 @@ def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> 
 
 
 def test_a_failure_stops_those_that_are_at_work(world: DocumentWorld) -> None:
-    """A sibling in the middle of its call is cancelled, and `resume` writes it after all."""
+    """A running sibling is cancelled, and `resume` completes it."""
     world.pipeline("launch", LAUNCH.replace("{id: mail, skill: copy}", "{id: mail, skill: copy, goal: Mail}"))
 
     def turn(request: Request) -> Turn:
@@ -129,8 +129,8 @@ def test_a_failure_stops_those_that_are_at_work(world: DocumentWorld) -> None:
     assert {step["status"] for step in steps(world).values()} == {"completed"}
 
 
-def test_others_go_on_where_the_file_says_so(world: DocumentWorld) -> None:
-    """on_failure: continue: the summary is made from the document that there is."""
+def test_other_steps_continue_where_the_file_allows_it(world: DocumentWorld) -> None:
+    """on_failure: continue: the summary is made from the existing document."""
     world.pipeline("loose", LOOSE)
     with FakeLlm(breaks("**Goal:** Two")) as llm:
         world.asks(llm)
@@ -145,7 +145,7 @@ def test_others_go_on_where_the_file_says_so(world: DocumentWorld) -> None:
 
 
 def test_three_failures_in_a_row_stop_a_run_that_goes_on(world: DocumentWorld) -> None:
-    """The cascade ends: the fourth and fifth are not asked."""
+    """The cascade ends: the fourth and fifth are not started."""
     world.pipeline(
         "many", "on_failure: continue\nconcurrency: 1\nsteps:\n  - parallel: [copy, copy, copy, copy, copy]\n"
     )
@@ -157,8 +157,8 @@ def test_three_failures_in_a_row_stop_a_run_that_goes_on(world: DocumentWorld) -
     assert (statuses.count("failed"), statuses.count("blocked")) == (3, 2)
 
 
-def test_no_more_at_once_than_the_file_says(world: DocumentWorld) -> None:
-    """concurrency: 2 holds whatever -j the run has, and both places are used."""
+def test_no_more_at_once_than_the_file_allows(world: DocumentWorld) -> None:
+    """concurrency: 2 holds for any -j of the run, and both slots are used."""
     world.pipeline("many", "concurrency: 2\nsteps:\n  - parallel: [copy, copy, copy, copy, copy, copy]\n")
     with writing(world):
         world.ostler("pipeline", "run", "many", "--later")
@@ -192,8 +192,10 @@ def test_no_more_at_once_than_the_file_says(world: DocumentWorld) -> None:
         ("a: &x 1\nsteps: [copy]\n", 1, ""),
     ],
 )
-def test_a_mistake_is_told_with_file_and_line(world: DocumentWorld, text: str, line: int, words: str) -> None:
-    """Exit 2, one sentence, and nothing written down."""
+def test_a_mistake_is_reported_with_file_and_line(
+    world: DocumentWorld, text: str, line: int, words: str
+) -> None:
+    """Exit 2, one sentence, and nothing is recorded."""
     world.pipeline("bad", text)
     done = world.ostler("pipeline", "run", "bad", code=2)
     assert f"bad.yaml:{line}: " in done.stderr and words in done.stderr, done.stderr

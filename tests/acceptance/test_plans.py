@@ -1,4 +1,4 @@
-"""Plans of every size through the whole program, and how they go back, stop and go on (C93-C102, C105)."""
+"""Plans of every size through the whole program: sent back, stopped and continued (C93-C102, C105)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def prompt_of(world: WorkflowWorld, phase: str) -> str:
     ],
 )
 def test_every_weight_has_its_phases(world: WorkflowWorld, weight: str, names: list[str]) -> None:
-    """Each is called once and committed once, and the later ones know what the earlier ones found out."""
+    """Each is called once and committed once, and later ones get the results of earlier ones."""
     task = world.new("Mend the sum", "--weight", weight)
     world.ostler("run", task)
     assert phases(world, task) == dict.fromkeys(names, "completed")
@@ -78,7 +78,7 @@ def test_a_large_task_commits_each_iteration(world: WorkflowWorld) -> None:
 
 
 def test_a_rewind_puts_the_branch_back_and_keeps_what_was_there(world: WorkflowWorld) -> None:
-    """The branch begins again after spec; the commits that were there stay under a ref of ours."""
+    """The branch begins again after spec; the earlier commits are kept under a ref of Ostler."""
     task = world.new("Mend the sum", "--weight", "large")
     world.ostler("run", task)
     before = world.commits(task)
@@ -92,8 +92,8 @@ def test_a_rewind_puts_the_branch_back_and_keeps_what_was_there(world: WorkflowW
     assert world.show(task)["status"] == "completed" and world.read(task) == RIGHT
 
 
-def test_a_gate_that_says_no_until_the_end_blocks(world: WorkflowWorld) -> None:
-    """Two repeats, then GATE_REJECTED, exit 4; no run goes on with it until a person speaks."""
+def test_a_gate_that_always_rejects_blocks(world: WorkflowWorld) -> None:
+    """Two retries, then GATE_REJECTED, exit 4; no run continues it before a person decides."""
     world.behave(**NEVER_MENDS, plan=[{"script": f"echo 'n = {n}' >> calc.py"} for n in range(9)])
     (world.root / "ostler.toml").write_text("[gates.commands]\ntest = 'cat calc.py; false'\n")
     task = world.new()
@@ -102,8 +102,8 @@ def test_a_gate_that_says_no_until_the_end_blocks(world: WorkflowWorld) -> None:
     assert (shown["status"], shown["code"]) == ("blocked", "GATE_REJECTED")
     assert [attempt["phase"] for attempt in shown["attempts"]] == ["implement", "test"] * 3
     assert shown["phases"][1]["gate"]["verdict"] == "fail"
-    papers = world.root / ".ostler" / "tasks" / task
-    assert sorted(path.name for path in papers.glob("retry-context-*")) == [
+    files_text = world.root / ".ostler" / "tasks" / task
+    assert sorted(path.name for path in files_text.glob("retry-context-*")) == [
         "retry-context-test-1.md",
         "retry-context-test-2.md",
     ]
@@ -113,8 +113,8 @@ def test_a_gate_that_says_no_until_the_end_blocks(world: WorkflowWorld) -> None:
     assert "completed" not in phases(world, task)["test"]
 
 
-def test_what_a_person_says_of_a_refusal_reaches_the_agent(world: WorkflowWorld) -> None:
-    """One more try, told both what the gate said last and what the person says; then it passes."""
+def test_feedback_on_a_rejection_reaches_the_agent(world: WorkflowWorld) -> None:
+    """One more try with the gate's last output and the person's message; then it passes."""
     world.environ["OSTLER_PHASES__MAX_PHASE_RETRIES"] = "0"
     world.behave(edits={}, **NEVER_MENDS)
     task = world.new()
@@ -129,7 +129,7 @@ def test_what_a_person_says_of_a_refusal_reaches_the_agent(world: WorkflowWorld)
 
 
 def test_a_gate_that_could_not_run_is_asked_again(world: WorkflowWorld) -> None:
-    """GATE_UNRUNNABLE is nobody's work: once the machine is right, resume asks the gate and no agent."""
+    """GATE_UNRUNNABLE needs no agent: after the machine is repaired, resume runs only the gate."""
     tool = world.root.parent / "tool"
     (world.root / "ostler.toml").write_text(f"[gates.commands]\ntest = '{tool}'\n")
     task = world.new()
@@ -144,7 +144,7 @@ def test_a_gate_that_could_not_run_is_asked_again(world: WorkflowWorld) -> None:
 
 
 def test_the_same_failure_three_times_is_stuck(world: WorkflowWorld) -> None:
-    """C102: retries are left, but nothing changes; it stops, exit 4, and says so."""
+    """C102: retries are left, but nothing changes; it stops, exit 4, with this reason."""
     world.environ["OSTLER_PHASES__MAX_PHASE_RETRIES"] = "5"
     world.behave(edits={}, **NEVER_MENDS)
     task = world.new()
@@ -155,7 +155,7 @@ def test_the_same_failure_three_times_is_stuck(world: WorkflowWorld) -> None:
 
 
 def test_a_tester_that_blocks_sends_the_work_back(world: WorkflowWorld) -> None:
-    """Its words reach whoever does the work again, and count as one of the repeats."""
+    """Its text is in the prompt of the next call, and counts as one of the retries."""
     finds = {
         "contains": "This phase: test",
         "files": {},
@@ -172,7 +172,7 @@ def test_a_tester_that_blocks_sends_the_work_back(world: WorkflowWorld) -> None:
 
 
 def test_ctrl_c_keeps_the_work_in_a_commit(world: WorkflowWorld) -> None:
-    """Exit 130; what the agent had done is on the branch as work in progress, and the session goes on."""
+    """Exit 130; the agent's work is on the branch as work in progress, and the session continues."""
     world.behave(
         edits={}, plan=[{"fault": "a1_hangs", "files": {"calc.py": WORSE}}, {"files": {"calc.py": RIGHT}}]
     )
@@ -192,7 +192,7 @@ def test_ctrl_c_keeps_the_work_in_a_commit(world: WorkflowWorld) -> None:
 
 
 def test_ctrl_c_while_a_gate_runs(world: WorkflowWorld) -> None:
-    """Nothing of the gate is left; the next run asks it again on the same commit, and no agent."""
+    """Nothing of the gate is left; the next run checks it again on the same commit, without an agent."""
     seen = world.root.parent / "seen"
     command = f"test -e {seen} || {{ touch {seen}; sleep 100; }}"
     (world.root / "ostler.toml").write_text(f'[gates.commands]\ntest = "{command}"\n')
@@ -209,7 +209,7 @@ def test_ctrl_c_while_a_gate_runs(world: WorkflowWorld) -> None:
 
 
 def test_a_phase_that_breaks_what_a_gate_passed_is_not_the_end(world: WorkflowWorld) -> None:
-    """The last phase spoils the work: the gate is asked about its commit, too, and nothing is called done."""
+    """The last phase breaks the work: the gate also checks its commit, and the task is not completed."""
     spoils = {"contains": "This phase: docs", "files": {"calc.py": WORSE}}
     world.behave(
         edits={}, files={"calc.py": RIGHT}, when=[spoils, {"contains": "This phase: test", "files": {}}]
@@ -219,5 +219,5 @@ def test_a_phase_that_breaks_what_a_gate_passed_is_not_the_end(world: WorkflowWo
     world.ostler("run", task, code=4)
     shown = world.show(task)
     assert (shown["status"], shown["phases"][1]["gate"]["verdict"]) == ("blocked", "fail")
-    asked = [one["sha"] for one in world.events(task) if one["type"] == "gate_decided"]
+    asked = [one["sha"] for one in world.events(task) if one.get("gate") == "command"]
     assert asked[1] == world.commits(task)[2][0]  # the commit of docs

@@ -1,4 +1,4 @@
-"""Plugins, through the whole program: what they see, what they may say, and what their faults do not do."""
+"""Plugins, through the whole program: their hooks, their effects, and faults that have none."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def load(world: World, *names: str) -> None:
 
 
 def test_a_plugin_sees_a_call_from_its_beginning_to_its_end(world: World) -> None:
-    """The five steps in order, with the model and the time taken; answers, and how the attempt ended."""
+    """The five steps in order, with the model and the duration; answers, and how the attempt ended."""
     load(world, "Note")
     task = world.new("Add a greeting", "--weight", "trivial")
     world.ostler("run", task)
@@ -78,8 +78,8 @@ def test_a_plugin_sees_a_call_from_its_beginning_to_its_end(world: World) -> Non
     assert (ended["exit_code"], ended["code"], ended["timed_out"]) == (0, None, False)
 
 
-def test_what_plugins_can_do_is_told_to_the_agent(world: World) -> None:
-    """Their texts end the prompt that is sent and written down."""
+def test_the_prompt_has_what_plugins_can_do(world: World) -> None:
+    """Their texts end the prompt that is sent and stored."""
     load(world, "Note")
     task = world.new("Add a greeting", "--weight", "trivial")
     world.ostler("run", task)
@@ -88,7 +88,7 @@ def test_what_plugins_can_do_is_told_to_the_agent(world: World) -> None:
 
 
 def test_a_broken_plugin_is_switched_off_and_the_work_goes_on(world: World) -> None:
-    """The task completes, the other plugin hears all, and one sentence tells of it."""
+    """The task completes, the other plugin receives everything, and one sentence reports it."""
     load(world, "Broken", "Note")
     task = world.new("Add a greeting", "--weight", "trivial")
     done = world.ostler("run", task)
@@ -98,7 +98,7 @@ def test_a_broken_plugin_is_switched_off_and_the_work_goes_on(world: World) -> N
 
 
 def test_a_plugin_that_cannot_be_loaded_is_a_mistake_in_the_settings(world: World) -> None:
-    """One sentence that names the setting, exit 2, and the task is as it was."""
+    """One sentence that names the setting, exit 2, and the task is unchanged."""
     load(world, "Missing")
     task = world.new("Add a greeting", "--weight", "trivial")
     done = world.ostler("run", task, code=2)

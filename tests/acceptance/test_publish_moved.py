@@ -1,4 +1,4 @@
-"""What publishes only after a second look: a target that moved, a conflict, a secret, another address."""
+"""Publishing that needs a second check: a target that moved, a conflict, a secret, another address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from git_world import git
 from ostler.testing.fake_github import FakeGitHub
 from workflow_world import ADDRESS, RIGHT, SETTINGS, WorkflowWorld
 
-TOKEN = "ghp_" + "a1B2c3D4" * 5  # put together here, so that it is none to whoever looks for one
+TOKEN = "ghp_" + "a1B2c3D4" * 5  # assembled here, so that a scanner finds none
 THEIRS = "def add(a, b):\n    return sum((a, b))\n"
 BOTH = "def add(*numbers):\n    return sum(numbers)\n"
 DEMANDS = """\
@@ -30,7 +30,7 @@ ASKS = SETTINGS + '[gates.phases]\nmerge = "human"\n'
 
 
 def make(tmp_path: Path, github: FakeGitHub, settings: str = SETTINGS, **behaviour: object) -> WorkflowWorld:
-    """A project whose agent is right at once."""
+    """A project whose agent succeeds at once."""
     usual: dict[str, object] = {"when": [], "files": {"calc.py": RIGHT}}
     world = WorkflowWorld(tmp_path, settings, **(usual | behaviour))
     world.add_remote(github, tmp_path / "remote.git")
@@ -45,7 +45,7 @@ def world(tmp_path: Path, github: FakeGitHub) -> Iterator[WorkflowWorld]:
 
 
 def others_push(world: WorkflowWorld, path: str, text: str) -> None:
-    """Somebody else's commit on the remote's main."""
+    """Commit to the remote's main as another person."""
     clone = world.root.parent / "theirs"
     if not clone.exists():
         world.git("clone", "-q", str(world.root.parent / "remote.git"), str(clone))
@@ -56,8 +56,8 @@ def others_push(world: WorkflowWorld, path: str, text: str) -> None:
 
 
 def verdicts(world: WorkflowWorld, task: str) -> list[tuple[str, str, str]]:
-    told = (event for event in world.events(task) if event["type"] == "gate_decided")
-    return [(event["phase"], event["verdict"], event["sha"]) for event in told]
+    reported = (event for event in world.events(task) if event["type"] == "gate_decided")
+    return [(one["phase"], one["verdict"], one["sha"]) for one in reported if one["verdict"] != "not_checked"]
 
 
 def there(world: WorkflowWorld, task: str) -> str:
@@ -70,7 +70,7 @@ def ended(world: WorkflowWorld, task: str) -> tuple[Any, Any]:
 
 
 def test_a_rebased_commit_has_passed_its_gate(world: WorkflowWorld, github: FakeGitHub) -> None:
-    """The command ran on the commit of the phase, and again on the one that is published."""
+    """The command ran on the commit of the phase, and again on the published one."""
     others_push(world, "other.txt", "theirs\n")
     task = world.new()
     world.ostler("run", task)
@@ -85,7 +85,7 @@ def test_a_rebased_commit_has_passed_its_gate(world: WorkflowWorld, github: Fake
 
 
 def test_work_that_the_target_broke_goes_back(tmp_path: Path, github: FakeGitHub) -> None:
-    """Rebased it fails its gate: nothing is published until an agent has mended it on the new target."""
+    """Rebased it fails its gate: nothing is published until an agent has repaired it on the new target."""
     mends = [
         {"contains": "This phase: test", "files": {}},
         {"contains": "What went wrong", "files": {"calc.py": WITH_SUB}},
@@ -102,7 +102,7 @@ def test_work_that_the_target_broke_goes_back(tmp_path: Path, github: FakeGitHub
 
 
 def test_without_gates_nothing_is_asked(tmp_path: Path, github: FakeGitHub) -> None:
-    """A target that moved is no reason for another round when nobody would look."""
+    """A target that moved causes no further round without gates."""
     world = make(tmp_path, github, SETTINGS.partition("[git]")[1] + SETTINGS.partition("[git]")[2])
     others_push(world, "other.txt", "theirs\n")
     task = world.new()
@@ -114,7 +114,7 @@ def test_without_gates_nothing_is_asked(tmp_path: Path, github: FakeGitHub) -> N
 
 @pytest.mark.parametrize("profile", ["auto", "strict"])
 def test_a_persons_yes_and_a_rebase(tmp_path: Path, github: FakeGitHub, profile: str) -> None:
-    """It holds for the same change on another commit; who is strict is asked about that commit too."""
+    """It holds for the same change on another commit; with the strict setting that commit is reviewed too."""
     world = make(tmp_path, github, f'{ASKS}[phases]\nprofile = "{profile}"\n')
     task = world.new()
     world.ostler("run", task, code=4)
@@ -131,7 +131,7 @@ def test_a_persons_yes_and_a_rebase(tmp_path: Path, github: FakeGitHub, profile:
 
 
 def test_what_a_person_changed_by_hand_is_looked_at(tmp_path: Path, github: FakeGitHub) -> None:
-    """A commit on the branch that is not the task's is shown to the gates, and to the person who said yes."""
+    """A commit on the branch that is not the task's is checked by the gates, and shown to the person."""
     world = make(tmp_path, github, ASKS)
     task = world.new()
     world.ostler("run", task, code=4)
@@ -149,8 +149,8 @@ def test_what_a_person_changed_by_hand_is_looked_at(tmp_path: Path, github: Fake
     world.close()
 
 
-def test_a_word_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHub) -> None:
-    """It finds both sides in the file, is told what to do, and its commit is published as a merge."""
+def test_feedback_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHub) -> None:
+    """It gets both sides in the file and the instruction, and its commit is published as a merge."""
     solves = [
         {"contains": "This phase: test", "files": {}},
         {"contains": "any number", "files": {"calc.py": BOTH}},
@@ -166,9 +166,9 @@ def test_a_word_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHu
     (pull,) = github.pulls
     assert ended(world, task) == ("completed", None)
     assert world.read(task) == BOTH and world.read(task, "other.txt") == "theirs\n"
-    told = world.received_prompts()[2]
-    assert "let add take any number of arguments" in told and "both changed the files below" in told
-    assert "calc.py" in told and "main" in told
+    reported = world.received_prompts()[2]
+    assert "let add take any number of arguments" in reported and "both changed the files below" in reported
+    assert "calc.py" in reported and "main" in reported
     onto = git(tmp_path / "remote.git", "rev-parse", "main")
     assert git(tmp_path / "remote.git", "merge-base", onto, pull.commit) == onto
     assert verdicts(world, task)[-1] == ("test", "pass", pull.commit)
@@ -176,7 +176,7 @@ def test_a_word_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHu
 
 
 def test_marks_that_an_agent_left_are_not_published(tmp_path: Path, github: FakeGitHub) -> None:
-    """Blocked again, with the file's name; a further word gives it another try."""
+    """Blocked again, with the file's name; further feedback gives it another try."""
     settings = SETTINGS.partition("[git]")[1] + SETTINGS.partition("[git]")[2]
     careless = {"contains": "do it", "files": {"notes.txt": "done\n"}}
     careful = {"contains": "properly", "files": {"calc.py": BOTH}}
@@ -200,7 +200,7 @@ def test_marks_that_an_agent_left_are_not_published(tmp_path: Path, github: Fake
 
 
 def test_a_secret_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
-    """Not pushed, its place named and nothing of it told; done anew without it, it is published."""
+    """It is not pushed, its place is named without its text; after a correction the work is published."""
     world = make(tmp_path, github, files={"calc.py": RIGHT, "deploy.sh": f"#!/bin/sh\nlogin {TOKEN}\n"})
     task = world.new()
     done = world.ostler("run", task, code=1)
@@ -220,7 +220,7 @@ def test_a_secret_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
 
 @pytest.mark.parametrize("how", ["setting", "line"])
 def test_a_secret_that_is_none_may_pass(tmp_path: Path, github: FakeGitHub, how: str) -> None:
-    """Said in the settings, or in the line itself."""
+    """By the settings, or by a mark in the line itself."""
     settings = SETTINGS + "allow_secrets = true\n" if how == "setting" else SETTINGS
     comment = "" if how == "setting" else "  # ostler:allow-secret"
     world = make(tmp_path, github, settings, files={"calc.py": RIGHT, "a.py": f"T = '{TOKEN}'{comment}\n"})
@@ -230,8 +230,8 @@ def test_a_secret_that_is_none_may_pass(tmp_path: Path, github: FakeGitHub, how:
     world.close()
 
 
-def test_a_secret_in_the_agents_words_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
-    """What it says of its work becomes the pull request's text; the token does not."""
+def test_a_secret_in_the_agents_summary_is_not_published(tmp_path: Path, github: FakeGitHub) -> None:
+    """The agent's summary is the text of the pull request; the token is not in it."""
     world = make(tmp_path, github, text=f"I took {TOKEN}.\n<phase_complete>true</phase_complete>")
     world.ostler("run", world.new())
     (pull,) = github.pulls
@@ -239,19 +239,19 @@ def test_a_secret_in_the_agents_words_stays_here(tmp_path: Path, github: FakeGit
     world.close()
 
 
-def test_a_pull_request_says_which_commit_was_checked(tmp_path: Path, github: FakeGitHub) -> None:
-    """A phase after the test that changes nothing leaves its verdict, which is of an earlier commit."""
+def test_a_pull_request_shows_which_commit_was_checked(tmp_path: Path, github: FakeGitHub) -> None:
+    """A phase after the test that changes nothing keeps the verdict, which is of an earlier commit."""
     world = make(tmp_path, github)
     task = world.new("Add", "--phases", "implement,test,docs")
     world.ostler("run", task)
     (pull,) = github.pulls
     ((_, _, seen),) = verdicts(world, task)
-    assert seen != pull.commit and f"succeeded (on {seen[:10]})" in pull.body
+    assert seen != pull.commit and f": pass on {seen[:10]}, isolated (bind-over)" in pull.body
     world.close()
 
 
 def test_what_is_published_was_judged_after_the_last_change(tmp_path: Path, github: FakeGitHub) -> None:
-    """A phase after the test changed more: the test is run again, on the very commit that leaves."""
+    """A phase after the test changed more: the test runs again, on the published commit."""
     world = make(tmp_path, github, when=[{"contains": "This phase: docs", "files": {"notes.md": "more\n"}}])
     task = world.new("Add", "--phases", "implement,test,docs")
     world.ostler("run", task)
@@ -262,7 +262,7 @@ def test_what_is_published_was_judged_after_the_last_change(tmp_path: Path, gith
 
 
 def test_an_address_that_changed_since_does_not_count(tmp_path: Path, github: FakeGitHub) -> None:
-    """S7: an agent that leads the remote elsewhere leads nothing there, and it is said."""
+    """S7: if an agent changes the remote's address nothing is pushed there, and it is reported."""
     elsewhere = tmp_path / "elsewhere.git"
     script = f"git config remote.origin.url {elsewhere} && git config remote.origin.pushurl {elsewhere}"
     world = make(tmp_path, github, script=script)
@@ -273,13 +273,13 @@ def test_an_address_that_changed_since_does_not_count(tmp_path: Path, github: Fa
     shown = world.show(task)
     assert (shown["status"], len(github.pulls)) == ("completed", 1)
     assert there(world, task) and git(elsewhere, "branch", "--list", "ostler/*") == ""
-    (told,) = [one for one in shown["warnings"] if "when the task started" in one]
-    assert ADDRESS in told and str(elsewhere) in told
+    (reported,) = [one for one in shown["warnings"] if "when the task started" in one]
+    assert ADDRESS in reported and str(elsewhere) in reported
     world.close()
 
 
 def test_no_login_is_written_down(tmp_path: Path, github: FakeGitHub) -> None:
-    """A token in the remote's address is used, and stands in no record."""
+    """A token in the remote's address is used, and is in no record."""
     world = make(tmp_path, github)
     secret = ADDRESS.replace("http://", "http://una:s3cr3t@")
     leads = f'[url "{tmp_path / "remote.git"}"]\n\tinsteadOf = {secret}\n'
@@ -294,8 +294,8 @@ def test_no_login_is_written_down(tmp_path: Path, github: FakeGitHub) -> None:
     world.close()
 
 
-def test_a_step_that_failed_tells_the_way_out(tmp_path: Path, github: FakeGitHub) -> None:
-    """Not only publishing: a worktree that cannot be made says what to do, too."""
+def test_a_failed_step_reports_the_next_step(tmp_path: Path, github: FakeGitHub) -> None:
+    """Also for a worktree that cannot be created."""
     world = make(tmp_path, github)
     task = world.new()
     world.git("branch", f"ostler/{task}", "main")

@@ -1,4 +1,4 @@
-"""What becomes of a finished branch: refused, in conflict, merged, or with nowhere to go (C117-C119, X3)."""
+"""Results of a finished branch: refused, in conflict, merged, or without a remote (C117-C119, X3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MERGES = SETTINGS.replace('"pr"', '"merge"').replace('"main"', '"release"')
 
 @pytest.fixture
 def world(tmp_path: Path, github: FakeGitHub) -> Iterator[WorkflowWorld]:
-    """Its agent is right at once."""
+    """A project whose agent succeeds at once."""
     made = WorkflowWorld(tmp_path, when=[], files={"calc.py": RIGHT})
     made.add_remote(github, tmp_path / "remote.git")
     yield made
@@ -24,7 +24,7 @@ def world(tmp_path: Path, github: FakeGitHub) -> Iterator[WorkflowWorld]:
 
 
 def others_push(world: WorkflowWorld, path: str, text: str) -> None:
-    """Somebody else's commit on the remote's main."""
+    """Commit to the remote's main as another person."""
     clone = world.root.parent / "theirs"
     if not clone.exists():
         world.git("clone", "-q", str(world.root.parent / "remote.git"), str(clone))
@@ -35,7 +35,7 @@ def others_push(world: WorkflowWorld, path: str, text: str) -> None:
 
 
 def test_a_github_that_refuses_is_asked_again(world: WorkflowWorld, github: FakeGitHub) -> None:
-    """Failed with its code, the worktree stays; retry publishes, and no agent or gate works again."""
+    """Failed with its code, the worktree is kept; retry publishes without another agent call or gate."""
     github.fail("PullRequestCreate", "forbidden")
     task = world.new()
     world.ostler("run", task, code=1)
@@ -52,7 +52,7 @@ def test_a_github_that_refuses_is_asked_again(world: WorkflowWorld, github: Fake
 
 
 def test_a_conflict_waits_for_a_person(world: WorkflowWorld, github: FakeGitHub) -> None:
-    """Blocked with the file's name, nothing published; solved in the worktree and resumed it goes on."""
+    """Blocked with the file's name, nothing published; solved in the worktree and resumed it continues."""
     others_push(world, "calc.py", "def add(a, b):\n    return sum((a, b))\n")
     task = world.new()
     world.ostler("run", task, code=4)
@@ -72,8 +72,8 @@ def test_a_conflict_waits_for_a_person(world: WorkflowWorld, github: FakeGitHub)
     assert len(world.started()) == 2
 
 
-def test_a_target_that_moved_is_what_the_branch_stands_on(world: WorkflowWorld, github: FakeGitHub) -> None:
-    """Rebased at the end: the pull request has the others' work below it, and the record its new commit."""
+def test_the_branch_is_rebased_on_a_target_that_moved(world: WorkflowWorld, github: FakeGitHub) -> None:
+    """Rebased at the end: the pull request is on top of the others' work, the record has its new commit."""
     others_push(world, "other.txt", "theirs\n")
     task = world.new()
     world.ostler("run", task)
@@ -83,8 +83,8 @@ def test_a_target_that_moved_is_what_the_branch_stands_on(world: WorkflowWorld, 
     assert world.read(task, "other.txt") == "theirs\n" and world.read(task) == RIGHT
 
 
-def test_no_remote_leaves_the_branch_and_says_so(world: WorkflowWorld, github: FakeGitHub) -> None:
-    """Completed, with a word about it, and no pull request."""
+def test_no_remote_leaves_the_branch_and_is_reported(world: WorkflowWorld, github: FakeGitHub) -> None:
+    """Completed, with a notice, and no pull request."""
     world.git("remote", "remove", "origin")
     task = world.new()
     world.ostler("run", task)
@@ -94,7 +94,7 @@ def test_no_remote_leaves_the_branch_and_says_so(world: WorkflowWorld, github: F
 
 
 def test_a_merge_leaves_the_checkout_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The target has the work, by a merge that names the task; what the user has checked out is as it was."""
+    """The target has the work, by a merge that names the task; the user's checkout is unchanged."""
     monkeypatch.setenv("GIT_OPTIONAL_LOCKS", "0")
     world = WorkflowWorld(tmp_path, MERGES, when=[], files={"calc.py": RIGHT})
     world.git("branch", "release")

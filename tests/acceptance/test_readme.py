@@ -1,4 +1,4 @@
-"""What the documents say is true: their commands run, their examples work, their links lead somewhere."""
+"""The documents are correct: their commands run, their examples work, their links have targets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from reader import LINK, ROOT, Reader, blocks, text_of
 from world import World
 
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
-LONGEST = {"README.md": 200, "ARCHITECTURE.md": 120, "CONTRIBUTING.md": 190, "CHANGELOG.md": 120}
+LONGEST = {"README.md": 200, "ARCHITECTURE.md": 120, "CONTRIBUTING.md": 190, "CHANGELOG.md": 200}
 
-# Blocks that are not run here, by their first line, and why.
+# Blocks that are not run here, by their first line, with the reason.
 EXEMPT = {
     "make demo    # install": "installs; CI types it, and test_first_hour runs the demo",
     "make check     # the inner loop": "would run this test inside itself",
@@ -36,7 +36,7 @@ def reader(world: World) -> Reader:
 
 
 def test_the_commands_of_the_readme_run_as_they_stand(reader: Reader) -> None:
-    """Every block, in order, in one project, as a newcomer would type them."""
+    """Every block, in order, in one project, as a new user would type them."""
     ran = 0
     for block in blocks("README.md", "sh", "toml"):
         if block["file"]:
@@ -70,7 +70,7 @@ def test_the_library_example_of_the_readme_runs(reader: Reader) -> None:
 
 
 def test_an_executor_is_added_in_the_five_steps(reader: Reader) -> None:
-    """The package of CONTRIBUTING.md, written down as it says, conforms and runs a task."""
+    """The package of CONTRIBUTING.md, written as described, conforms and runs a task."""
     world = reader.world
     package = world.root.parent / "package"
     package.mkdir()
@@ -93,10 +93,10 @@ def test_an_executor_is_added_in_the_five_steps(reader: Reader) -> None:
 
 
 def install(package: Path) -> None:
-    """What pip would write for the entry point, without the network."""
-    told = (package / "pyproject.toml").read_text("utf-8")
-    (entry,) = re.findall(r'^parrot = "(.*)"$', told, re.MULTILINE)
-    assert '[project.entry-points."ostler.executors"]' in told
+    """Write what pip would write for the entry point, without the network."""
+    reported = (package / "pyproject.toml").read_text("utf-8")
+    (entry,) = re.findall(r'^parrot = "(.*)"$', reported, re.MULTILINE)
+    assert '[project.entry-points."ostler.executors"]' in reported
     facts = package / "ostler_parrot-1.0.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: ostler-parrot\nVersion: 1.0\n")
@@ -104,7 +104,7 @@ def install(package: Path) -> None:
 
 
 def test_the_command_table_is_the_list_of_commands() -> None:
-    """None is missing, none is promised."""
+    """It has every command, and no others."""
     listed = re.findall(r"^\| `ostler ([a-z]+)[^`]*` \|", text_of("README.md"), re.MULTILINE)
     assert listed == list(COMMANDS)
 
@@ -118,18 +118,18 @@ def test_links_lead_to_files_that_exist(document: str) -> None:
 
 @pytest.mark.parametrize(("document", "lines"), LONGEST.items())
 def test_documents_stay_short(document: str, lines: int) -> None:
-    """ARCHITECTURE.md is one page; the others are read in one sitting."""
+    """ARCHITECTURE.md is one page; the others have a limit."""
     assert text_of(document).count("\n") <= lines
 
 
 def test_every_exemption_is_still_needed() -> None:
-    """A block that is no longer there needs no excuse."""
+    """A removed block needs no exemption."""
     shell = "".join(block["body"] for document in DOCUMENTS for block in blocks(document, "sh"))
     assert [first for first in EXEMPT if first not in shell] == []
 
 
-def test_pictures_stand_alone() -> None:
-    """They load nothing from elsewhere, and show no one's directories."""
+def test_pictures_are_self_contained() -> None:
+    """They load nothing from elsewhere, and contain no directories of a user."""
     for picture in (ROOT / "docs" / "pictures").glob("*.svg"):
         shown = picture.read_text("utf-8")
         assert "url(http" not in shown and "@import" not in shown, picture.name

@@ -15,15 +15,15 @@ def rows(world: World, *models: tuple[str, str]) -> None:
 
 
 def test_a_list_of_models_is_shown_with_its_lines(world: World) -> None:
-    """Each value of each model is a row that says where to change it; what is not set says so."""
+    """Each value of each model is a row with the place to change it; unset values are marked."""
     rows(world, ("fast", "claude"), ("spare", "codex"))
     shown = [line.split() for line in world.ostler("config", "show").stdout.splitlines()]
     assert ["models[1].name", '"spare"', "ostler.toml:5"] in shown
     assert ["models[1].fallback", "false", "default"] in shown
     assert ["models[1].timeout_seconds", "(unset)", "default"] in shown
-    told = {entry["key"]: entry for entry in world.json("config", "show")["settings"]}
-    assert told["models[0].executor"]["value"] == "claude"
-    assert told["models[0].timeout_seconds"]["value"] is None
+    reported = {entry["key"]: entry for entry in world.json("config", "show")["settings"]}
+    assert reported["models[0].executor"]["value"] == "claude"
+    assert reported["models[0].timeout_seconds"]["value"] is None
 
 
 @pytest.mark.parametrize("command", [("config", "validate"), ("config", "edit")])
@@ -40,7 +40,7 @@ def test_a_model_of_an_unknown_executor_is_refused(world: World, command: tuple[
 def test_two_models_of_one_name_are_refused_before_anything_runs(
     world: World, command: tuple[str, ...]
 ) -> None:
-    """Names tell models apart in every report, so each is given once."""
+    """Names identify models in every report, so each is given once."""
     world.ostler("init")
     rows(world, ("fast", "claude"), ("fast", "codex"))
     done = world.ostler(*command, code=2)
@@ -48,9 +48,43 @@ def test_two_models_of_one_name_are_refused_before_anything_runs(
     assert not world.ledger.exists()
 
 
-def test_settings_that_are_right_are_said_to_be_fine(world: World) -> None:
+def test_valid_settings_are_reported_as_valid(world: World) -> None:
     """The file that init writes passes, and so does a list of models."""
     world.ostler("init")
     assert world.ostler("config", "validate").stdout == "The settings are valid.\n"
     rows(world, ("fast", "claude"), ("spare", "codex"))
-    assert world.json("config", "validate") == {"schema": "ostler.validate/1", "ok": True}
+    reported = world.json("config", "validate")
+    assert (reported["schema"], reported["ok"]) == ("ostler.validate/1", True)
+    [missing] = [one for one in reported["problems"] if one["key"]]
+    assert (missing["file"], missing["line"], missing["key"]) == ("ostler.toml", 6, "models[1].executor")
+    assert missing["severity"] == "warning" and "codex was not found" in missing["message"]
+
+
+def test_everything_that_a_run_lacks_is_listed_at_once(world: World) -> None:
+    """By every command, before anything is created or started; --json has the parts (finding T24)."""
+    task = world.new()
+    (world.root / ".agents/prompts").mkdir(parents=True)
+    (world.root / ".agents/prompts/implement.md").write_text("Do\n{{TASK_TITEL}}\n")
+    (world.root / "ostler.toml").write_text('[agents]\nreviewer = "codx"\n[git]\ntarget = "mian"\n')
+    lines = [
+        ".agents/prompts/implement.md:2: unknown variable {{TASK_TITEL}}; did you mean TASK_TITLE?",
+        'ostler.toml:2: agents.reviewer: unknown executor "codx"; did you mean codex?',
+        "ostler.toml:4: git.target: there is no branch or commit 'mian'",
+    ]
+    for command in (("config", "validate"), ("run", task), ("run", "--all"), ("run", "-p", "x")):
+        stderr = world.ostler(*command, code=2).stderr
+        assert [line for line in lines if line not in stderr] == [], command
+    assert lines[1] in world.ostler("new", "Another", code=2).stderr
+    reported = world.json("run", "--all", code=2)
+    assert reported["schema"] == "ostler.error/1" and reported["code"] == "CONFIG_INVALID"
+    assert reported["problems"][1] == {
+        "file": "ostler.toml",
+        "line": 2,
+        "key": "agents.reviewer",
+        "message": 'unknown executor "codx"; did you mean codex?',
+        "severity": "error",
+    }
+    checks = world.json("doctor", code=1)["checks"]
+    found = [check["detail"] for check in checks if check["name"] == "preflight"]
+    assert lines[:2] == found[:2] and not world.ledger.exists()
+    assert [one["id"] for one in world.json("status")["tasks"]] == [task]

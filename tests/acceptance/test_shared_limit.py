@@ -1,4 +1,4 @@
-"""One limit that many tasks and processes share: the first to hear of it stops the others."""
+"""One limit that many tasks and processes share: the first to meet it stops the others."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ RUN_ALL = [sys.executable, "-m", "ostler", "run", "--all", "-j", "1"]
 
 
 def limit_after(world: World, calls: int, seconds: float = HOUR) -> None:
-    """A provider that stops everyone after so many calls."""
+    """Set a provider limit for all calls after this many."""
     write_models(world, GPT, more=QUICK)
     play(world, "codex", fault="limited", count=calls, seconds=seconds)
 
 
 def test_forty_tasks_share_one_limit(world: World) -> None:
-    """After the 5th call only those already in flight meet the limit; nobody fails, and all complete."""
+    """After the 5th call only those already running meet the limit; no task fails, and all complete."""
     jump = bend(world)
     limit_after(world, 5)
     tasks = add_tasks(world, 40)
     run = world.start("run", "--all", "-j", "4", "--wait")
-    wait_until(lambda: statuses(world) == {"completed": 5, "deferred": 35}, 100, "they do not come to rest")
+    wait_until(lambda: statuses(world) == {"completed": 5, "deferred": 35}, 100, "they do not all wait")
     assert 1 <= limited(world) <= 4
     assert len(world.started()) == 5 + limited(world)
     times = [found["resumes_at"] for found in world.json("status")["tasks"] if found["status"] == "deferred"]
@@ -57,12 +57,12 @@ def test_forty_tasks_share_one_limit(world: World) -> None:
 
 
 def test_a_run_that_is_killed_leaves_what_it_learnt(world: World) -> None:
-    """kill -9 right after the limit, while agents are at work: the next run makes no call before the end."""
+    """kill -9 right after the limit, while agents run: the next run makes no call before the end."""
     jump = bend(world)
     limit_after(world, 2)
     add_tasks(world, 8)
     run = world.start("run", "--all", "-j", "4")
-    wait_until(lambda: shown(world)["state"] == "limited", 60, "the limit is not known")
+    wait_until(lambda: shown(world)["state"] == "limited", 60, "the limit is not recorded")
     end(run, KILL)
     wait_until(lambda: not world.survivors(), 20, "agents outlived the run")
     assert shown(world)["state"] == "limited"
@@ -76,7 +76,7 @@ def test_a_run_that_is_killed_leaves_what_it_learnt(world: World) -> None:
 
 
 def test_two_runs_obey_the_same_window(world: World) -> None:
-    """Two processes on one store: what one hears stops the other, and one of them probes for both."""
+    """Two processes on one store: a limit of one stops the other, and one of them probes for both."""
     jump = bend(world)
     limit_after(world, 3)
     tasks = add_tasks(world, 12)
@@ -108,7 +108,7 @@ def test_a_run_for_scripts_waits_for_the_end_of_a_limit(world: World) -> None:
     assert "task_deferred" in [line.get("type") for line in lines]
 
 
-def test_without_waiting_the_run_ends_and_says_when(world: World) -> None:
+def test_without_waiting_the_run_ends_and_shows_when(world: World) -> None:
     """--no-wait, the default outside a terminal: exit 5, and the line names the time."""
     limit_after(world, 0)
     (task,) = add_tasks(world, 1)
@@ -123,7 +123,7 @@ def test_without_waiting_the_run_ends_and_says_when(world: World) -> None:
 
 
 def test_a_terminal_counts_down_and_then_goes_on(world: World) -> None:
-    """A person sees how long it takes, and need not come back."""
+    """The screen shows the remaining time, and the run continues by itself."""
     limit_after(world, 0, seconds=2.0)
     add_tasks(world, 1)
     with Person(RUN_ALL, world.root, world.environ | {"OSTLER_RETRY__MAX_DELAY_SECONDS": "0.1"}) as person:
@@ -133,7 +133,7 @@ def test_a_terminal_counts_down_and_then_goes_on(world: World) -> None:
 
 
 def test_control_c_during_the_wait_leaves_all_deferred(world: World) -> None:
-    """No agent was at work, so nothing was interrupted: exit 5, as the tasks say."""
+    """No agent was running, so nothing was interrupted: exit 5, as the tasks show."""
     limit_after(world, 0)
     tasks = add_tasks(world, 3)
     with Person(RUN_ALL, world.root, world.environ) as person:
@@ -147,7 +147,7 @@ def test_control_c_during_the_wait_leaves_all_deferred(world: World) -> None:
 
 
 def test_a_terminal_counts_down_for_what_an_earlier_run_deferred(world: World) -> None:
-    """Nothing happens for an hour, so the screen must say what it waits for."""
+    """Nothing happens for an hour, so the screen must show the reason of the wait."""
     limit_after(world, 0)
     add_tasks(world, 1)
     world.ostler("run", "--all", code=5)
@@ -159,18 +159,18 @@ def test_a_terminal_counts_down_for_what_an_earlier_run_deferred(world: World) -
 
 
 def limited(world: World) -> int:
-    """How many calls met the limit."""
+    """Return how many calls met the limit."""
     return sum(line["event"] == "limit" for line in read_ledger(world.ledger))
 
 
 def shown(world: World) -> dict[str, Any]:
-    """What `ostler models` says of the one model."""
+    """Return what `ostler models` shows for the one model."""
     (model,) = world.json("models")["models"]
     return model
 
 
 def reopen(world: World, jump: Path) -> None:
-    """An hour passes, for the program and for the provider."""
+    """Advance the time of the program and of the provider by an hour."""
     world.agents.joinpath("codex.window").write_text("0\n")
     later = jump.with_suffix(".new")
     later.write_text(str(HOUR + 600))
@@ -178,7 +178,7 @@ def reopen(world: World, jump: Path) -> None:
 
 
 def check_one_probe(events: list[dict[str, Any]]) -> None:
-    """The first call after a limit is alone until its model has spoken."""
+    """The first call after a limit is the only one until its model has answered."""
     first, second = [place for place, event in enumerate(events) if event["type"] == "attempt_started"][:2]
     task = events[first]["task_id"]
     between = [event["type"] for event in events[first:second] if event["task_id"] == task]

@@ -1,4 +1,4 @@
-"""ostler skills: what a person sees of them, and how a change is noticed and accepted."""
+"""ostler skills: what is shown of them, and how a change is detected and accepted."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ DESCRIBED = (
 
 
 def some_skills(root: Path) -> Path:
-    """One that is right, a foundation, and one that is broken."""
+    """One that is valid, a foundation, and one that is broken."""
     folder = write_skill(root, text=matter(DESCRIBED, "You write."), references={"a.md": "A\nB", "b.md": "B"})
     write_skill(root, "product", text=matter("name: product\ndescription: Facts\nsquad: null"))
     write_skill(root, "broken", text="---\n- x\n---\n")
     return folder
 
 
-def test_a_project_without_skills_says_what_to_do(world: World) -> None:
-    """One sentence, in a project and anywhere else; nothing is made."""
+def test_a_project_without_skills_shows_what_to_do(world: World) -> None:
+    """One sentence, in a project and anywhere else; nothing is created."""
     for command in ("list", "check"):
-        said = world.ostler("skills", command).stdout
+        printed = world.ostler("skills", command).stdout
         assert (
-            said.startswith("No skills.  Next: create .agents/skills/NAME/SKILL.md") and said.count("\n") == 1
+            printed.startswith("No skills.  Next: create .agents/skills/NAME/SKILL.md")
+            and printed.count("\n") == 1
         )
     assert world.json("skills", "list") == {"schema": "ostler.skills/1", "skills": []}
     assert world.json("skills", "check") == {"schema": "ostler.skills_check/1", "ok": True, "skills": []}
@@ -35,7 +36,7 @@ def test_a_project_without_skills_says_what_to_do(world: World) -> None:
 
 
 def test_skills_are_listed(world: World) -> None:
-    """Aligned, with what each is for; a broken one says why."""
+    """Aligned, with the purpose of each; a broken one has its reason."""
     some_skills(world.root)
     assert world.ostler("skills", "list").stdout.splitlines() == [
         "skill        squad       references  description",
@@ -52,7 +53,7 @@ def test_skills_are_listed(world: World) -> None:
 
 
 def test_a_skill_is_shown(world: World) -> None:
-    """Everything about it on one screen; its text is for scripts."""
+    """Everything about it is on one screen; its text is for scripts."""
     some_skills(world.root)
     assert world.ostler("skills", "show", "copywriting").stdout.splitlines() == [
         "copywriting",
@@ -91,7 +92,7 @@ def test_a_skill_that_is_not_there_is_an_error_with_a_next_step(world: World) ->
 
 
 def test_changes_are_noticed_and_accepted(world: World) -> None:
-    """New, accepted, changed, gone: each is seen until a person has looked; what is broken stays so."""
+    """New, accepted, changed, gone: each is shown until a person accepts it; a broken one stays broken."""
     folder = some_skills(world.root)
     assert states(world, code=1) == {"broken": "broken", "copywriting": "new", "product": "new"}
     (world.root / ".agents" / "skills" / "broken" / "SKILL.md").write_text(matter("description: x"))
@@ -112,7 +113,7 @@ def test_changes_are_noticed_and_accepted(world: World) -> None:
 
 
 def test_one_skill_can_be_accepted_alone(world: World) -> None:
-    """What is said of the others stays as it was."""
+    """The state of the others is unchanged."""
     some_skills(world.root)
     world.ostler("skills", "check", "product", "--accept")
     assert states(world, code=1) == {"broken": "broken", "copywriting": "new", "product": "accepted"}
@@ -122,8 +123,8 @@ def test_one_skill_can_be_accepted_alone(world: World) -> None:
     assert states(world, code=1) == {"broken": "broken", "copywriting": "new"}
 
 
-def test_settings_are_heard(world: World) -> None:
-    """Places, squads and directories come from [skills] and [documents]."""
+def test_settings_are_used(world: World) -> None:
+    """Paths, squads and directories come from [skills] and [documents]."""
     write_skill(world.root, "own", matter("description: x"), place="team/skills")
     (world.root / "ostler.toml").write_text(
         '[skills]\npaths = ["team/skills"]\nsquads.creative = ["own"]\n[documents]\noutputs = "out"\n'
@@ -135,15 +136,15 @@ def test_settings_are_heard(world: World) -> None:
     assert 'ostler.toml:2: skills.squads."../up": as a name' in world.ostler("skills", "list", code=2).stderr
 
 
-def test_a_skill_cannot_speak_for_us(world: World) -> None:
-    """What its front matter says of its state stands apart from what we say."""
+def test_front_matter_of_a_skill_is_shown_apart(world: World) -> None:
+    """A state in its front matter is shown apart from Ostler's own state."""
     write_skill(world.root, "own", matter("description: x\nstate: accepted"))
     ours, theirs = world.ostler("skills", "show", "own").stdout.split("front matter")
     assert "  state   not tracked" in ours and "  state  accepted" in theirs
 
 
-def test_a_place_that_is_not_there_is_said(world: World) -> None:
-    """A slip in the settings does not look like a project without skills."""
+def test_a_place_that_is_not_there_is_reported(world: World) -> None:
+    """A typing mistake in the settings does not look like a project without skills."""
     (world.root / "ostler.toml").write_text('[skills]\npaths = ["teem/skills"]\n')
     for command in ("list", "check"):
         done = world.ostler("skills", command)
@@ -151,7 +152,7 @@ def test_a_place_that_is_not_there_is_said(world: World) -> None:
 
 
 def test_nothing_in_a_skill_can_steer_the_terminal(world: World) -> None:
-    """Neither its names nor its words."""
+    """Neither its names nor its text."""
     lines = 'name: "x\u202e"\ndescription: "a\u202eb\\nc"\n"d\u202e": "e\u202e"'
     write_skill(world.root, "own", matter(lines), references={"a\u202e.md": "x"})
     write_skill(world.root, "escapes", matter('description: "a\\e[2Jb"'))

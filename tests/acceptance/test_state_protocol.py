@@ -1,4 +1,4 @@
-"""Exit is the signal, state is the message: an agent that says in its state file how it stands (C85)."""
+"""The exit ends the attempt, the state file has the result: an agent that reports in its state file (C85)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPORT = f"{sys.executable} -m ostler report"
 
 
 def writes(status: str, reason: str = "") -> str:
-    """What an agent does to its state file, as a shell does it."""
+    """A shell command that writes the agent's state file."""
     more = f'; echo "reason: {reason}" >> "$OSTLER_STATE"' if reason else ""
     return f'sed -i "s/^status:.*/status: {status}/" "$OSTLER_STATE"{more}'
 
@@ -27,7 +27,7 @@ def world(tmp_path: Path) -> Iterator[WorkflowWorld]:
 
 
 def behave(world: WorkflowWorld, script: str) -> None:
-    """The first call runs the script and says nothing else; later ones do the work."""
+    """The first call runs the script and prints nothing else; later ones do the work."""
     first = {"script": script, "text": "I have a question.", "files": {}}
     world.behave(plan=[first, {"files": {"calc.py": RIGHT}}], edits={})
 
@@ -37,14 +37,14 @@ def tree(world: WorkflowWorld, task: str) -> list[str]:
 
 
 def test_an_agent_pauses_itself_and_is_answered(world: WorkflowWorld) -> None:
-    """Paused, exit 4, with its reason; the answer reaches the same session, and the work is finished."""
+    """Paused, exit 4, with its reason; the answer is sent to the same session, and the work is completed."""
     behave(world, writes("paused", "blue or red"))
     task = world.new()
     world.ostler("run", task, code=4)
     shown = world.show(task)
     assert (shown["status"], shown["code"], shown["message"]) == ("paused", None, "blue or red")
     world.ostler("run", "--all")
-    assert len(world.started()) == 1, "it was not let go on yet"
+    assert len(world.started()) == 1, "it was not continued yet"
     world.ostler("resume", task, "-m", "Make it blue.")
     world.ostler("run", task)
     first, second = world.received_prompts()
@@ -56,7 +56,7 @@ def test_an_agent_pauses_itself_and_is_answered(world: WorkflowWorld) -> None:
 
 
 def test_an_agent_asks_for_a_person_to_look(world: WorkflowWorld) -> None:
-    """needs_review on the commit of its work, exit 4; approved it is done, without another call."""
+    """needs_review on the commit of its work, exit 4; approved it is completed, without another call."""
     world.behave(
         script=writes("needs_review", "the second line"), text="Please look.", files={"calc.py": RIGHT}
     )
@@ -72,8 +72,8 @@ def test_an_agent_asks_for_a_person_to_look(world: WorkflowWorld) -> None:
     assert len(world.started()) == 1
 
 
-def test_an_agent_that_asks_for_a_look_is_told_what_is_wrong(world: WorkflowWorld) -> None:
-    """Rejected, the work goes back to it with the person's words."""
+def test_an_agent_that_asks_for_a_review_gets_the_mistakes(world: WorkflowWorld) -> None:
+    """After a rejection the next prompt has the person's message."""
     behave(world, writes("needs_review"))
     task = world.new()
     world.ostler("run", task, code=4)
@@ -85,7 +85,7 @@ def test_an_agent_that_asks_for_a_look_is_told_what_is_wrong(world: WorkflowWorl
 
 def test_an_agent_reports_that_it_is_complete(world: WorkflowWorld) -> None:
     """`ostler report` from inside counts without any mark in its text."""
-    behave(world, f"{REPORT} --status complete")
+    behave(world, f"{REPORT} --status complete; echo done > done.txt")
     task = world.new()
     world.ostler("run", task)
     assert len(world.started()) == 1
@@ -93,7 +93,7 @@ def test_an_agent_reports_that_it_is_complete(world: WorkflowWorld) -> None:
 
 
 def test_what_an_agent_reports_counts_before_its_state_file(world: WorkflowWorld) -> None:
-    """The first evidence that says anything decides (contract.md, "Evidence")."""
+    """The first evidence with a result decides (contract.md, "Evidence")."""
     behave(world, f"{writes('completed')}; {REPORT} --status blocked --reason 'no key'")
     task = world.new()
     world.ostler("run", task, code=4)
@@ -111,8 +111,8 @@ def test_what_an_agent_reports_counts_before_its_state_file(world: WorkflowWorld
         ('rm "$OSTLER_STATE"; mkfifo "$OSTLER_STATE"', ""),
     ],
 )
-def test_a_state_file_that_says_nothing(world: WorkflowWorld, script: str, warning: str) -> None:
-    """The agent is asked again, told nothing of it in the branch, and a warning is kept where it is due."""
+def test_a_state_file_without_a_result(world: WorkflowWorld, script: str, warning: str) -> None:
+    """The agent is called again, the branch has nothing of it, and a warning is kept where needed."""
     behave(world, script)
     task = world.new()
     world.ostler("run", task)
@@ -123,7 +123,7 @@ def test_a_state_file_that_says_nothing(world: WorkflowWorld, script: str, warni
 
 
 def test_a_forced_state_file_is_not_committed(world: WorkflowWorld) -> None:
-    """Not even when the agent adds it to the index itself."""
+    """Also if the agent adds it to the index itself."""
     behave(world, 'git add -f "$OSTLER_STATE" .ostler')
     task = world.new()
     world.ostler("run", task)

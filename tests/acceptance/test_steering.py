@@ -1,4 +1,4 @@
-"""People steer tasks from another terminal: pause, resume, approve, reject, skip, rewind; agents report."""
+"""People control tasks from another terminal: pause, resume, approve, reject, skip, rewind; agents report."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ ACTS_WITHIN_SECONDS = 0.5
 
 @pytest.fixture
 def phased(world: World) -> World:
-    """Small tasks have two phases, as they do outside of tests."""
+    """Small tasks have two phases, as outside of tests."""
     world.environ["OSTLER_PHASES__PLANS__SMALL"] = TWO_PHASES
     return world
 
 
 @pytest.fixture
 def gated(phased: World) -> World:
-    """A person looks at what implement made."""
+    """A human gate after implement."""
     (phased.root / "ostler.toml").write_text('[gates.phases]\nimplement = "human"\n')
     return phased
 
 
 def prompts(world: World, task: str) -> list[str]:
-    """What the agents of a task were told, in order."""
+    """Return the prompts of a task's agents, in order."""
 
     def attempt(path: Path) -> str:
         return path.stem.rpartition("-")[2]
@@ -48,7 +48,7 @@ def kinds(world: World, task: str) -> list[str]:
 
 
 def moment(world: World, task: str, kind: str) -> float:
-    """When it was recorded first."""
+    """Return when it was recorded first."""
     (first, *_) = [event["time"] for event in world.events(task) if event["type"] == kind]
     return datetime.fromisoformat(first).timestamp()
 
@@ -58,15 +58,15 @@ def asked_often_enough(world: World, task: str, times: int) -> bool:
 
 
 def test_pause_stops_the_agent_at_once_and_keeps_its_session(world: World) -> None:
-    """The run ends with exit 4; resume and run go on in the same session."""
+    """The run ends with exit 4; resume and run continue in the same session."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     task = world.new()
     run = world.start("run", task)
     wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
     world.ostler("pause", task)
     assert run.wait(30) == 4
-    told, heard = (moment(world, task, kind) for kind in ("decision_recorded", "task_paused"))
-    assert heard - told < 10 * ACTS_WITHIN_SECONDS
+    reported, received = (moment(world, task, kind) for kind in ("decision_recorded", "task_paused"))
+    assert received - reported < 10 * ACTS_WITHIN_SECONDS
     assert not world.survivors()
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("paused", None)
@@ -80,7 +80,7 @@ def test_pause_stops_the_agent_at_once_and_keeps_its_session(world: World) -> No
 
 
 def test_a_paused_task_is_not_taken_and_a_run_goes_on_with_it_when_it_is_resumed(world: World) -> None:
-    """The same run, which has another task to do meanwhile."""
+    """The same run, which meanwhile has another task."""
     over = world.root.parent / "over"
     (world.root / "ostler.toml").write_text(
         '[executors.waits]\ntype = "command"\ncommand = "sh"\n'
@@ -116,7 +116,7 @@ def test_an_answer_reaches_the_agent_that_asked(world: World) -> None:
 
 
 def test_more_iterations_are_given_by_resume(world: World) -> None:
-    """At the limit the task rests, exit 5; resumed it has as many again."""
+    """At the limit the task waits, exit 5; resumed it has as many again."""
     world.behave(fault="no_mark", edits={})
     task = world.new("Slow going", "--weight", "trivial")
     world.ostler("run", task, code=5)
@@ -129,10 +129,10 @@ def test_more_iterations_are_given_by_resume(world: World) -> None:
 
 
 def test_a_person_at_a_gate_is_waited_for_at_no_cost(gated: World) -> None:
-    """needs_review, exit 4; another run starts nothing; approve lets the next phase begin."""
+    """needs_review, exit 4; another run starts nothing; approve starts the next phase."""
     task = gated.new()
-    said = gated.ostler("run", "--all", code=4)
-    assert "gate waiting" in said.stdout and f"ostler approve {task}" in said.stderr
+    printed = gated.ostler("run", "--all", code=4)
+    assert "gate waiting" in printed.stdout and f"ostler approve {task}" in printed.stderr
     shown = gated.show(task)
     assert (shown["status"], shown["phase"], shown["iteration"]) == ("needs_review", "implement", 1)
     gate = shown["phases"][0]["gate"]
@@ -152,7 +152,7 @@ def test_a_person_at_a_gate_is_waited_for_at_no_cost(gated: World) -> None:
 
 
 def test_a_rejection_goes_back_with_its_reason(gated: World) -> None:
-    """C133: revision, the reason in the next prompt, then a second look; a no too many blocks it."""
+    """C133: revision, the reason in the next prompt, then a second review; one rejection too many blocks."""
     task = gated.new()
     gated.ostler("run", task, code=4)
     for number in (1, 2):
@@ -174,8 +174,8 @@ def test_a_rejection_goes_back_with_its_reason(gated: World) -> None:
     assert len(gated.started()) == 4
 
 
-def test_a_run_that_is_under_way_hears_an_approval(gated: World) -> None:
-    """Another task keeps it busy; the one that was approved goes on at once, and so does a rejected one."""
+def test_a_running_run_receives_an_approval(gated: World) -> None:
+    """Another task keeps it busy; the approved one continues at once, and so does a rejected one."""
     over = gated.root.parent / "over"
     (gated.root / "ostler.toml").write_text(
         '[gates.phases]\nimplement = "human"\n[executors.waits]\ntype = "command"\ncommand = "sh"\n'
@@ -186,13 +186,13 @@ def test_a_run_that_is_under_way_hears_an_approval(gated: World) -> None:
     run = gated.start("run", "--all", "-j", "2")
     for number, verb in enumerate(("reject", "approve"), 1):
         asked = partial(asked_often_enough, gated, task, number)
-        wait_until(asked, 30, "nobody was asked")
+        wait_until(asked, 30, "no question was asked")
         gated.ostler(verb, task, "-m", "my word")
-    wait_until(lambda: gated.show(task)["status"] == "completed", 30, "it did not go on")
-    story = gated.events(task)
-    for place, event in enumerate(story):
+    wait_until(lambda: gated.show(task)["status"] == "completed", 30, "it did not continue")
+    history = gated.events(task)
+    for place, event in enumerate(history):
         if event["type"] == "decision_recorded":
-            claimed = next(later for later in story[place:] if later["type"] == "task_claimed")
+            claimed = next(later for later in history[place:] if later["type"] == "task_claimed")
             waited = [datetime.fromisoformat(one["time"]).timestamp() for one in (event, claimed)]
             assert waited[1] - waited[0] < 10 * ACTS_WITHIN_SECONDS
     over.touch()
@@ -200,7 +200,7 @@ def test_a_run_that_is_under_way_hears_an_approval(gated: World) -> None:
 
 
 def test_a_person_is_asked_before_publishing(phased: World) -> None:
-    """The gate named merge: a no leads back to implement with its reason, a yes to the end."""
+    """The gate named merge: a rejection leads back to implement with its reason, an approval to the end."""
     (phased.root / "ostler.toml").write_text('[gates.phases]\nmerge = "human"\n')
     task = phased.new()
     phased.ostler("run", task, code=4)
@@ -227,7 +227,7 @@ def test_a_skipped_phase_makes_no_call(phased: World) -> None:
 
 
 def test_a_phase_is_skipped_while_its_agent_works(phased: World) -> None:
-    """The agent is stopped, what it did is committed, and the next phase begins in the same run."""
+    """The agent is stopped, its work is committed, and the next phase begins in the same run."""
     phased.behave(plan=[{"fault": "a1_hangs"}, {}])
     task = phased.new()
     run = phased.start("run", task)
@@ -241,7 +241,7 @@ def test_a_phase_is_skipped_while_its_agent_works(phased: World) -> None:
 
 @pytest.mark.parametrize("phase", ["implement", "test"])
 def test_a_completed_task_is_rewound_and_done_again(phased: World, phase: str) -> None:
-    """From the work before that phase; the history stays, and no earlier phase is repeated."""
+    """From the work before that phase; the history is kept, and no earlier phase is repeated."""
     task = phased.new()
     phased.ostler("run", task)
     kept = phased.show(task)["phases"][0]["commit"] if phase == "test" else None
@@ -261,7 +261,7 @@ def test_a_completed_task_is_rewound_and_done_again(phased: World, phase: str) -
 
 
 def test_a_task_at_work_is_rewound(phased: World) -> None:
-    """The agent is stopped and the phase begins anew, in the same run."""
+    """The agent is stopped and the phase begins again, in the same run."""
     phased.behave(plan=[{}, {"fault": "a1_hangs"}, {}])
     task = phased.new()
     run = phased.start("run", task)
@@ -282,10 +282,10 @@ def test_a_task_at_work_is_rewound(phased: World) -> None:
         ("needs_review", "needs_review", None, 4),
     ],
 )
-def test_an_agent_reports_how_its_task_stands(
+def test_an_agent_reports_the_status_of_its_task(
     world: World, word: str, status: str, code: str | None, exit_code: int
 ) -> None:
-    """By the command, from inside its task; its last word counts, and its reason is kept."""
+    """By the command, from inside its task; its last report counts, and its reason is kept."""
     report = f"{sys.executable} -m ostler report --status"
     script = f"echo x > x; {report} blocked --reason first; {report} {word} --reason last"
     (world.root / "ostler.toml").write_text(
@@ -296,12 +296,12 @@ def test_an_agent_reports_how_its_task_stands(
     world.ostler("run", task, code=exit_code)
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == (status, code)
-    said = [event for event in world.events(task) if event["type"] == "agent_reported"]
-    assert [(event["attempt"], event["status"]) for event in said] == [(1, "blocked"), (1, word)]
+    printed = [event for event in world.events(task) if event["type"] == "agent_reported"]
+    assert [(event["attempt"], event["status"]) for event in printed] == [(1, "blocked"), (1, word)]
 
 
 def test_a_report_of_an_attempt_that_is_over_is_refused(world: World) -> None:
-    """What a leftover says changes nothing."""
+    """The report of a leftover process changes nothing."""
     task = world.new()
     world.ostler("run", task)
     marks = {"OSTLER_TASK": task, "OSTLER_ATTEMPT": f"store:{task}:1"}

@@ -1,4 +1,4 @@
-"""ostler run --step: a person sees, edits or stops each start of an agent, and nothing is lost."""
+"""ostler run --step: a person reviews, edits or stops each start of an agent, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def editor(tmp_path: Path, script: str) -> str:
 
 
 def test_a_person_goes_on_step_by_step(world: World) -> None:
-    """Each agent starts when the person says so, one at a time, and the tasks are completed."""
+    """Each agent starts after the person's confirmation, one at a time, and the tasks are completed."""
     tasks = [world.new(f"Add greeting {number}", "--weight", "trivial") for number in (1, 2)]
     with step(world, "--all", "-j", "4") as ada:
         for count in (0, 1):
@@ -46,7 +46,7 @@ def test_a_person_goes_on_step_by_step(world: World) -> None:
 
 
 def test_an_edited_prompt_is_what_the_agent_reads(world: World, tmp_path: Path) -> None:
-    """It is sent, and written down as the prompt of the attempt."""
+    """It is sent, and stored as the prompt of the attempt."""
     task = world.new("Add a greeting", "--weight", "trivial")
     with step(world, task, EDITOR=editor(tmp_path, 'echo "Say it in French." >> "$1"')) as ada:
         ada.answer("e\n")
@@ -73,7 +73,7 @@ def test_stopping_leaves_the_task_to_be_resumed(world: World) -> None:
 
 
 def test_ctrl_c_at_the_question_stops_in_good_order(world: World) -> None:
-    """As anywhere else in a run."""
+    """As in any other part of a run."""
     task = world.new("Add a greeting", "--weight", "trivial")
     with step(world, task) as ada:
         ada.answer("\x03")
@@ -82,7 +82,7 @@ def test_ctrl_c_at_the_question_stops_in_good_order(world: World) -> None:
 
 
 def test_ctrl_c_in_the_editor_belongs_to_the_editor(world: World, tmp_path: Path) -> None:
-    """The run is still there when the editor has ended."""
+    """The run continues after the editor has ended."""
     task = world.new("Add a greeting", "--weight", "trivial")
     script = "trap 'echo HEARD' INT; echo EDITING; read line; read line"
     with step(world, task, EDITOR=editor(tmp_path, script + "; exit 0")) as ada:

@@ -1,4 +1,4 @@
-"""Answers that a schema asks for, in the whole program: what they decide, and what people read of them."""
+"""Answers with a schema, in the whole program: what they decide, and what is shown of them."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ executor = "gemini"
 """
 
 
-def papers(world: World, task: str, pattern: str) -> list[str]:
+def files_text(world: World, task: str, pattern: str) -> list[str]:
     home = world.root / ".ostler" / "tasks" / task
     return [path.read_text() for path in sorted(home.glob(pattern))]
 
 
 def asked(world: World) -> list[bool]:
-    """Which calls were made with a schema."""
+    """Return which calls were made with a schema."""
     return ["--json-schema" in start["arguments"] for start in world.started()]
 
 
 def test_a_phase_is_complete_by_its_object(world: World) -> None:
-    """No mark is needed; its summary is the answer, and the log reads well."""
+    """No mark is needed; its summary is the answer, and the log is readable."""
     world.behave(structured=DONE)
     task = world.new("Oil the gate")
     world.ostler("run", task)
     shown = world.show(task)
     assert (shown["status"], shown["warnings"], len(shown["attempts"])) == ("completed", [], 1)
     assert asked(world) == [True]
-    assert papers(world, task, "transcripts/*.answer.md") == ["I oiled the gate."]
+    assert files_text(world, task, "transcripts/*.answer.md") == ["I oiled the gate."]
     log = world.ostler("log", task).stdout
     assert "I oiled the gate." in log and "{" not in log and "StructuredOutput" not in log
-    assert "status is complete" in papers(world, task, "prompts/implement-*.md")[0]
+    assert "status is complete" in files_text(world, task, "prompts/implement-*.md")[0]
     assert "schema" not in world.git("ls-tree", "-r", "--name-only", shown["branch"])
 
 
 def test_a_blocked_object_blocks_with_its_reason(world: World) -> None:
-    """As a mark would, and the reason is told."""
+    """As a mark would, and the reason is shown."""
     world.behave(structured=STUCK)
     task = world.new()
     world.ostler("run", task, code=4)
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("blocked", "AGENT_BLOCKED")
     assert "there is no oil" in shown["message"]
-    assert papers(world, task, "transcripts/*.answer.md") == ["I looked everywhere.\n\nthere is no oil"]
+    assert files_text(world, task, "transcripts/*.answer.md") == ["I looked everywhere.\n\nthere is no oil"]
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_a_blocked_object_blocks_with_its_reason(world: World) -> None:
     ],
     ids=["continue", "unreadable", "free text"],
 )
-def test_what_does_not_say_complete_is_asked_again(world: World, first: dict[str, Any]) -> None:
-    """In the same session and with the schema again; nothing unreadable counts as done."""
+def test_an_answer_that_is_not_complete_is_asked_again(world: World, first: dict[str, Any]) -> None:
+    """In the same session and with the schema again; an unreadable answer never counts as complete."""
     world.behave(plan=[first, {"structured": DONE}])
     task = world.new("Oil the gate", "--weight", "small")
     world.ostler("run", task)
@@ -84,7 +84,7 @@ def test_what_does_not_say_complete_is_asked_again(world: World, first: dict[str
 
 
 def test_a_mark_counts_where_the_object_never_came(world: World) -> None:
-    """A model may not listen to its program."""
+    """A model may ignore the schema."""
     world.behave(text=f"I oiled the gate.\n{COMPLETE}")
     task = world.new()
     world.ostler("run", task)
@@ -102,11 +102,11 @@ def test_a_document_is_handed_on_whole(world: World) -> None:
     world.ostler("run", task)
     assert world.show(task)["status"] == "completed"
     assert asked(world) == [False, True]
-    assert spec.strip() in papers(world, task, "prompts/implement-*.md")[0]
+    assert spec.strip() in files_text(world, task, "prompts/implement-*.md")[0]
 
 
 def test_codex_finds_its_schema_outside_of_the_worktree(world: World) -> None:
-    """The file is among the task's papers; its last message is the object."""
+    """The file is among the task's files; its last message is the object."""
     fake_agent(world.agents, "codex", ledger=str(world.ledger), structured=DONE)
     world.environ |= {"OSTLER_CODEX_PATH": str(world.agents / "codex"), "OSTLER_RUN__EXECUTOR": "codex"}
     task = world.new()
@@ -116,13 +116,13 @@ def test_codex_finds_its_schema_outside_of_the_worktree(world: World) -> None:
     arguments = world.started()[0]["arguments"]
     path = Path(arguments[arguments.index("--output-schema") + 1])
     assert path.parent == world.root / ".ostler" / "tasks" / task / "transcripts"
-    assert papers(world, task, "transcripts/*.answer.md") == ["I oiled the gate."]
+    assert files_text(world, task, "transcripts/*.answer.md") == ["I oiled the gate."]
     files = world.git("ls-tree", "-r", "--name-only", shown["branch"]).split()
     assert files == ["README.md", "fake-agent.txt"]
 
 
-def test_another_agent_is_told_of_marks(world: World) -> None:
-    """The first cannot work, and the one that takes over cannot be held to a schema."""
+def test_another_agent_without_schemas_is_asked_for_marks(world: World) -> None:
+    """The first one cannot run, and the one that takes over does not support schemas."""
     world.behave(fault="api_error", error=401)
     fake_agent(world.agents, "gemini", ledger=str(world.ledger))
     world.environ["OSTLER_GEMINI_PATH"] = str(world.agents / "gemini")
@@ -132,7 +132,7 @@ def test_another_agent_is_told_of_marks(world: World) -> None:
     shown = world.show(task)
     assert [attempt["executor"] for attempt in shown["attempts"]] == ["claude", "gemini"]
     assert (shown["status"], shown["warnings"]) == ("completed", [])
-    first, second = papers(world, task, "prompts/implement-*.md")
+    first, second = files_text(world, task, "prompts/implement-*.md")
     assert "status is complete" in first and "status is complete" not in second
     assert "end your last message with" in second and asked(world) == [True, False]
 
@@ -150,7 +150,7 @@ JUDGED: list[tuple[dict[str, Any], str, str]] = [
 def test_a_reviewer_is_asked_by_a_schema(
     world: World, answer: dict[str, Any], verdict: str, status: str
 ) -> None:
-    """What can be read as a judgement counts; anything else is never an approval."""
+    """A readable verdict counts; anything else is never an approval."""
     world.behave(plan=[{"structured": DONE}, answer])
     world.environ["OSTLER_GATES__DEFAULT"] = "ai"
     task = world.new()

@@ -16,14 +16,14 @@ def put_rules(world: World, text: str) -> None:
 
 
 def test_rules_of_the_checkout_reach_the_agent(world: World) -> None:
-    """They need not be committed: the checkout is the person's, and the worktree has no say."""
+    """They need not be committed: the checkout's rules are used, not those of the worktree."""
     put_rules(world, json.dumps(RULES))
     world.ostler("run", world.new())
     assert world.started()[0]["arguments"][:2] == FLAGS
 
 
 def test_rules_that_an_agent_writes_change_nothing(world: World) -> None:
-    """The second attempt is started as the first, but for the file that claude must not read."""
+    """The second attempt is started like the first, except for the file that claude must not read."""
     put_rules(world, json.dumps(RULES))
     wider = json.dumps({"permissions": {"allow": ["Bash"]}})
     edits = {".claude/settings.local.json": wider}
@@ -36,22 +36,23 @@ def test_rules_that_an_agent_writes_change_nothing(world: World) -> None:
     assert not [word for word in first if word.startswith("--setting-sources")]
 
 
-def test_broken_rules_stop_nothing_and_are_told(world: World) -> None:
-    """The task is done, and its feed says which file was not used."""
-    put_rules(world, "{")
-    task = world.new()
-    world.ostler("run", task)
-    assert world.show(task)["status"] == "completed"
-    assert [event for event in world.events(task) if "settings.json is not used" in json.dumps(event)]
+def test_broken_rules_are_refused_with_their_line(world: World) -> None:
+    """An agent without the project's deny rules is not started (finding A5)."""
+    put_rules(world, '{"permissions": {\n"deny": ["Bash"],,\n}}')
+    done = world.ostler("new", "Add a greeting")
+    assert "warning: .claude/settings.json:2: not valid JSON" in done.stderr
+    refused = world.ostler("run", done.stdout.strip(), code=2)
+    assert ".claude/settings.json:2: not valid JSON" in refused.stderr
+    assert world.show(done.stdout.strip())["status"] == "pending" and not world.started()
 
 
-def test_settings_that_claude_must_not_read_are_told(world: World) -> None:
-    """It then works without the project's CLAUDE.md: the feed and the lines of the run say so."""
+def test_settings_that_claude_must_not_read_are_reported(world: World) -> None:
+    """It then works without the project's CLAUDE.md: the feed and the lines of the run report it."""
     put_rules(world, json.dumps(RULES))
     edits = {".claude/settings.json": json.dumps({"permissions": {"allow": ["Bash"]}})}
     world.behave(plan=[{"fault": "crash", "edits": edits}, {}])
     task = world.new()
-    said = world.ostler("run", task).stdout
-    (told,) = (event["message"] for event in world.events(task) if event["type"] == "agent_warned")
-    assert "settings.json" in told and "without the project's CLAUDE.md" in told
-    assert "without the project's CLAUDE.md" in said
+    printed = world.ostler("run", task).stdout
+    (reported,) = (event["message"] for event in world.events(task) if event["type"] == "agent_warned")
+    assert "settings.json" in reported and "without the project's CLAUDE.md" in reported
+    assert "without the project's CLAUDE.md" in printed

@@ -1,4 +1,4 @@
-"""What docs/troubleshooting.md says is printed, is printed: each of its sections is brought about."""
+"""The outputs in docs/troubleshooting.md are real: each of its sections is reproduced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUN = ("run", "-p", "Add a greeting")
 
 
 def agent(**behaviour: object) -> Callable[[World], tuple[str, ...]]:
-    """A run with an agent that behaves so."""
+    """Run an agent with this behaviour."""
 
     def prepare(world: World) -> tuple[str, ...]:
         world.behave(**behaviour)
@@ -65,10 +65,11 @@ def with_budget(world: World) -> tuple[str, ...]:
 
 REFUSED = {"fault": "api_error", "error": 401}
 CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
-    "No agent": (without_agent, 1),
-    "Not logged in": (agent(**REFUSED), 1),
+    "No agent": (without_agent, 2),
+    "Not logged in": (agent(**REFUSED), 4),
+    "The provider does not answer": (agent(fault="api_error", error=529), 5),
     "No commit": (without_commit, 2),
-    "No key": (settings("", "run", "-p", "Explain", "--executor", "model_api"), 1),
+    "No key": (settings("", "run", "-p", "Explain", "--executor", "model_api"), 2),
     "A limit": (with_limit, 5),
     "A gate waits": (settings('[gates]\ndefault = "human"\n'), 4),
     "A gate failed": (
@@ -76,7 +77,7 @@ CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
         4,
     ),
     "The agent did nothing": (agent(fault="no_mark", edits={}), 5),
-    "A permission was denied": (agent(fault="denied"), 5),
+    "A permission was denied": (agent(fault="denied"), 4),
     "The budget": (with_budget, 5),
     "Invalid settings": (
         settings('[run]\njobs = 0\nexecuter = "claude"\n', "config", "validate"),
@@ -86,40 +87,40 @@ CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
 
 
 def expected(title: str) -> re.Pattern[str]:
-    """The section's lines, in order, where names, times and the reader's own command may be others."""
+    """A pattern of the section's lines, in order; names, times and the reader's own command may differ."""
     parts = [".+?".join(map(re.escape, ELIDED.split(line))) for line in QUOTED[title].splitlines() if line]
     return re.compile("(?s:.*)".join(parts))
 
 
 @pytest.mark.parametrize("title", CASES)
-def test_it_is_printed_as_the_page_says(title: str, world: World) -> None:
-    """With the exit code that goes with it."""
+def test_it_is_printed_as_the_page_shows(title: str, world: World) -> None:
+    """With its exit code."""
     prepare, code = CASES[title]
     done = world.ostler(*prepare(world), code=code)
-    said = done.stdout + done.stderr
-    assert expected(title).search(said), f"{QUOTED[title]}\n---\n{said}"
+    printed = done.stdout + done.stderr
+    assert expected(title).search(printed), f"{QUOTED[title]}\n---\n{printed}"
 
 
 def test_a_port_that_is_taken(world: World) -> None:
-    """By anyone; the number is the one that was asked for."""
+    """By any program; the number is the requested one."""
     world.ostler("init")
     with socket.create_server(("127.0.0.1", 0)) as other:
         done = world.ostler("serve", "--port", str(other.getsockname()[1]), code=2)
     assert expected("The port is in use").search(done.stderr), done.stderr
 
 
-def test_an_agent_that_changed_nothing_and_says_that_it_is_done(world: World) -> None:
-    """It is believed; the diff says so in these words."""
+def test_an_agent_that_changed_nothing_and_reports_completion(world: World) -> None:
+    """A person decides; the diff has this text."""
     world.behave(edits={})
     task = world.new()
-    world.ostler("run", task)
+    world.ostler("run", task, code=4)
     assert f"{task} has no changes" in world.ostler("diff", task).stderr
     assert "has no changes" in text_of(PAGE)
     world.ostler("rewind", task, "--to", "implement", "-m", "Do it")
 
 
 def test_every_section_is_brought_about() -> None:
-    """And the table at the top leads to each."""
+    """The table at the top links to each."""
     assert set(QUOTED) == {*CASES, "The port is in use"}
     listed = re.findall(r"^\| .* \| \[(.+)\]\(#", text_of(PAGE), re.MULTILINE)
     assert listed == list(QUOTED)

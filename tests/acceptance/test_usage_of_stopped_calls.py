@@ -1,4 +1,4 @@
-"""What an agent used counts, however its call ended: the attempts' sum is the task's."""
+"""The usage of an agent counts for every end of its call: the sum of the attempts is the task's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from world import INTERRUPT, KILL, World, end, wait_until
 
 
 def sums(shown: dict[str, Any]) -> dict[str, int]:
-    """The tokens of all attempts together, by kind."""
+    """Return the tokens of all attempts together, by kind."""
     usages = [attempt["usage"] for attempt in shown["attempts"]]
     return {kind: sum(usage[kind] for usage in usages) for kind in shown["usage"]}
 
@@ -37,7 +37,7 @@ def test_the_first_attempt_of_a_stopped_call_is_paid_for(world: World, number: i
 
 @pytest.mark.parametrize("number", [INTERRUPT, KILL])
 def test_a_stopped_reviewer_is_paid_for(world: World, number: int) -> None:
-    """It had answered once, not readably, and was asked again when the run was ended."""
+    """Its first answer was unreadable, and its second call was running when the run was ended."""
     world.environ["OSTLER_GATES__DEFAULT"] = "ai"
     yes = '{"verdict": "approved", "reason": "fine", "findings": []}'
     world.behave(plan=[{}, {"text": "well, well"}, {"fault": "a1_hangs"}, {"text": yes}])

@@ -1,4 +1,4 @@
-"""ostler watch, as a person at a terminal meets it."""
+"""ostler watch at a terminal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def leave(ada: Person) -> int:
 
 
 def test_a_gate_is_approved_by_a_key_and_the_run_goes_on(world: World) -> None:
-    """It stands on top, its diff is a key away, and the word is kept with the decision."""
+    """It is the first entry, a key shows its diff, and the message is kept with the decision."""
     (world.root / "ostler.toml").write_text('[gates.phases]\nimplement = "human"\n')
     task = world.new("Add a greeting")
     world.ostler("run", "--all", code=None)
@@ -56,7 +56,7 @@ def test_a_gate_is_approved_by_a_key_and_the_run_goes_on(world: World) -> None:
 
 
 def test_a_task_is_seen_while_it_runs_and_paused_by_a_key(world: World) -> None:
-    """Its phase, its last action and its log; then it rests, and nothing was carried by the screen."""
+    """Its phase, its last action and its log; then it is paused, and the screen itself ran nothing."""
     world.behave(delay_seconds=60, events=3)
     task = world.new("Add a greeting")
     with watch(world) as ada:
@@ -76,7 +76,7 @@ def test_a_task_is_seen_while_it_runs_and_paused_by_a_key(world: World) -> None:
 
 
 def test_verbs_that_do_not_fit_are_one_line_at_the_bottom(world: World) -> None:
-    """The reason in the words of the command; the list is still there, and a cancel asks first."""
+    """The reason of the command; the list is still shown, and a cancel asks first."""
     task = world.new("Add a greeting")
     with watch(world) as ada:
         ada.read_until("1 waiting")
@@ -95,7 +95,7 @@ def test_verbs_that_do_not_fit_are_one_line_at_the_bottom(world: World) -> None:
 
 @pytest.mark.parametrize(("keys", "code"), [("q", 0), ("\x03", 130)])
 def test_the_terminal_is_as_before(world: World, keys: str, code: int) -> None:
-    """The other screen is left, the cursor is back, and keys are seen again."""
+    """The alternate screen is closed, the cursor is visible, and keys are echoed again."""
     world.new("Add a greeting")
     script = f"trap : INT; stty -a > before; {' '.join(WATCH)}; c=$?; stty -a > after; exit $c"
     with Person(["sh", "-c", script], world.root, world.environ) as ada:
@@ -111,39 +111,39 @@ def test_the_terminal_is_as_before(world: World, keys: str, code: int) -> None:
 def test_away_from_a_terminal_it_is_one_look(world: World, environ: dict[str, str]) -> None:
     """Plain text and the end; as JSON it is the status."""
     task = world.new("Add a \x1b[31mgreeting")
-    told = world.ostler("watch", **environ).stdout
-    assert told.splitlines()[0].startswith("0 need you · 0 running · 1 waiting")
-    assert task in told and "\x1b" not in told
+    reported = world.ostler("watch", **environ).stdout
+    assert reported.splitlines()[0].startswith("0 need you · 0 running · 1 waiting")
+    assert task in reported and "\x1b" not in reported
     assert world.json("watch") == world.json("status")
 
 
 def test_in_tmux_it_follows_the_size_of_the_window(world: World) -> None:
-    """80, then 200, then 40 columns: the list is drawn anew each time, and no line is broken."""
+    """80, then 200, then 40 columns: the list is redrawn each time, and no line is broken."""
     world.new("Add a greeting with a title that is a good deal too long for a window of eighty columns")
     tmux = ["tmux", "-S", str(world.root.parent / "tmux"), "-f", os.devnull]
 
-    def tell(*args: str) -> str:
+    def run_tmux(*args: str) -> str:
         done = subprocess.run(
             [*tmux, *args], cwd=world.root, env=world.environ, capture_output=True, text=True, check=True
         )
         return done.stdout
 
     def fits(words: str) -> bool:
-        lines = tell("capture-pane", "-p").splitlines()
+        lines = run_tmux("capture-pane", "-p").splitlines()
         whole = lines[2:3] == ["Waiting"] and lines[-1].startswith("q quit")
         return whole and lines[3].startswith("> add-a-greet") and words in lines[3]
 
-    tell("new-session", "-d", "-x", "80", "-y", "20", *WATCH)
+    run_tmux("new-session", "-d", "-x", "80", "-y", "20", *WATCH)
     try:
         for columns, words in (("80", "…"), ("200", "eighty columns"), ("40", "…")):
-            tell("resize-window", "-x", columns, "-y", "20")
+            run_tmux("resize-window", "-x", columns, "-y", "20")
             wait_until(partial(fits, words), 60, f"{columns} columns are not used")
     finally:
-        tell("kill-server")
+        run_tmux("kill-server")
 
 
-def test_a_long_setup_says_what_it_runs(world: World) -> None:
-    """One line in a log, and not one per second; on the screen the last line that it printed."""
+def test_a_long_setup_shows_what_it_runs(world: World) -> None:
+    """One line in a log, not one per second; on the screen the last line that it printed."""
     (world.root / "ostler.toml").write_text('[workspace]\nsetup = "echo Collecting things; sleep 4"\n')
     task = world.new("Add a greeting")
     with watch(world) as ada:
@@ -153,7 +153,7 @@ def test_a_long_setup_says_what_it_runs(world: World) -> None:
         ada.read_until("Collecting things")
         assert run.wait(60) == 0
         assert leave(ada) == 0
-    told = (world.root.parent / "out.txt").read_text()
-    assert told.count("step progress      running `echo Collecting things; sleep 4`") == 1
+    reported = (world.root.parent / "out.txt").read_text()
+    assert reported.count("step progress      running `echo Collecting things; sleep 4`") == 1
     (busy,) = [event for event in world.events(task) if event["type"] == "step_progress"]
     assert busy["log"] == "workspace.log"

@@ -1,4 +1,4 @@
-"""The worker: runs what is due, begins what has a schedule, and ends in good order."""
+"""The worker: runs due tasks, starts scheduled ones, and stops in order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def titles(world: World, status: str) -> list[str]:
 
 
 def test_once_runs_what_is_due_and_ends(world: World) -> None:
-    """Tasks that were written down, and what this minute has; a second round has nothing to do in it."""
+    """Recorded tasks, and those of this minute; a second round has nothing to do in it."""
     put(world, ".agents/tasks/tidy.md", EVERY_MINUTE)
     world.new("Add a greeting")
     began = time.time() // 60
@@ -46,8 +46,8 @@ def test_once_as_json(world: World) -> None:
 
 
 @pytest.mark.parametrize(("signal", "code"), [(INTERRUPT, 130), (STOP, 143)])
-def test_it_goes_on_until_it_is_told_to_stop(world: World, signal: int, code: int) -> None:
-    """What is written down while it has nothing to do is done; then a signal ends it."""
+def test_it_continues_until_a_signal_ends_it(world: World, signal: int, code: int) -> None:
+    """Tasks created while it is idle are run; then a signal ends it."""
     child = world.start("worker")
     for title in ("First", "Second"):
         world.new(title)
@@ -56,8 +56,8 @@ def test_it_goes_on_until_it_is_told_to_stop(world: World, signal: int, code: in
     world.check_store()
 
 
-def test_a_missing_agent_is_told_once_and_others_go_on(world: World) -> None:
-    """What cannot be begun waits; the worker lives, and does what it can."""
+def test_a_missing_agent_is_reported_once_and_others_go_on(world: World) -> None:
+    """Tasks that cannot start wait; the worker continues with the others."""
     world.environ["OSTLER_CODEX_PATH"] = str(world.root / "nothing-here")
     waits = world.new("For codex", "--executor", "codex")
     child = world.start("worker")
@@ -65,12 +65,12 @@ def test_a_missing_agent_is_told_once_and_others_go_on(world: World) -> None:
     wait_until(lambda: world.show(done)["status"] == "completed", 90, "it is not done")
     assert end(child, INTERRUPT) == 130
     assert world.show(waits)["status"] == "pending"
-    said = (world.root.parent / "err.txt").read_text().splitlines()
-    assert len(said) == len(set(said)) <= 3
+    printed = (world.root.parent / "err.txt").read_text().splitlines()
+    assert len(printed) == len(set(printed)) <= 3
 
 
 def test_stopped_at_work_it_keeps_all(world: World) -> None:
-    """The agent is ended, and the next run goes on."""
+    """The agent is ended, and the next run continues."""
     world.behave(fault="hang")
     task = world.new("Hang")
     child = world.start("worker")
@@ -80,7 +80,7 @@ def test_stopped_at_work_it_keeps_all(world: World) -> None:
 
 
 def test_two_workers_begin_each_time_once(world: World) -> None:
-    """And one of them killed with -9 in between changes nothing."""
+    """kill -9 of one of them in between changes nothing."""
     put(world, ".agents/tasks/tidy.md", EVERY_MINUTE)
     first = world.start("worker", OSTLER_FAILPOINT="schedule.begun:kill")
     second = world.start("worker")
@@ -88,7 +88,7 @@ def test_two_workers_begin_each_time_once(world: World) -> None:
     wait_until(lambda: titles(world, "completed"), 60, "nothing was done")
     assert end(second, INTERRUPT) == 130
     tasks = [task["id"] for task in world.json("status")["tasks"]]
-    assert all(re.fullmatch(r"tidy-up-20\d{10}", task) for task in tasks), "a minute came twice"
+    assert all(re.fullmatch(r"tidy-up-20\d{10}", task) for task in tasks), "a minute occurred twice"
 
 
 def test_a_pipeline_on_schedule(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_the_schedules_at_a_glance(world: World) -> None:
     assert (line["name"], line["kind"]) == ("tidy", "task") and line["next"].endswith(":00.000Z")
 
 
-def test_a_bad_line_is_told_before_anything_runs(world: World) -> None:
+def test_a_bad_line_is_reported_before_anything_runs(world: World) -> None:
     """With file and line, exit 2."""
     put(world, ".agents/tasks/tidy.md", EVERY_MINUTE.replace("* * * * *", "0 25 * * *"))
     world.new("Add a greeting")

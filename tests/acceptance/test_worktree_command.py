@@ -1,4 +1,4 @@
-"""ostler worktree and cleanup: what ended tasks left is taken away, work never is."""
+"""ostler worktree and cleanup: leftovers of ended tasks are removed, work never is."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def finished(world: World) -> str:
     return task
 
 
-def test_a_project_without_worktrees_says_so(world: World) -> None:
-    """One calm sentence, and an empty list for scripts."""
+def test_a_project_without_worktrees_shows_a_message(world: World) -> None:
+    """One sentence, and an empty list for scripts."""
     world.new()
     assert "No worktrees" in world.ostler("worktree", "list").stdout
     assert world.json("worktree", "list")["worktrees"] == []
 
 
 def test_the_worktree_of_an_ended_task_is_listed_and_pruned(world: World) -> None:
-    """The branch stays, and the task no longer names a worktree."""
+    """The branch is kept, and the task no longer names a worktree."""
     task = finished(world)
     (place,) = world.json("worktree", "list")["worktrees"]
     assert (place["task"], place["status"], place["uncommitted"]) == (task, "completed", False)
@@ -39,7 +39,7 @@ def test_the_worktree_of_an_ended_task_is_listed_and_pruned(world: World) -> Non
 
 
 def test_work_that_is_not_committed_is_left_alone(world: World) -> None:
-    """Someone wrote into the worktree afterwards: only --force takes that away."""
+    """The worktree was changed afterwards: only --force removes it."""
     task = finished(world)
     place = Path(world.show(task)["worktree"])
     (place / "mine.txt").write_text("mine")
@@ -71,7 +71,7 @@ def test_merged_branches_go_when_asked(world: World) -> None:
 
 @pytest.fixture
 def large(world: World) -> World:
-    """A project of a size at which files are kept, and tasks that give their worktrees back."""
+    """A project large enough to keep files, and tasks that release their worktrees."""
     world.environ["OSTLER_GIT__CLEANUP_ON_COMPLETE"] = "true"
     for number in range(900):
         (world.root / f"a-rather-long-name-of-a-file-{number:04}.txt").write_text(f"{number}\n")
@@ -81,7 +81,7 @@ def large(world: World) -> World:
 
 
 def test_a_released_worktree_is_kept_for_the_next_task(large: World) -> None:
-    """It is listed as such, used again without a trace of the first task, and pruned when asked."""
+    """It is listed as such, reused without a trace of the first task, and pruned on request."""
     first = finished(large)
     (kept,) = large.json("worktree", "list")["worktrees"]
     assert kept["warm"] and kept["task"] == "" and Path(kept["path"]).is_dir()
@@ -99,7 +99,7 @@ def test_a_released_worktree_is_kept_for_the_next_task(large: World) -> None:
 
 
 def test_nothing_is_kept_when_that_is_switched_off(large: World) -> None:
-    """warm_worktrees = 0, as config show tells."""
+    """warm_worktrees = 0, as config show prints."""
     large.environ["OSTLER_GIT__WARM_WORKTREES"] = "0"
     shown = [line.split() for line in large.ostler("config", "show").stdout.splitlines()]
     assert ["git.warm_worktrees", "0"] in [words[:2] for words in shown]

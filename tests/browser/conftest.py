@@ -1,4 +1,4 @@
-"""What the tests in a browser share: one Chromium for the tests of a file, a fresh context for each."""
+"""Fixtures of the browser tests: one Chromium for the tests of a file, a new context for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def chromium(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def serve(world: World, chromium: Browser) -> Iterator[Callable[..., Served]]:
-    """Starts `ostler serve` with these arguments; a page that complained fails the test."""
+    """Start `ostler serve` with these arguments; a complaint of a page fails the test."""
     made: list[Served] = []
 
     def start(*args: str, **environ: str) -> Served:
@@ -42,5 +42,5 @@ def serve(world: World, chromium: Browser) -> Iterator[Callable[..., Served]]:
 
 @pytest.fixture
 def served(serve: Callable[..., Served]) -> Served:
-    """The dashboard of a project with no task yet; the test's own `world` is what it serves."""
+    """The dashboard of a project without a task; it serves the test's own `world`."""
     return serve()

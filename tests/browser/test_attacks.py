@@ -1,4 +1,4 @@
-"""S4 of the list of faults: whatever a task or an agent says is shown, and nothing of it runs."""
+"""S4 of the list of faults: every text of a task or an agent is shown, and none of it runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAIVE_APPEND = """for (const child of flat(children)) {
 }"""
 SHOWN = "() => document.querySelector('main *') || document.body.innerText.trim()"
 SEEN = "() => document.documentElement.innerHTML"
-# A link may lead to a page of ours or out of here, but it may not run anything.
+# A link may lead to a page of the dashboard or elsewhere, but it may not run anything.
 LINKS = "() => [...document.links].map((link) => link.protocol)"
 OPEN_ALL = """() => {
   for (const one of document.querySelectorAll("main details:not([open])")) one.open = true;
@@ -36,7 +36,7 @@ OPEN_ALL = """() => {
 
 
 class Looker:
-    """Visits pages and remembers which payloads it saw there, as text."""
+    """Visits pages and records which payloads are on them as text."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -75,22 +75,22 @@ def canary() -> Loopback:
 
 
 def test_the_payloads_run_where_a_page_is_naive(chromium: Browser, canary: Loopback) -> None:
-    """The same payloads, the same canary, and pages that take text for markup: there they do run."""
+    """The same payloads and canary on pages that use text as markup: there they run."""
     with canary:
         naive = {f"/{number}": NAIVE.format(text) for number, text in enumerate(armed(canary.origin))}
         frames = "".join(f"<iframe src={path}></iframe>" for path in naive)
         with Loopback({"/": frames, **naive}) as server:
             page = chromium.new_page()
             page.goto(server.origin)
-            told = lambda: page.wait_for_timeout(50) or len(set(canary.asked))  # noqa: E731
-            wait_until(lambda: told() >= 50, 30, "the payloads are blunt")
+            reported = lambda: page.wait_for_timeout(50) or len(set(canary.asked))  # noqa: E731
+            wait_until(lambda: reported() >= 50, 30, "the payloads have no effect")
             page.close()
 
 
-def test_nothing_that_tasks_and_agents_say_runs(
+def test_no_text_of_tasks_and_agents_runs_as_code(
     world: World, serve: Callable[..., Served], canary: Loopback
 ) -> None:
-    """A hundred payloads in every field, on every page and tab: all are seen, and none is more than text."""
+    """A hundred payloads in every field, on every page and tab: all are shown, and all are only text."""
     with canary:
         make_hostile(world, canary.origin)
         world.ostler("pipeline", "run", "launch", "--later")
@@ -103,8 +103,8 @@ def test_nothing_that_tasks_and_agents_say_runs(
         assert canary.asked == []
 
 
-def test_a_dashboard_that_takes_text_for_markup_is_heard(served: Served, canary: Loopback) -> None:
-    """Where the one module that makes elements is naive, a single title is enough to fail a test here."""
+def test_a_dashboard_that_takes_text_for_markup_is_detected(served: Served, canary: Loopback) -> None:
+    """If the one module that creates elements is naive, a single title is enough to fail a test here."""
     safe = (STATIC / "js" / "dom.js").read_text("utf-8")
     naive = safe.replace("node.append(...flat(children));", NAIVE_APPEND)
     assert naive != safe
@@ -113,7 +113,7 @@ def test_a_dashboard_that_takes_text_for_markup_is_heard(served: Served, canary:
     with canary:
         served.say("/tasks", title=f"<img src={canary.origin}/x onerror=alert(1)>", hold=True)
         served.open("/").wait_for_selector("main article")
-        wait_until(lambda: _policy_broken(served), 20, "nothing was heard")
+        wait_until(lambda: _policy_broken(served), 20, "nothing was reported")
     served.complaints.allow("")
 
 
@@ -123,7 +123,7 @@ def _policy_broken(served: Served) -> bool:
 
 
 def test_nothing_in_an_address_runs(served: Served, canary: Loopback) -> None:
-    """A link that someone sends is a page that is not there, or a search that finds nothing."""
+    """A hostile link is a page that does not exist, or a search without results."""
     served.complaints.allow("404")
     with canary:
         for payload in armed(canary.origin)[::17]:
@@ -135,16 +135,18 @@ def test_nothing_in_an_address_runs(served: Served, canary: Loopback) -> None:
 
 
 def _ask_for_all(served: Served, canary: str) -> None:
-    """A task for each payload; only the first is carried, the others wait for a person."""
+    """Create a task for each payload; only the first is run, the others wait for a person."""
     for number, (title, body) in enumerate(zip(armed(canary, "t"), armed(canary, "b"), strict=True)):
-        said = {"title": title[:200], "body": body if number else "\n\n".join(armed(canary, "b"))}
-        served.say("/tasks", hold=number > 0, **{name: text.replace("\0", "") for name, text in said.items()})
+        printed = {"title": title[:200], "body": body if number else "\n\n".join(armed(canary, "b"))}
+        served.say(
+            "/tasks", hold=number > 0, **{name: text.replace("\0", "") for name, text in printed.items()}
+        )
 
 
 def _worked(served: Served, canary: str) -> str:
-    """The task that ran, after the gate said no and a person gave it up with many words."""
+    """Return the task that ran, after the gate rejected it and a person cancelled it with a long reason."""
     blocked = lambda: served.get("/tasks?status=blocked")["tasks"]  # noqa: E731
-    wait_until(blocked, 60, "the gate never said no")
+    wait_until(blocked, 60, "the gate did not reject")
     task = str(blocked()[0]["id"])
     served.say(f"/tasks/{task}/cancel", reason="\n".join(armed(canary, "m")).replace("\0", ""))
     return task

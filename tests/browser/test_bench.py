@@ -1,4 +1,4 @@
-"""The bench itself: what a bad page does is heard, so that a silent page is a good one."""
+"""The browser fixtures themselves: the faults of a bad page are reported, so no report means a good page."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ BAD = {
 }
 
 
-def _told(page: Page, complaints: Complaints, heard: str) -> bool:
+def _reported(page: Page, complaints: Complaints, received: str) -> bool:
     page.wait_for_timeout(20)
-    return any(text.startswith(heard) for text in complaints.left())
+    return any(text.startswith(received) for text in complaints.left())
 
 
-@pytest.mark.parametrize("heard", BAD)
-def test_a_bad_page_is_heard(heard: str, chromium: Browser) -> None:
-    """Errors, dialogs, broken policy and requests to elsewhere each leave a complaint."""
+@pytest.mark.parametrize("received", BAD)
+def test_a_bad_page_is_reported(received: str, chromium: Browser) -> None:
+    """Errors, dialogs, broken policy and requests to other hosts each leave a complaint."""
     complaints = Complaints()
-    with Loopback({"/": f"<!doctype html><link rel=icon href='data:,'>{BAD[heard]}"}, POLICY) as server:
+    with Loopback({"/": f"<!doctype html><link rel=icon href='data:,'>{BAD[received]}"}, POLICY) as server:
         context = chromium.new_context()
         complaints.listen(context)
         page = context.new_page()
         page.goto(server.origin)
         if page.locator("#go").count():
             page.click("#go", no_wait_after=True)
-        wait_until(lambda: _told(page, complaints, heard), 20, f"never heard: {heard}")
+        wait_until(lambda: _reported(page, complaints, received), 20, f"not reported: {received}")
         context.close()
 
 
 def test_what_a_test_allows_is_no_complaint() -> None:
     """A refusal that a test provokes does not fail it, and everything else still does."""
     complaints = Complaints()
-    complaints.heard += ["console: 409 Conflict", "console: 500"]
+    complaints.received += ["console: 409 Conflict", "console: 500"]
     complaints.allow("409")
     assert complaints.left() == ["console: 500"]

@@ -1,4 +1,4 @@
-"""The board in a real browser: what runs is seen, a gate is answered, a reload and a phone lose nothing."""
+"""The board in a browser: running tasks are shown, a gate is answered, a reload and a phone lose nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _steps(first: int, end: int) -> list[str]:
 
 
 def test_three_tasks_are_seen_at_work(world: World, serve: Callable[..., Served]) -> None:
-    """Three tasks run side by side, each on a card with its last action, and a fourth one waits."""
+    """Three tasks run in parallel, each on a card with its last action, and a fourth one waits."""
     for count in range(1, 5):
         _task(world, f"Shoe number {count}", AT_WORK)
     page = serve("-j", "3").page
@@ -48,7 +48,7 @@ def test_three_tasks_are_seen_at_work(world: World, serve: Callable[..., Served]
 
 @pytest.mark.smoke
 def test_a_gate_is_approved_with_the_keyboard(world: World, serve: Callable[..., Served]) -> None:
-    """A task that asks for a yes is in the tab's title and on top; two keys are enough to let it go on."""
+    """A task that needs an approval is in the tab's title and on top; two keys approve it."""
     world.environ["OSTLER_GATES__DEFAULT"] = "human"
     task = _task(world, "Ask before you merge", ["say: Done. <phase_complete>true</phase_complete>"])
     page = serve().page
@@ -62,13 +62,13 @@ def test_a_gate_is_approved_with_the_keyboard(world: World, serve: Callable[...,
 
 
 def test_a_reload_in_mid_stream_loses_nothing(world: World, serve: Callable[..., Served]) -> None:
-    """A reload has the actions from before it, and one while more happens goes on to the last of them."""
+    """After a reload the earlier actions are shown, and a reload during the work shows all later ones."""
     go = world.root.parent / "go"
     wait = f"run: until [ -e {go} ]; do sleep 0.05; done"
     _task(world, "Walk on", [*_steps(1, 6), wait, *_steps(6, 20), "sleep: 100"])
     page = serve().page
     lines = page.locator(f"{_lane('running')} .activity li")
-    expect(lines).to_have_count(3)  # what was done before the page was opened is asked for on its own
+    expect(lines).to_have_count(3)  # actions from before the page was opened are requested separately
     expect(lines.last).to_contain_text("until")
     before = lines.all_text_contents()
     assert [text.split()[-1] for text in before[:2]] == ["4", "5"]
@@ -97,8 +97,8 @@ def test_a_phone_never_scrolls_sideways(world: World, serve: Callable[..., Serve
         assert page.evaluate(WIDER) == 0
 
 
-def test_the_board_says_why_nothing_runs(world: World, serve: Callable[..., Served]) -> None:
-    """Without the agent a task waits, and whoever looks sees what to do about it."""
+def test_the_board_shows_why_nothing_runs(world: World, serve: Callable[..., Served]) -> None:
+    """Without the agent a task waits, and the page shows the next step."""
     world.environ |= {"OSTLER_RUN__EXECUTOR": "claude", "OSTLER_CLAUDE_PATH": str(world.root / "missing")}
     world.new("Greet")
     page = serve().page

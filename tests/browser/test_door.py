@@ -1,4 +1,4 @@
-"""S1 to S3 of the list of faults: other sites, other names and strangers change nothing and see nothing."""
+"""S1 to S3 of the list of faults: other sites, names and users change nothing and read nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostler.web.application import BASE, ROUTES
 from ostler.web.pages import PAGES
 
 TASK = '{"title": "planted"}'
-# Each way a page has of asking; what it can read of the answer is the result.
+# Each way in which a page can send a request; the result is the readable part of the answer.
 ATTACKS = {
     "json": "fetch(to, {...post, headers: {'Content-Type': 'application/json'}})",
     "text/plain": "fetch(to, {...post, headers: {'Content-Type': 'text/plain'}})",
@@ -41,7 +41,7 @@ FRAMED = "<iframe src={0}></iframe><script src={0}/api/v1/session></script><p id
 
 @pytest.fixture(scope="module")
 def bound(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser for which a foreign name is this machine, as after a rebinding."""
+    """A browser that resolves a foreign name to this machine, as after a rebinding."""
     names = f"MAP evil.test 127.0.0.1, {NO_NAMES}"
     browser = launch(playwright, tmp_path_factory.mktemp("browser"), names)
     yield browser
@@ -53,26 +53,26 @@ def titles(served: Served) -> list[str]:
 
 
 def attack(page: Page, served: Served) -> dict[str, str]:
-    """Everything that a script of another site can try; what it read, by attack."""
+    """Everything that a script of another site can try; return what it read, by attack."""
     to = f"{served.origin}{BASE}/tasks"
     return {name: page.evaluate(ASK.format(code), [to, TASK]) for name, code in ATTACKS.items()}
 
 
 def test_a_name_that_is_bound_to_this_machine_opens_nothing(served: Served, bound: Browser) -> None:
-    """421 for every address of a foreign name, with a valid key too, which stays unused; no task is made."""
+    """421 for every address of a foreign name, also with a valid key, which stays unused; no new task."""
     page = bound.new_page()
     foreign = served.origin.replace("127.0.0.1", "evil.test")
     for path in ("/", "/static/js/app.js", f"{BASE}/session", served.url.removeprefix(served.origin)):
         answer = page.goto(foreign + path)
         assert answer is not None and answer.status == 421
-    said = page.evaluate(ASK.format(ATTACKS["json"]), [f"{foreign}{BASE}/tasks", TASK])
-    assert "does not accept that host name" in said and page.context.cookies() == []
+    printed = page.evaluate(ASK.format(ATTACKS["json"]), [f"{foreign}{BASE}/tasks", TASK])
+    assert "does not accept that host name" in printed and page.context.cookies() == []
     page.close()
     assert served.page.url == f"{served.origin}/" and titles(served) == []
 
 
 def test_a_page_of_another_port_gets_nothing_done(served: Served) -> None:
-    """The browser sends our cookie from any port of this host: the server still does and tells nothing."""
+    """The browser sends the cookie from any port of this host: the server still does and returns nothing."""
     served.complaints.allow("")
     served.page.wait_for_selector("main h2")
     with Loopback({"/": FRAMED.format(served.origin)}) as other:
@@ -89,7 +89,7 @@ def test_a_page_of_another_port_gets_nothing_done(served: Served) -> None:
 
 
 def test_a_page_of_another_name_gets_nothing_done(served: Served, bound: Browser) -> None:
-    """A page of a foreign name that asks the server by its own name has neither cookie nor answer."""
+    """A page of a foreign name that calls the server by its own name has neither cookie nor answer."""
     with Loopback({"/": FRAMED.format(served.origin)}) as other:
         page = bound.new_page()
         page.goto(other.origin.replace("127.0.0.1", "evil.test"))
@@ -99,9 +99,9 @@ def test_a_page_of_another_name_gets_nothing_done(served: Served, bound: Browser
 
 
 def test_the_door_does_open_for_our_own_page(served: Served) -> None:
-    """The same request from the dashboard itself is carried out: what was refused is who asked."""
-    said = served.page.evaluate(ASK.format(ATTACKS["json"]), [f"{served.origin}{BASE}/tasks", TASK])
-    assert '"ostler.task/1"' in said and titles(served) == ["planted"]
+    """The same request from the dashboard itself is executed: the refusal was due to the origin."""
+    printed = served.page.evaluate(ASK.format(ATTACKS["json"]), [f"{served.origin}{BASE}/tasks", TASK])
+    assert '"ostler.task/1"' in printed and titles(served) == ["planted"]
 
 
 def test_the_key_is_kept_from_scripts_and_other_sites(served: Served) -> None:
@@ -116,7 +116,7 @@ def test_the_key_is_kept_from_scripts_and_other_sites(served: Served) -> None:
 
 
 def test_without_the_key_every_address_is_closed(served: Served) -> None:
-    """Every route of the table, every page and every file: 401, and a token that is nearly right is none."""
+    """Every route of the table, every page and every file: 401, also with a nearly correct token."""
     asked = [(route.method, BASE + route.path) for route in ROUTES]
     asked += [("GET", path) for path in (*PAGES, "/static/js/app.js", "/open", "/open?key=x", "/nowhere")]
     assert {status(served, method, path) for method, path in asked} == {401}
@@ -126,7 +126,7 @@ def test_without_the_key_every_address_is_closed(served: Served) -> None:
 
 
 def status(served: Served, method: str, path: str, headers: dict[str, str] | None = None) -> int:
-    """What a client that is no browser is told."""
+    """Return the status for a client that is not a browser."""
     place = path.replace("{number:int}", "1").replace("{", "").replace("}", "").replace(":path", "")
     given = {"Content-Type": "application/json", "Origin": served.origin} | (headers or {})
     request = urllib.request.Request(served.origin + place, b"{}" if method == "POST" else None, given)

@@ -16,7 +16,7 @@ HOSTILE = "<img src=x onerror=\"document.title='pwned'\"> </script><script>docum
 
 
 def test_an_exported_task_replays_from_a_file(world: World, chromium: Browser, tmp_path: Path) -> None:
-    """All of its words are there, what it would run is text, and Play begins at the beginning."""
+    """All of its texts are present, code is shown as text, and Play begins at the beginning."""
     world.behave(text=f"I greet you. {HOSTILE} <phase_complete>true</phase_complete>", delay_seconds=0.5)
     task = world.new(f"Add {HOSTILE[:60]}")
     world.ostler("run", task)
@@ -26,11 +26,11 @@ def test_an_exported_task_replays_from_a_file(world: World, chromium: Browser, t
         complaints.listen(context)
         page = context.new_page()
         page.goto((tmp_path / "task.html").as_uri())
-        told = page.get_by_text("I greet you.")
-        expect(told.first).to_be_visible()
+        reported = page.get_by_text("I greet you.")
+        expect(reported.first).to_be_visible()
         page.get_by_role("button", name="Play").click()
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
         expect(page.get_by_role("button", name="Play")).to_be_visible(timeout=60_000)
-        expect(told.first).to_be_visible()
+        expect(reported.first).to_be_visible()
         assert page.title() == f"Add {HOSTILE[:60]} · Ostler"
     assert complaints.left() == []

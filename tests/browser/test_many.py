@@ -1,4 +1,4 @@
-"""Ten thousand tasks in the browser, and a reader who stops reading."""
+"""Ten thousand tasks in the browser, and a client that stops reading."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_ten_thousand_tasks_open_scroll_and_are_found(world: World, serve: Calla
     expect(page.locator("main h1")).to_have_text("Task 7777 of many")
 
 
-def test_a_reader_who_stops_reading_slows_nobody(world: World, serve: Callable[..., Served]) -> None:
-    """Its connection stays open and full; another page hears of the newest task, and the server answers."""
+def test_a_client_that_stops_reading_does_not_slow_others(world: World, serve: Callable[..., Served]) -> None:
+    """Its connection stays open and full; another page gets the newest task, and the server answers."""
     fill(world, 3)
     served = serve("--view-only")
     served.page.wait_for_selector("main article")
@@ -60,7 +60,7 @@ def scrolled_to(page: Page, title: str) -> bool:
 
 
 def stop_reading(served: Served) -> socket.socket:
-    """A client of the stream that asks for everything and takes nothing."""
+    """A client of the stream that requests everything and reads nothing."""
     place = urlsplit(served.origin)
     (cookie,) = served.page.context.cookies()
     client = socket.socket()

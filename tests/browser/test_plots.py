@@ -1,4 +1,4 @@
-"""Pipelines, models, machine and cost in a real browser, each from what really happened in a project."""
+"""Pipelines, models, machine and cost in a browser, each with real data of a project."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_pipeline_is_a_graph_that_lives(launched: str, serve: Callable[..., Se
 
 
 def test_a_pipeline_is_started_from_the_page(launched: str, serve: Callable[..., Served]) -> None:
-    """One click begins a second run and shows it; what happens to a step takes the focus from nobody."""
+    """One click starts a second run and shows it; updates of a step do not change the focus."""
     served = serve("--view-only")
     page = served.open("/pipelines")
     page.get_by_role("button", name="Run").click()
@@ -74,7 +74,7 @@ def test_a_pipeline_is_started_from_the_page(launched: str, serve: Callable[...,
 
 
 def test_a_limit_is_shown_with_its_end(world: World, serve: Callable[..., Served]) -> None:
-    """The model says why it waits and until when, and the time that is left runs down."""
+    """The model has the reason and the end of the wait, and the remaining time counts down."""
     world.new()
     ledger = SqliteLedger(world.root / ".ostler" / "ostler.db")
     now = time.time()
@@ -90,8 +90,8 @@ def test_a_limit_is_shown_with_its_end(world: World, serve: Callable[..., Served
     assert share == pytest.approx(3 / 24, abs=0.01)
 
 
-def test_the_machine_shows_who_is_at_work(world: World, serve: Callable[..., Served]) -> None:
-    """Memory against its floor, a place that is taken, the run, and the attempt, which leads to its task."""
+def test_the_machine_page_shows_running_attempts(world: World, serve: Callable[..., Served]) -> None:
+    """Memory and its minimum, a used slot, the run, and the attempt with a link to its task."""
     world.behave(delay_seconds=60)
     task = world.new("Look at the machine")
     page = serve().open("/machine")
@@ -104,8 +104,8 @@ def test_the_machine_shows_who_is_at_work(world: World, serve: Callable[..., Ser
     expect(page.locator("main h1")).to_contain_text("Look at the machine")
 
 
-def test_cost_is_drawn_and_told(world: World, serve: Callable[..., Served]) -> None:
-    """The bar of today is reached with the keyboard, is in the table too, and says what is unknown."""
+def test_cost_is_drawn_and_reported(world: World, serve: Callable[..., Served]) -> None:
+    """The bar of today is reached with the keyboard, is in the table too, and marks unknown costs."""
     (world.root / "ostler.toml").write_text("budget.day_usd = 0.5\n")
     world.behave(cost_usd=0.25)
     world.new("Something dear")
@@ -116,8 +116,8 @@ def test_cost_is_drawn_and_told(world: World, serve: Callable[..., Served]) -> N
     expect(page.locator(".tile", has_text="Day budget")).to_contain_text("of $0.50 today")
     expect(page.locator(".level text")).to_have_text("day budget $0.50")
     page.locator(".column").last.focus()
-    said = page.locator(".column").last.get_attribute("aria-label") or ""
-    assert "$0.25 + 1 unknown" in said
+    printed = page.locator(".column").last.get_attribute("aria-label") or ""
+    assert "$0.25 + 1 unknown" in printed
     expect(page.locator(".tip")).to_contain_text("unknown")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".column:focus")).to_have_attribute("aria-label", re.compile("nothing"))
@@ -128,7 +128,7 @@ def test_cost_is_drawn_and_told(world: World, serve: Callable[..., Served]) -> N
 
 
 def test_a_phone_never_scrolls_sideways(launched: str, serve: Callable[..., Served]) -> None:
-    """Every page fits into 390 pixels, in the dark too."""
+    """Every page fits into 390 pixels, also in dark mode."""
     served = serve("--view-only")
     assert served.page.url
     page = served.another_page("/", viewport=PHONE, color_scheme="dark")

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.full
 TABS = 8
 
 
-def test_the_eighth_tab_opens_and_hears_what_happens(world: World, serve: Callable[..., Served]) -> None:
-    """All load, and the last one is told of a task, also after others are closed."""
+def test_the_eighth_tab_opens_and_receives_what_happens(world: World, serve: Callable[..., Served]) -> None:
+    """All load, and the last one shows a new task, also after others are closed."""
     world.ostler("init")
     served = serve("--view-only")
     tabs = [served.page, *(served.page.context.new_page() for _ in range(TABS - 1))]
@@ -27,6 +27,6 @@ def test_the_eighth_tab_opens_and_hears_what_happens(world: World, serve: Callab
     for tab in (tabs[0], tabs[-1]):
         expect(tab.locator(f"[data-task='{task}']")).to_be_visible(timeout=30_000)
     for tab in tabs[1:4]:
-        tab.close()  # their seats are free for others now
+        tab.close()  # their connections are free for others now
     world.ostler("pause", task)
     expect(tabs[-1]).to_have_title("1 needs you · Ostler", timeout=30_000)

@@ -1,4 +1,4 @@
-"""The pure modules of the task page, each on its own in a browser that has no server."""
+"""The pure modules of the task page, each alone in a browser without a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.full
 
 STATIC = Path(ostler.web.__file__).parent / "static"
 ORIGIN = "http://127.0.0.1"
-LINEAR_MS = 8000  # a tenth of it is usual; what grows with the square takes minutes
+LINEAR_MS = 8000  # a tenth of it is usual; quadratic time takes minutes
 SHAPE = """async ([module, name, args]) => {
   const made = (await import(`/static/js/${module}.js`))[name](...args);
   return made instanceof Element ? made.innerHTML : made;
@@ -103,7 +103,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def page(chromium: Browser) -> Iterator[Page]:
-    """An empty page to which the static files are at hand."""
+    """An empty page that can load the static files."""
     context = chromium.new_context()
     context.route("**/*", _give)
     made = context.new_page()
@@ -126,12 +126,12 @@ def _call(page: Page, module: str, name: str, *args: object) -> Any:
 
 @pytest.mark.parametrize("text", MARKDOWN)
 def test_markdown_becomes_these_nodes(text: str, page: Page) -> None:
-    """What agents write is built as nodes; what could run is text."""
+    """The Markdown of agents is built as nodes; active content is text."""
     assert _call(page, "markdown", "markdown", text) == MARKDOWN[text]
 
 
 def test_hostile_markdown_takes_linear_time(page: Page) -> None:
-    """Two hundred thousand letters of any mark, closed by nothing, are done at once."""
+    """Two hundred thousand characters of any mark, never closed, are parsed at once."""
     took = page.evaluate(TIMED, [mark * (200_000 // len(mark)) for mark in HOSTILE])
     assert {mark: ms for mark, ms in zip(HOSTILE, took, strict=True) if ms > LINEAR_MS} == {}
 
@@ -147,14 +147,14 @@ def test_a_patch_is_read_file_by_file(page: Page) -> None:
 
 
 def test_an_edit_keeps_what_both_have(page: Page) -> None:
-    """Only the lines that differ go and come."""
+    """Only the lines that differ are removed and added."""
     lines = _call(page, "task/patch", "editLines", "a\nb\nc\nd\n", "a\nx\nc\ny\nd\n")
     signs = {"same": " ", "removed": "-", "added": "+"}
     assert [signs[line["kind"]] + line["text"] for line in lines] == [" a", "-b", "+x", " c", "+y", " d"]
 
 
 def test_a_night_is_folded_and_the_rest_is_to_scale(page: Page) -> None:
-    """A long gap takes a small, fixed part; places and times lead to each other."""
+    """A long gap takes a small, fixed part; positions and times convert to each other."""
     scale = _call(page, "task/scale", "makeScale", [[0, 100], [30_000, 30_100]], 0, 30_100)
     assert [piece["folded"] for piece in scale] == [False, True, False]
     assert scale[1]["width"] == pytest.approx(0.05)
@@ -165,5 +165,5 @@ def test_a_night_is_folded_and_the_rest_is_to_scale(page: Page) -> None:
 
 
 def test_a_log_is_read_backwards_without_a_gap(page: Page) -> None:
-    """Short lines and long ones alike: every entry once, in order; a time is found by halving."""
+    """For short and long lines: every entry once, in order; a time is found by bisection."""
     assert page.evaluate(BACKWARDS) == [True, True]

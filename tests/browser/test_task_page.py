@@ -1,4 +1,4 @@
-"""The page of a task in a real browser: what an agent says is read as it is said, and anywhere in it."""
+"""The page of a task in a browser: the output of an agent is shown as it arrives, at any position."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from world import World
 pytestmark = pytest.mark.full
 
 LAST_STEP = 12
-STORY_BYTES = 200_000_000
-SAYS_DONE = "say: All is well. <phase_complete>true</phase_complete>"
+HISTORY_BYTES = 200_000_000
+SHOWS_DONE = "say: All is well. <phase_complete>true</phase_complete>"
 STEPS = [f"tool: {{name: Step, detail: number {count}}}\n- sleep: 0.1" for count in range(1, LAST_STEP + 1)]
 ENTRIES = "(of) => [...document.querySelectorAll(`${of} .entry`)].map((one) => one.id + one.textContent)"
 AT_END = """() => {
@@ -36,24 +36,24 @@ def _task(world: World, steps: list[str]) -> str:
 
 
 def _done(world: World, steps: list[str]) -> str:
-    """A task that was carried to its end."""
+    """A task that was run to its end."""
     task = _task(world, steps)
     world.ostler("run", task)
     return task
 
 
 def _lengthen(world: World, task: str) -> None:
-    """Let its only attempt have told 200 MB."""
+    """Extend the log of its only attempt to 200 MB."""
     log = world.root / ".ostler" / "tasks" / task / "transcripts" / "implement-001.log.ndjson"
     first = log.read_bytes().splitlines(keepends=True)[0]
     at = int(json.loads(first)["at"])
-    said = [
+    printed = [
         {"at": at, "type": "text_received", "text": f"word {count} " + "x" * 400} for count in range(2000)
     ]
-    block = b"".join(json.dumps(entry).encode() + b"\n" for entry in said)
+    block = b"".join(json.dumps(entry).encode() + b"\n" for entry in printed)
     with log.open("wb") as file:
         file.write(first)
-        for _ in range(STORY_BYTES // len(block) + 1):
+        for _ in range(HISTORY_BYTES // len(block) + 1):
             file.write(block)
         file.write(
             json.dumps({"at": at, "type": "text_received", "text": "the very last word"}).encode() + b"\n"
@@ -61,14 +61,14 @@ def _lengthen(world: World, task: str) -> None:
 
 
 def test_the_transcript_of_a_live_task_streams(world: World, serve: Callable[..., Served]) -> None:
-    """New tools appear at the end, which stays in sight, until the task is done."""
-    told = world.root.parent / "go-on"
-    waits = f"run: until test -e {told}; do sleep 0.05; done"
-    task = _task(world, [STEPS[0], waits, *STEPS[1:], SAYS_DONE])
+    """New tools appear at the end, which stays visible, until the task is completed."""
+    reported = world.root.parent / "go-on"
+    waits = f"run: until test -e {reported}; do sleep 0.05; done"
+    task = _task(world, [STEPS[0], waits, *STEPS[1:], SHOWS_DONE])
     page = serve().open(f"/tasks/{task}")
     expect(page.locator(".tool-detail", has_text="number 1").first).to_be_visible()
     expect(page.locator(".follow")).to_have_attribute("aria-pressed", "true")
-    told.touch()
+    reported.touch()
     expect(page.locator(".tool-detail", has_text=f"number {LAST_STEP}")).to_be_visible()
     expect(page.locator(".entry-end", has_text="Succeeded")).to_be_visible()
     expect(page.locator(".task-head .chip")).to_have_text("Completed")
@@ -78,7 +78,7 @@ def test_the_transcript_of_a_live_task_streams(world: World, serve: Callable[...
 
 def test_a_long_log_opens_at_its_end_and_anywhere(world: World, serve: Callable[..., Served]) -> None:
     """Of 200 MB only a few pages are read and shown, at the tail, in the middle and at an anchor."""
-    task = _done(world, [SAYS_DONE])
+    task = _done(world, [SHOWS_DONE])
     _lengthen(world, task)
     served = serve("--view-only")
     read: list[int] = []
@@ -102,7 +102,7 @@ def test_a_long_log_opens_at_its_end_and_anywhere(world: World, serve: Callable[
 def test_a_gate_is_answered_on_the_page(world: World, serve: Callable[..., Served]) -> None:
     """A rejection asks for its reason and sends the work back with it; then one key approves."""
     world.environ["OSTLER_GATES__DEFAULT"] = "human"
-    task = _task(world, [SAYS_DONE])
+    task = _task(world, [SHOWS_DONE])
     page = serve().open(f"/tasks/{task}")
     box = page.locator(".wait-box")
     expect(box.locator("[data-verb=approve]")).to_be_visible()
@@ -114,23 +114,23 @@ def test_a_gate_is_answered_on_the_page(world: World, serve: Callable[..., Serve
     expect(box.locator("[data-verb=approve]")).to_be_visible()
     page.keyboard.press("a")
     expect(page.locator(".task-head .chip")).to_have_text("Completed")
-    said = [(event["verb"], event.get("text")) for event in world.events(task) if "verb" in event]
-    assert said == [("reject", "Say hello, too."), ("approve", None)]
+    printed = [(event["verb"], event.get("text")) for event in world.events(task) if "verb" in event]
+    assert printed == [("reject", "Say hello, too."), ("approve", None)]
 
 
 def test_a_replay_shows_what_the_transcript_has(world: World, serve: Callable[..., Served]) -> None:
     """At a hundred times the speed the same entries appear in the same order."""
     edit = "edit: {path: a.txt, content: hello}"
-    task = _done(world, ["say: I **begin**.", *STEPS[:4], edit, SAYS_DONE])
+    task = _done(world, ["say: I **begin**.", *STEPS[:4], edit, SHOWS_DONE])
     page = serve("--view-only").open(f"/tasks/{task}")
     expect(page.locator(".entry-end")).to_be_visible()
-    told = page.evaluate(ENTRIES, ".transcript-room")
+    reported = page.evaluate(ENTRIES, ".transcript-room")
     page.click("#tab-replay")
     page.click("[data-speed='100']")
-    assert len(page.evaluate(ENTRIES, ".replay-list")) < len(told)
+    assert len(page.evaluate(ENTRIES, ".replay-list")) < len(reported)
     page.click(".play")
     expect(page.locator(".play")).to_contain_text("Play again")
-    assert page.evaluate(ENTRIES, ".replay-list") == told
+    assert page.evaluate(ENTRIES, ".replay-list") == reported
 
 
 def _weigh(response: Response, read: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""Which boundaries of a run a test kills at: all of them in make test-full, one of each kind in make test."""
+"""The boundaries at which a test kills a run: all in make test-full, one of each kind in make test."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ FULL = bool(os.environ.get("OSTLER_FULL"))
 def kill_at_boundaries(
     dies: Callable[[int], bool], least: int, lane: int = 0, stride: int = 1, quick: Iterable[int] = ()
 ) -> None:
-    """Let a run die when it reaches a place for the nth time, for every n of this lane.
+    """Kill a run when it reaches a failpoint for the nth time, for every n of this lane.
 
-    `dies` returns False when the run ended before that. The place must be reached `least` times or more.
+    `dies` returns False when the run ended before that. The failpoint must be reached `least` times or more.
     make test takes the numbers of `quick`, by default one in the middle.
     """
     if not FULL:

@@ -1,4 +1,4 @@
-"""Whether the disk has a thing before the word about it is out, as the system calls show it."""
+"""Checks with system calls that a fact is on the disk before it is reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_task_is_flushed(world: World) -> None:
 
 
 def check_end_is_flushed(world: World) -> None:
-    """complete: the same, for the line that says so."""
+    """complete: the same, for the line that reports it."""
     world.new("First")
     _, trace = run_traced(world, CALLS, "run", "--all", "--json")
     _check_flushed_before(trace, "task_completed")
@@ -46,8 +46,8 @@ def check_new_directory_is_flushed(world: World) -> None:
 
 
 def _check_flushed_before(trace: list[str], word: str) -> None:
-    """Nothing was written to the log between its last flush and the word on stdout."""
-    told = next(place for place, line in enumerate(trace) if "write(1<" in line and word in line)
-    log = [line for line in trace[:told] if "ostler.db-wal>" in line]
+    """Nothing was written to the log between its last flush and the text on stdout."""
+    reported = next(place for place, line in enumerate(trace) if "write(1<" in line and word in line)
+    log = [line for line in trace[:reported] if "ostler.db-wal>" in line]
     assert any("pwrite64(" in line for line in log)
     assert "fdatasync(" in log[-1], log[-3:]

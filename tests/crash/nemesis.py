@@ -1,4 +1,4 @@
-"""The accidents of a machine: small and read-only disks, refused system calls, terminals that close."""
+"""Faults of a machine: small and read-only disks, refused system calls, terminals that close."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run_under(world: World, prefix: list[str], *args: str, **environ: str) -> Done:
-    """A command of ours, started by another program that bends its world; no traceback may show."""
+    """Run `ostler` under another program that changes its environment; no traceback may be printed."""
     done = subprocess.run(
         [*prefix, sys.executable, "-m", "ostler", *args],
         cwd=world.root,
@@ -46,26 +46,26 @@ def run_traced(world: World, options: list[str], *args: str) -> tuple[Done, list
 
 
 def check_refusal(done: Done, exit_code: int, code: str, place: str) -> None:
-    """One sentence that names the place and one next step; the same as JSON when that was asked for."""
-    said = f"{done.returncode}\n{done.stdout[-2000:]}\n{done.stderr}"
-    assert done.returncode == exit_code, said
+    """One sentence that names the path and one next step; the same as JSON when requested."""
+    printed = f"{done.returncode}\n{done.stdout[-2000:]}\n{done.stderr}"
+    assert done.returncode == exit_code, printed
     sentence, *steps = [line for line in done.stderr.splitlines() if line]
-    assert sentence.startswith("ostler: ") and place in sentence, said
-    assert len(steps) == 1 and steps[0].startswith("        "), said
+    assert sentence.startswith("ostler: ") and place in sentence, printed
+    assert len(steps) == 1 and steps[0].startswith("        "), printed
     if "ostler.error/1" in done.stdout:
-        assert json.loads(done.stdout.splitlines()[-1])["code"] == code, said
+        assert json.loads(done.stdout.splitlines()[-1])["code"] == code, printed
 
 
 @contextlib.contextmanager
 def small_disk(place: Path, size: str) -> Iterator[Path]:
-    """A disk of its own for this directory."""
+    """A separate disk for this directory."""
     place.mkdir()
     with _mounted(["-t", "tmpfs", "-o", f"size={size}", "ostler-test"], place):
         yield place
 
 
 def fill(disk: Path, left: int) -> Path:
-    """The file that takes all but so many bytes of a disk."""
+    """Create a file that takes all but so many bytes of a disk."""
     filler = disk / "filler"
     free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
     filler.write_bytes(bytes(max(0, free - left)))
@@ -74,7 +74,7 @@ def fill(disk: Path, left: int) -> Path:
 
 @contextlib.contextmanager
 def read_only(place: Path) -> Iterator[None]:
-    """Nothing below this directory can be written, not even by root."""
+    """Make everything below this directory read-only, also for root."""
     with _mounted(["--bind", str(place)], place):
         subprocess.run(["mount", "-o", "remount,ro,bind", str(place)], check=True)
         yield
@@ -90,7 +90,7 @@ def _mounted(what: list[str], place: Path) -> Iterator[None]:
 
 
 class Terminal:
-    """A run in a terminal window of its own, which can be closed."""
+    """A run in its own terminal window, which can be closed."""
 
     def __init__(self, world: World, before: str, *args: str) -> None:
         self._master, slave = pty.openpty()
@@ -107,14 +107,14 @@ class Terminal:
         self._slave = slave  # kept until the run has opened it
 
     def close(self) -> None:
-        """As the window manager does it: the run gets a hang-up, and EIO from then on."""
+        """Close it as a window manager does: the run gets a hang-up, and EIO from then on."""
         os.close(self._slave)
         os.close(self._master)
 
     def end(self) -> tuple[int, str]:
-        """Wait; the exit code, and what stood on stderr."""
+        """Wait; return the exit code and stderr."""
         code = self.run.wait(30)
         self._errors.seek(0)
-        said = self._errors.read().decode()
+        printed = self._errors.read().decode()
         self._errors.close()
-        return code, said
+        return code, printed

@@ -1,4 +1,4 @@
-"""What must hold of a project after any accident, once the next run has finished its work."""
+"""The invariants of a project after any fault, once the next run has finished its work."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ ENDS = {"task_completed", "task_failed", "task_cancelled"}
 
 
 def check_all_done(world: World, tasks: list[str], power_cut: bool = False) -> None:
-    """Every task completed once, one commit each, nothing left over, the store whole.
+    """Every task completed once, one commit each, nothing left over, the store valid.
 
-    A power cut may spoil what an agent had not finished, never what its last call added.
+    A power cut may damage what an agent had not finished, never what its last call added.
     """
     wait_until(lambda: not world.survivors(), 20, f"processes are left: {world.survivors()}")
     world.check_store()

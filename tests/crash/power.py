@@ -1,4 +1,4 @@
-"""A disk whose power can be cut: what was not flushed is gone afterwards."""
+"""A disk whose power can be cut: unflushed data is lost afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from world import World, wait_until
 
-# EXT4_IOC_SHUTDOWN: from then on the disk gets nothing more.
+# EXT4_IOC_SHUTDOWN: from then on nothing is written to the disk.
 SHUT_DOWN, WITHOUT_FLUSH = 0x8004587D, 2
 
 
@@ -44,14 +44,14 @@ class Disk:
         self.mount()
 
     def unmount(self) -> None:
-        """Once no process uses the disk any more."""
+        """Unmount once no process uses the disk any more."""
         umount = ["umount", str(self.place)]
         wait_until(lambda: subprocess.run(umount, check=False).returncode == 0, 20, "the disk stays in use")
 
 
 @contextmanager
 def powered_world(folder: Path, **behaviour: object) -> Iterator[tuple[World, Disk]]:
-    """A project on a disk of its own; skips the test where no such disk can be made."""
+    """A project on its own disk; skips the test where no such disk can be created."""
     try:
         disk = Disk(folder)
     except (OSError, subprocess.CalledProcessError):

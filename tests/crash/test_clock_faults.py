@@ -26,13 +26,13 @@ def test_runs_under_different_clocks_share_one_journal(world: World) -> None:
         done = run_under(world, ["faketime", "-f", jump], "run", "--all")
         assert done.returncode == 0, done.stderr
     check_all_done(world, tasks)
-    check_story(world)
+    check_history(world)
     assert "ago" in world.ostler("status").stdout
 
 
 @pytest.mark.parametrize("days", [10, -10])
 def test_a_jump_during_a_run_changes_nothing(world: World, days: int) -> None:
-    """No timeout strikes early or late, no duration is negative, and the next task is taken at once."""
+    """No timeout is early or late, no duration is negative, and the next task is started at once."""
     jump = bend(world)
     world.behave(delay_seconds=0.7)
     world.environ["OSTLER_RUN__TIMEOUT_SECONDS"] = "60"
@@ -43,13 +43,13 @@ def test_a_jump_during_a_run_changes_nothing(world: World, days: int) -> None:
     assert run.wait(60) == 0
     jump.write_text("0")
     check_all_done(world, tasks)
-    check_story(world)
+    check_history(world)
     assert len(world.started()) == 2
 
 
 @pytest.mark.parametrize("days", [10, -10])
 def test_a_rest_of_seconds_does_not_become_ten_days(world: World, days: int) -> None:
-    """A task that went to rest under a wrong clock is taken as soon as the clock is right."""
+    """A task that was deferred under a wrong clock is started as soon as the clock is right."""
     jump = bend(world)
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     world.behave(plan=[{"fault": "api_error", "error": 429}, {}])
@@ -62,8 +62,8 @@ def test_a_rest_of_seconds_does_not_become_ten_days(world: World, days: int) -> 
     check_all_done(world, [task])
 
 
-def check_story(world: World) -> None:
-    """Events are numbered without a gap whatever their times say, and nothing took less than no time."""
+def check_history(world: World) -> None:
+    """Events are numbered without a gap for any times, and no duration is negative."""
     events = world.events()
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     for found in world.json("status")["tasks"]:

@@ -24,8 +24,8 @@ from world import World, wait_until
 
 FULL = bool(os.environ.get("OSTLER_FULL"))
 FLUSHES = (1, *range(3, 12)) if FULL else (1, 6, 8)
-SURE_FLUSHES = 8  # of one task's story; more when group commit joins fewer neighbours
-# Only writes that someone waits for: a notice of what the agent does may be lost.
+SURE_FLUSHES = 8  # of one task's history; more when group commit joins fewer records
+# Only writes that are awaited: a notice about the agent's activity may be lost.
 POINTS = ["journal.append:2:enospc", "file.write:5:enospc", "checkpoint.commit:1:enospc"]
 POINTS += ["journal.append:1:eio", "file.write:1:eio"]
 if FULL:
@@ -36,7 +36,7 @@ CODES = {"enospc": "DISK_FULL", "eio": "STORAGE_ERROR"}
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[World]:
-    """A project alone on a disk of three megabytes; its agent lives elsewhere."""
+    """A project alone on a disk of three megabytes; its agent is on another disk."""
     with small_disk(tmp_path / "disk", "3m"):
         world = World(tmp_path, "disk/project")
         yield world
@@ -53,14 +53,14 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(disk: World, left: int) -> 
     filler.unlink()
     shown = [disk.show(task) for task in tasks]
     assert [task["status"] for task in shown] == ["pending", "pending"]
-    assert len(disk.started()) <= 1, "the run went on to the next task"
+    assert len(disk.started()) <= 1, "the run continued with the next task"
     disk.ostler("run", "--all")
     check_all_done(disk, tasks)
 
 
 @needs_root
 def test_a_task_that_does_not_fit_is_not_acknowledged(disk: World) -> None:
-    """`new` on a full disk prints no id, and says so."""
+    """`new` on a full disk prints no id, and reports the reason."""
     known = disk.new("First")
     filler = fill(disk.root.parent, 0)
     done = disk.ostler("new", "Second", code=1)
@@ -72,13 +72,13 @@ def test_a_task_that_does_not_fit_is_not_acknowledged(disk: World) -> None:
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_write_that_fails_stops_the_run_and_loses_nothing(world: World, point: str) -> None:
-    """Whichever write it is: exit 1 with the code, no further claim, and the next run completes all."""
+    """For any of the writes: exit 1 with the code, no further claim, and the next run completes all."""
     place, count, action = point.split(":")
     tasks = [world.new("First"), world.new("Second")]
     failpoint = f"{place}:{action}:{count}"
     done = world.ostler("run", "--all", "-j", "1", "--json", code=1, OSTLER_FAILPOINT=failpoint)
     check_refusal(done, 1, CODES[action], "")
-    assert len(world.started()) <= 1, "the run went on to the next task"
+    assert len(world.started()) <= 1, "the run continued with the next task"
     assert [world.show(task)["status"] for task in tasks] == ["pending", "pending"]
     world.ostler("run", "--all")
     check_all_done(world, tasks)
@@ -87,7 +87,7 @@ def test_a_write_that_fails_stops_the_run_and_loses_nothing(world: World, point:
 @needs_strace
 @pytest.mark.parametrize("number", FLUSHES)
 def test_a_failed_flush_is_never_followed_by_completed(world: World, number: int) -> None:
-    """fdatasync gives EIO at the nth flush: STORAGE_ERROR, and no end is told that was not kept."""
+    """fdatasync gives EIO at the nth flush: STORAGE_ERROR, and no end is reported that was not kept."""
     task = world.new()
     inject = ["-e", "trace=fdatasync", "-e", f"inject=fdatasync:error=EIO:when={number}"]
     done, trace = run_traced(world, inject, "run", "--all", "--json")
@@ -106,7 +106,7 @@ def test_a_failed_flush_is_never_followed_by_completed(world: World, number: int
 @needs_strace
 @pytest.mark.parametrize("number", [1, 2] if FULL else [1])
 def test_a_failed_flush_in_git_stops_the_run(world: World, number: int) -> None:
-    """What git could not keep is no commit of ours: the task stays pending and is done again."""
+    """What git could not flush is not used as a commit: the task stays pending and is repeated."""
     task = world.new()
     inject = ["-e", "trace=fsync", "-e", f"inject=fsync:error=EIO:when={number}+"]
     done, trace = run_traced(world, inject, "run", "--all", "--json")
@@ -120,7 +120,7 @@ def test_a_failed_flush_in_git_stops_the_run(world: World, number: int) -> None:
 @needs_strace
 @pytest.mark.parametrize("number", range(1, 8) if FULL else [1, 5, 6])
 def test_a_task_whose_flush_failed_is_not_acknowledged(world: World, number: int) -> None:
-    """`new` prints the id only when every flush before it went well."""
+    """`new` prints the id only if every flush before it succeeded."""
     inject = ["-e", "trace=fsync", "-e", f"inject=fsync:error=EIO:when={number}"]
     done, trace = run_traced(world, inject, "new", "First")
     if any("INJECTED" in line for line in trace):
@@ -137,7 +137,7 @@ def test_a_task_whose_flush_failed_is_not_acknowledged(world: World, number: int
 @needs_root
 @pytest.mark.parametrize("place", [".", ".ostler", ".ostler/worktrees", ".git"])
 def test_a_read_only_place_is_named_before_anything_is_claimed(world: World, place: str) -> None:
-    """Exit 2 with the path; the task is untouched, and runs when the place can be written."""
+    """Exit 2 with the path; the task is unchanged, and runs when the path is writable."""
     task = world.new()
     with read_only(world.root / place):
         done = run_under(world, [], "run", "--all")
@@ -150,7 +150,7 @@ def test_a_read_only_place_is_named_before_anything_is_claimed(world: World, pla
 @needs_root
 @pytest.mark.parametrize("command", [["new", "First"], ["init"], ["run", "-p", "First"]])
 def test_a_read_only_directory_cannot_become_a_project(world: World, command: list[str]) -> None:
-    """Exit 2 with the path, and nothing half-made when it can be written again."""
+    """Exit 2 with the path, and nothing incomplete is left when it is writable again."""
     with read_only(world.root):
         check_refusal(run_under(world, [], *command), 2, "WORKSPACE_WRITE_FAILED", str(world.root))
     assert sorted(path.name for path in world.root.iterdir()) == [".git", "README.md"]
@@ -158,7 +158,7 @@ def test_a_read_only_directory_cannot_become_a_project(world: World, command: li
 
 @needs_root
 def test_a_read_only_home_is_no_hindrance(world: World, own_home: Path) -> None:
-    """Nothing of ours is written there."""
+    """Ostler writes nothing there."""
     task = world.new()
     with read_only(own_home):
         world.ostler("run", "--all")
@@ -167,25 +167,25 @@ def test_a_read_only_home_is_no_hindrance(world: World, own_home: Path) -> None:
 
 @needs_root
 def test_a_place_that_becomes_read_only_stops_the_run(world: World) -> None:
-    """As after an error of the file system: one sentence, nothing lost, and all goes on when it is mended."""
+    """As after an error of the file system: one sentence, nothing lost, all continues after the repair."""
     world.behave(delay_seconds=3.0)
     task = world.new()
     run = world.start("run", "--all")
     wait_until(world.started, 30, "the agent did not start")
     with read_only(world.root):
         assert run.wait(30) == 2
-    said = (world.root.parent / "err.txt").read_text()
-    assert "Traceback" not in said
-    assert said.startswith("ostler: ") and str(world.root) in said, said
+    printed = (world.root.parent / "err.txt").read_text()
+    assert "Traceback" not in printed
+    assert printed.startswith("ostler: ") and str(world.root) in printed, printed
     assert world.show(task)["status"] == "pending"
     world.ostler("run", "--all")
     check_all_done(world, [task])
 
 
 def test_json_has_the_code_of_the_refusal(world: World) -> None:
-    """A script reads the same as a person."""
+    """A script gets the same as a person."""
     world.new()
     done = world.ostler("run", "--all", "--json", code=1, OSTLER_FAILPOINT="journal.append:enospc:1")
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert (told["schema"], told["code"]) == ("ostler.error/1", "DISK_FULL")
-    assert told["message"] and told["hint"]
+    reported = json.loads(done.stdout.splitlines()[-1])
+    assert (reported["schema"], reported["code"]) == ("ostler.error/1", "DISK_FULL")
+    assert reported["message"] and reported["hint"]

@@ -1,4 +1,4 @@
-"""kill -9 before and after every write of a task's story: each converges to the same end (B2, B3, B5)."""
+"""kill -9 before and after every write of a task's history: the end is always the same (B2, B3, B5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from boundaries import kill_at_boundaries
 from oracle import check_all_done
 from world import World
 
-# How often each place is reached at the least; group commit may join neighbours.
+# The minimum number of times that each failpoint is reached; group commit may join records.
 PLACES = {
     "journal.append": 8,
     "journal.appended": 8,
@@ -28,7 +28,7 @@ PLACES = {
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_kill_at_every_write_changes_nothing_in_the_end(tmp_path: Path, place: str) -> None:
-    """The run dies there, the next one finishes, and the result is that of an undisturbed run."""
+    """The run is killed there, the next one finishes, and the result is that of an undisturbed run."""
     every = range(1, PLACES[place] + 1)
     kill_at_boundaries(
         lambda number: _dies(World(tmp_path / f"{number}"), f"{place}:kill:{number}"),

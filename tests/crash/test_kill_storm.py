@@ -22,7 +22,7 @@ KILLS = 100 if FULL else 25
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", [1, 2, 3, 4] if FULL else [1])
 def test_killed_at_random_moments_every_task_is_done_once(tmp_path: Path, seed: int) -> None:
-    """Half of the kills hit the run alone, half the run and everything below it."""
+    """Half of the kills hit the run alone, half the run and all its processes."""
     print(f"seed {seed}")
     chance = random.Random(seed)
     world = World(tmp_path, delay_seconds=0.2, events=5)
@@ -32,7 +32,7 @@ def test_killed_at_random_moments_every_task_is_done_once(tmp_path: Path, seed: 
             before = len(world.started())
             run = world.start("run", "--all", "-j", "3")
             time.sleep(chance.uniform(0.1, 1.3))
-            if number % 5 == 0:  # however slow the machine is, some hit an agent at work
+            if number % 5 == 0:  # on any machine, some hit a working agent
                 wait_for_agent(world, run, before)
             kill(run.pid, whole_tree=chance.random() < 0.5)
             run.wait(20)
@@ -46,17 +46,17 @@ def test_killed_at_random_moments_every_task_is_done_once(tmp_path: Path, seed: 
 
 
 def wait_for_agent(world: World, run: subprocess.Popen[bytes], before: int) -> None:
-    """Until one more than before has started, or the run has ended."""
+    """Wait until one more than before has started, or the run has ended."""
     wait_until(lambda: len(world.started()) > before or run.poll() is not None, 60, "no agent was started")
 
 
 def kill(pid: int, whole_tree: bool) -> None:
-    """SIGKILL, without asking anyone to clean up."""
+    """SIGKILL, without a cleanup."""
     try:
         run = psutil.Process(pid)
         below = run.children(recursive=True) if whole_tree else []
     except psutil.NoSuchProcess:
         return
     for process in (run, *below):
-        with suppress(psutil.NoSuchProcess):  # an idle keeper goes as soon as its run does
+        with suppress(psutil.NoSuchProcess):  # an idle keeper ends with its run
             process.kill()

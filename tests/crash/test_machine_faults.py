@@ -1,4 +1,4 @@
-"""A machine that is short of descriptors or processes, and odd surroundings (B19, B20, B21)."""
+"""A machine that is short of descriptors or processes, and unusual environments (B19, B20, B21)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_too_few_descriptors_fail_nothing_for_good(world: World, most: int) -> N
     assert done.returncode in (0, 1)
     shown = [world.show(task) for task in tasks]
     assert ADVICE in done.stdout + done.stderr or {task["status"] for task in shown} == {"completed"}
-    # A failure that the first run had recorded, but not yet written as the end, is told by the next one.
+    # A failure that the first run recorded, but not yet as the end, is reported by the next one.
     for _ in range(3):
         for task in [world.show(task) for task in tasks]:
             assert task["status"] in ("completed", "pending", "failed"), task
@@ -44,7 +44,7 @@ def test_too_few_descriptors_fail_nothing_for_good(world: World, most: int) -> N
 
 @needs_strace
 def test_a_fork_that_fails_for_a_moment_is_repeated(tmp_path: Path) -> None:
-    """EAGAIN three times, for git and for the keeper: nobody notices."""
+    """EAGAIN three times, for git and for the keeper, has no effect."""
     world = World(tmp_path, git=False)
     world.new()
     done, refused = run_without_forks(world, "vfork,clone", "1..3")
@@ -53,7 +53,7 @@ def test_a_fork_that_fails_for_a_moment_is_repeated(tmp_path: Path) -> None:
 
 
 @needs_strace
-def test_forks_that_fail_for_good_are_told_with_advice(tmp_path: Path) -> None:
+def test_forks_that_fail_for_good_are_reported_with_advice(tmp_path: Path) -> None:
     """SPAWN_FAILED names the limit; the task can be retried when the machine has recovered."""
     world = World(tmp_path, git=False)
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
@@ -72,7 +72,7 @@ def test_forks_that_fail_for_good_are_told_with_advice(tmp_path: Path) -> None:
 @needs_strace
 @pytest.mark.parametrize(("calls", "when"), [("clone", "1"), ("clone3", "2")])
 def test_git_or_threads_that_cannot_start_stop_the_run(world: World, calls: str, when: str) -> None:
-    """That is the machine's trouble, not the task's: it stays pending, and the next run completes it."""
+    """The cause is the machine, not the task: it stays pending, and the next run completes it."""
     task = world.new()
     done, refused = run_without_forks(world, calls, when)
     assert refused
@@ -103,7 +103,7 @@ ODD = {
 
 @pytest.mark.parametrize("surroundings", ODD)
 def test_odd_surroundings_are_no_hindrance(world: World, surroundings: str) -> None:
-    """Whatever the environment says, a task with any letters goes in, completes and is shown."""
+    """With any environment, a task with any letters is created, completed and shown."""
     world.environ |= ODD[surroundings]
     task = world.new("Grüße, 你好 😀")
     world.ostler("run", "--all")
@@ -123,7 +123,7 @@ def test_an_unset_home_is_no_hindrance(world: World) -> None:
 
 @needs_root
 def test_a_full_tmp_is_no_hindrance(world: World, tmp_path: Path) -> None:
-    """Nothing of ours needs room there."""
+    """Ostler needs no space there."""
     with small_disk(tmp_path / "tmp", "64k") as tmp:
         fill(tmp, 0)
         world.environ["TMPDIR"] = str(tmp)
@@ -133,7 +133,7 @@ def test_a_full_tmp_is_no_hindrance(world: World, tmp_path: Path) -> None:
 
 
 def test_state_is_private_whatever_the_umask(world: World) -> None:
-    """Directories 0700, files 0600; below a worktree git and the agent decide, but nobody else gets there."""
+    """Directories 0700, files 0600; below a worktree git and the agent decide, without access for others."""
     world.behave(plan=[{}, {"fault": "a18_exit"}])
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     commands = ("new First", "new Second", "run --all -j 1", "run --all --nonsense", "status")

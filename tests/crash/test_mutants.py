@@ -14,7 +14,7 @@ SIGN = "this is the mutated copy"
 
 
 def broken(module: str, tests: tuple[str, ...]) -> Mutant:
-    """A module that ends whoever imports it."""
+    """A module that ends every process that imports it."""
     return Mutant(module, "from __future__ import annotations", f"raise SystemExit({SIGN!r})", tests, "")
 
 
@@ -30,19 +30,19 @@ def test_each_mutant_is_killed(name: str) -> None:
 
 
 def test_the_tests_run_on_the_copy() -> None:
-    """Positive control: a package that cannot be imported is noticed, and an unchanged one is not."""
+    """Positive control: a package that cannot be imported is detected, and an unchanged one is not."""
     result = run_mutant(broken("ostler.errors", (LOCK_TEST,)))
     assert result.outcome == "failed" and SIGN in result.output, result.output
     assert run_control([LOCK_TEST]).outcome == "survived"
 
 
 def test_programs_that_tests_start_run_on_the_copy() -> None:
-    """Positive control: a change that only `python -m ostler` meets is noticed."""
+    """Positive control: a change that only `python -m ostler` executes is detected."""
     result = run_mutant(broken("ostler.__main__", (PROGRAM_TEST,)))
     assert result.outcome == "killed" and SIGN in result.output, result.output
 
 
 def test_a_mutant_that_no_test_detects_survives() -> None:
-    """Negative control: a test that has nothing to do with the line passes on the copy."""
+    """Negative control: a test that does not use the line passes on the copy."""
     mutant = replace(TABLE["no-sigcont-with-term"], tests=(LOCK_TEST,))
     assert run_mutant(mutant).outcome == "survived"

@@ -1,4 +1,4 @@
-"""kill -9 anywhere between an event and its delivery: it is delivered all the same, and known by its id."""
+"""kill -9 anywhere between an event and its delivery: it is delivered, and identified by its id."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from receiver import Receiver, run_until
 from world import World
 
 
-def told_by(world: World, receiver: Receiver) -> None:
+def reported_by(world: World, receiver: Receiver) -> None:
     (world.root / "ostler.toml").write_text(f'[[notify]]\nurl = "{receiver.address}"\n')
 
 
 @pytest.mark.parametrize("place", ["outbox.write", "outbox.written"])
 def test_no_kill_at_a_write_loses_it(world: World, place: str) -> None:
-    """Killed at one write of the outbox after the other, until a run comes through: told once, in the end."""
+    """Killed at each write of the outbox in turn, until a run completes: delivered once, in the end."""
     with Receiver() as receiver:
-        told_by(world, receiver)
+        reported_by(world, receiver)
         task = world.new()
         for number in range(1, 12):
             order = f"{place}:kill:{number}"
             if world.ostler("run", "--all", code=None, OSTLER_FAILPOINT=order).returncode == 0:
                 break
         else:
-            raise AssertionError("no run came through")
+            raise AssertionError("no run completed")
         run_until(world, lambda: receiver.calls)
         assert {call.message["task"]["id"] for call in receiver.calls} == {task}
         assert len({call.id for call in receiver.calls}) == 1
@@ -32,9 +32,9 @@ def test_no_kill_at_a_write_loses_it(world: World, place: str) -> None:
 
 @pytest.mark.parametrize(("place", "sent"), [("notify.try", 1), ("notify.delivered", 2)])
 def test_a_try_that_was_cut_off_is_made_again(world: World, place: str, sent: int) -> None:
-    """Before the request it is sent once; after it, and before that is written down, again with its id."""
+    """Before the request it is sent once; after it, and before that is recorded, again with its id."""
     with Receiver() as receiver:
-        told_by(world, receiver)
+        reported_by(world, receiver)
         world.new()
         while world.ostler("run", "--all", code=None, OSTLER_FAILPOINT=f"{place}:kill").returncode != -9:
             assert len(receiver.calls) < sent

@@ -10,7 +10,7 @@ from boundaries import FULL, kill_at_boundaries
 from document_world import DocumentWorld, writing
 from oracle import ENDS
 
-# How often each place is reached at the least; group commit may join neighbours.
+# The minimum number of times that each failpoint is reached; group commit may join records.
 PLACES = {"journal.append": 12, "journal.appended": 12, "document.write": 13, "document.written": 13}
 STRIDE = 4  # a lane takes every fourth boundary, so that several cores share them
 LANES = range(STRIDE) if FULL else range(1)
@@ -33,7 +33,7 @@ DRAFTS = {"research": 1, "post": 3, "mail": 3, "poster": 3, "spot": 3, "check": 
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_kill_anywhere_leaves_the_same_documents(tmp_path: Path, place: str, lane: int) -> None:
-    """The run dies there, the next one ends it: every document is what an undisturbed run writes."""
+    """The run is killed there, the next one ends it: every document is that of an undisturbed run."""
     kill_at_boundaries(
         lambda number: _dies(tmp_path / f"{number}", f"{place}:kill:{number}"), PLACES[place], lane, STRIDE
     )
@@ -59,7 +59,7 @@ def _check(world: DocumentWorld, failpoint: str) -> None:
     assert len(tasks) == len(DRAFTS)
     for task in tasks:
         text = (world.root / task["output_path"]).read_text()
-        assert text.endswith(f"draft {DRAFTS[task['step']]}.\n"), (failpoint, task["step"], text)
+        assert text.endswith(f"draft {DRAFTS[task['step']]}."), (failpoint, task["step"], text)
         ended = [event["type"] for event in world.events(task["id"]) if event["type"] in ENDS]
         assert ended == ["task_completed"], failpoint
     assert not list((world.root / "outputs").rglob(".*.tmp")), failpoint

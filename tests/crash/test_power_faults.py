@@ -1,4 +1,4 @@
-"""Power cuts: what was acknowledged is on the disk before the word is out (B22)."""
+"""Power cuts: an acknowledged fact is on the disk before it is reported (B22)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ CUTS = 50 if os.environ.get("OSTLER_FULL") else 5
         check_new_directory_is_flushed,
     ],
 )
-def test_the_disk_has_it_before_the_word_is_out(world: World, check: Callable[[World], None]) -> None:
-    """A submitted task, an end, a new journal: flushed first, told then."""
+def test_the_disk_has_it_before_it_is_reported(world: World, check: Callable[[World], None]) -> None:
+    """A submitted task, an end, a new journal: flushed first, then reported."""
     check(world)
 
 
@@ -48,7 +48,7 @@ def powered(tmp_path: Path) -> Iterator[tuple[World, Disk]]:
 
 @needs_root
 def test_a_submitted_task_survives_a_power_cut(powered: tuple[World, Disk]) -> None:
-    """The power goes right after each id is printed: every one is there afterwards, and all complete (W1)."""
+    """The power is cut right after each id is printed: every task exists afterwards and completes (W1)."""
     world, disk = powered
     tasks = []
     for number in range(CUTS):
@@ -78,7 +78,7 @@ def test_the_work_of_a_recorded_call_survives_a_power_cut(powered: tuple[World, 
 
 @needs_root
 def test_a_prepared_workspace_survives_a_power_cut(powered: tuple[World, Disk]) -> None:
-    """The power is cut before the first attempt: the agent finds the files of [workspace], whole."""
+    """The power is cut before the first attempt: the agent gets the complete files of [workspace]."""
     world, disk = powered
     (world.root / "input.txt").write_text("needed\n")
     (world.root / "ostler.toml").write_text(
@@ -88,7 +88,7 @@ def test_a_prepared_workspace_survives_a_power_cut(powered: tuple[World, Disk]) 
     os.sync()
     task = world.new()
     world.ostler("run", "--all", code=-KILL, OSTLER_FAILPOINT="attempt.begin:kill:1")
-    # The kernel flushes files in any order: here all that git keeps of the worktree, and no file in it.
+    # The kernel flushes files in any order: here all of git's files about the worktree, and no file in it.
     write_back(world.root / ".git")
     disk.cut()
     disk.start_again()
@@ -98,28 +98,28 @@ def test_a_prepared_workspace_survives_a_power_cut(powered: tuple[World, Disk]) 
 
 @needs_root
 def test_a_power_cut_in_the_middle_of_a_run_loses_nothing(powered: tuple[World, Disk]) -> None:
-    """At random moments; what was told as completed stays so, with its commit, and the rest is done."""
+    """At random moments; a task reported as completed keeps its commit, and the others are completed."""
     world, disk = powered
     chance = random.Random(5)
     world.behave(delay_seconds=0.2)
     tasks = [world.new(f"Task number {number}") for number in range(3)]
     for _ in range(CUTS):
-        before = told_as_completed(world)
+        before = reported_as_completed(world)
         run = world.start("run", "--all", "--json")
         time.sleep(chance.uniform(0.2, 1.2))
         disk.cut()
         end(run, KILL)
         world.close()
         disk.start_again()
-        told = told_as_completed(world) | before
+        reported = reported_as_completed(world) | before
         kept = {task["id"] for task in world.json("status")["tasks"] if task["status"] == "completed"}
-        assert told <= kept, "a task that was told as completed is not"
+        assert reported <= kept, "a task that was reported as completed is not"
         tasks += [world.new("One more") for _ in range(3 - len(tasks) + len(kept))]
     world.ostler("run", "--all")
     check_all_done(world, tasks, power_cut=True)
 
 
-def told_as_completed(world: World) -> set[str]:
+def reported_as_completed(world: World) -> set[str]:
     out = world.root.parent / "out.txt"
-    said = out.read_text() if out.exists() else ""
-    return set(re.findall(r'"task_id":"([^"]+)","type":"task_completed"', said))
+    printed = out.read_text() if out.exists() else ""
+    return set(re.findall(r'"task_id":"([^"]+)","type":"task_completed"', printed))

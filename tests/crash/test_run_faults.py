@@ -1,4 +1,4 @@
-"""Runs that die at the worst place, runs side by side, what the dead leave behind (B3, B5, B6, B7, B23)."""
+"""Runs that are killed at the worst moment, parallel runs, and their leftovers (B3, B5, B6, B7, B23)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_claim_without_a_start_is_given_to_the_next_run(world: World, place: s
 
 
 def test_an_agent_of_a_dead_run_is_gone_before_the_next_one_starts(world: World) -> None:
-    """The next run waits for the keeper, which does not let go before the stubborn agent is dead (B6)."""
+    """The next run waits for the keeper, which holds the lock until the stubborn agent has ended (B6)."""
     world.behave(plan=[{"fault": "a2_ignores_term"}, {}])
     task = world.new()
     run = world.start("run", "--all")
@@ -53,7 +53,7 @@ def test_an_agent_of_a_dead_run_is_gone_before_the_next_one_starts(world: World)
 
 
 def test_four_runs_share_eight_tasks(world: World) -> None:
-    """Every task is claimed once and by one run, whoever comes first (B7)."""
+    """Every task is claimed once and by one run, in any order (B7)."""
     world.behave(delay_seconds=0.1)
     tasks = [world.new(f"Task number {number}") for number in range(8)]
     runs = [world.start("run", "--all") for _ in range(4)]
@@ -64,8 +64,8 @@ def test_four_runs_share_eight_tasks(world: World) -> None:
     assert len(world.started()) == 8
 
 
-def test_lock_files_of_the_dead_hinder_nobody(world: World) -> None:
-    """A lock is what the kernel knows: a file that is left, with any pid in it, is taken at once (B23)."""
+def test_lock_files_of_ended_processes_block_no_run(world: World) -> None:
+    """The kernel decides about a lock: a remaining file, with any pid in it, is taken at once (B23)."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     tasks = [world.new("First")]
     run = world.start("run", "--all")
@@ -78,7 +78,7 @@ def test_lock_files_of_the_dead_hinder_nobody(world: World) -> None:
     locks = world.root / ".ostler" / "locks"
     assert (locks / tasks[0]).exists()
     for name in (*tasks, "in-place", "of-nobody"):
-        (locks / name).write_text(f"{os.getpid()}\n")  # a pid that is used again by a living process
+        (locks / name).write_text(f"{os.getpid()}\n")  # a pid that is used again by a running process
     assert {task["status"] for task in world.json("status")["tasks"]} == {"pending"}
     world.ostler("run", "--all")
     check_all_done(world, tasks)
@@ -112,12 +112,12 @@ def test_an_agent_that_outlived_its_keeper_is_gone_before_the_next_attempt(world
 
 
 def family_of(pid: int) -> list[psutil.Process]:
-    """The process and everything below it."""
+    """Return the process and all its descendants."""
     return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
 
 
 def kill_at_once(processes: list[psutil.Process]) -> None:
-    """None of them gets the time to react to the death of another."""
+    """Kill them so that none has time to react to the end of another."""
     for process in processes:
         process.suspend()
     for process in processes:

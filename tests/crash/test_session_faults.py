@@ -1,4 +1,4 @@
-"""Sessions over a crash of the run: the id is the agent's own, and what a lost session knew is told anew."""
+"""Sessions after a crash of the run: the id is the agent's own, and a lost session gets a summary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME_THEMSELVES = ("codex", "opencode", "cursor", "acp")  # their session ids, w
 
 
 def behave(world: World, name: str, **behaviour: Any) -> None:
-    """Let this agent carry the tasks; its sessions are kept from one start to the next."""
+    """Let this agent run the tasks; its sessions are kept from one start to the next."""
     sessions = str(world.agents / "sessions")
     path = fake_agent(world.agents, name, ledger=str(world.ledger), sessions=sessions, **behaviour)
     world.environ |= {f"OSTLER_{name.upper()}_PATH": str(path), "OSTLER_RUN__EXECUTOR": name}
@@ -26,7 +26,7 @@ def sessions_of(world: World) -> list[Path]:
 
 
 def kill_in_mid_attempt(world: World, task: str) -> str:
-    """Start the task, wait until the journal knows the agent's session, kill the run; the session."""
+    """Start the task, wait until the journal has the agent's session, kill the run; return the session."""
     run = world.start("run", task)
     wait_until(lambda: sessions_of(world), 60, "the agent did not begin a session")
     (session,) = sessions_of(world)
@@ -41,7 +41,7 @@ def kill_in_mid_attempt(world: World, task: str) -> str:
 @pytest.mark.parametrize("weight", ["trivial", "small"])
 @pytest.mark.parametrize("name", NAME_THEMSELVES)
 def test_agents_own_session_is_resumed_after_kill_9(name: str, weight: str, world: World) -> None:
-    """The id stands in the journal as soon as the agent has named it: the next run goes on with it."""
+    """The id is in the journal as soon as the agent has named it: the next run continues with it."""
     behave(world, name, plan=["a1_hangs", "ok"])
     task = world.new("Mend the gate", "--weight", weight)
     named = kill_in_mid_attempt(world, task)
@@ -57,12 +57,12 @@ def test_agents_own_session_is_resumed_after_kill_9(name: str, weight: str, worl
 
 
 def prompt_of(session: Path) -> str:
-    """The first prompt of a session, as the agent got it."""
+    """Return the first prompt of a session, as the agent received it."""
     return json.loads(session.read_text().splitlines()[0])["prompt"]
 
 
-def check_loss_was_told(world: World, task: str) -> str:
-    """The feed says once that the session was begun again; the prompt that its agent got."""
+def check_loss_was_reported(world: World, task: str) -> str:
+    """The feed reports once that the session was begun again; return the prompt that its agent received."""
     shown = world.show(task)
     assert (shown["status"], len(shown["attempts"])) == ("completed", 2)
     replaced = [event for event in world.events(task) if event["type"] == "session_replaced"]
@@ -76,11 +76,11 @@ def check_loss_was_told(world: World, task: str) -> str:
 
 @pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
 def test_lost_session_is_begun_again_with_a_summary(name: str, world: World) -> None:
-    """A25: the agent has forgotten its first iteration: it is told the task, its work and its last answer."""
+    """A25: the agent has lost its first iteration: the prompt has the task, its work and its last answer."""
     behave(world, name, plan=["no_mark", "a25_forgets"], edits={"gate.txt": "oiled"})
     task = world.new("Mend the gate", "-d", "It squeaks in the wind.")
     world.ostler("run", task)
-    prompt = check_loss_was_told(world, task)
+    prompt = check_loss_was_reported(world, task)
     for words in ("# Mend the gate", "It squeaks in the wind.", "## The previous session was lost"):
         assert prompt.count(words) == 1
     lines = prompt.splitlines()
@@ -90,7 +90,7 @@ def test_lost_session_is_begun_again_with_a_summary(name: str, world: World) -> 
 
 
 def test_summary_after_kill_9_has_the_page_of_the_attempt(world: World) -> None:
-    """Of an attempt that came to no answer, what it was doing is told, and that it was interrupted."""
+    """For an attempt without an answer, the prompt has its last activity and the interruption."""
     behave(world, "claude", plan=["a1_hangs", "a25_forgets"], events=1)
     task = world.new("Mend the gate")
     page = world.root / ".ostler" / "tasks" / task / "transcripts" / "implement-001.md"
@@ -99,19 +99,19 @@ def test_summary_after_kill_9_has_the_page_of_the_attempt(world: World) -> None:
     end(run, KILL)
     wait_until(lambda: not world.survivors(), 20, "the agent outlived the run")
     world.ostler("run", "--all")
-    prompt = check_loss_was_told(world, task)
+    prompt = check_loss_was_reported(world, task)
     lines = prompt.splitlines()
     assert "- `fake-agent.txt` (+1 -0)" in lines and "> thinking about step 0" in lines
     assert any(line.startswith("- 1 (implement, iteration 1, claude) interrupted") for line in lines)
     assert "An earlier attempt at this was interrupted" in prompt
 
 
-def test_kept_session_hears_nothing_of_a_loss(world: World) -> None:
-    """The prompt of a session that is there stays short, and the paper of it is what was sent."""
+def test_kept_session_gets_no_note_about_a_loss(world: World) -> None:
+    """The prompt of an existing session stays short, and its stored file is what was sent."""
     behave(world, "claude", plan=["no_mark", "ok"])
     task = world.new("Mend the gate")
     world.ostler("run", task)
     (session,) = sessions_of(world)
-    paper = (world.root / ".ostler" / "tasks" / task / "prompts" / "implement-002.md").read_text()
-    assert "lost" not in paper and "Mend the gate" not in paper
-    assert paper in [json.loads(line).get("prompt") for line in session.read_text().splitlines()]
+    prompt = (world.root / ".ostler" / "tasks" / task / "prompts" / "implement-002.md").read_text()
+    assert "lost" not in prompt and "Mend the gate" not in prompt
+    assert prompt in [json.loads(line).get("prompt") for line in session.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Signals and lost terminals: a run stops in good order, or goes on, and never with a traceback (B9, B10)."""
+"""Signals and lost terminals: a run stops in order, or continues, and never with a traceback (B9, B10)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOMENTS = 20 if os.environ.get("OSTLER_FULL") else 6
 
 @pytest.mark.parametrize(("number", "code"), [(INTERRUPT, 130), (STOP, 143)])
 def test_a_stopped_run_claims_nothing_more(world: World, number: int, code: int) -> None:
-    """The first signal: what runs comes to rest, what waits is not begun, and the next run does it all."""
+    """The first signal: running tasks are stopped, no other is started, and the next run does them all."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
     tasks = [world.new(f"Task number {count}") for count in range(3)]
     run = world.start("run", "--all", "-j", "1")
@@ -64,7 +64,7 @@ def test_an_interrupt_at_any_moment_is_quiet(world: World) -> None:
 
 
 def wait_for_journal(world: World, run: subprocess.Popen[bytes]) -> None:
-    """Until the run has opened it, or has ended before we could see that."""
+    """Wait until the run has opened it, or has ended before that was visible."""
     opened = world.root / ".ostler" / "ostler.db-shm"
     wait_until(lambda: opened.exists() or run.poll() is not None, 60, "the run did not begin")
 
@@ -76,8 +76,8 @@ def test_a_run_whose_terminal_closes_stops_in_good_order(world: World) -> None:
     window = Terminal(world, "", "run", "--all")
     wait_until(world.started, 30, "the agent did not start")
     window.close()
-    code, said = window.end()
-    assert (code, "Traceback" in said, "bug" in said) == (143, False, False), said
+    code, printed = window.end()
+    assert (code, "Traceback" in printed, "bug" in printed) == (143, False, False), printed
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("pending", "INTERRUPTED")
     assert not world.survivors()
@@ -86,20 +86,20 @@ def test_a_run_whose_terminal_closes_stops_in_good_order(world: World) -> None:
 
 
 def test_a_run_under_nohup_outlives_its_terminal(world: World) -> None:
-    """When the hang-up is ignored, as nohup does, a screen that is gone is no reason to stop."""
+    """When the hang-up is ignored, as with nohup, a lost terminal does not stop the run."""
     world.behave(delay_seconds=0.7)
     task = world.new()
     window = Terminal(world, "trap '' HUP;", "run", "--all")
     wait_until(world.started, 30, "the agent did not start")
     window.close()
-    code, said = window.end()
-    assert (code, "Traceback" in said, "bug" in said) == (0, False, False), said
+    code, printed = window.end()
+    assert (code, "Traceback" in printed, "bug" in printed) == (0, False, False), printed
     check_all_done(world, [task])
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_run_goes_on_when_its_reader_leaves(world: World, options: list[str]) -> None:
-    """`ostler run --all | head -1`: one line is read, all tasks complete, stderr says nothing about pipes."""
+    """`ostler run --all | head -1`: one line is read, all tasks complete, stderr has nothing about pipes."""
     world.behave(delay_seconds=0.3)
     tasks = [world.new("First"), world.new("Second")]
     run = piped(world, "run", "--all", "-j", "1", *options)
@@ -116,7 +116,7 @@ def test_a_run_goes_on_when_its_reader_leaves(world: World, options: list[str]) 
 )
 @pytest.mark.parametrize("lines", [0, 1])
 def test_a_reader_may_leave_at_any_line(world: World, command: list[str], lines: int) -> None:
-    """`ostler status | head -1`: exit 0 and not a word on stderr."""
+    """`ostler status | head -1`: exit 0 and nothing on stderr."""
     world.ostler("init")
     for _ in range(2):
         world.new()
@@ -131,7 +131,7 @@ def test_a_reader_may_leave_at_any_line(world: World, command: list[str], lines:
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_descriptors_change_nothing(world: World, closed: str) -> None:
-    """No file of ours takes the number of one that the caller closed: the journal stays whole."""
+    """No file of Ostler gets the number of a descriptor that the caller closed: the journal stays valid."""
     task = world.new()
     assert shell(world, f"ostler run --all {closed}").returncode == 0
     assert shell(world, f"ostler show {task} {closed}").returncode == 0
@@ -139,8 +139,8 @@ def test_closed_descriptors_change_nothing(world: World, closed: str) -> None:
     check_all_done(world, [task])
 
 
-def test_output_that_cannot_be_kept_is_told(world: World) -> None:
-    """A full disk behind a redirection: exit 1 with the sentence, but a run does its work all the same."""
+def test_output_that_cannot_be_kept_is_reported(world: World) -> None:
+    """A full disk behind a redirection: exit 1 with the sentence, but a run completes its work."""
     task = world.new()
     refused = shell(world, "ostler status >/dev/full")
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 2), refused.stderr
@@ -151,7 +151,7 @@ def test_output_that_cannot_be_kept_is_told(world: World) -> None:
 
 
 def shell(world: World, line: str) -> subprocess.CompletedProcess[str]:
-    """As a person types it."""
+    """Run a command line in a shell, as a person types it."""
     command = f'ostler() {{ exec "{sys.executable}" -m ostler "$@"; }}; {line}'
     return subprocess.run(
         ["sh", "-c", command], cwd=world.root, env=world.environ, check=False, capture_output=True, text=True

@@ -17,7 +17,7 @@ from world import KILL, World, end, wait_until
 
 
 def hold(world: World) -> apsw.Connection:
-    """Keep every other writer out until the connection is closed."""
+    """Block every other writer until the connection is closed."""
     holder = apsw.Connection(str(world.root / ".ostler" / "ostler.db"))
     holder.set_busy_timeout(20_000)
     holder.execute("begin exclusive")
@@ -35,8 +35,8 @@ def test_a_journal_held_too_long_loses_no_task(world: World) -> None:
     check_refusal(done, 1, "STATE_BUSY", "ostler.db")
     assert done.stdout == ""
     assert run.wait(60) == 1
-    said = (world.root.parent / "out.txt").read_text().splitlines()[-1]
-    assert json.loads(said)["code"] == "STATE_BUSY"
+    printed = (world.root.parent / "out.txt").read_text().splitlines()[-1]
+    assert json.loads(printed)["code"] == "STATE_BUSY"
     assert "Traceback" not in (world.root.parent / "err.txt").read_text()
     holder.close()
     assert [found["id"] for found in world.json("status")["tasks"]] == [task]
@@ -45,7 +45,7 @@ def test_a_journal_held_too_long_loses_no_task(world: World) -> None:
 
 
 def test_a_journal_held_for_a_moment_is_waited_for(world: World) -> None:
-    """One second is nothing: the run completes and `new` is acknowledged, without a word."""
+    """One second is short: the run completes and `new` is acknowledged, without a message."""
     world.behave(delay_seconds=0.2)
     tasks = [world.new("First")]
     run = world.start("run", "--all")
@@ -73,7 +73,7 @@ def flip_bytes(path: Path) -> None:
 
 
 def cut_short(path: Path) -> None:
-    os.truncate(path, 5_000)  # below the pages that the log holds anew
+    os.truncate(path, 5_000)  # below the pages that the log has
 
 
 def empty(path: Path) -> None:
@@ -100,13 +100,13 @@ DAMAGES = [fill_with_garbage, flip_bytes, cut_short, empty, zero_the_log, put_a_
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_journal_is_refused_and_kept(world: World, damage: Callable[[Path], None]) -> None:
-    """Exit 2 for every command, the files byte for byte as they were, and never a new database."""
+    """Exit 2 for every command, the files are unchanged, and a new database is never created."""
     state = world.root / ".ostler"
     world.behave(fault="a1_hangs")
     world.new()
     run = world.start("run", "--all")
     wait_until(world.started, 30, "the agent did not start")
-    end(run, KILL)  # so that a log is left beside the database
+    end(run, KILL)  # so that a log is left next to the database
     wait_until(lambda: not world.survivors(), 20, "the agent outlived the run")
     damage(state / "ostler.db")
     before = contents(state)
@@ -117,6 +117,6 @@ def test_a_damaged_journal_is_refused_and_kept(world: World, damage: Callable[[P
 
 
 def contents(state: Path) -> dict[str, bytes]:
-    """The journal's files; the index of its log is rebuilt by every opening, and holds nothing of its own."""
+    """Return the journal's files without the index of its log, which every opening rebuilds."""
     files = [path for path in state.glob("*.db*") if not path.name.endswith("-shm")]
     return {path.name: path.read_bytes() if path.is_file() else b"" for path in files}

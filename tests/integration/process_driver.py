@@ -1,4 +1,4 @@
-"""A run of its own: runs the argv in FOLDER/argv.json and says how it ended."""
+"""A separate run: runs the argv in FOLDER/argv.json and prints how it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile programs, and an oracle that trusts nothing of ours to say whether they are gone."""
+"""Hostile programs, and a check from outside that they are gone."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ if stays == "stay":
 
 
 class Hostile:
-    """One hostile program with a folder of its own, and what can be known of it from outside."""
+    """One hostile program with its own folder, observed only from outside."""
 
     def __init__(self, folder: Path, kind: str, *, stays: bool, count: int = 10) -> None:
         self.folder = folder
@@ -143,20 +143,20 @@ class Hostile:
         return psutil.Process(int((self.folder / "main").read_text()))
 
     def alive(self) -> list[str]:
-        """Who is still there: by the token in its arguments, by the pid that it wrote down, by its beats."""
+        """Return the remaining processes, found by token, by recorded pid and by heartbeat."""
         found = [f"token {process.pid}" for process in self._with_token()]
         found += [f"pid {path.stem}" for path in self.folder.glob("*.pid") if lives(path.stem)]
         return found + (["beats"] if self._beats() else [])
 
     def alive_within(self, seconds: float) -> list[str]:
-        """Who is still there after at most so long."""
+        """Return the processes that remain after at most this time."""
         deadline = time.monotonic() + seconds
         while (found := self.alive()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return found
 
     def kill_all(self) -> None:
-        """For the tests that let it survive: end it by ourselves, hoppers too."""
+        """End all processes of a test that lets them survive, those that change their pid too."""
         while found := self._with_token():
             for process in found:
                 with contextlib.suppress(psutil.Error, ProcessLookupError):
@@ -185,7 +185,7 @@ class Hostile:
 
 
 def lives(born: str) -> bool:
-    """Whether the process of this number and birth is not dead; hoppers soon use every number again."""
+    """Return whether the process of this pid and start time runs; hoppers soon reuse every pid."""
     number, _, birth = born.partition("-")
     try:
         state, *rest = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()

@@ -53,7 +53,7 @@ def test_a_document_through_anthropics_own_sdk(world: ExecutorWorld) -> None:
     body = llm.requests[0].body
     assert (body["model"], body["max_tokens"]) == (DEFAULT_MODEL_MAP["haiku"], 4096)
     assert str(body["system"]).startswith("You find out who buys.")
-    assert (world.root / str(result.output_path)).read_text() == "They have horses.\n"
+    assert (world.root / str(result.output_path)).read_text() == "They have horses."
     assert (result.tokens_used.input, result.tokens_used.output) == (40, 6)
 
 
@@ -120,7 +120,7 @@ def test_an_answer_that_breaks_off_is_counted_and_asked_for_again(world: Executo
         result = world.execute(client=openai(llm))
     assert (result.status, len(llm.requests)) == ("completed", 2)
     assert result.tokens_used.total >= 15
-    assert (world.root / str(result.output_path)).read_text() == "Whole.\n"
+    assert (world.root / str(result.output_path)).read_text() == "Whole."
 
 
 def test_processes_that_want_the_same_task(world: ExecutorWorld) -> None:

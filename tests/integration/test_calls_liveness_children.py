@@ -147,24 +147,24 @@ class Slow:
     first_check_seconds = 0.05
 
     def __init__(self, place: Path) -> None:
-        self.place, self.spoken, self.looks = place, asyncio.Event(), 0
+        self.place, self.printed, self.looks = place, asyncio.Event(), 0
 
     async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow:
         self.looks += 1
         if self.looks > 1:
             return ExtendIdleTimeout(60.0)
         (self.place / "asked").touch()
-        await self.spoken.wait()
+        await self.printed.wait()
         return StopNow(StopReason.IDLE)
 
 
-def test_a_verdict_about_a_program_that_has_spoken_since_is_void(tmp_path: Path) -> None:
+def test_a_verdict_is_void_after_new_output(tmp_path: Path) -> None:
     """A program that prints something while it is checked is not stopped."""
     supervision = Slow(tmp_path)
     script = "until [ -e asked ]; do sleep 0.01; done; echo here; sleep 0.3; echo still"
 
     def sink(line: bytes) -> bool:
-        return bool(supervision.spoken.set())
+        return bool(supervision.printed.set())
 
     command = Command(
         ("sh", "-c", script), str(tmp_path), {"PATH": os.environ["PATH"]}, supervision=supervision
@@ -180,9 +180,9 @@ def test_a_supervision_receives_the_idle_state(tmp_path: Path) -> None:
     script = f"import sys, time\n{say}\ntime.sleep(60)"
     supervision = Answering(StopNow(StopReason.IDLE, "because"), "out", "err")
     ended, _, _ = run(script, tmp_path, supervision=supervision)
-    (told,) = supervision.asked
-    assert (told.cwd, told.stderr_tail) == (str(tmp_path), "err\n")
-    assert (len(told.stdout_tail), told.stdout_tail[-4:]) == (2048, "out\n")
+    (reported,) = supervision.asked
+    assert (reported.cwd, reported.stderr_tail) == (str(tmp_path), "err\n")
+    assert (len(reported.stdout_tail), reported.stdout_tail[-4:]) == (2048, "out\n")
     assert (ended.stopped, ended.reason) == (StopReason.IDLE, "because")
-    assert told.seconds >= 0.05
-    assert told.pid > 1
+    assert reported.seconds >= 0.05
+    assert reported.pid > 1

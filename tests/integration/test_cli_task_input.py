@@ -76,7 +76,7 @@ def test_run_takes_the_same_files(world: World, task_file: Path) -> None:
         (b"---\ntitle: x\ntitle: y\n---\n", ":3: 'title' is given twice"),
         (b"---\ntitle: x\n", ":1: the front matter that begins here is not closed"),
         (b"---\ntitle: x\nbudget: -1\n---\n", "invalid --budget-usd -1"),
-        (b"---\ntitle: x\nrole: nobody\n---\n", "unknown role: nobody"),
+        (b"---\ntitle: x\nrole: nobody\n---\n", 'unknown role "nobody"'),
         (b"---\ntitle: x\nexecutor: nobody\n---\n", "nobody"),
         (b"\xff\xfe", "is not UTF-8"),
         (b"", "has no first line to use as the title"),

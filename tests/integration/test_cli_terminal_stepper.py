@@ -87,18 +87,18 @@ def test_an_edited_prompt_is_sent_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "printed"),
     [
         ("exit 1", "could not edit"),
         (': > "$1"', "The prompt is empty"),
         ("kill -9 $$", "could not edit"),
     ],
 )
-def test_an_edit_that_fails_changes_nothing(tmp_path: Path, script: str, said: str) -> None:
+def test_an_edit_that_fails_changes_nothing(tmp_path: Path, script: str, printed: str) -> None:
     """The question is asked again with the previous prompt."""
     with person(tmp_path, editor(tmp_path, script)) as ada:
         ada.answer("e\n")
-        ada.read_until(said)
+        ada.read_until(printed)
         ada.answer("\n")
         ada.read_until("SENT 'line 1 of prompt 1")
 
@@ -141,12 +141,12 @@ def test_an_unknown_key_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "printed"),
     [((), "needs a terminal"), (("--json",), "cannot be combined with --json")],
 )
-def test_stepping_needs_a_terminal(tmp_path: Path, more: tuple[str, ...], said: str) -> None:
+def test_stepping_needs_a_terminal(tmp_path: Path, more: tuple[str, ...], printed: str) -> None:
     """Without one: one error, exit 2, and no task is created."""
     world = World(tmp_path)
     done = world.ostler("run", "--step", "-p", "Add a greeting", *more, code=2)
-    assert said in done.stderr
+    assert printed in done.stderr
     assert not (world.root / ".ostler").exists()

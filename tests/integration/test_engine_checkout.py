@@ -126,7 +126,7 @@ def kept(world: GateWorld) -> list[warm.PoolEntry]:
 
 
 def test_a_kept_checkout_is_as_clean_as_a_new_one(warm_world: GateWorld) -> None:
-    """The next command sees only the commit, whatever the last one left in files and in git."""
+    """The next command has only the commit, for any leftovers of the last one in files and in git."""
     world = warm_world
     off = replace(world.settings(), git=GitSettings(warm_worktrees=0))
     wanted = world.output(world.command(LOOK, off))
@@ -170,7 +170,7 @@ def test_no_verdict_waits_for_a_deletion(
         assert trash.has_trash(world.project.layout.worktrees) and world.leftovers() == []
     finally:
         may_go.set()
-    wait_until(lambda: not trash.has_trash(world.project.layout.worktrees), 60, "nobody empties the trash")
+    wait_until(lambda: not trash.has_trash(world.project.layout.worktrees), 60, "the trash is not emptied")
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no second disk")

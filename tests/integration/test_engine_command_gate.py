@@ -18,6 +18,7 @@ from ostler.files.disk import to_disk_error
 from ostler.model.event import GateDecided
 from ostler.model.notice import PhaseFailed, PhaseRetried
 from ostler.model.plan import Gate
+from ostler.model.state import GateCheck
 
 
 @pytest.fixture
@@ -46,8 +47,8 @@ def test_a_command_that_fails_fails(world: GateWorld, command: str) -> None:
     assert (event.verdict, event.sha) == ("fail", world.commit) and command in event.reason
     assert len(event.signature) == 16
     assert answer.notices == (PhaseRetried("test", "implement", 1, "retry-context-test-1.md"),)
-    story = (world.home / "retry-context-test-1.md").read_text()
-    assert event.reason in story and "Back to phase: implement" in story
+    history = (world.home / "retry-context-test-1.md").read_text()
+    assert event.reason in history and "Back to phase: implement" in history
     assert world.leftovers() == []
 
 
@@ -85,7 +86,8 @@ def test_the_commit_is_looked_at_and_not_the_worktree(world: GateWorld) -> None:
     )
     lines = world.output(event).splitlines()
     assert lines[:3] == ["one", "a.txt", world.commit]
-    assert not Path(lines[3]).is_relative_to(world.root) and len(lines) >= 4
+    assert lines[3] == str(world.root)  # the checkout is mounted there
+    assert event.check == GateCheck(event.reason.split("`")[1], "bind-over")
     assert (worktree.path / "a.txt").read_text() == "not committed"
     assert not (worktree.path / "y").exists()
     assert snapshot_of(world.root) == before
@@ -112,7 +114,7 @@ def test_only_what_is_allowed_is_seen(world: GateWorld) -> None:
 
 def test_it_is_as_nice_as_the_tasks_agents(world: GateWorld) -> None:
     """A task of normal priority runs with a higher nice value."""
-    wanted = os.nice(0) + 5  # set just after the start, so that the first words may come before it
+    wanted = os.nice(0) + 5  # set just after the start, so that the first output may precede it
     assert world.command(f"until test $(nice) = {wanted}; do sleep 0.05; done").verdict == "pass"
 
 
@@ -120,7 +122,7 @@ def test_the_checkout_is_outside_wherever_temporary_files_go(world: GateWorld) -
     """It is not below the project, whose settings would apply there."""
     (world.root / "tmp").mkdir()
     world.environ["TMPDIR"] = str(world.root / "tmp")
-    event = world.command("pwd")
+    event = world.command("pwd", world.settings(isolation="none"))
     assert not Path(world.output(event).strip()).is_relative_to(world.root)
     assert list((world.root / "tmp").iterdir()) == []
 
@@ -128,11 +130,12 @@ def test_the_checkout_is_outside_wherever_temporary_files_go(world: GateWorld) -
 def test_what_a_command_leaves_running_is_ended(world: GateWorld, tmp_path: Path) -> None:
     """A daemon in its own session is stopped, and the gate does not wait for it."""
     pid = tmp_path / "pid"
-    daemon = f"setsid sh -c 'echo $$ > {pid}; exec sleep 300' >/dev/null 2>&1 &"
+    seconds = f"300.{os.getpid()}"
+    daemon = f"setsid sh -c 'echo $$ > {pid}; exec sleep {seconds}' >/dev/null 2>&1 &"
     began = time.monotonic()
     event = world.command(f"{daemon} until test -s {pid}; do sleep 0.05; done")
     assert event.verdict == "pass"
-    assert not psutil.pid_exists(int(pid.read_text()))
+    assert not [one for one in psutil.process_iter(["cmdline"]) if seconds in (one.info["cmdline"] or ())]
     assert time.monotonic() - began < 60
     assert world.leftovers() == []
 
@@ -253,3 +256,15 @@ def test_a_full_disk_is_a_host_failure(world: GateWorld, monkeypatch: pytest.Mon
         world.command("true")
     assert raised.value.code is Code.DISK_FULL
     assert world.leftovers() == []
+
+
+def test_a_program_that_no_commit_has_is_explained(tmp_path: Path) -> None:
+    """The command names an environment in the project: the reason names the setting for it."""
+    world = GateWorld(tmp_path)
+    program = world.root / "node_modules" / "check"  # ignored by git
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    event = world.command("node_modules/check --all")
+    assert event.verdict == "could_not_run"
+    assert 'add link = ["node_modules"] to [workspace]' in event.reason

@@ -61,7 +61,7 @@ def begin_attempt(world: GateWorld) -> None:
     world.project.journal.begin_attempt(attempt)
 
 
-def test_a_new_worktree_has_all_that_is_wanted(world: GateWorld) -> None:
+def test_a_new_worktree_has_all_configured_files(world: GateWorld) -> None:
     """Files are copied, linked and set up; the user's checkout is unchanged."""
     before = snapshot_of(world.root)
     worktree = world.worktree(ALL)

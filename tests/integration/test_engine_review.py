@@ -1,4 +1,4 @@
-"""The ai gate: what a reviewer sees, and how its answer is parsed."""
+"""The ai gate: the input of a reviewer, and how its answer is parsed."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def test_what_cannot_be_read_is_asked_for_once_more(
     assert "could not be parsed" in second.prompt and "could not be parsed" not in first.prompt
 
 
-@pytest.mark.parametrize("code", [Code.AUTH_FAILED, Code.API_ERROR])
-def test_a_reviewer_who_cannot_be_asked_gives_no_verdict(world: GateWorld, code: Code) -> None:
+@pytest.mark.parametrize("code", [Code.MODEL_NOT_FOUND, Code.API_ERROR])
+def test_a_reviewer_that_cannot_run_gives_no_verdict(world: GateWorld, code: Code) -> None:
     """The reason contains the code."""
 
     async def fail(call: AgentCall, on_event: OnEvent) -> CallResult:
@@ -136,6 +136,7 @@ def test_a_budget_that_was_raised_pays_for_the_gate(tmp_path: Path) -> None:
     world = GateWorld(tmp_path, budget_usd=0.0)
     world.project.act(world.task.id, "pause")
     world.project.act(world.task.id, "retry", budget_usd=5.0)
+    world.executor.capabilities = replace(world.executor.capabilities, reports_cost=True)
     answering(world, YES)
     event = world.check(Gate("ai")).event
     assert isinstance(event, GateDecided) and event.verdict == "pass"

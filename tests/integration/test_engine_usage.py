@@ -49,7 +49,7 @@ class Killed(BaseException):
     """The run was killed before it recorded its last result."""
 
 
-class Story:
+class History:
     """A task and the scripted result of each attempt; attempts after the script succeed."""
 
     def __init__(self, directory: Path, acts: list[str]) -> None:
@@ -58,7 +58,7 @@ class Story:
         self.acts = list(acts)
         self.stop: Callable[[], None] = lambda: None
 
-    def tell(self, see: Callable[[bool], None]) -> None:
+    def replay(self, see: Callable[[bool], None]) -> None:
         """Run the task until it has ended; call `see` after each run with whether it was killed."""
         for number in range(len(self.acts) + 3):
             see(asyncio.run(self._run(number)))
@@ -67,7 +67,7 @@ class Story:
                 return
             if status in TERMINAL or status in (TaskStatus.BLOCKED, TaskStatus.PAUSED):
                 self.project.act(self.task, "retry")
-        raise AssertionError("the task came to no end")
+        raise AssertionError("the task did not end")
 
     async def _run(self, number: int) -> bool:
         writer = GroupWriter(self.project.layout.database)
@@ -126,7 +126,7 @@ class Story:
             self.project.act(self.task, "cancel")
         self.stop()
         await asyncio.sleep(60)
-        raise AssertionError("nobody stopped the agent")
+        raise AssertionError("the agent was not stopped")
 
 
 def _answer(act: str) -> str:
@@ -144,18 +144,18 @@ def sums(attempts: list[Attempt]) -> tuple[Usage, float]:
     return sum((one.usage for one in attempts), Usage()), sum(one.cost_usd or 0.0 for one in attempts)
 
 
-def says(view: TaskView, spent: tuple[Usage, float]) -> bool:
+def expected(view: TaskView, spent: tuple[Usage, float]) -> bool:
     return view.usage == spent[0] and view.cost_usd == (pytest.approx(spent[1]) if spent[1] else None)
 
 
-def check(story: Story, killed: bool) -> None:
+def check(history: History, killed: bool) -> None:
     """The task shows the sums, and so does the list unless the run was killed."""
-    project, task = story.project, TaskId(story.task)
+    project, task = history.project, TaskId(history.task)
     spent = sums(project.journal.attempts(task))
     shown = project.show(task)
-    assert says(shown, spent), (shown.usage, shown.cost_usd, spent)
+    assert expected(shown, spent), (shown.usage, shown.cost_usd, spent)
     (listed,) = project.tasks()
-    assert killed or says(listed, spent), (listed.usage, listed.cost_usd, spent)
+    assert killed or expected(listed, spent), (listed.usage, listed.cost_usd, spent)
     assert fold(project.journal.read(task)) == project.state(task)
 
 
@@ -165,9 +165,9 @@ def test_the_task_costs_what_its_attempts_cost(
     tmp_path_factory: pytest.TempPathFactory, acts: list[str]
 ) -> None:
     """Calls, gates, retries, limits, kills and stops occur in any order."""
-    story = Story(tmp_path_factory.mktemp("story"), acts)
-    with story.project:
-        story.tell(lambda killed: check(story, killed))
+    history = History(tmp_path_factory.mktemp("history"), acts)
+    with history.project:
+        history.replay(lambda killed: check(history, killed))
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_the_task_costs_what_its_attempts_cost(
 )
 def test_a_gate_is_paid_for(tmp_path: Path, acts: list[str]) -> None:
     """The usage of a call and of its gate is recorded once."""
-    story = Story(tmp_path, acts)
-    with story.project:
-        story.tell(lambda killed: check(story, killed))
+    history = History(tmp_path, acts)
+    with history.project:
+        history.replay(lambda killed: check(history, killed))
 
 
 def test_what_an_older_version_wrote_costs_nothing_more() -> None:

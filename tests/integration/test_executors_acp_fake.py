@@ -55,7 +55,9 @@ class Bench:
     def call(self, session: str = "", **more: Any) -> AgentCall:
         limits = {"timeout_seconds": 30.0, "grace_seconds": 0.5, **more}
         paths = {"cwd": str(self.workspace), "transcript": str(self.transcript)}
-        return AgentCall("implementer", "Do it.", session_id=session, **paths, **limits)
+        return AgentCall(
+            "implementer", "Do it.", session_id=session, allow_unsandboxed_skip=True, **paths, **limits
+        )
 
     def spawn(self, **more: Any) -> CallResult:
         return asyncio.run(self.executor().spawn(self.call(**more), self.events.append))
@@ -63,7 +65,7 @@ class Bench:
     def resume(self, session: str, **more: Any) -> CallResult:
         return asyncio.run(self.executor().resume(self.call(session, **more), self.events.append))
 
-    def heard(self, kind: type[AgentEvent]) -> list[AgentEvent]:
+    def received(self, kind: type[AgentEvent]) -> list[AgentEvent]:
         return [event for event in self.events if isinstance(event, kind)]
 
     def recorded(self, event: str) -> list[dict[str, Any]]:
@@ -76,13 +78,15 @@ def test_turn_becomes_events_and_a_result(tmp_path: Path) -> None:
     result = bench.spawn()
     assert (result.code, result.text, result.exit_code) == (None, COMPLETE, 0), result.message
     assert (result.model, result.usage, result.cost_usd) == ("fake-1", Usage(10, 5), 0.00014)
-    assert bench.heard(SessionStarted) == [SessionStarted(result.session_id, "fake-1", "1.0.0")]
+    assert bench.received(SessionStarted) == [SessionStarted(result.session_id, "fake-1", "1.0.0")]
     path = str(bench.workspace / "fake-agent.txt")
-    (used,) = bench.heard(ToolUsed)
+    (used,) = bench.received(ToolUsed)
     assert isinstance(used, ToolUsed) and (used.tool, used.detail) == ("edit", path)
-    assert [event.id for event in bench.heard(ToolReturned) if isinstance(event, ToolReturned)] == [used.id]
-    assert bench.heard(TextReceived) == [TextReceived(COMPLETE)]
-    assert bench.heard(LineSkipped) == []
+    assert [event.id for event in bench.received(ToolReturned) if isinstance(event, ToolReturned)] == [
+        used.id
+    ]
+    assert bench.received(TextReceived) == [TextReceived(COMPLETE)]
+    assert bench.received(LineSkipped) == []
     assert (bench.workspace / "fake-agent.txt").read_text() == "call 1\n"
 
 
@@ -99,9 +103,9 @@ def test_permissions_answer_for_the_person(
     running = Bench(tmp_path / "run", permissions, fault="denied")
     ran = running.spawn()
     assert (editing.workspace / "fake-agent.txt").exists() == edits
-    assert bool(editing.heard(ToolDenied)) != edits
+    assert bool(editing.received(ToolDenied)) != edits
     assert ran.text == ("I ran it." if runs else "I was not allowed to.")
-    assert running.heard(ToolDenied) == ([] if runs else [ToolDenied("execute", "make")])
+    assert running.received(ToolDenied) == ([] if runs else [ToolDenied("execute", "make")])
     assert ("PERMISSION_DENIED" in edited.warnings, "PERMISSION_DENIED" in ran.warnings) == (
         not edits,
         not runs,
@@ -141,7 +145,7 @@ def test_lost_session_is_replaced_and_reported(handshake: str, tmp_path: Path) -
     lost = str(uuid.uuid4())
     result = bench.resume(lost, fresh_prompt="From the start.")
     assert result.ok and result.session_id != lost
-    assert bench.heard(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
+    assert bench.received(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
     assert "From the start." in next((bench.place / "bin" / "sessions").glob("*.jsonl")).read_text()
 
 
@@ -152,7 +156,7 @@ def test_lost_session_is_replaced_and_reported(handshake: str, tmp_path: Path) -
         ({"handshake": "version"}, Code.AGENT_INCOMPATIBLE),
         ({"fault": "api_error", "error": 401}, Code.AUTH_FAILED),
         ({"fault": "api_error", "error": 429}, Code.RATE_LIMITED),
-        ({"fault": "api_error", "error": 500}, Code.API_ERROR),
+        ({"fault": "api_error", "error": 500}, Code.OVERLOADED),
         ({"fault": "api_error", "error": 401, "handshake": "polite"}, Code.AUTH_FAILED),
         ({"fault": "api_error", "error": 529, "handshake": "polite"}, Code.OVERLOADED),
         ({"stop_reason": "refusal"}, Code.REFUSED),
@@ -191,7 +195,7 @@ def test_odd_output_does_not_end_the_conversation(fault: str, tmp_path: Path) ->
     bench = Bench(tmp_path, fault=fault, bytes=1 << 20)
     result = bench.spawn()
     assert (result.code, result.text) == (None, COMPLETE), result.message
-    assert bench.heard(LineSkipped)
+    assert bench.received(LineSkipped)
 
 
 @pytest.mark.parametrize("fault", ["hangs_after_result", "a7_child_keeps_stdout", "a4_daemons"])
@@ -210,9 +214,9 @@ def test_exit_after_the_answer_is_ignored(tmp_path: Path) -> None:
 
 def test_cancel_is_sent_before_the_stop(tmp_path: Path) -> None:
     """A cancelled call sends session/cancel to the agent before it is stopped."""
-    heard = tmp_path / "heard"
+    received = tmp_path / "received"
     program = tmp_path / "agent.py"
-    program.write_text(CANCELLED.format(heard=str(heard)))
+    program.write_text(CANCELLED.format(received=str(received)))
     bench = Bench(tmp_path)
     bench.settings = ExecutorSettings(command=sys.executable, args=(str(program),))
 
@@ -225,7 +229,7 @@ def test_cancel_is_sent_before_the_stop(tmp_path: Path) -> None:
             await running
 
     asyncio.run(cancel_it())
-    assert json.loads(heard.read_text())["method"] == "session/cancel"
+    assert json.loads(received.read_text())["method"] == "session/cancel"
 
 
 CANCELLED = """
@@ -234,7 +238,7 @@ def answer(line, result): print(json.dumps({{"id": json.loads(line)["id"], "resu
 answer(sys.stdin.readline(), {{"protocolVersion": 1}})
 answer(sys.stdin.readline(), {{"sessionId": "s-1"}})
 sys.stdin.readline()
-open({heard!r}, "w").write(sys.stdin.readline())
+open({received!r}, "w").write(sys.stdin.readline())
 """
 
 
@@ -283,7 +287,7 @@ def test_agent_of_the_protocols_own_package(permissions: Permissions, tmp_path: 
     assert (first.usage, first.exit_code) == (Usage(10, 5), 0)
     second = bench.resume(first.session_id)
     assert (second.code, second.text, second.session_id) == (None, first.text, first.session_id)
-    assert bench.heard(LineSkipped) == []
+    assert bench.received(LineSkipped) == []
 
 
 ANSWERS = (schema.InitializeResponse, schema.NewSessionResponse, schema.PromptResponse)

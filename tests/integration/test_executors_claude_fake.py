@@ -46,7 +46,7 @@ class Room:
         return asyncio.run(self.executor.spawn(self.call(**more), self.events.append))
 
     def alive(self) -> list[int]:
-        """Return the processes of the fake that are alive, and those that carry the marker."""
+        """Return the running processes of the fake, and those with the marker."""
         reported = {line["pid"] for line in read_ledger(self.ledger)}
         return [
             process.pid
@@ -131,7 +131,7 @@ def test_exit_status_is_mapped(status: int, code: Code, tmp_path: Path) -> None:
         ("api_error", 429, Code.RATE_LIMITED),
         ("api_error", 529, Code.OVERLOADED),
         ("api_error", 401, Code.AUTH_FAILED),
-        ("api_error", 500, Code.API_ERROR),
+        ("api_error", 500, Code.OVERLOADED),
         ("a17_error_in_text", 529, Code.OVERLOADED),
         ("a17_error_in_text", "credit", Code.BILLING),
     ],

@@ -79,7 +79,7 @@ def test_what_no_retry_fixes_is_not_repeated(
 
 @both_wires
 @pytest.mark.parametrize(("asked", "until"), [("0", 1000.0), ("7", 1007.0), ("60", 1060.0)])
-def test_the_provider_says_how_long_to_wait(
+def test_the_provider_shows_how_long_to_wait(
     provider: Provider, asked: str, until: float, tmp_path: Path
 ) -> None:
     """Retry-After is used exactly; when it exceeds the longest delay, another model is used."""
@@ -92,7 +92,15 @@ def test_the_provider_says_how_long_to_wait(
 @both_wires
 @pytest.mark.parametrize(
     ("status", "code"),
-    [(408, Code.TIMEOUT), (500, Code.API_ERROR), (503, Code.API_ERROR), (529, Code.OVERLOADED)],
+    [
+        (408, Code.NETWORK),
+        (422, Code.API_ERROR),
+        (500, Code.OVERLOADED),
+        (502, Code.OVERLOADED),
+        (503, Code.OVERLOADED),
+        (504, Code.OVERLOADED),
+        (529, Code.OVERLOADED),
+    ],
 )
 def test_what_passes_is_tried_again(provider: Provider, status: int, code: Code, tmp_path: Path) -> None:
     """Ostler retries with an exponential delay; the SDK does not retry."""

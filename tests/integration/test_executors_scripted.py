@@ -115,7 +115,7 @@ def test_what_a_command_printed_is_reported(status: int, tmp_path: Path) -> None
         ("- shout: x", Code.CONFIG_INVALID, "script.yaml:1: expected one of"),
     ],
 )
-def test_script_fails_as_it_says(script: str, code: Code, message: str, tmp_path: Path) -> None:
+def test_script_fails_as_specified(script: str, code: Code, message: str, tmp_path: Path) -> None:
     """A failing step ends the attempt with its code and one sentence."""
     result = Stage(tmp_path, script).play()
     assert result.code is code

@@ -24,7 +24,7 @@ def world(tmp_path: Path) -> World:
 
 
 def test_all_that_changed_is_one_commit(world: World):
-    """New, changed, deleted and renamed files, modes and links; ignored files and our state stay out."""
+    """New, changed, deleted and renamed files, modes and links; ignored files and Ostler's state stay out."""
     worktree = world.prepare()
     (world.path / "a.txt").unlink()
     (world.path / "sub" / "b.txt").write_text("changed\n")
@@ -46,7 +46,7 @@ def test_all_that_changed_is_one_commit(world: World):
 
 
 def test_our_state_stays_out_even_when_the_repository_ignores_nothing(tmp_path: Path):
-    """The agent's state copy is left out by the checkpoint itself."""
+    """The checkpoint itself leaves out the agent's state copy."""
     made = World(tmp_path)
     made.commit({"a": "1"})
     worktree = made.prepare()
@@ -58,11 +58,11 @@ def test_our_state_stays_out_even_when_the_repository_ignores_nothing(tmp_path: 
 
 
 def test_message_trailers_and_identity(world: World):
-    """The message is the contract's, git reads the trailers, and the name is the one given."""
+    """The message is that of the contract, git reads the trailers, and the name is the given one."""
     trailers = {"Task-Id": TASK, "Phase": "implement", "Attempt": "2", "Step": "t/1"}
-    who = Identity("Ünal User", "u@example.org")
+    identity = Identity("Ünal User", "u@example.org")
     create_checkpoint(
-        world.prepare(), f"[ostler] {TASK}: implement - completed\n\nForged: yes", trailers, who
+        world.prepare(), f"[ostler] {TASK}: implement - completed\n\nForged: yes", trailers, identity
     )
     shown = git(
         world.project, "log", "-1", "--format=%s|%an|%ae|%cn|%(trailers:unfold,separator=%x2C)", BRANCH
@@ -83,7 +83,7 @@ def test_nothing_changed_is_an_empty_commit(world: World):
 
 
 def test_one_step_is_committed_once(world: World):
-    """A kill after the commit and before the journal: the second call adopts, even with work pending."""
+    """After a kill between commit and journal the second call adopts the commit, even with pending work."""
     worktree = world.prepare()
     (world.path / "x").write_text("1")
     first = commit_step(worktree, "t/1")
@@ -97,7 +97,7 @@ def test_one_step_is_committed_once(world: World):
 
 
 def test_a_longer_step_is_another_step(world: World):
-    """t/1 is not found in a commit of t/12, nor in the middle of a message."""
+    """t/1 is not found in a commit of t/12 or in the middle of a message."""
     worktree = world.prepare()
     commit_step(worktree, "t/12")
     git(world.path, "commit", "-q", "--allow-empty", "-m", "x\n\nStep: t/1\n\nand more text")
@@ -105,13 +105,13 @@ def test_a_longer_step_is_another_step(world: World):
 
 
 def test_the_users_commits_are_not_searched(world: World):
-    """A trailer in the history before the base proves nothing."""
+    """A trailer in the history before the base is ignored."""
     world.commit({}, "x\n\nStep: t/1")
     assert not commit_step(world.prepare(), "t/1").adopted
 
 
 def test_files_and_directories_changing_places(world: World):
-    """A file that became a directory, a directory that became a file, a directory that became a link."""
+    """A file becomes a directory, a directory becomes a file, and a directory becomes a link."""
     world.commit({"d1/x": "1", "d2/x": "2", "f": "3"})
     worktree = world.prepare()
     shutil.rmtree(world.path / "d1")
@@ -157,7 +157,7 @@ def test_names_of_every_kind(world: World, name: bytes):
 
 
 def test_a_write_that_only_its_time_betrays_is_seen(world: World):
-    """Same size, same time as the index: git looks into such files, and so must the copy of its index."""
+    """Same size and time as the index: git reads such files, and the copy of its index must keep that."""
     worktree = world.prepare()
     git(world.project, "config", "core.trustctime", "false")
     file, index = world.path / "a.txt", worktree.repository.git_dir / "index"
@@ -173,7 +173,7 @@ def test_a_write_that_only_its_time_betrays_is_seen(world: World):
 
 
 def test_a_write_in_the_same_tick_is_seen(world: World):
-    """Same size, same second, right after git wrote its index: still a change."""
+    """Same size and second, right after git wrote its index: it is still a change."""
     worktree = world.prepare()
     for turn in range(5):
         (world.path / "a.txt").write_text(f"{turn}00\n")
@@ -185,7 +185,7 @@ def test_a_write_in_the_same_tick_is_seen(world: World):
 
 @pytest.mark.parametrize("damage", ["missing", "garbage", "cut", "pipe", "link"])
 def test_a_damaged_index_is_made_again(world: World, damage: str):
-    """The index is a cache of ours to rebuild; nothing is lost with it."""
+    """The index is a cache that Ostler rebuilds; no work is lost."""
     worktree = world.prepare()
     (world.path / "new.txt").write_text("x")
     index = worktree.repository.git_dir / "index"
@@ -205,7 +205,7 @@ def test_a_damaged_index_is_made_again(world: World, damage: str):
 
 
 def test_pipes_in_the_way_are_removed(world: World, monkeypatch: pytest.MonkeyPatch):
-    """A pipe is never waited for: not as a file of the agent's, nor under a name that git opens."""
+    """A pipe never blocks: neither as a file of the agent nor under a name that git opens."""
     monkeypatch.setattr("ostler.git.commit.pending.FIRST_SCAN_SECONDS", 1.0)
     worktree = world.prepare()
     (world.path / ".gitignore").unlink()
@@ -233,7 +233,7 @@ def test_nested_repositories_are_skipped_and_named(world: World):
 
 
 def test_a_submodule_keeps_its_commit(world: World):
-    """A submodule's pointer is not moved by what happened inside it."""
+    """Changes inside a submodule do not move its pointer."""
     git(world.project, "init", "-q", "module")
     git(world.project / "module", *AS_AGENT, "commit", "-q", "--allow-empty", "-m", "1")
     world.commit({})
@@ -248,8 +248,8 @@ def test_a_submodule_keeps_its_commit(world: World):
 
 
 @pytest.mark.parametrize("loss", ["directory", "contents", "registration"])
-def test_a_lost_worktree_is_said(world: World, loss: str):
-    """An agent that deleted its own worktree ends with WORKTREE_LOST; cleaning up still works."""
+def test_a_lost_worktree_is_reported(world: World, loss: str):
+    """If an agent deletes its own worktree the result is WORKTREE_LOST; the cleanup still works."""
     worktree = world.prepare()
     if loss == "registration":
         shutil.rmtree(worktree.repository.git_dir)
@@ -264,7 +264,7 @@ def test_a_lost_worktree_is_said(world: World, loss: str):
 
 
 def test_a_zeroed_object_is_corruption(world: World):
-    """An empty object file is GIT_CORRUPT, and no branch has moved."""
+    """An empty object file is GIT_CORRUPT, and no branch is moved."""
     worktree = world.prepare()
     (world.path / "new").write_text("x")
     objects = world.project / ".git" / "objects" / worktree.base[:2] / worktree.base[2:]
@@ -276,7 +276,7 @@ def test_a_zeroed_object_is_corruption(world: World):
 
 
 def test_a_repository_that_disappears_is_corruption(world: World):
-    """Without its .git the worktree's content stays and the error says what is gone."""
+    """Without its .git the content of the worktree is kept and the error names what is missing."""
     worktree = world.prepare()
     shutil.move(world.project / ".git", world.root / "hidden")
     with pytest.raises(GitError) as caught:
@@ -286,7 +286,7 @@ def test_a_repository_that_disappears_is_corruption(world: World):
 
 
 def _as_ordinary_user(act: Callable[[Path], None]) -> None:
-    """Run in a child that is nobody, in a directory of its own; as it is when we are not root."""
+    """Run in a child process as an unprivileged user, in a new directory; unchanged if not root."""
     room = Path(tempfile.mkdtemp())
     if os.geteuid() != 0:
         act(room)
@@ -327,10 +327,10 @@ def _close_files(room: Path) -> None:
 
 
 def test_closed_files_and_directories_are_committed_and_removed():
-    """Modes that an agent set hide nothing from the commit and stop no clean-up, for an ordinary user too."""
+    """File modes set by an agent hide nothing from the commit and block no cleanup, for any user."""
     _as_ordinary_user(_close_files)
 
 
 def test_ostlers_own_identity():
-    """The fallback is the contract's."""
+    """The fallback is that of the contract."""
     assert (OSTLER.name, OSTLER.email) == ("Ostler", "ostler@localhost")

@@ -1,4 +1,4 @@
-"""Kills at any moment, and many at once, with real processes."""
+"""Kills at any moment, and many tasks in parallel, with real processes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def finish(world: World) -> None:
-    """What the next run does; afterwards all is as if nothing had happened."""
+    """Do what the next run does; the result is as without the kill."""
     worktree = world.prepare()
     (worktree.path / "work.txt").write_text("done")
     commit_step(worktree)
@@ -61,7 +61,7 @@ def finish(world: World) -> None:
 
 
 def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path):
-    """Twelve kills spread over prepare and checkpoint: one commit each time, and nothing left over."""
+    """Twelve kills during prepare and checkpoint: one commit each time, and nothing is left over."""
     world = make_world(tmp_path)
     before = snapshot_of(world.project)
     dice = random.Random(7)
@@ -76,7 +76,7 @@ def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path):
 
 
 def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
-    """Killed during `git worktree add`, whose git goes on: the next run waits for it."""
+    """Killed during `git worktree add`, whose git continues: the next run waits for it."""
     world = make_world(tmp_path)
     child = start_child(world, PATH=f"{slow_git(tmp_path, 'worktree')}:{os.environ['PATH']}")
     wait_for(tmp_path / "began")
@@ -91,7 +91,7 @@ def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
 
 
 def test_many_tasks_at_once(tmp_path: Path):
-    """Eight tasks of one repository prepare, commit and go in parallel and do not collide."""
+    """Eight tasks of one repository prepare, commit and end in parallel without a collision."""
     world = make_world(tmp_path)
     repository = world.repository
     base = find_base(repository).commit
@@ -117,7 +117,7 @@ def test_many_tasks_at_once(tmp_path: Path):
 def test_a_kill_around_the_commit_makes_one_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
-    """Killed just before or just after the branch moved: one commit in the end."""
+    """Killed just before or after the move of the branch: the result is one commit."""
     from ostler.git.commit import checkpoint as module
 
     world = make_world(tmp_path)
@@ -138,7 +138,7 @@ def test_a_kill_around_the_commit_makes_one_commit(
 
 
 def test_the_lock_lasts_as_long_as_the_git_that_moves_the_branch(tmp_path: Path):
-    """Killed while `git update-ref` works, which goes on: nobody else gets the worktree before it ends."""
+    """`git update-ref` continues after the kill: no other run gets the worktree before it ends."""
     world = make_world(tmp_path)
     place = world.prepare().repository.git_dir
     child = start_child(world, PATH=f"{slow_git(tmp_path, 'update-ref')}:{os.environ['PATH']}")
@@ -152,7 +152,7 @@ def test_the_lock_lasts_as_long_as_the_git_that_moves_the_branch(tmp_path: Path)
 
 
 def slow_git(folder: Path, command: str) -> Path:
-    """A directory with a git whose one command waits for the file `go`, after it has made `began`."""
+    """A directory with a git whose one command waits for the file `go`, after it created `began`."""
     slow = folder / "slow"
     slow.mkdir()
     body = (

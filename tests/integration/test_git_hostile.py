@@ -41,7 +41,7 @@ BRANCH = f"ostler/{TASK}"
 
 @pytest.fixture
 def trapped(tmp_path: Path) -> tuple[World, Worktree, Traps]:
-    """A worktree in which an agent has left every trap that we know."""
+    """A worktree in which an agent planted every known trap."""
     world = make_world(tmp_path)
     commit_bait(world)
     worktree = world.prepare()
@@ -58,7 +58,7 @@ def trapped(tmp_path: Path) -> tuple[World, Worktree, Traps]:
 
 
 def do_everything(world: World, worktree: Worktree) -> None:
-    """Each thing that Ostler does with git, once."""
+    """Call each git operation of Ostler once."""
     repository = world.repository
     discover_repository(world.project / "sub")
     read_identity(repository)
@@ -81,7 +81,7 @@ def do_everything(world: World, worktree: Worktree) -> None:
 
 
 def test_no_trap_fires(trapped: tuple[World, Worktree, Traps]):
-    """Over a tree, a registration and a configuration full of traps, none is run and the work is done."""
+    """With traps in the tree, the registration and the configuration, none runs and the work is done."""
     world, worktree, traps = trapped
     do_everything(world, worktree)
     assert traps.fired() == set()
@@ -92,7 +92,7 @@ def test_no_trap_fires(trapped: tuple[World, Worktree, Traps]):
 
 
 def test_plain_git_fires_them(trapped: tuple[World, Worktree, Traps]):
-    """The traps are real: ordinary calls in the same tree set off at least fifteen of them."""
+    """The traps are real: ordinary git calls in the same tree start at least fifteen of them."""
     world, worktree, traps = trapped
     for command_line in (["status"], ["diff"]):
         git(worktree.path, *command_line, check=False)
@@ -134,7 +134,7 @@ def _without_the_repositorys_own(monkeypatch: pytest.MonkeyPatch, _: str) -> Non
 
 
 def _by_command_line(monkeypatch: pytest.MonkeyPatch, _: str) -> None:
-    """Settings handed over as -c would be: the name ends at the first equals sign."""
+    """Settings passed as with -c: the name ends at the first equals sign."""
     real = command.settings_environment
 
     def cut(settings: dict[str, str]) -> dict[str, str]:
@@ -165,10 +165,10 @@ def test_each_protection_is_needed(
     key: str,
     canary: str,
 ):
-    """With one protection taken away, its trap fires: the test above can fail."""
+    """Without one protection its trap runs: the test above can fail."""
     world, worktree, traps = trapped
     break_it(monkeypatch, key)
-    with suppress(GitError, AssertionError):  # a filter that is none spoils the work; only the canary counts
+    with suppress(GitError, AssertionError):  # an invalid filter makes the work fail; only the canary counts
         do_everything(world, worktree)
     assert canary in traps.fired()
 
@@ -193,7 +193,7 @@ def test_a_partial_clone_runs_no_transport(tmp_path: Path):
 
 
 def test_a_relative_path_entry_runs_nothing_from_the_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A dot in the user's PATH does not make a program named git in the worktree ours."""
+    """With a dot in the user's PATH, a program named git in the worktree is not run."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     traps = Traps(world)
@@ -204,7 +204,7 @@ def test_a_relative_path_entry_runs_nothing_from_the_tree(tmp_path: Path, monkey
 
 
 def test_the_pointer_is_put_right_for_the_users_own_tools(trapped: tuple[World, Worktree, Traps]):
-    """After a checkpoint the worktree leads to the user's repository again."""
+    """After a checkpoint the worktree points to the user's repository again."""
     _, worktree, _ = trapped
     commit_step(worktree)
     expected = Repository(worktree.path, worktree.repository.git_dir, worktree.repository.common_dir)

@@ -1,4 +1,4 @@
-"""Merging into a local branch that nobody has checked out, and refusing to move one under its files."""
+"""Merging into a local branch that is not checked out, and refusing to move one that is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def without_main(world: World) -> dict[str, bytes]:
 
 
 def move_main(world: World, files: dict[str, str]) -> str:
-    """A commit on main that no checkout of the user's has."""
+    """Commit to main while no checkout of the user has it."""
     other = world.root / "other"
     git(world.project, "worktree", "add", "-q", str(other), "main")
     for name, text in files.items():
@@ -51,7 +51,7 @@ def move_main(world: World, files: dict[str, str]) -> str:
 
 
 def test_a_fast_forward(world: World):
-    """The target moves to the branch's own commit, and nothing else of the user's changes."""
+    """The target moves to the branch's own commit, and nothing else of the user changes."""
     before = without_main(world)
     merged = merge_main(world)
     assert merged.commit == git(world.project, "rev-parse", BRANCH) == git(world.project, "rev-parse", "main")
@@ -59,7 +59,7 @@ def test_a_fast_forward(world: World):
 
 
 def test_a_merge_commit(world: World):
-    """The target moved on: one commit of both, in the user's name, the target's history first."""
+    """The target has new commits: one merge commit with the user's name, the target's history first."""
     theirs = move_main(world, {"theirs.txt": "theirs"})
     before = without_main(world)
     merged = merge_main(world)
@@ -76,7 +76,7 @@ def test_a_merge_commit(world: World):
 
 
 def test_twice_is_once(world: World):
-    """Merged again, the target stays where it is."""
+    """Merged again, the target is unchanged."""
     move_main(world, {"theirs.txt": "theirs"})
     first = merge_main(world)
     again = merge_main(world)
@@ -84,7 +84,7 @@ def test_twice_is_once(world: World):
 
 
 def test_a_conflict_moves_nothing(world: World):
-    """Both have another mine.txt: MERGE_CONFLICT with its name, and the target stays."""
+    """Both have another mine.txt: MERGE_CONFLICT with its name, and the target is unchanged."""
     theirs = move_main(world, {"mine.txt": "theirs"})
     with pytest.raises(MergeConflict) as caught:
         merge_main(world)
@@ -94,7 +94,7 @@ def test_a_conflict_moves_nothing(world: World):
 
 @pytest.mark.parametrize("where", ["the project", "another worktree"])
 def test_a_target_that_is_checked_out_is_not_moved(world: World, where: str):
-    """Its files would no longer be its commit's: a refusal with the one command to type."""
+    """Its files would differ from its commit: the error has the one command to type."""
     if where == "the project":
         git(world.project, "checkout", "-q", "--", "a.txt")
         git(world.project, "switch", "-q", "main")
@@ -102,17 +102,18 @@ def test_a_target_that_is_checked_out_is_not_moved(world: World, where: str):
     else:
         place = world.root / "other place"
         git(world.project, "worktree", "add", "-q", str(place), "main")
+    (place / "a.txt").write_text("changed\n")
     before = snapshot_of(world.project)
     with pytest.raises(GitError) as caught:
         merge_main(world)
     assert caught.value.code is Code.PUBLISH_FAILED
-    assert caught.value.hint == f"git -C '{place}' merge {BRANCH}"
+    assert caught.value.hint == f"git -C '{place}' merge --no-overwrite-ignore {BRANCH}"
     assert snapshot_of(world.project) == before
 
 
 @pytest.mark.parametrize("act", ["rebase", "bisect"])
 def test_a_target_that_will_come_back_is_not_moved(world: World, act: str):
-    """Amid a rebase or a bisection of the target no checkout names it, and still it is in use."""
+    """During a rebase or a bisection of the target no checkout names it, but it is in use."""
     git(world.project, "checkout", "-q", "--", "a.txt")
     git(world.project, "switch", "-q", "main")
     if act == "bisect":
@@ -126,7 +127,7 @@ def test_a_target_that_will_come_back_is_not_moved(world: World, act: str):
 
 
 def test_a_target_that_moves_at_the_same_time(world: World, monkeypatch: pytest.MonkeyPatch):
-    """Somebody commits between our look and our move: it is seen, and both are in the target."""
+    """A commit between the read and the update is detected, and both are in the target."""
     real = module.write_commit
     moves: list[str] = []
 
@@ -145,6 +146,6 @@ def test_a_target_that_moves_at_the_same_time(world: World, monkeypatch: pytest.
 
 @pytest.mark.parametrize("name", ["nowhere", "-f", "a..b", "$(touch x)"])
 def test_a_target_that_is_no_branch(world: World, name: str):
-    """A refusal that says so, whatever the name would do on a command line."""
+    """The error names the reason, for any name."""
     with pytest.raises(GitError, match="branch"):
         merge_branch(world.repository, BRANCH, name, OSTLER, "x")

@@ -1,4 +1,4 @@
-"""A task's branch reaches the remote once, replaces only what was its own, and says why when it may not."""
+"""A task's branch is pushed once, replaces only its own commits, and a refusal has a reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tip(world: PublishWorld) -> str:
 
 
 def carry_onto_theirs(world: PublishWorld, files: dict[str, str]) -> None:
-    """The target moved at the remote; the branch follows."""
+    """The target moved at the remote; rebase the branch onto it."""
     worktree = world.prepare()
     onto = world.others_push(files)
     fetch_commit(worktree, world.remote, "main", onto)
@@ -41,7 +41,7 @@ def hook(world: PublishWorld, name: str, body: str) -> None:
 
 
 def test_a_new_branch(world: PublishWorld):
-    """It is there with the same commit, and nothing of the user's moved: no branch, no tracking branch."""
+    """The remote has the same commit, and no branch or tracking branch of the user moved."""
     worktree = world.work({"mine.txt": "mine"})
     before = snapshot_of(world.project)
     pushed = push_branch(worktree, world.remote, "main")
@@ -66,7 +66,7 @@ def test_more_work_is_a_plain_push(world: PublishWorld):
 
 
 def test_what_was_pushed_and_then_rebased_is_replaced(world: PublishWorld):
-    """Our own older commits give way, with a lease on exactly those."""
+    """Older commits of Ostler are replaced, with a lease on exactly those."""
     push_branch(world.work({"mine.txt": "mine"}), world.remote, "main")
     carry_onto_theirs(world, {"theirs.txt": "theirs"})
     pushed = push_branch(world.prepare(), world.remote, "main")
@@ -74,7 +74,7 @@ def test_what_was_pushed_and_then_rebased_is_replaced(world: PublishWorld):
 
 
 def test_a_push_address_of_its_own(world: PublishWorld):
-    """Pushed to one place and fetched from another: what was pushed is looked for where it went."""
+    """With separate push and fetch addresses, the pushed branch is read from the push address."""
     fork = world.root / "fork.git"
     git(world.root, "clone", "-q", "--bare", str(world.bare), str(fork))
     git(world.project, "config", "remote.origin.pushurl", str(fork))
@@ -85,7 +85,7 @@ def test_a_push_address_of_its_own(world: PublishWorld):
 
 
 def test_anybody_elses_commits_are_not_replaced(world: PublishWorld):
-    """A colleague pushed to the branch, and then it was rebased here: refused, and theirs stays."""
+    """A colleague pushed to the branch, and then it was rebased here: refused, and their commit is kept."""
     push_branch(world.work({"mine.txt": "mine"}), world.remote, "main")
     theirs = world.others_push({"fix.txt": "fix"}, BRANCH)
     carry_onto_theirs(world, {"theirs.txt": "theirs"})
@@ -97,7 +97,7 @@ def test_anybody_elses_commits_are_not_replaced(world: PublishWorld):
 
 
 def test_commits_on_top_of_ours_stay(world: PublishWorld):
-    """A colleague added to our branch: all of ours is there, nothing is pushed, and it is said."""
+    """A colleague added to the branch: it has all commits, nothing is pushed, and this is reported."""
     push_branch(world.work({"mine.txt": "mine"}), world.remote, "main")
     theirs = world.others_push({"fix.txt": "fix"}, BRANCH)
     pushed = push_branch(world.prepare(), world.remote, "main")
@@ -106,7 +106,7 @@ def test_commits_on_top_of_ours_stay(world: PublishWorld):
 
 
 def test_outrun_once_it_looks_again(world: PublishWorld, monkeypatch: pytest.MonkeyPatch):
-    """The remote's branch appears between the look and the push: the second look decides."""
+    """The remote's branch appears between the read and the push: the second read decides."""
     worktree = world.work({"mine.txt": "mine"})
     real, looks = module.read_remote_branches, []
 
@@ -125,7 +125,7 @@ def test_outrun_once_it_looks_again(world: PublishWorld, monkeypatch: pytest.Mon
 
 
 def test_outrun_for_ever_it_gives_up(world: PublishWorld, monkeypatch: pytest.MonkeyPatch):
-    """Refused as outdated twice: PUSH_REJECTED, and the work is kept here."""
+    """Refused as outdated twice: PUSH_REJECTED, and the work is kept."""
     worktree = world.work({"mine.txt": "mine"})
     git(world.bare, "update-ref", f"refs/heads/{BRANCH}", "main")
     world.others_push({"fix.txt": "fix"}, BRANCH)
@@ -137,7 +137,7 @@ def test_outrun_for_ever_it_gives_up(world: PublishWorld, monkeypatch: pytest.Mo
 
 
 def test_a_protected_branch(world: PublishWorld):
-    """The remote's own words are in the sentence."""
+    """The sentence has the remote's message."""
     worktree = world.work({"mine.txt": "mine"})
     hook(world, "pre-receive", "echo 'error: GH006: Protected branch update failed' >&2; exit 1")
     with pytest.raises(GitError, match="GH006: Protected branch update failed") as caught:
@@ -148,7 +148,7 @@ def test_a_protected_branch(world: PublishWorld):
 
 
 def test_a_remote_that_is_gone(world: PublishWorld):
-    """PUBLISH_FAILED that says so, and the command that shows the address."""
+    """PUBLISH_FAILED with this reason, and the command that shows the address."""
     worktree = world.work({"mine.txt": "mine"})
     world.bare.rename(world.root / "moved.git")
     with pytest.raises(GitError, match="does not exist") as caught:
@@ -161,7 +161,7 @@ def test_a_remote_that_is_gone(world: PublishWorld):
     ["main", "master", "develop", "release", "Main", "release/2.0", "release-2", "RELEASE/x", "trunk"],
 )
 def test_shared_branches_are_never_pushed_to(branch: str):
-    """C120: neither the well-known names nor the target, whatever it is called."""
+    """C120: neither the well-known names nor the target, with any name."""
     with pytest.raises(GitError) as caught:
         require_task_branch(branch, "trunk")
     assert caught.value.code is Code.PUSH_REJECTED
@@ -169,11 +169,11 @@ def test_shared_branches_are_never_pushed_to(branch: str):
 
 @pytest.mark.parametrize("branch", ["ostler/main", "ostler/fix", "released", "maintenance", "my/release/x"])
 def test_a_tasks_own_branch_may_be_pushed(branch: str):
-    """Names that only look like those are a task's to use."""
+    """Names that only resemble those are allowed for a task."""
     require_task_branch(branch, "main")
 
 
-def test_look_tells_like_names_apart(world: PublishWorld):
+def test_similar_branch_names_are_distinguished(world: PublishWorld):
     """ls-remote matches the end of names; only the exact one counts."""
     worktree = world.work({"mine.txt": "mine"})
     git(world.bare, "update-ref", "refs/heads/x/refs/heads/other", "main")
@@ -181,7 +181,7 @@ def test_look_tells_like_names_apart(world: PublishWorld):
 
 
 def test_only_what_is_new_is_fetched(world: PublishWorld):
-    """With a history in common a fetch brings the new commit, not everything again as one pack."""
+    """With a common history a fetch gets only the new commit, not everything as one pack."""
     world.commit({f"{number}.txt": f"{number}\n" for number in range(120)})  # git unpacks up to a hundred
     git(world.project, "push", "-q", "origin", "main")
     worktree = world.work({"mine.txt": "mine"})
@@ -192,7 +192,7 @@ def test_only_what_is_new_is_fetched(world: PublishWorld):
 
 
 def test_the_lease_is_on_what_was_seen(world: PublishWorld, monkeypatch: pytest.MonkeyPatch):
-    """A colleague pushes between our look and our forced push: theirs stays."""
+    """A colleague pushes between the read and the forced push: their commit is kept."""
     push_branch(world.work({"mine.txt": "mine"}), world.remote, "main")
     carry_onto_theirs(world, {"theirs.txt": "theirs"})
     real, theirs = module._push_commit, []
@@ -210,7 +210,7 @@ def test_the_lease_is_on_what_was_seen(world: PublishWorld, monkeypatch: pytest.
 
 @pytest.mark.parametrize("branch", ["main", "release/1.0"])
 def test_a_push_to_a_shared_branch_is_refused(world: PublishWorld, branch: str):
-    """Nothing reaches the remote, whatever branch the worktree is said to have."""
+    """Nothing is pushed, for any recorded branch of the worktree."""
     worktree = structs.replace(world.work({"mine.txt": "mine"}), branch=branch)
     git(world.project, "branch", "-f", "release/1.0", BRANCH)
     before = git(world.bare, "for-each-ref")
@@ -220,7 +220,7 @@ def test_a_push_to_a_shared_branch_is_refused(world: PublishWorld, branch: str):
 
 
 def test_large_files_that_the_remote_has_not(world: PublishWorld):
-    """GitHub names LFS objects that are missing: so is the command that sends them."""
+    """GitHub names the missing LFS objects: the error has the command that sends them."""
     worktree = world.work({"mine.txt": "mine"})
     hook(
         world, "pre-receive", "echo 'error: GH008: Your push referenced unknown Git LFS objects' >&2; exit 1"

@@ -1,4 +1,4 @@
-"""A branch is carried onto its target in its worktree, the same way each time, or nothing is touched."""
+"""A branch is rebased onto its target in its worktree, deterministically, or nothing is changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostler.git.repository import Worktree
 
 
 def bytes_of(worktree: Worktree) -> dict[str, bytes]:
-    """Everything of a task's worktree: its files, its index, its HEAD and its branch."""
+    """Return all of a task's worktree: its files, its index, its HEAD and its branch."""
     state = {str(path): path.read_bytes() for path in sorted(worktree.path.rglob("*")) if path.is_file()}
     for name in ("index", "HEAD"):
         state[name] = (worktree.repository.git_dir / name).read_bytes()
@@ -28,7 +28,7 @@ def bytes_of(worktree: Worktree) -> dict[str, bytes]:
 
 
 def test_a_target_that_stood_still_changes_nothing(tmp_path: Path):
-    """The branch is on top of its target already: same tip, same bytes."""
+    """The branch is already on top of its target: same tip, same bytes."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "new.txt").write_text("new")
@@ -40,7 +40,7 @@ def test_a_target_that_stood_still_changes_nothing(tmp_path: Path):
 
 
 def test_a_target_that_moved_is_followed(tmp_path: Path):
-    """Every commit is replayed with its words, its author and its times; files, index and branch agree."""
+    """Every commit is replayed with its message, author and times; files, index and branch agree."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     agent_commits(world, "mine.txt")
@@ -61,7 +61,7 @@ def test_a_target_that_moved_is_followed(tmp_path: Path):
 
 
 def test_a_conflict_names_the_files_and_touches_nothing(tmp_path: Path):
-    """Both changed one file, its name not plain: MERGE_CONFLICT, and every byte of the worktree stays."""
+    """Both changed one file with an unusual name: MERGE_CONFLICT, and every byte of the worktree is kept."""
     world = make_world(tmp_path)
     world.commit({"odd\nname": "x\n"})
     worktree = world.prepare()
@@ -82,7 +82,7 @@ def test_a_conflict_names_the_files_and_touches_nothing(tmp_path: Path):
 
 
 def test_what_the_target_has_already_is_left_out(tmp_path: Path):
-    """The same change came another way: its commit is dropped, an empty checkpoint is kept."""
+    """The same change is already in the target: its commit is dropped, an empty checkpoint is kept."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "same.txt").write_text("same")
@@ -96,7 +96,7 @@ def test_what_the_target_has_already_is_left_out(tmp_path: Path):
 
 
 def test_a_branch_with_merges_is_merged_and_loses_nothing(tmp_path: Path):
-    """What a merge commit itself changed would be lost by replaying: the target is merged instead."""
+    """A replay would lose the changes of a merge commit: the target is merged instead."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     agent_commits(world, "one.txt")
@@ -115,7 +115,7 @@ def test_a_branch_with_merges_is_merged_and_loses_nothing(tmp_path: Path):
 
 
 def test_a_branch_without_work_stays(tmp_path: Path):
-    """Nothing of its own: there is nothing to carry."""
+    """Without its own commits there is nothing to rebase."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     onto = world.commit({"theirs.txt": "x"})
@@ -124,7 +124,7 @@ def test_a_branch_without_work_stays(tmp_path: Path):
 
 
 def test_a_target_that_has_it_all(tmp_path: Path):
-    """Somebody merged the branch by hand: it stays, and the work still starts where it started."""
+    """The branch was merged manually: it is unchanged, and so is the base of the work."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "mine.txt").write_text("mine")
@@ -135,7 +135,7 @@ def test_a_target_that_has_it_all(tmp_path: Path):
 
 
 def test_files_that_are_in_the_way_are_kept(tmp_path: Path):
-    """A person's uncommitted file where the target has one: a refusal that names it, and the file stays."""
+    """A person's uncommitted file at a path of the target: the error names it, and the file is kept."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "mine.txt").write_text("mine")
@@ -150,7 +150,7 @@ def test_files_that_are_in_the_way_are_kept(tmp_path: Path):
 
 
 def test_ignored_files_stay(tmp_path: Path):
-    """What a build left in the worktree is not in the way."""
+    """Build results in the worktree do not block the rebase."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "mine.txt").write_text("mine")
@@ -163,7 +163,7 @@ def test_ignored_files_stay(tmp_path: Path):
 
 @pytest.mark.parametrize("moment", ["before a file", "after some files", "after the files"])
 def test_cut_off_anywhere_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str):
-    """Cut off before, amid or after the checkout, the next run makes the very same commits."""
+    """Interrupted before, during or after the checkout, the next run makes the same commits."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "mine.txt").write_text("mine")
@@ -193,7 +193,7 @@ def test_cut_off_anywhere_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_histories_without_a_common_commit(tmp_path: Path):
-    """A target that was replaced altogether is a conflict, not a mixture."""
+    """A target with an unrelated history is a conflict, not a mixture."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "mine.txt").write_text("mine")
@@ -205,7 +205,7 @@ def test_histories_without_a_common_commit(tmp_path: Path):
 
 
 def test_signatures_and_encodings_survive_or_go(tmp_path: Path):
-    """A commit in another encoding keeps its bytes; a signature, which would be wrong now, goes."""
+    """A commit in another encoding keeps its bytes; a signature, which would be invalid, is removed."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "mine.txt").write_text("mine")
@@ -224,7 +224,7 @@ def test_signatures_and_encodings_survive_or_go(tmp_path: Path):
 
 
 def test_a_target_is_taken_in_with_its_conflicts(tmp_path: Path):
-    """One merge, however often: what is free is merged, what is not has both sides between marks."""
+    """One merge, also after repeated calls: clean files are merged, others have both sides between marks."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "a.txt").write_text("mine\n")
@@ -243,7 +243,7 @@ def test_a_target_is_taken_in_with_its_conflicts(tmp_path: Path):
 
 
 def test_marks_are_refused_until_they_are_gone(tmp_path: Path):
-    """Those that we made, by their commits; a text about marks is none of them."""
+    """Ostler's own marks are detected by their commits; a text about marks is allowed."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "a.txt").write_text("mine\n")
@@ -260,7 +260,7 @@ def test_marks_are_refused_until_they_are_gone(tmp_path: Path):
 
 
 def test_marks_in_a_file_whose_changes_are_not_shown_are_refused(tmp_path: Path):
-    """A lock file with `-diff` is no binary one to whoever merges it: its marks are seen."""
+    """A lock file with `-diff` is not binary for a merge: its marks are detected."""
     world = make_world(tmp_path)
     world.commit({".gitattributes": "a.txt -diff\n"})
     worktree = world.prepare()
@@ -288,7 +288,7 @@ def test_marks_in_a_file_with_the_line_ends_of_windows_are_refused(tmp_path: Pat
 
 
 def test_marks_that_name_a_file_are_refused(tmp_path: Path):
-    """As git writes them where one side has moved the file, and as long as an attribute wants them."""
+    """As git writes them if one side moved the file, and with the length of an attribute."""
     world = make_world(tmp_path)
     lines = [f"line {number}\n" for number in range(20)]
     world.commit({"old.txt": "".join(lines), ".gitattributes": "*.txt conflict-marker-size=9\n"})
@@ -304,7 +304,7 @@ def test_marks_that_name_a_file_are_refused(tmp_path: Path):
 
 
 def test_work_that_takes_marks_out_of_the_target_passes(tmp_path: Path):
-    """Someone pushed them once; a task that cleans up after that has none of its own."""
+    """Marks of the target are not the task's: a task that removes some passes."""
     world = make_world(tmp_path)
     mark = "0" * 40
     world.commit({"a.txt": f"<<<<<<< {mark}\none\n=======\ntwo\n>>>>>>> {mark}\n"})
@@ -315,7 +315,7 @@ def test_work_that_takes_marks_out_of_the_target_passes(tmp_path: Path):
 
 
 def test_a_run_that_dies_while_it_takes_the_target_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The files are there and the branch has not moved: the next run ends it, with one merge."""
+    """The files are written and the branch has not moved: the next run completes it with one merge."""
     world = make_world(tmp_path)
     worktree = world.prepare()
     (worktree.path / "a.txt").write_text("mine\n")

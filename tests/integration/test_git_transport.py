@@ -1,4 +1,4 @@
-"""Remotes are spoken to as the user, and with nothing that the repository configures."""
+"""Remotes are used with the user's configuration, and without that of the repository."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def world(tmp_path: Path) -> PublishWorld:
 
 
 def test_the_users_insteadof_counts(world: PublishWorld):
-    """The address is GitHub's, the push goes where the user's configuration says."""
+    """The address is GitHub's, the push goes to the address in the user's configuration."""
     assert world.remote.url == ADDRESS
     assert resolve_remote_url(world.repository, world.remote) == str(world.bare)
     push_branch(world.work({"mine.txt": "mine"}), world.remote, "main")
@@ -28,7 +28,7 @@ def test_the_users_insteadof_counts(world: PublishWorld):
 
 
 def test_the_repositorys_insteadof_does_not(world: PublishWorld):
-    """An agent that leads the address elsewhere in the repository's configuration gets no push."""
+    """An agent that redirects the address in the repository's configuration gets no push."""
     evil = world.root / "evil.git"
     git(world.root, "init", "-q", "--bare", str(evil))
     git(world.project, "config", f"url.{evil}.insteadOf", "http://github.localhost/acme/")
@@ -60,7 +60,7 @@ def test_a_remote_inside_the_project_is_refused(world: PublishWorld, key: str, w
 
 @pytest.mark.parametrize("address", ["ext::sh -c 'touch {canary}'", "fd::3", "nonsense::x"])
 def test_addresses_that_run_programs_are_refused(world: PublishWorld, address: str):
-    """Only https, ssh, git and paths are spoken."""
+    """Only https, ssh, git and paths are allowed."""
     worktree = world.work({"mine.txt": "mine"})
     canary = world.root / "canary"
     with pytest.raises(GitError, match="a URL of an unsupported kind"):
@@ -69,14 +69,14 @@ def test_addresses_that_run_programs_are_refused(world: PublishWorld, address: s
 
 
 def test_a_relative_address_is_relative_to_the_checkout(world: PublishWorld):
-    """As it is for git itself."""
+    """As in git itself."""
     worktree = world.work({"mine.txt": "mine"})
     assert read_remote_branches(worktree, Remote("origin", "../remote.git"), "main")
 
 
 @pytest.mark.parametrize("name", ['with "quotes"', "back\\slash", "a = b # c", "new\nline"])
 def test_an_address_of_any_characters(world: PublishWorld, name: str):
-    """Quotes, backslashes and comment signs are part of the address and of nothing else."""
+    """Quotes, backslashes and comment signs are literal parts of the address."""
     worktree = world.work({"mine.txt": "mine"})
     place = world.root / name
     world.bare.rename(place)
@@ -84,7 +84,7 @@ def test_an_address_of_any_characters(world: PublishWorld, name: str):
 
 
 def test_a_credential_helper_of_the_users_is_asked(world: PublishWorld, tmp_path: Path):
-    """Publishing reads the user's configuration: the helper there runs, one in the repository does not."""
+    """Publishing reads the user's configuration: its helper runs, one of the repository does not."""
     from http.server import BaseHTTPRequestHandler, HTTPServer
     from threading import Thread
 
@@ -118,7 +118,7 @@ def test_a_credential_helper_of_the_users_is_asked(world: PublishWorld, tmp_path
 
 
 def test_a_shallow_clone(world: PublishWorld):
-    """V5: it fetches and pushes, and gets what only the history that it has not would have had."""
+    """V5: it fetches and pushes, and gets the objects that are outside its history."""
     world.commit({"a.txt": "two\n"})
     git(world.project, "push", "-q", "origin", "main")
     git(world.bare, "repack", "-q", "-a", "-d", "-b")

@@ -23,13 +23,13 @@ BRANCH = f"ostler/{TASK}"
 
 
 def is_usable(world: World) -> bool:
-    """The user's own git sees a clean checkout of the branch there."""
+    """Return whether the user's git finds a clean checkout of the branch there."""
     clean = git(world.path, "status", "--porcelain") == ""
     return clean and git(world.path, "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
 
 
 def test_a_fresh_worktree(world: World):
-    """It starts at the base, on the task's branch, and the agent works at its top."""
+    """It starts at the base, on the task's branch, and the agent works in its root."""
     worktree = world.prepare()
     assert is_usable(world)
     assert worktree.base == git(world.project, "rev-parse", "main") == git(world.path, "rev-parse", "HEAD")
@@ -38,7 +38,7 @@ def test_a_fresh_worktree(world: World):
 
 
 def test_the_users_checkout_stays_byte_for_byte(world: World):
-    """Dirty, staged, untracked and stashed work, the index, HEAD, config and branches are as before."""
+    """Dirty, staged, untracked and stashed work, the index, HEAD, config and branches are unchanged."""
     (world.project / "stashed.txt").write_text("s")
     git(world.project, "stash", "-u", "-q")
     (world.project / "a.txt").write_text("dirty\n")
@@ -55,14 +55,14 @@ def test_the_users_checkout_stays_byte_for_byte(world: World):
 
 
 def test_a_detached_head_is_a_base(world: World):
-    """A user on no branch gets a branch for the task all the same."""
+    """A detached HEAD gives a branch for the task as well."""
     git(world.project, "switch", "-q", "--detach")
     world.prepare()
     assert is_usable(world)
 
 
 def test_project_in_a_subdirectory(world: World):
-    """The agent's directory is the project's, seen from the worktree."""
+    """The agent's directory is that of the project in the worktree."""
     repository = discover_repository(world.project / "sub")
     assert repository
     path = world.project / "sub" / ".ostler" / "worktrees" / TASK
@@ -72,7 +72,7 @@ def test_project_in_a_subdirectory(world: World):
 
 
 def test_a_subdirectory_that_is_not_committed_is_made(world: World):
-    """A project directory without a commit of its own still is the agent's directory."""
+    """A project directory that is not in the commit is created as the agent's directory."""
     (world.project / "fresh" / "deep").mkdir(parents=True)
     repository = discover_repository(world.project / "fresh" / "deep")
     assert repository
@@ -81,7 +81,7 @@ def test_a_subdirectory_that_is_not_committed_is_made(world: World):
 
 
 def test_a_subdirectory_that_leads_out_is_refused(world: World, tmp_path: Path):
-    """A link in the commit cannot put the agent outside of its worktree."""
+    """A link in the commit cannot move the agent outside of its worktree."""
     os.symlink(tmp_path, world.project / "link")
     base = world.commit({})
     (world.project / "link").unlink()
@@ -93,7 +93,7 @@ def test_a_subdirectory_that_leads_out_is_refused(world: World, tmp_path: Path):
 
 
 def test_names_with_spaces_and_unicode(tmp_path: Path):
-    """The project may be called anything."""
+    """The project may have any name."""
     made = World(tmp_path, "my prøject 'ü' 日本")
     made.commit({"a file with spaces é.txt": "x"})
     worktree = made.prepare()
@@ -104,7 +104,7 @@ def test_names_with_spaces_and_unicode(tmp_path: Path):
 
 
 def test_prepared_twice_is_prepared_once(world: World):
-    """Work that is there, committed or not, survives the second call."""
+    """Existing work, committed or not, is kept by the second call."""
     worktree = world.prepare()
     commit_step(worktree)
     (worktree.path / "wip.txt").write_text("half done")
@@ -113,7 +113,7 @@ def test_prepared_twice_is_prepared_once(world: World):
 
 
 def test_the_base_stays_when_the_users_branch_moves_on(world: World):
-    """After a crash before the journal knew the base, the diff still begins where the work began."""
+    """After a crash before the base was recorded, the diff still begins at the original base."""
     first = world.prepare()
     world.commit({"later.txt": "by the user"})
     assert world.prepare().base == first.base
@@ -131,7 +131,7 @@ def _delete_contents(world: World) -> None:
 
 
 def _kill_add_early(world: World) -> None:
-    """As git leaves it when it is killed before the checkout: locked, registered, no files."""
+    """Leave the state of a git killed before the checkout: locked, registered, no files."""
     admin = world.project / ".git" / "worktrees" / TASK
     (admin / "locked").write_text("initializing")
     (admin / "index").unlink()
@@ -172,7 +172,7 @@ def _released(world: World) -> None:
 
 
 def _released_half(world: World) -> None:
-    """Killed between the rename and the end of the registration."""
+    """Leave the state of a kill between the rename and the end of the registration."""
     trash = world.path.parent / ".trash"
     trash.mkdir()
     world.path.rename(trash / "x")
@@ -206,7 +206,7 @@ def _garbage_head(world: World) -> None:
 )
 @pytest.mark.parametrize("committed", [False, True], ids=["at base", "with a checkpoint"])
 def test_it_converges_from_every_half_state(world: World, crash, committed: bool):
-    """Whatever a kill or a hand left behind, the next call ends with a usable worktree and no commit lost."""
+    """After any kill or manual change, the next call gives a usable worktree and no commit is lost."""
     worktree = world.prepare()
     if committed:
         (worktree.path / "done.txt").write_text("done")
@@ -220,7 +220,7 @@ def test_it_converges_from_every_half_state(world: World, crash, committed: bool
 
 
 def test_uncommitted_work_survives_a_lost_registration(world: World):
-    """Files that nobody committed are kept when git forgot the worktree around them."""
+    """Uncommitted files are kept when git has lost the registration of the worktree."""
     worktree = world.prepare()
     (worktree.path / "wip.txt").write_text("half done")
     shutil.rmtree(world.project / ".git" / "worktrees")
@@ -231,7 +231,7 @@ def test_uncommitted_work_survives_a_lost_registration(world: World):
 
 
 def test_a_moved_project_keeps_its_worktrees(world: World, tmp_path: Path):
-    """Absolute paths in git's files are put right after the directory was renamed."""
+    """Absolute paths in git's files are corrected after the directory was renamed."""
     worktree = world.prepare()
     (worktree.path / "wip.txt").write_text("half done")
     world.project = world.project.rename(tmp_path / "renamed")
@@ -241,7 +241,7 @@ def test_a_moved_project_keeps_its_worktrees(world: World, tmp_path: Path):
 
 
 def test_a_copied_project_gets_its_own(world: World, tmp_path: Path):
-    """A copy does not take the original's worktree for its own, nor the other way round."""
+    """A copy does not use the original's worktree, and the original does not use the copy's."""
     world.prepare()
     shutil.copytree(world.project, tmp_path / "copy", symlinks=True)
     original = world.project
@@ -261,7 +261,7 @@ def test_a_name_that_is_taken_elsewhere_is_refused(world: World, tmp_path: Path)
 
 
 def test_a_foreign_branch_is_never_overwritten(world: World):
-    """A branch of that name with work that is not the task's ends the task, and stays as it is."""
+    """A branch of that name with other work ends the task, and is unchanged."""
     git(world.project, "switch", "-qc", BRANCH)
     theirs = world.commit({"mine.txt": "by a person"})
     git(world.project, "switch", "-q", "main")
@@ -273,7 +273,7 @@ def test_a_foreign_branch_is_never_overwritten(world: World):
 
 
 def test_a_branch_checked_out_by_the_user_is_a_sentence(world: World):
-    """Looking at a finished task in the main checkout blocks its next run, and says how to unblock."""
+    """A finished task's branch in the main checkout blocks its next run, and the error has the remedy."""
     remove_worktree(world.prepare())
     git(world.project, "switch", "-q", BRANCH)
     with pytest.raises(GitError) as caught:
@@ -282,7 +282,7 @@ def test_a_branch_checked_out_by_the_user_is_a_sentence(world: World):
 
 
 def test_a_branch_named_like_the_prefix_is_a_sentence(world: World):
-    """Git cannot have both ostler and ostler/x; the message leads to the setting."""
+    """Git cannot have both ostler and ostler/x; the message names the setting."""
     git(world.project, "branch", "ostler")
     with pytest.raises(GitError) as caught:
         world.prepare()
@@ -291,7 +291,7 @@ def test_a_branch_named_like_the_prefix_is_a_sentence(world: World):
 
 
 def test_files_of_unknown_origin_are_not_deleted(world: World):
-    """A directory in the way that was never a worktree is reported and kept."""
+    """A directory at that path that was never a worktree is reported and kept."""
     world.path.mkdir(parents=True)
     (world.path / "precious").write_text("p")
     with pytest.raises(GitError) as caught:
@@ -301,7 +301,7 @@ def test_files_of_unknown_origin_are_not_deleted(world: World):
 
 
 def test_the_users_missing_worktrees_stay_registered(world: World, tmp_path: Path):
-    """A worktree on a disk that is not mounted now is none of our business."""
+    """A worktree on a disk that is not mounted is not touched."""
     git(world.project, "worktree", "add", "-q", "-b", "usb", str(tmp_path / "usb"))
     shutil.rmtree(tmp_path / "usb")
     remove_worktree(world.prepare())
@@ -309,7 +309,7 @@ def test_the_users_missing_worktrees_stay_registered(world: World, tmp_path: Pat
 
 
 def test_removed_is_gone_and_the_branch_stays(world: World):
-    """Nothing is left but the branch; a second removal is no error."""
+    """Only the branch is left; a second removal is not an error."""
     worktree = world.prepare()
     commit = commit_step(worktree).commit
     assert remove_worktree(worktree) == 0
@@ -320,7 +320,7 @@ def test_removed_is_gone_and_the_branch_stays(world: World):
 
 
 def test_a_head_that_ran_ahead_is_brought_back(world: World):
-    """Commits that an agent made on a detached HEAD before a crash belong to the branch afterwards."""
+    """Commits that an agent made on a detached HEAD before a crash are on the branch afterwards."""
     worktree = world.prepare()
     git(world.path, "switch", "-q", "--detach")
     (world.path / "x.txt").write_text("x")
@@ -346,7 +346,7 @@ def test_sparse_and_shallow_repositories(world: World, tmp_path: Path):
 
 
 def test_a_partial_clone_whose_remote_is_gone_is_refused(world: World, tmp_path: Path):
-    """Objects that are not here and cannot be fetched are named as the reason."""
+    """The error names objects that are missing and cannot be fetched."""
     git(world.project, "config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "-n", "--filter=blob:none", f"file://{world.project}", str(clone))

@@ -1,4 +1,4 @@
-"""Worktrees that are made from released ones: whatever was done in those, nobody can tell the difference."""
+"""Worktrees made from released ones are the same as new ones, after any use."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def change_content(tree: Path, admin: Path) -> None:
 
 
 def change_content_unseen(tree: Path, admin: Path) -> None:
-    """The same size and the same time."""
+    """Change a file with the same size and the same time."""
     before = (tree / "a.txt").stat()
     (tree / "a.txt").write_text("eno\n")
     os.utime(tree / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -124,7 +124,7 @@ def write_into_the_registration(tree: Path, admin: Path) -> None:
 
 
 def write_attributes(tree: Path, admin: Path) -> None:
-    """They would change how the files beside them are written."""
+    """Write attributes that change how other files are checked out."""
     (tree / ".gitattributes").write_text("* text eol=crlf\n")
     (tree / "sub" / ".gitattributes").write_text("* text eol=crlf\n")
     (tree / "a.txt").write_text(LEAK)
@@ -157,7 +157,7 @@ def remove_the_submodule(tree: Path, admin: Path) -> None:
 
 
 def bury(tree: Path, admin: Path) -> None:
-    """Deeper than a path may be long."""
+    """Create a tree deeper than the longest path."""
     here = os.open(tree / "sub", os.O_RDONLY)
     for _ in range(600):
         os.mkdir("a-rather-long-name", dir_fd=here)
@@ -192,7 +192,7 @@ DOUBTFUL = [change_a_folders_mode, put_attributes_on_a_folder, remove_the_submod
 @pytest.mark.parametrize("later", [False, True], ids=["same base", "later base, cleaned ahead"])
 @pytest.mark.parametrize("mess", USED_AGAIN + DOUBTFUL)
 def test_a_kept_tree_is_what_a_new_one_would_be(world: WarmWorld, mess: Mess, later: bool) -> None:
-    """Bytes, modes, links, folders and registration; nothing of the old task is anywhere."""
+    """Bytes, modes, links, folders and registration are the same; nothing of the old task is left."""
     first = world.begin("first")
     old = inodes(first.path)
     mess(first.path, first.repository.git_dir)
@@ -224,7 +224,7 @@ def assert_alike(second: Worktree, cold: Worktree) -> None:
 
 
 def test_a_third_task_gets_it_again(world: WarmWorld) -> None:
-    """The tree goes from hand to hand, and its new seal is as good as the first."""
+    """The tree is reused by each task, and is verified each time."""
     for number in range(4):
         worktree = world.begin(f"task-{number}")
         (worktree.path / "a.txt").write_text(f"{number}{LEAK}")
@@ -250,8 +250,8 @@ def test_a_task_that_is_opened_again_finds_its_own_work(world: WarmWorld) -> Non
     assert inodes(again.path) & old and world.kept == []
 
 
-def test_no_more_are_kept_than_the_settings_say(world: WarmWorld) -> None:
-    """With 0, none; what is taken away leaves no trace but in the trash."""
+def test_no_more_are_kept_than_the_setting_allows(world: WarmWorld) -> None:
+    """With 0 none is kept; removed trees are only in the trash."""
     open_ones = [world.begin(f"task-{number}") for number in range(4)]
     for worktree in open_ones:
         release_worktree(worktree, 2)
@@ -264,14 +264,14 @@ def test_no_more_are_kept_than_the_settings_say(world: WarmWorld) -> None:
 
 
 def test_a_small_tree_is_not_kept(world: WarmWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is made faster than it is cleaned."""
+    """A new one is faster than the cleanup."""
     monkeypatch.undo()
     world.begin_and_end("small")
     assert world.kept == []
 
 
 def test_a_repository_cannot_make_git_look_less_closely(world: WarmWorld) -> None:
-    """Only the time at which a file was changed, which nobody can set, tells it from the one checked out."""
+    """Only the ctime, which no program can set, distinguishes the file from the one checked out."""
     git(world.project, "config", "core.trustctime", "false")
     git(world.project, "config", "core.checkStat", "minimal")
     first = world.begin("first")
@@ -280,7 +280,8 @@ def test_a_repository_cannot_make_git_look_less_closely(world: WarmWorld) -> Non
         time.sleep(0.05)
     change_content_unseen(first.path, first.repository.git_dir)
     release_worktree(first, 2)
-    os.utime(world.pool.entry("first").index)  # or git would compare each file's bytes with the commit's
+    # otherwise git would compare the bytes of each file with those of the commit
+    os.utime(world.pool.entry("first").index)
     assert_alike(world.begin("second"), world.begin("cold", 0))
 
 
@@ -323,7 +324,7 @@ def _torn_seal(world: WarmWorld) -> None:
     [_other_boot, _line_ends, _own_attributes, _attributes_in_the_commit, _sparse, _torn_index, _torn_seal],
 )
 def test_what_may_be_written_otherwise_now_is_made_anew(world: WarmWorld, change) -> None:
-    """The rules by which files are written have changed, or the machine went down since."""
+    """The rules for writing files have changed, or the machine was restarted."""
     first = world.begin("first")
     old = inodes(first.path)
     release_worktree(first, 2)
@@ -334,7 +335,7 @@ def test_what_may_be_written_otherwise_now_is_made_anew(world: WarmWorld, change
 
 
 def test_a_tree_where_something_is_alive_is_not_used(world: WarmWorld) -> None:
-    """A process that outlived everything would write into the next task's files."""
+    """A remaining process would write into the next task's files."""
     first = world.begin("first")
     with subprocess.Popen(["sleep", "300"], cwd=first.path / "sub") as alive:
         try:
@@ -346,7 +347,7 @@ def test_a_tree_where_something_is_alive_is_not_used(world: WarmWorld) -> None:
 
 
 def test_one_tree_is_given_to_one_of_many(world: WarmWorld) -> None:
-    """Eight who ask at the same moment: one has it."""
+    """Of eight concurrent requests one gets it."""
     world.begin_and_end("first")
     start, repository = threading.Barrier(8), world.repository
     commit = git(world.project, "rev-parse", "HEAD")
@@ -360,7 +361,7 @@ def test_one_tree_is_given_to_one_of_many(world: WarmWorld) -> None:
 
 
 def test_many_tasks_at_once_are_all_whole(world: WarmWorld) -> None:
-    """Prepared and released side by side, each finds the commit and nothing else."""
+    """Prepared and released in parallel, each has the commit and nothing else."""
     wanted = picture(world.begin("cold", 0).path)
 
     def work(number: int) -> bool:
@@ -379,7 +380,7 @@ def test_many_tasks_at_once_are_all_whole(world: WarmWorld) -> None:
 
 
 def test_a_pool_that_cannot_be_written_stops_no_task(world: WarmWorld) -> None:
-    """A file stands in its place: worktrees are made and taken away as if nothing were to be kept."""
+    """A file is at its path: worktrees are created and removed as without a pool."""
     world.worktrees.mkdir(parents=True)
     (world.worktrees / ".warm").write_text("")
     world.begin_and_end("one")

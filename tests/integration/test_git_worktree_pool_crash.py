@@ -1,4 +1,4 @@
-"""kill -9 while a kept tree changes hands: no worktree is lost, none is there twice, none is half of two."""
+"""kill -9 during the reuse of a kept tree: no worktree is lost, duplicated or mixed."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ def start_child(world: WarmWorld, failpoint: str = "") -> subprocess.Popen[bytes
 
 
 def check(world: WarmWorld, wanted: dict[str, tuple[object, ...]]) -> None:
-    """What the next run finds and does; the task's worktree is whole, and it is the only one."""
+    """Do what the next run does; the task's worktree is complete, and it is the only one."""
     left = [name for name in os.listdir(world.worktrees) if not name.startswith(".")]
     assert set(left) <= {"second"}
-    assert not (left and world.pool.entry("second").tree.exists()), "one tree is there twice"
+    assert not (left and world.pool.entry("second").tree.exists()), "one tree exists twice"
     worktree = world.begin("second")
     if (worktree.path / LEAK).exists():  # killed after the work began; it is not lost
         assert (worktree.path / "a.txt").read_text() == LEAK
     else:
-        (worktree.path / "a.txt").write_text("one\n")  # killed between its two writes, or untouched
+        (worktree.path / "a.txt").write_text("one\n")  # killed between its two writes, or unchanged
         assert picture(worktree.path) == wanted
     assert git(worktree.path, "symbolic-ref", "HEAD") == "refs/heads/ostler/second"
     assert registered(world.repository) == ["second"]
@@ -79,7 +79,7 @@ def check(world: WarmWorld, wanted: dict[str, tuple[object, ...]]) -> None:
     "place", ["worktree.claimed", "worktree.registered", "worktree.fitted", "worktree.parked", "file.rename"]
 )
 def test_killed_at_each_step_it_ends_the_same(world: WarmWorld, place: str) -> None:
-    """The next run makes the worktree, or finds it, and nothing of the one before is in it."""
+    """The next run creates the worktree, or finds it, without anything of the previous one."""
     wanted = picture(world.begin("cold", 0).path)
     release_worktree(world.begin("cold", 0))
     before = snapshot_of(world.project)
@@ -93,14 +93,14 @@ def test_killed_at_each_step_it_ends_the_same(world: WarmWorld, place: str) -> N
 
 
 def test_killed_at_any_moment_it_ends_the_same(world: WarmWorld) -> None:
-    """Ten kills spread over taking, cleaning, working and releasing."""
+    """Ten kills during taking, cleaning, working and releasing."""
     wanted = picture(world.begin("cold", 0).path)
     release_worktree(world.begin("cold", 0))
     dice = random.Random(5)
     for turn in range(10):
         leave_a_mess(world)
         child = start_child(world)
-        time.sleep(0.2 * (turn + dice.random()) / 10)  # any moment is a good one
+        time.sleep(0.2 * (turn + dice.random()) / 10)  # any moment is possible
         child.send_signal(signal.SIGKILL)
         child.communicate()
         check(world, wanted)

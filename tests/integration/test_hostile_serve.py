@@ -1,4 +1,4 @@
-"""What a hostile reviewer did to the server and its neighbours, and what must come of it."""
+"""Attacks of a hostile reviewer on the server and related commands, and the required results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMIT = 20_000_000
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One project for all that change little in it."""
+    """One project for all tests that change little in it."""
     with shared_world(tmp_path_factory.mktemp("hostile")) as made:
         yield made
 
@@ -37,22 +37,22 @@ def server(place: World) -> Served:
 
 @pytest.mark.parametrize("body", [b"[" * 500_000, b'{"title": ' + b"[" * 5000 + b"]" * 5000 + b"}"])
 def test_json_that_is_too_deep_is_a_mistake_of_the_client(place: World, server: Served, body: bytes) -> None:
-    """It is told so, and no bug is reported."""
+    """The client gets this error, and no bug is reported."""
     answer = server.ask("POST", "/api/v1/tasks", body, **JSON)
     assert (answer.status, answer.json["code"]) == (400, "USAGE")
     assert not (place.root / ".ostler" / "bugs.log").exists()
 
 
 def test_a_number_without_an_end_is_no_bug_of_ours(place: World, server: Served) -> None:
-    """An attempt whose number no computer would read."""
+    """The number of the attempt is too large to parse."""
     task = place.new("Count")
-    answer = server.ask("GET", f"/api/v1/tasks/{task}/attempts/{'9' * 5000}/story")
+    answer = server.ask("GET", f"/api/v1/tasks/{task}/attempts/{'9' * 5000}/log")
     assert answer.status == 414
-    assert server.ask("GET", f"/api/v1/tasks/{task}/attempts/{'9' * 500}/story").status == 404
+    assert server.ask("GET", f"/api/v1/tasks/{task}/attempts/{'9' * 500}/log").status == 404
 
 
 def test_a_download_that_is_broken_off_leaves_no_open_file(place: World, server: Served) -> None:
-    """However many clients hang up in the middle."""
+    """For any number of clients that disconnect in the middle."""
     task = place.new("Look")
     large = place.root / ".ostler" / "tasks" / task / "large.bin"
     with large.open("wb") as file:
@@ -77,7 +77,7 @@ def open_files(pid: int) -> list[str]:
 
 @pytest.mark.parametrize("url", ["http://evil.test/open?key=x", "http://127.0.0.1:{port}/open?key=\x1b]0;x"])
 def test_another_program_on_the_port_of_a_dead_server_is_not_believed(tmp_path: Path, url: str) -> None:
-    """What it answers is printed to nobody."""
+    """Its answer is not printed."""
 
     class Stranger(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -100,8 +100,8 @@ def test_another_program_on_the_port_of_a_dead_server_is_not_believed(tmp_path: 
     assert found is None
 
 
-def test_a_broken_note_stands_in_nobodys_way(tmp_path: Path) -> None:
-    """Not even one with line ends in its key."""
+def test_a_broken_note_blocks_no_start(tmp_path: Path) -> None:
+    """Also with line ends in its key."""
     layout = Layout(tmp_path)
     layout.state.mkdir()
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -109,20 +109,20 @@ def test_a_broken_note_stands_in_nobodys_way(tmp_path: Path) -> None:
         assert request_one_time_url(layout, None, runs_tasks=True) is None
 
 
-def test_run_says_why_a_task_cannot_be_run(world: World) -> None:
-    """As the command does, with its code: the dashboard has no other way to know."""
+def test_run_shows_why_a_task_cannot_be_run(world: World) -> None:
+    """The same reason and code as the command: the dashboard has no other source."""
     world.ostler("init")
     task = world.new("Greet")
     world.environ["OSTLER_CLAUDE_PATH"] = str(world.root / "missing")
     server = serve(world)
     refused = server.post(f"/tasks/{task}/run", {}, 409)
-    told = json.loads(world.ostler("run", task, "--json", code=None).stdout.splitlines()[-1])
-    assert refused == told and refused["code"] == "AGENT_NOT_FOUND"
+    reported = json.loads(world.ostler("run", task, "--json", code=None).stdout.splitlines()[-1])
+    assert refused == reported and refused["code"] == "AGENT_NOT_FOUND"
     assert server.get(f"/tasks/{task}")["status"] == "pending"
-    wait_until(lambda: server.get("/session")["problems"], 20, "nobody says why it waits")
-    assert server.get("/session")["problems"] == [f"{told['message']}  Next: {told['hint']}"]
+    wait_until(lambda: server.get("/session")["problems"], 20, "the reason of the wait is not reported")
+    assert server.get("/session")["problems"] == [f"{reported['message']}  Next: {reported['hint']}"]
     assert server.stop() == 130
-    assert f"{told['message']}  Next: {told['hint']}" in (world.root.parent / "err.txt").read_text()
+    assert f"{reported['message']}  Next: {reported['hint']}" in (world.root.parent / "err.txt").read_text()
 
 
 def test_an_export_never_takes_the_place_of_a_device(world: World) -> None:
@@ -146,7 +146,7 @@ def test_an_export_never_takes_the_place_of_a_device(world: World) -> None:
     "arguments", [{"title": "x\0y"}, {"title": "x", "body": "a\0b"}, {"budget_usd": 1e300}]
 )
 def test_a_model_cannot_submit_what_a_person_cannot(world: World, arguments: dict[str, object]) -> None:
-    """A character that no program takes, or money without end."""
+    """A character that no program accepts, or an infinite amount of money."""
     world.ostler("init")
 
     async def conversation(client: object) -> str:
@@ -159,9 +159,9 @@ def test_a_model_cannot_submit_what_a_person_cannot(world: World, arguments: dic
 
 
 def test_an_agent_does_not_let_itself_through_its_gate(world: World) -> None:
-    """It may ask for a person; the word is theirs, whatever it takes out of its own environment."""
+    """It may request a review, but only a person decides, also if it changes its own environment."""
     (world.root / "ostler.toml").write_text('[gates]\ndefault = "human"\n')
-    said = world.root.parent / "said.txt"
+    printed = world.root.parent / "said.txt"
     ostler = f"{sys.executable} -m ostler"
     bare = f"env -u OSTLER_TASK -u OSTLER_ATTEMPT {ostler}"
     world.behave(
@@ -169,10 +169,11 @@ def test_an_agent_does_not_let_itself_through_its_gate(world: World) -> None:
         f" {bare} skip $OSTLER_TASK --phase implement --reason mine;"
         f" {bare} approve $OSTLER_TASK; {ostler} reject $OSTLER_TASK -m no;"
         f" {bare} cancel $OSTLER_TASK; {ostler} pause $OSTLER_TASK; {bare} resume $OSTLER_TASK -m x;"
-        f" {ostler} retry $OSTLER_TASK --budget-usd 9; {bare} rewind $OSTLER_TASK --to implement) 2> {said}"
+        f" {ostler} retry $OSTLER_TASK --budget-usd 9; "
+        f" {bare} rewind $OSTLER_TASK --to implement) 2> {printed}"
     )
     task = world.new("Greet", "--weight", "trivial")
     world.ostler("run", task, code=4)
-    assert said.read_text().count("only a person can decide about tasks") == 9
+    assert printed.read_text().count("only a person can use ostler") == 9
     assert world.show(task)["status"] == "needs_review"
     world.ostler("approve", task)

@@ -1,4 +1,4 @@
-"""What a command loads before it does anything: the start of the program stays cheap."""
+"""The modules that a command loads at its start: the start of the program stays fast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from ostler.cli.app import COMMANDS
 from world import World
 
-# Each of these takes milliseconds; a list of tasks has no use for any of them.
+# Each of these takes milliseconds; a list of tasks needs none of them.
 HEAVY = {
     "anthropic",
     "asyncio",
@@ -50,7 +50,7 @@ RUN = "from ostler.__main__ import run; assert run({arguments!r}) == 0"
 
 
 def modules_after(statement: str, cwd: Path, environ: Mapping[str, str] = os.environ) -> set[str]:
-    """Everything that a fresh interpreter has loaded once the statement is done."""
+    """Return all modules that a new interpreter has loaded after the statement."""
     code = LIST_MODULES.format(statement=statement)
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=cwd, env=environ, capture_output=True, text=True, check=False
@@ -60,7 +60,7 @@ def modules_after(statement: str, cwd: Path, environ: Mapping[str, str] = os.env
 
 
 def test_importing_the_package_loads_none_of_its_parts(tmp_path: Path) -> None:
-    """The public names come on first use: not even msgspec is there before."""
+    """The public names are loaded on first use: not even msgspec is loaded before."""
     loaded = modules_after("import ostler", tmp_path)
     assert {name for name in loaded if name.startswith("ostler")} == {"ostler", "ostler.lazy"}
     assert loaded & (HEAVY | {"click", "msgspec", "apsw"}) == set()
@@ -68,7 +68,7 @@ def test_importing_the_package_loads_none_of_its_parts(tmp_path: Path) -> None:
 
 
 def test_help_loads_click_and_the_list_of_commands(tmp_path: Path) -> None:
-    """No command's module, no journal and no settings is needed to print the help."""
+    """The help needs no module of a command, no journal and no settings."""
     loaded = modules_after(RUN.format(arguments=["--help"]), tmp_path)
     assert loaded & (HEAVY | OURS | {"msgspec", "apsw", "ostler.errors", "ostler.project"}) == set()
     commands = {f"ostler.cli.commands.{module}" for module, _ in COMMANDS.values()}
@@ -87,7 +87,7 @@ def test_a_status_loads_the_journal_and_nothing_that_runs(world: World, argument
 
 
 def test_a_run_loads_only_the_agent_that_it_uses(world: World) -> None:
-    """Neither other agents nor what only a terminal or a mistake needs; and no TLS but asyncio's own."""
+    """No other agents, no modules for a terminal or for errors, and no TLS except that of asyncio."""
     loaded = modules_after(RUN.format(arguments=["run", "-p", "Say hello"]), world.root, world.environ)
     assert "ostler.executors.claude.executor" in loaded
     others = {"ostler.executors.command", "ostler.executors.scripted.executor", "ostler.process.terminal"}
@@ -96,7 +96,7 @@ def test_a_run_loads_only_the_agent_that_it_uses(world: World) -> None:
 
 
 def test_the_model_api_is_loaded_when_it_is_called(tmp_path: Path) -> None:
-    """The executor costs nothing before its first call, and another provider never needs the SDK."""
+    """The executor loads nothing before its first call, and another provider never needs the SDK."""
     make = "from ostler.executors.model_api.executor import connect; connect({provider!r}, {env!r}, 1)"
     executor = modules_after("import ostler.executors.model_api.executor", tmp_path)
     assert executor & {"anthropic", "httpx2"} == set()

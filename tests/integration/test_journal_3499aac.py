@@ -273,6 +273,8 @@ def test_a_waiting_task_is_sent_back(project: OldProject) -> None:
 
 
 def test_a_conflict_is_resolved_by_its_agent(project: OldProject) -> None:
+    """Publishing follows the settings of this moment, so they have to allow it."""
+    project.environ["OSTLER_GIT__ON_COMPLETE"] = "merge"
     project.behave(edits={}, files={"conflict.txt": "both\n"})
     decide(project, "conflict", "resume", "-m", "Keep both lines.")
     assert finish(project, "conflict")["status"] == "completed"

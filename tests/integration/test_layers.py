@@ -1,4 +1,4 @@
-"""The import bands hold, and the linter that says so can fail."""
+"""The import layers hold, and the linter that checks them can fail."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_a_planted_import_breaks_its_contract(tmp_path: Path, module: str, line: str, contract: str) -> None:
-    """Each rule is tried with one forbidden import in a copy of the package."""
+    """Each rule is tested with one forbidden import in a copy of the package."""
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / ".importlinter", tmp_path)
     path = tmp_path / "src" / "ostler" / module
@@ -48,7 +48,7 @@ def test_a_planted_import_breaks_its_contract(tmp_path: Path, module: str, line:
 
 
 def test_a_new_folder_must_take_its_place(tmp_path: Path) -> None:
-    """A package that no band names is refused."""
+    """A package that is in no layer is refused."""
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / ".importlinter", tmp_path)
     (tmp_path / "src" / "ostler" / "utils").mkdir()

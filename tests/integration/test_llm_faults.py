@@ -102,7 +102,7 @@ def test_a_truncated_answer_is_an_answer(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_request_carries_the_conversation(provider: str) -> None:
+def test_the_request_has_the_conversation(provider: str) -> None:
     """The system prompt, the earlier messages and the prompt are sent in order; the usage is returned."""
     history = (Message("user", "first"), Message("assistant", "second"))
     with FakeLlm([say("Hi.")]) as llm:

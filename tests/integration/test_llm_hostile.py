@@ -38,9 +38,9 @@ async def ask(make: Make, url: str, **more: float) -> ModelError:
 
 @contextlib.asynccontextmanager
 async def serving(serve: Serve, *, waits: bool = True) -> AsyncIterator[str]:
-    """A server for one kind of answer, which comes after the question unless told otherwise; its address.
+    """Serve one kind of answer, sent after the request unless specified otherwise; yield the address.
 
-    A server that closes with some of the question unread resets the connection, and its answer may be lost.
+    A server that closes with a part of the request unread resets the connection, and its answer may be lost.
     """
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -201,7 +201,7 @@ def test_tls_with_a_plain_server(make: Make) -> None:
 
 @pytest.mark.parametrize("make", CLIENTS)
 def test_cancelling_closes_the_connection(make: Make) -> None:
-    """W4 for a call without a process: the server sees the end of the connection."""
+    """W4 for a call without a process: the server detects the end of the connection."""
 
     async def run() -> None:
         reached, left = asyncio.Event(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""`ostler mcp` from outside of a task, with the official package's own client."""
+"""`ostler mcp` outside of a task, with the client of the official package."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mcp_world import talk, text_of, use
 from ostler.project.actions import ACTIONS
 from world import World
 
-TOOLS = {"submit", "list", "show", *ACTIONS}
-READERS = {"list", "show"}
+TOOLS = {"submit", "list", "show", "edit", "preflight", "retry_many", *ACTIONS}
+READERS = {"list", "show", "preflight"}
 
 
 def test_tools_are_described_for_a_model(world: World) -> None:
-    """Each one has a schema of what it takes and gives, and hints that are true; report is not among them.
+    """Each one has a schema of its input and output, and correct hints; report is not among them.
 
-    There is no project: a client that is started anywhere keeps its server, and nothing is made on the way.
+    There is no project: a client that is started anywhere keeps its server, and nothing is created.
     """
 
     async def conversation(client: Client) -> list[Tool]:
@@ -48,7 +48,7 @@ def test_tools_are_described_for_a_model(world: World) -> None:
 
 
 def test_a_task_is_written_down_and_steered(world: World) -> None:
-    """What the tools say is what the command line says, and no agent is started."""
+    """The tools return the same as the command line, and no agent is started."""
     world.ostler("init")
 
     async def conversation(client: Client) -> str:
@@ -75,8 +75,24 @@ def test_a_task_is_written_down_and_steered(world: World) -> None:
     world.check_store()
 
 
+def test_an_open_task_is_edited(world: World) -> None:
+    """The tool records who edited it; values that the task cannot get are refused."""
+    task = world.new("Rest")
+
+    async def conversation(client: Client) -> None:
+        edited = await use(client, "edit", id=task, title="Sleep", budget_usd=2)
+        assert edited["title"] == "Sleep"
+        for wrong in ({"title": "Sleep"}, {"executor": "claud"}, {"after": [task]}, {}):
+            refused = await client.call_tool("edit", {"id": task, **wrong})
+            assert refused.is_error, wrong
+
+    talk(world, conversation)
+    (event,) = [one for one in world.events(task) if one["type"] == "task_edited"]
+    assert (event["by"], world.show(task)["title"]) == ("mcp", "Sleep")
+
+
 def test_a_person_decides_through_it(world: World) -> None:
-    """What waits at a gate is rejected with a reason, done again by a run elsewhere, and approved."""
+    """A task at a gate is rejected with a reason, continued by a run elsewhere, and approved."""
     world.environ["OSTLER_GATES__DEFAULT"] = "human"
     task = world.new()
     world.ostler("run", task, code=4)
@@ -97,8 +113,8 @@ def test_a_person_decides_through_it(world: World) -> None:
     talk(world, conversation)
 
 
-def test_a_mistake_is_an_answer_that_says_what_to_do(world: World) -> None:
-    """What is wrong, where, and the next step; nothing is written down."""
+def test_a_mistake_is_an_answer_that_shows_what_to_do(world: World) -> None:
+    """The fact, the place and the next step; nothing is recorded."""
     world.ostler("init")
 
     async def conversation(client: Client) -> dict[str, str]:
@@ -111,32 +127,32 @@ def test_a_mistake_is_an_answer_that_says_what_to_do(world: World) -> None:
             "no budget": ("submit", {"title": "x", "budget_usd": 0}),
             "no reason": ("reject", {"id": "x"}),
         }
-        said: dict[str, str] = {}
+        printed: dict[str, str] = {}
         for name, (tool, arguments) in asked.items():
             result = await client.call_tool(tool, arguments)
             assert result.is_error and result.structured_content["schema"] == "ostler.error/1"
-            said[name] = text_of(result)
+            printed[name] = text_of(result)
         await use(client, "submit", title="A real one")
         refused = await client.call_tool("approve", {"id": "a-real"})
-        said["not asked"] = text_of(refused)
+        printed["not asked"] = text_of(refused)
         with pytest.raises(MCPError, match="unknown tool 'run'; use one of submit, list"):
             await client.call_tool("run", {"id": "a-real"})
-        return said
+        return printed
 
-    said = talk(world, conversation)
-    assert said["unknown id"] == "USAGE: no task nope. Next: run ostler status to see the tasks"
-    assert "submit: unknown argument `titel`. Next: expected title, body" in said["unknown argument"]
-    assert "submit: missing argument `title`" in said["missing argument"]
-    assert "a task needs a title" in said["blank title"]
-    assert "clade" in said["unknown executor"]
-    assert "budget_usd" in said["no budget"]
-    assert "reject: missing argument `text`" in said["no reason"]
-    assert "is pending: it is not waiting for a decision. Next: ostler show" in said["not asked"]
+    printed = talk(world, conversation)
+    assert printed["unknown id"] == "USAGE: no task nope. Next: run ostler status to see the tasks"
+    assert "submit: unknown argument `titel`. Next: expected title, body" in printed["unknown argument"]
+    assert "submit: missing argument `title`" in printed["missing argument"]
+    assert "a task needs a title" in printed["blank title"]
+    assert "clade" in printed["unknown executor"]
+    assert "budget_usd" in printed["no budget"]
+    assert "reject: missing argument `text`" in printed["no reason"]
+    assert "is pending: it is not waiting for a decision. Next: ostler show" in printed["not asked"]
     assert len(world.json("status")["tasks"]) == 1
 
 
 def test_tasks_and_transcripts_are_resources(world: World) -> None:
-    """By their addresses: the list, a task as `show --json` has it, and what its agent said."""
+    """By their addresses: the list, a task as in `show --json`, and the transcript of its agent."""
     task = world.new("Add a greeting")
     world.ostler("run", task)
     shown = world.show(task)
@@ -167,7 +183,7 @@ async def read(client: Client, uri: str) -> str:
 
 
 def test_stdout_has_nothing_but_the_protocol(world: World) -> None:
-    """What is no JSON is answered or passed over, and the end of stdin is a quiet end."""
+    """Invalid JSON is answered or skipped, and the end of stdin ends it without an error."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
     done = world.ostler("mcp", stdin=json.dumps(asked) + "\nnot json\n")
@@ -177,7 +193,7 @@ def test_stdout_has_nothing_but_the_protocol(world: World) -> None:
 
 
 def test_ctrl_c_ends_it_at_once(world: World) -> None:
-    """Although a thread waits for a client that says nothing."""
+    """Although a thread waits for a silent client."""
     child = subprocess.Popen(
         [sys.executable, "-m", "ostler", "mcp"],
         cwd=world.root,
@@ -195,8 +211,8 @@ def test_ctrl_c_ends_it_at_once(world: World) -> None:
         assert child.wait(20) == -signal.SIGINT
 
 
-def test_without_the_package_it_says_what_to_install(world: World) -> None:
-    """One sentence and the command; everything else works without it."""
+def test_without_the_package_it_shows_what_to_install(world: World) -> None:
+    """One sentence and the command; everything else works without the package."""
     fake = world.root.parent / "without" / "mcp"
     fake.mkdir(parents=True)
     (fake / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')")
@@ -205,3 +221,37 @@ def test_without_the_package_it_says_what_to_install(world: World) -> None:
     assert "needs the Python package mcp" in refused.stderr and "pip install 'ostler[mcp]'" in refused.stderr
     assert refused.stdout == ""
     world.ostler("--help", PYTHONPATH=path)
+
+
+def test_a_task_that_lacks_something_is_refused_and_preflight_lists_the_rest(world: World) -> None:
+    """With the same lines as the command line."""
+    world.ostler("init")
+    (world.root / ".agents/roles").mkdir(parents=True)
+    (world.root / ".agents/roles/mine.md").write_text("")
+
+    async def conversation(client: Client) -> tuple[str, str, Any]:
+        refused = await client.call_tool("submit", {"title": "x", "executor": "claud", "after": ["no"]})
+        found = await client.call_tool("preflight", {})
+        return text_of(refused), text_of(found), found.structured_content
+
+    refused, text, document = talk(world, conversation)
+    assert 'unknown executor "claud"; did you mean claude?' in refused and "no task no" in refused
+    assert "error: .agents/roles/mine.md: the prompt of the role is empty" in text.splitlines()
+    assert (document["schema"], document["ok"]) == ("ostler.preflight/1", False)
+
+
+def test_many_tasks_are_retried_at_once(world: World) -> None:
+    """Every failed task, or those with a code; without a filter nothing is retried."""
+    world.ostler("init")
+    world.behave(fault="crash")
+    failed, other = world.new("Crash"), world.new("Stay")
+    world.ostler("run", failed, code=1, OSTLER_RETRY__MAX_RETRIES="0")
+
+    async def conversation(client: Client) -> None:
+        refused = await client.call_tool("retry_many", {})
+        assert refused.is_error and "set failed, code or since" in text_of(refused)
+        assert (await use(client, "retry_many", code="NETWORK"))["tasks"] == []
+        assert (await use(client, "retry_many", failed=True))["tasks"] == [failed]
+
+    talk(world, conversation)
+    assert [world.show(task)["status"] for task in (failed, other)] == ["pending", "pending"]

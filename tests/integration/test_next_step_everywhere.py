@@ -14,9 +14,10 @@ from msgspec import Struct
 from ostler.cli.commands import show as show_command
 from ostler.cli.terminal.run_summary import print_run_summary
 from ostler.engine.records import append_computed_event
-from ostler.errors import Code, WarningCode
+from ostler.errors import CODES, Code, Origin, WarningCode
 from ostler.mcp.arguments import TaskArguments
 from ostler.mcp.tools import show as show_tool
+from ostler.model.attempt import Attempt
 from ostler.model.event import (
     CallEnded,
     CheckpointMade,
@@ -85,12 +86,17 @@ def _cases() -> Iterator[Case]:
     yield Case(_S.PAUSED, None, (TaskClaimed("run"), TaskPaused(None, "the agent paused")))
     blocked = TaskBlocked(Code.DEPENDENCY_FAILED, "x")
     yield Case(_S.BLOCKED, blocked.code, (TaskClaimed("run"), blocked), note="with a dependency")
+    refused = TaskFailed(Code.AUTH_FAILED, "x")
+    yield Case(_S.FAILED, refused.code, (TaskClaimed("run"), refused), note="logged out")
     for code in Code:
         yield Case(_S.BLOCKED, code, (TaskClaimed("run"), TaskBlocked(code, "x")))
         yield Case(_S.PAUSED, code, (TaskClaimed("run"), TaskPaused(code, "x")))
         yield Case(_S.FAILED, code, (TaskClaimed("run"), TaskFailed(code, "x")))
         yield Case(_S.QUARANTINED, code, (TaskClaimed("run"), *FAILED, *FAILED, TaskFailed(code, "x")))
-        yield Case(_S.DEFERRED, code, (TaskClaimed("run"), TaskDeferred(code, "x", time.time() + 90_000)))
+        # A provider that defers many tasks is reported once, by provider_unavailable.
+        notified = CODES[code].origin is not Origin.PROVIDER
+        deferred = TaskDeferred(code, "x", time.time() + 90_000)
+        yield Case(_S.DEFERRED, code, (TaskClaimed("run"), deferred), notified)
 
 
 CASES = list(_cases())
@@ -119,6 +125,8 @@ def _make_task(project: Project, case: Case, first: TaskId) -> TaskId:
     written = (CheckpointMade(phase, output="outputs/report.md"), GateWaiting(phase, "", "read it"))
     for event in (*case.events, *(written if document else ())):
         append_computed_event(project.journal, task, lambda _, event=event: event, time.time())
+    if case.note == "logged out":
+        project.journal.begin_attempt(Attempt(task, "step", "run", "implement", 1, "codex", time.time()))
     return task
 
 
@@ -192,7 +200,7 @@ def test_every_interface_gives_the_same_advice(
 def test_a_button_makes_a_decision_that_the_advice_names(
     tasks: dict[TaskId, Case], rows: dict[str, BoardRow]
 ) -> None:
-    """And every task that waits for a person has a button."""
+    """Every task that waits for a person has a button."""
     for task, case in tasks.items():
         row = rows[task]
         if row.asks is not None:
@@ -211,3 +219,4 @@ def test_the_cases_that_used_to_differ(tasks: dict[TaskId, Case], rows: dict[str
     assert f"ostler retry {dependency.waits_for[0]}" in dependency.next_step
     assert "read outputs/report.md" in by_name["needs_review-None-document"].next_step
     assert "denied" in by_name["paused-ITERATION_LIMIT-denied"].next_step
+    assert "codex login" in by_name["failed-AUTH_FAILED-logged out"].next_step

@@ -1,4 +1,4 @@
-"""Hostile programs against every way in which an attempt can end: nothing is left of them."""
+"""Hostile programs and every way in which an attempt can end: nothing is left of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def forker():
 
 
 class TooSlow(Exception):
-    """A busy machine did not get the program going within its limit."""
+    """A busy machine did not start the program within its limit."""
 
 
 def run_hostile(
@@ -45,7 +45,7 @@ def run_hostile(
     during: Callable[[asyncio.Task[Exit]], Awaitable[None]],
     **changes: object,
 ) -> Exit | BaseException:
-    """Run it, do something when it says that it is ready, and return how run() ended. Raises TooSlow."""
+    """Run it, call a function when it is ready, and return how run() ended. Raises TooSlow."""
 
     async def body() -> Exit | BaseException:
         ready = asyncio.Event()
@@ -69,7 +69,7 @@ async def nothing(_: asyncio.Task[Exit]) -> None:
 
 
 def run_to_its_limit(forker: ForkerClient, hostile: Hostile) -> Exit | BaseException:
-    """Run it until its time is over: a second, or ten when it needs more to get going."""
+    """Run it until its timeout: a second, or ten if the start takes longer."""
     try:
         return run_hostile(forker, hostile, nothing, timeout_seconds=1.0)
     except TooSlow:
@@ -78,7 +78,7 @@ def run_to_its_limit(forker: ForkerClient, hostile: Hostile) -> Exit | BaseExcep
 
 @pytest.mark.parametrize("kind", [*LINGERING, "keeps_stdout"])
 def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
-    """A main process that ends well is a success, and what it left behind is ended before run() returns."""
+    """A main process that succeeds is a success; its remaining processes are ended before run() returns."""
     hostile = Hostile(tmp_path, kind, stays=False)
     ended = run_hostile(forker, hostile, nothing)
     assert hostile.alive() == []
@@ -89,7 +89,7 @@ def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_timeout_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
-    """A program that does not end is stopped at its limit, with all that it started."""
+    """A program that does not end is stopped at its limit, with all its processes."""
     hostile = Hostile(tmp_path, kind, stays=True)
     ended = run_to_its_limit(forker, hostile)
     assert hostile.alive() == []
@@ -99,7 +99,7 @@ def test_timeout_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cancel_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
-    """Cancelling the caller ends the whole tree before CancelledError goes on."""
+    """Cancelling the caller ends the whole tree before CancelledError is raised."""
 
     async def cancel(running: asyncio.Task[Exit]) -> None:
         running.cancel()
@@ -126,7 +126,7 @@ def test_killed_keeper_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerC
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_forker_changes_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
-    """The keepers outlive the forker: attempts go on and end cleanly, and the next one gets a new forker."""
+    """The keepers outlive the forker: attempts continue and end cleanly, the next one gets a new forker."""
     hostile = Hostile(tmp_path, kind, stays=True)
 
     async def kill_forker(running: asyncio.Task[Exit]) -> None:
@@ -145,7 +145,7 @@ def test_killed_forker_changes_nothing(kind: str, tmp_path: Path, forker: Forker
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_run_leaves_nothing(kind: str, tmp_path: Path) -> None:
-    """After kill -9 of the run its keepers end everything within their grace of one second and two more."""
+    """After kill -9 of the run its keepers end everything within their grace of one second plus two."""
     hostile = Hostile(tmp_path, kind, stays=True)
     with Driven(hostile) as driven:
         driven.process.kill()
@@ -156,7 +156,7 @@ def test_killed_run_leaves_nothing(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_forker_and_keeper_leave_nothing(kind: str, tmp_path: Path) -> None:
-    """A run that is a subreaper adopts what both leave when they are killed, and ends it."""
+    """A run that is a subreaper adopts the processes that both leave when they are killed, and ends them."""
     hostile = Hostile(tmp_path, kind, stays=True)
     with Driven(hostile) as driven:
         keeper = hostile.main().parent()
@@ -170,7 +170,7 @@ def test_killed_forker_and_keeper_leave_nothing(kind: str, tmp_path: Path) -> No
 
 
 def test_two_hundred_daemons_are_ended(tmp_path: Path, forker: ForkerClient) -> None:
-    """Two hundred daemons that ignore TERM, each in a session of its own, do not survive a cancel."""
+    """Two hundred daemons that ignore TERM, each in its own session, do not survive a cancel."""
     hostile = Hostile(tmp_path, "daemons", stays=True, count=200)
 
     async def cancel(running: asyncio.Task[Exit]) -> None:
@@ -181,7 +181,7 @@ def test_two_hundred_daemons_are_ended(tmp_path: Path, forker: ForkerClient) -> 
 
 
 def test_oracle_catches_a_keeper_without_the_subreaper_call(tmp_path: Path) -> None:
-    """With the one line removed from a copy of the program, daemons survive and the oracle says so."""
+    """Without that one line in a copy of the program, daemons survive and the oracle detects it."""
     copy = tmp_path / "keeper"
     copy.mkdir()
     source = Path(keeper.__file__).parent
@@ -201,7 +201,7 @@ def test_oracle_catches_a_keeper_without_the_subreaper_call(tmp_path: Path) -> N
 
 
 def test_held_lock_is_taken_until_nothing_is_alive(tmp_path: Path) -> None:
-    """After kill -9 of the run a task's lock stays taken by the keeper until its last process is gone."""
+    """After kill -9 of the run the keeper holds a task's lock until its last process is gone."""
     hostile = Hostile(tmp_path, "bare_daemon", stays=True)
     with Driven(hostile) as driven, (tmp_path / "lock").open("w") as lock:
         keeper = hostile.main().ppid()
@@ -224,13 +224,13 @@ def try_lock(file: TextIO) -> bool:
 
 
 class Driven:
-    """A run in a process of its own, so that it can be killed."""
+    """A run in a separate process, so that it can be killed."""
 
     def __init__(self, hostile: Hostile) -> None:
         self.hostile = hostile
         (hostile.folder / "argv.json").write_text(
             json.dumps(hostile.argv)
-        )  # not argv: the token would be seen
+        )  # not argv: the token would be found
         self.process = subprocess.Popen(
             [sys.executable, str(DRIVER), str(hostile.folder)],
             stdout=subprocess.PIPE,
@@ -255,7 +255,7 @@ class Driven:
         return self.process.stdout.readline().strip()
 
     def small_processes_within(self, seconds: float) -> list[psutil.Process]:
-        """The forker and keepers that are still there after at most so long."""
+        """Return the forker and keepers that remain after at most this time."""
         deadline = time.monotonic() + seconds
         while (left := [one for one in self._small if _lives(one)]) and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""The memory of real programs and all that they start: watched, limited, and told apart."""
+"""The memory of real programs and all their processes: measured, limited, and classified."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def run(command: Command) -> tuple[Exit, list[str]]:
 
 
 def alive(mark: str) -> list[int]:
-    """Processes with this word on their command line."""
+    """Return the processes with this text on their command line."""
     found = [process for process in psutil.process_iter(["cmdline"]) if process.pid != os.getpid()]
     return [process.pid for process in found if mark in " ".join(process.info["cmdline"] or ())]
 
 
 def test_too_much_memory_is_stopped_with_the_figures() -> None:
-    """300 MB with a limit of 100 end within seconds as AGENT_OOM, and the message has both figures."""
+    """300 MB with a limit of 100 end within seconds as AGENT_OOM, and the message has both numbers."""
     began = time.monotonic()
     ended, _ = run(python(HOG.format(mb=300, seconds=60), memory_mb=100))
     assert ended.stopped is StopReason.MEMORY
@@ -57,7 +57,7 @@ def test_too_much_memory_is_stopped_with_the_figures() -> None:
 
 @pytest.mark.parametrize("leader", ["", "os.setsid();"])
 def test_a_grandchild_counts_for_its_agent(leader: str) -> None:
-    """The memory is taken two generations below, in a session of its own too; all three are stopped."""
+    """A grandchild uses the memory, also in its own session; all three are stopped."""
     mark = f"hog-{os.getpid()}-{bool(leader)}"
     inner = f"import os; {leader} {HOG.format(mb=300, seconds=60)}"
     middle = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {inner!r}, {mark!r}])"
@@ -68,7 +68,7 @@ def test_a_grandchild_counts_for_its_agent(leader: str) -> None:
 
 
 def test_many_small_ones_count_together() -> None:
-    """Six processes of 40 MB each are over a limit of 150."""
+    """Six processes of 40 MB each exceed a limit of 150."""
     script = f"""if True:
         import os, subprocess, sys, time
         for _ in range(6):
@@ -78,8 +78,8 @@ def test_many_small_ones_count_together() -> None:
     assert ended.stopped is StopReason.MEMORY
 
 
-def test_who_ignores_the_request_is_killed_soon() -> None:
-    """A program that grows and does not listen has one second, however long the grace is."""
+def test_a_program_that_ignores_term_is_killed_soon() -> None:
+    """A program that grows and ignores TERM has one second, for any grace period."""
     script = "import signal; signal.signal(15, signal.SIG_IGN); " + HOG.format(mb=150, seconds=600)
     ended, _ = run(python(script, memory_mb=50, grace_seconds=300.0))
     assert (ended.stopped, ended.status) == (StopReason.MEMORY, -signal.SIGKILL)
@@ -88,7 +88,7 @@ def test_who_ignores_the_request_is_killed_soon() -> None:
 
 @LINUX
 def test_shared_pages_are_counted_once() -> None:
-    """80 MB shared by a parent and 50 forks of it are 80 MB, not 4 GB."""
+    """80 MB shared by a parent and its 50 forks are 80 MB, not 4 GB."""
     script = """if True:
         import gc, os, time
         hoard = b'x' * (80 << 20)
@@ -105,7 +105,7 @@ def test_shared_pages_are_counted_once() -> None:
 
 @LINUX
 def test_files_that_are_only_read_do_not_count(tmp_path: Path) -> None:
-    """A mapped file of 200 MB is the system's cache, which it takes back when it likes."""
+    """A mapped file of 200 MB is reclaimable cache of the system."""
     big = tmp_path / "big"
     with big.open("wb") as file:
         file.truncate(200 << 20)
@@ -121,7 +121,7 @@ def test_files_that_are_only_read_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_short_program_has_a_peak_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looked at it while it ran, and the system knows what it took."""
+    """It ended before the first sample, and the system has its peak."""
     monkeypatch.setattr(memory, "SHORT_SAMPLE_SECONDS", 1000.0)
     ended, _ = run(python("hoard = b'x' * (60 << 20)"))
     assert (ended.status, ended.stopped) == (0, None)
@@ -129,17 +129,17 @@ def test_a_short_program_has_a_peak_too(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_no_limit_is_no_stop() -> None:
-    """Without a limit the memory is only noted."""
+    """Without a limit the memory is only recorded."""
     ended, _ = run(python(HOG.format(mb=120, seconds=1.5)))
     assert (ended.status, ended.stopped) == (0, None)
     assert 120 <= (ended.peak_memory_mb or 0) < 250
 
 
 def test_cancelling_while_the_memory_is_read_leaves_nothing() -> None:
-    """Stopped from outside in the middle of its life, nothing of the program or of the watch stays."""
+    """After a cancellation in the middle, nothing of the program or of the sampler is left."""
     mark = f"cancelled-{os.getpid()}"
 
-    async def story() -> set[asyncio.Task[object]]:
+    async def history() -> set[asyncio.Task[object]]:
         full = asyncio.Event()
         command = python(HOG.format(mb=50, seconds=60) + f" # {mark}", memory_mb=1000)
         running = asyncio.create_task(DefaultCommandRunner().run(command, lambda _: bool(full.set())))
@@ -149,13 +149,13 @@ def test_cancelling_while_the_memory_is_read_leaves_nothing() -> None:
         await asyncio.sleep(0)
         return asyncio.all_tasks() - {asyncio.current_task()}
 
-    assert asyncio.run(story()) == set()
+    assert asyncio.run(history()) == set()
     assert alive(mark) == []
 
 
 @LINUX
 def test_the_agent_is_the_first_that_the_kernel_kills() -> None:
-    """The agent and what it starts have a score of 500 or more; we keep ours."""
+    """The agent and its processes have a score of 500 or more; that of the run is unchanged."""
     own = int(Path("/proc/self/oom_score_adj").read_text())
     script = "cat /proc/self/oom_score_adj; sh -c 'cat /proc/self/oom_score_adj'"
     _, lines = run(python("", argv=("sh", "-c", script)))
@@ -166,7 +166,7 @@ def test_the_agent_is_the_first_that_the_kernel_kills() -> None:
 
 
 def test_niceness_holds_for_the_agent_and_what_it_starts() -> None:
-    """The program and its child are nicer than we are by what was asked for."""
+    """The niceness of the program and its child is increased by the requested value."""
     own = os.getpriority(os.PRIO_PROCESS, 0)
     script = f"""if True:
         import os, subprocess, time
@@ -180,7 +180,7 @@ def test_niceness_holds_for_the_agent_and_what_it_starts() -> None:
 
 
 def test_a_kill_that_the_kernel_did_not_send_is_no_want_of_memory() -> None:
-    """Status 9 alone proves nothing."""
+    """Status 9 alone is not enough."""
     ended, _ = run(python("import os; os.kill(os.getpid(), 9)"))
     assert (ended.status, ended.oom_killed) == (-signal.SIGKILL, False)
     assert classify_exit(ended, "claude").code is Code.AGENT_KILLED
@@ -188,7 +188,7 @@ def test_a_kill_that_the_kernel_did_not_send_is_no_want_of_memory() -> None:
 
 @pytest.fixture
 def small_group() -> Iterator[Path]:
-    """A control group with 120 MB, inside our own."""
+    """A control group with 120 MB, inside the current one."""
     group = _make_group()
     if group is None:
         pytest.skip("no control group for memory can be made here")
@@ -198,7 +198,7 @@ def small_group() -> Iterator[Path]:
 
 @LINUX
 def test_an_agent_that_the_kernel_kills_is_out_of_memory(small_group: Path) -> None:
-    """In a group of 120 MB the kernel kills the agent, not the run, which knows why and its own room."""
+    """In a group of 120 MB the kernel kills the agent, not the run, which reports the reason."""
     driver = f"""if True:
         import asyncio, os, sys
         open({str(small_group / "cgroup.procs")!r}, 'w').write(str(os.getpid()))
@@ -210,10 +210,10 @@ def test_an_agent_that_the_kernel_kills_is_out_of_memory(small_group: Path) -> N
         command = Command((sys.executable, '-S', '-c', hog), '/', {{}})
         ended = asyncio.run(DefaultCommandRunner().run(command, lambda line: False))
         print(ended.status, classify_exit(ended, 'claude').code, available_memory_mb())"""
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", driver], capture_output=True, text=True, timeout=100, check=False
     )
-    status, code, room = told.stdout.split() or ["", "", told.stderr]
+    status, code, room = reported.stdout.split() or ["", "", reported.stderr]
     assert (status, code) == ("-9", "AGENT_OOM")
     assert 0 < int(room) <= 120
 

@@ -53,7 +53,7 @@ def most_at_once(directory: Path) -> int:
     return most
 
 
-def test_who_answers_is_healthy(project: Project, agent: Agent) -> None:
+def test_a_model_that_answers_is_healthy(project: Project, agent: Agent) -> None:
     """One model that answers and one whose key is refused."""
     agent("claude", text="OK")
     agent("codex", fault="api_error", error=401)

@@ -1,4 +1,4 @@
-"""kill -9 between any two steps of publishing: one commit, one push, one pull request in the end."""
+"""kill -9 between any two steps of publishing: the result is one commit, one push, one pull request."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def start(world: PublishWorld, worktree: Worktree, mode: str, **env: str) -> sub
 
 
 def publish(world: PublishWorld, worktree: Worktree, mode: str, **env: str) -> PublishOutcome | int:
-    """What the child published, or minus the signal that ended it."""
+    """Return what the child published, or minus the signal that ended it."""
     child = start(world, worktree, mode, **env)
-    told, said = child.communicate(timeout=60)
-    assert child.returncode <= 0, said.decode()
-    return child.returncode or msgspec.json.decode(told, type=PublishOutcome)
+    reported, printed = child.communicate(timeout=60)
+    assert child.returncode <= 0, printed.decode()
+    return child.returncode or msgspec.json.decode(reported, type=PublishOutcome)
 
 
 def wait_for_the_orphan(began: Path) -> None:
@@ -60,7 +60,7 @@ def wait_for_the_orphan(began: Path) -> None:
 
 
 def count_pushes(world: PublishWorld) -> Path:
-    """A hook at the remote that writes a line for each time the branch is set."""
+    """Install a hook at the remote that writes a line each time the branch is set."""
     log = world.root / "pushes"
     (world.bare / "hooks").mkdir(exist_ok=True)
     hook = world.bare / "hooks" / "post-update"
@@ -72,7 +72,7 @@ def count_pushes(world: PublishWorld) -> Path:
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("mode", ["pr", "auto"])
 def test_killed_after_any_step(world: PublishWorld, github: FakeGitHub, step: str, mode: str):
-    """Killed there and started again, it ends as if nothing had happened; a third time changes nothing."""
+    """Killed there and started again, the result is the same; a third time changes nothing."""
     worktree = world.work({"mine.txt": "mine"})
     onto = world.others_push({"theirs.txt": "theirs"})
     pushes, before = count_pushes(world), snapshot_of(world.project)
@@ -93,7 +93,7 @@ def test_killed_after_any_step(world: PublishWorld, github: FakeGitHub, step: st
 
 @pytest.mark.parametrize("step", ["publish.files", "publish.rebased", "publish.merged"])
 def test_killed_in_a_merge(world: PublishWorld, step: str):
-    """The target has the work once, whenever the merge was cut off."""
+    """The target has the work once, for any moment of the kill."""
     worktree = world.work({"mine.txt": "mine"})
     onto = world.commit({"theirs.txt": "theirs"})
     git(world.project, "switch", "-qc", "elsewhere")
@@ -112,7 +112,7 @@ def test_killed_in_a_merge(world: PublishWorld, step: str):
 def test_what_outlives_its_run_does_no_harm(
     world: PublishWorld, github: FakeGitHub, tmp_path: Path, program: str, word: str
 ):
-    """Killed while git pushes or gh creates, which go on alone: nothing is pushed or made twice."""
+    """Killed while git pushes or gh creates, which continue alone: nothing is pushed or created twice."""
     worktree = world.work({"mine.txt": "mine"})
     slow = tmp_path / "slow"
     slow.mkdir()

@@ -1,4 +1,4 @@
-"""A branch that is pushed to a fork, and asks for a pull into the repository that it was forked from."""
+"""A branch that is pushed to a fork, with a pull request into the original repository."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def publish(worktree: Worktree, terms: PublishOptions = TO_FORK) -> PublishOutco
 
 
 def test_the_fork_gets_the_branch_and_the_target_the_question(world: PublishWorld, github: FakeGitHub):
-    """Pushed to the fork alone; the pull request names it as OWNER:BRANCH."""
+    """It is pushed to the fork alone; the pull request names it as OWNER:BRANCH."""
     onto = world.others_push({"theirs.txt": "theirs"})
     published = publish(world.work({"mine.txt": "mine"}))
     (pull,) = github.pulls
@@ -60,7 +60,7 @@ def test_the_fork_gets_the_branch_and_the_target_the_question(world: PublishWorl
 
 
 def test_a_second_time_it_is_found(world: PublishWorld, github: FakeGitHub):
-    """Adopted; one of the same name from the repository itself, or from another fork, is not taken for it."""
+    """It is adopted; one of the same name from the repository itself, or from another fork, is not."""
     worktree = world.work({"mine.txt": "mine"})
     other = world.root / "other.git"
     git(world.root, "clone", "-q", "--bare", str(world.bare), str(other))
@@ -76,7 +76,7 @@ def test_a_second_time_it_is_found(world: PublishWorld, github: FakeGitHub):
 
 
 def test_one_that_was_made_unseen_is_taken(world: PublishWorld, github: FakeGitHub):
-    """The answer was lost, the pull request is there."""
+    """The answer was lost, but the pull request exists."""
     github.fail("PullRequestCreate", "lost_answer")
     published = publish(world.work({"mine.txt": "mine"}))
     (pull,) = github.pulls
@@ -84,7 +84,7 @@ def test_one_that_was_made_unseen_is_taken(world: PublishWorld, github: FakeGitH
 
 
 def test_another_name_for_the_same_repository(world: PublishWorld, github: FakeGitHub):
-    """No fork at all: the branch is in the repository itself."""
+    """It is not a fork: the branch is in the repository itself."""
     again = "ssh://git@github.localhost/acme/app.git"
     git(world.project, "remote", "set-url", "mine", again)
     git(world.project, "config", "--global", "--add", f"url.{world.bare}.insteadOf", again)
@@ -94,7 +94,7 @@ def test_another_name_for_the_same_repository(world: PublishWorld, github: FakeG
 
 
 def test_a_fork_that_is_not_there(world: PublishWorld, github: FakeGitHub):
-    """Said before anything is done, with the command that adds it."""
+    """It is reported before any change, with the command that adds it."""
     worktree = world.work({"mine.txt": "mine"})
     with pytest.raises(GitError, match=r"git\.push_remote is theirs") as caught:
         publish(worktree, PublishOptions(fork="theirs"))
@@ -103,7 +103,7 @@ def test_a_fork_that_is_not_there(world: PublishWorld, github: FakeGitHub):
 
 
 def test_a_fork_that_leads_elsewhere_now(world: PublishWorld, github: FakeGitHub, tmp_path: Path):
-    """S7: the address of when the task began counts, for the fork as for the target."""
+    """S7: the address at the start of the task counts, for the fork and for the target."""
     began = record_remotes(world.repository, "main", "mine")
     assert [remote.name for remote in began] == ["origin", "mine"]
     elsewhere = tmp_path / "elsewhere.git"
@@ -116,14 +116,14 @@ def test_a_fork_that_leads_elsewhere_now(world: PublishWorld, github: FakeGitHub
 
 
 def test_a_remote_that_came_later_gets_nothing(world: PublishWorld, github: FakeGitHub):
-    """There was none when the task began, so none was meant."""
+    """There was none at the start of the task, so none is used."""
     published = publish(world.work({"mine.txt": "mine"}), PublishOptions(remotes=()))
     assert "there was no remote when the task started" in published.notes[0]
     assert (world.there(), github.pulls) == ("", ())
 
 
 def test_a_remote_that_went_is_still_known(world: PublishWorld, github: FakeGitHub):
-    """Taken out of the configuration, it is where it was."""
+    """After its removal from the configuration the recorded address is used."""
     began = record_remotes(world.repository, "main")
     git(world.project, "remote", "remove", "origin")
     git(world.project, "remote", "remove", "mine")
@@ -143,7 +143,7 @@ def test_a_remote_that_went_is_still_known(world: PublishWorld, github: FakeGitH
     ],
 )
 def test_what_is_recorded_has_no_login(tmp_path: Path, url: str, kept: str):
-    """Over ssh the name stays: without it the way there is another one."""
+    """For ssh the user name is kept, because the address needs it."""
     made = PublishWorld(tmp_path)
     git(made.project, "remote", "set-url", "origin", url)
     assert record_remotes(made.repository, "main") == (Remote("origin", kept),)

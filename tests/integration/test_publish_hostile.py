@@ -1,4 +1,4 @@
-"""Publishing from a repository full of traps: none fires, and the work arrives."""
+"""Publishing from a repository full of traps: none runs, and the work is published."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Trapped = tuple[PublishWorld, Worktree, Traps]
 
 @pytest.fixture
 def trapped(tmp_path: Path) -> Trapped:
-    """A finished task in whose repository an agent planted every trap that git could step into."""
+    """A finished task in whose repository an agent planted every trap for git."""
     world = PublishWorld(tmp_path)
     commit_bait(world)
     git(world.project, "push", "-q", "origin", "main")
@@ -64,7 +64,7 @@ def github(trapped: Trapped, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGi
 
 
 def test_no_trap_fires_on_the_way_to_a_pull_request(trapped: Trapped, github: FakeGitHub):
-    """Fetched, rebased, pushed and proposed; not one canary."""
+    """Fetched, rebased, pushed and proposed; no canary exists."""
     world, worktree, traps = trapped
     published = world.publish(worktree)
     assert traps.fired() == set()
@@ -74,7 +74,7 @@ def test_no_trap_fires_on_the_way_to_a_pull_request(trapped: Trapped, github: Fa
 
 
 def test_no_trap_fires_on_the_way_into_the_target(trapped: Trapped):
-    """Merged here; not one canary."""
+    """Merged locally; no canary exists."""
     world, worktree, traps = trapped
     git(
         world.project,
@@ -93,7 +93,7 @@ def test_no_trap_fires_on_the_way_into_the_target(trapped: Trapped):
 
 
 def test_plain_git_fires_them(trapped: Trapped):
-    """The traps are real: an ordinary fetch, rebase and push set them off."""
+    """The traps are real: an ordinary fetch, rebase and push start them."""
     world, worktree, traps = trapped
     (worktree.path / ".git").write_text(f"gitdir: {worktree.repository.git_dir}\n")
     (worktree.repository.git_dir / "commondir").write_text("../..\n")

@@ -1,4 +1,4 @@
-"""Merging a finished task into a local branch: the user's checkout stays byte for byte, in any state."""
+"""Merging a finished task into a local branch: the user's checkout is unchanged in any state."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def make_conflicted(world: PublishWorld) -> None:
 
 @pytest.mark.parametrize("make", [make_clean, make_dirty, make_detached, make_stashed, make_conflicted])
 def test_the_users_checkout_stays(world: PublishWorld, make):
-    """Clean, dirty, detached, with a stash, amid a conflict: only the target moves, and only here."""
+    """Clean, dirty, detached, with a stash, during a conflict: only the local target moves."""
     worktree = world.work({"mine.txt": "mine"})
     make(world)
     before, there = without(snapshot_of(world.project), "integration"), git(world.bare, "for-each-ref")
@@ -77,8 +77,9 @@ def test_the_users_checkout_stays(world: PublishWorld, make):
 
 
 def test_the_usual_target_is_checked_out(world: PublishWorld):
-    """The user is on main: nothing moves, the one command is told, and it then works."""
+    """The user is on main, with changes: nothing moves, the one command is in the error and works."""
     worktree = world.work({"mine.txt": "mine"})
+    (world.project / "a.txt").write_text("changed\n")
     before = snapshot_of(world.project)
     with pytest.raises(GitError, match="main is checked out") as caught:
         merge(worktree, "main")
@@ -89,7 +90,7 @@ def test_the_usual_target_is_checked_out(world: PublishWorld):
 
 
 def test_twice_is_once(world: PublishWorld):
-    """Merged again it says merged, not that there was nothing."""
+    """Merged again, the result is merged, not nothing to merge."""
     worktree = world.work({"mine.txt": "mine"})
     first = merge(worktree)
     again = merge(worktree)
@@ -97,7 +98,7 @@ def test_twice_is_once(world: PublishWorld):
 
 
 def test_a_target_that_moved(world: PublishWorld):
-    """The branch is carried onto it, and the target's history is one line."""
+    """The branch is rebased onto it, and the target's history is linear."""
     worktree = world.work({"mine.txt": "mine"})
     theirs = world.commit({"theirs.txt": "theirs"})
     git(world.project, "branch", "-f", "integration", theirs)
@@ -108,7 +109,7 @@ def test_a_target_that_moved(world: PublishWorld):
 
 
 def test_a_conflict(world: PublishWorld):
-    """MERGE_CONFLICT names the file; branch, target and worktree stay."""
+    """MERGE_CONFLICT names the file; branch, target and worktree are unchanged."""
     worktree = world.work({"a.txt": "mine\n"})
     kept = git(world.project, "rev-parse", BRANCH)
     git(world.project, "branch", "-f", "integration", world.commit({"a.txt": "theirs\n"}))
@@ -129,14 +130,14 @@ def test_nothing_to_merge(world: PublishWorld):
 
 
 def test_a_task_without_a_target(world: PublishWorld):
-    """It started from a commit that no branch led to: said, with the setting to set."""
+    """It started from a commit without a branch: the error names the setting."""
     with pytest.raises(GitError, match="did not start from a branch") as caught:
         merge(world.work({"mine.txt": "mine"}), "")
     assert "git.target" in caught.value.hint
 
 
 def test_a_branch_that_is_gone(world: PublishWorld):
-    """Somebody deleted it: a code and a sentence, and the target stays."""
+    """The branch was deleted: a code and a sentence, and the target is unchanged."""
     worktree = world.work({"mine.txt": "mine"})
     before = git(world.project, "rev-parse", "integration")
     git(world.project, "update-ref", "-d", f"refs/heads/{BRANCH}")
@@ -147,24 +148,24 @@ def test_a_branch_that_is_gone(world: PublishWorld):
 
 
 def judged(world: PublishWorld) -> PublishOptions:
-    """Its gates have seen the branch as it is now, and nothing else."""
+    """Return the terms for a branch whose current commit the gates have checked."""
     return PublishOptions(approved_commit=git(world.project, "rev-parse", BRANCH))
 
 
 def move(world: PublishWorld, name: str = "theirs.txt") -> str:
-    """Somebody commits to the target, which nobody has checked out."""
+    """Commit to the target, which is not checked out."""
     blob = git(world.project, "hash-object", "-w", "--stdin", stdin=name.encode())
     entries = git(world.project, "ls-tree", "integration") + f"\n100644 blob {blob}\t{name}\n"
     made = git(world.project, "mktree", stdin=entries.encode())
-    who = ("-c", "user.name=t", "-c", "user.email=t@x")
+    identity = ("-c", "user.name=t", "-c", "user.email=t@x")
     old = git(world.project, "rev-parse", "integration")
-    new = git(world.project, *who, "commit-tree", made, "-p", old, "-m", "theirs")
+    new = git(world.project, *identity, "commit-tree", made, "-p", old, "-m", "theirs")
     git(world.project, "update-ref", "refs/heads/integration", new, old)
     return new
 
 
 def test_what_the_gates_have_not_seen_is_not_merged(world: PublishWorld):
-    """Carried onto the target it is another commit: given back, and merged once that one is judged."""
+    """Rebased onto the target it is another commit: it is returned, and merged after the gates checked it."""
     worktree = world.work({"mine.txt": "mine"})
     terms, onto = judged(world), move(world)
     rebased = publish_merge(worktree, "integration", OSTLER, "x", terms)
@@ -177,16 +178,16 @@ def test_what_the_gates_have_not_seen_is_not_merged(world: PublishWorld):
     )
 
 
-def test_a_rebase_that_was_not_written_down_is_told_again(world: PublishWorld):
-    """The run died after the branch had moved: it still is a mere rebase of what the gates have seen."""
+def test_a_rebase_that_was_not_written_down_is_reported_again(world: PublishWorld):
+    """The run was killed after the branch had moved: it is still only a rebase of the checked commit."""
     worktree = world.work({"mine.txt": "mine"})
     terms, _ = judged(world), move(world)
     first = publish_merge(worktree, "integration", OSTLER, "x", terms)
     assert publish_merge(worktree, "integration", OSTLER, "x", terms) == first
 
 
-def test_more_than_a_rebase_is_told(world: PublishWorld):
-    """Somebody put a commit on the branch, whether the target moved or not."""
+def test_more_than_a_rebase_is_reported(world: PublishWorld):
+    """A commit was added to the branch, with or without a moved target."""
     worktree = world.work({"mine.txt": "mine"})
     terms = judged(world)
     world.work({"more.txt": "more"}, "t/2")
@@ -196,7 +197,7 @@ def test_more_than_a_rebase_is_told(world: PublishWorld):
 
 
 def test_a_target_that_moves_at_the_last_moment(world: PublishWorld, monkeypatch: pytest.MonkeyPatch):
-    """Between the look and the merge: no commit is made that nobody has judged."""
+    """A move between the read and the merge: no unchecked commit is created."""
     worktree, moved = world.work({"mine.txt": "mine"}), list[str]()
 
     def reach(place: str) -> None:

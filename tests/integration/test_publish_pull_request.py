@@ -1,4 +1,4 @@
-"""From a finished branch to one pull request: real git, the real gh, and a GitHub on the loopback."""
+"""From a finished branch to one pull request: real git, the real gh, and a local fake GitHub."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tip(world: PublishWorld) -> str:
 
 
 def test_a_pull_request_is_made(world: PublishWorld, github: FakeGitHub):
-    """Pushed and proposed, with everything that was wanted of it; the user's checkout is as it was."""
+    """Pushed and proposed with all requested values; the user's checkout is unchanged."""
     worktree = world.work({"mine.txt": "mine"})
     before = snapshot_of(world.project)
     proposal = Proposal(
@@ -55,7 +55,7 @@ def test_a_pull_request_is_made(world: PublishWorld, github: FakeGitHub):
 
 
 def test_a_second_time_it_is_found(world: PublishWorld, github: FakeGitHub):
-    """B4: found by its branch, adopted, and never a second one."""
+    """B4: it is found by its branch and adopted, and no second one is created."""
     worktree = world.work({"mine.txt": "mine"})
     first = world.publish(worktree)
     again = world.publish(worktree)
@@ -66,7 +66,7 @@ def test_a_second_time_it_is_found(world: PublishWorld, github: FakeGitHub):
 
 
 def test_more_work_after_a_merge(world: PublishWorld, github: FakeGitHub):
-    """The merged pull request ended with another commit: the new work gets one of its own."""
+    """The merged pull request ended with another commit: the new work gets its own one."""
     world.publish(world.work({"mine.txt": "mine"}), AUTO)
     published = world.publish(world.work({"more.txt": "more"}, "t/2"))
     assert [pull.state for pull in github.pulls] == ["MERGED", "OPEN"]
@@ -86,7 +86,7 @@ def test_the_target_moved_twice(world: PublishWorld, github: FakeGitHub):
 
 
 def test_a_conflict_publishes_nothing(world: PublishWorld, github: FakeGitHub):
-    """MERGE_CONFLICT with the file's name; neither pushed nor proposed; the branch stays as it was."""
+    """MERGE_CONFLICT with the file's name; neither pushed nor proposed; the branch is unchanged."""
     worktree = world.work({"a.txt": "mine\n"})
     kept = tip(world)
     world.others_push({"a.txt": "theirs\n"})
@@ -98,7 +98,7 @@ def test_a_conflict_publishes_nothing(world: PublishWorld, github: FakeGitHub):
 
 
 def test_nothing_to_publish(world: PublishWorld, github: FakeGitHub):
-    """A task that changed no file has no pull request, and it is said."""
+    """A task that changed no file has no pull request, and this is reported."""
     published = world.publish(world.work({}))
     assert published.result is PublishResult.NOTHING
     assert "changes no file" in published.notes[0]
@@ -106,7 +106,7 @@ def test_nothing_to_publish(world: PublishWorld, github: FakeGitHub):
 
 
 def test_a_branch_that_was_merged_by_hand(world: PublishWorld, github: FakeGitHub):
-    """The remote's target has it all: said so, and no pull request is asked for."""
+    """The remote's target has all commits: this is reported, and no pull request is created."""
     worktree = world.work({"mine.txt": "mine"})
     git(world.project, "push", "-q", "origin", f"{BRANCH}:main")
     published = world.publish(worktree)
@@ -124,7 +124,7 @@ def test_no_remote(world: PublishWorld):
 
 
 def test_a_remote_that_is_not_github(world: PublishWorld):
-    """There can be no pull request there, and the settings that would help are named."""
+    """There are no pull requests, and the error names the settings to change."""
     git(world.project, "remote", "set-url", "origin", str(world.bare))
     with pytest.raises(GitError, match="not a GitHub repository") as caught:
         world.publish(world.work({"mine.txt": "mine"}))
@@ -133,7 +133,7 @@ def test_a_remote_that_is_not_github(world: PublishWorld):
 
 
 def test_a_target_that_the_remote_has_not(world: PublishWorld, github: FakeGitHub):
-    """Said before anything is pushed."""
+    """It is reported before any push."""
     worktree = world.work({"mine.txt": "mine"})
     git(world.bare, "branch", "-m", "main", "trunk")
     with pytest.raises(GitError, match="no branch main"):
@@ -153,7 +153,7 @@ def test_a_target_that_the_remote_has_not(world: PublishWorld, github: FakeGitHu
     ],
 )
 def test_a_github_that_refuses(world: PublishWorld, github: FakeGitHub, fault: str, expected: str):
-    """The pull request cannot be made: PUBLISH_FAILED with the way out, and the pushed branch stays."""
+    """Without a pull request: PUBLISH_FAILED with the next step, and the pushed branch is kept."""
     worktree = world.work({"mine.txt": "mine"})
     github.fail("PullRequestCreate", fault, times=3)
     with pytest.raises(GitError) as caught:
@@ -164,7 +164,7 @@ def test_a_github_that_refuses(world: PublishWorld, github: FakeGitHub, fault: s
 
 
 def test_after_a_failure_it_goes_on(world: PublishWorld, github: FakeGitHub):
-    """Tried again when GitHub is well: one pull request, and nothing is pushed twice."""
+    """Tried again when GitHub works: one pull request, and nothing is pushed twice."""
     worktree = world.work({"mine.txt": "mine"})
     github.fail("PullRequestCreate", "server_error")
     with pytest.raises(GitError):
@@ -177,15 +177,15 @@ def test_after_a_failure_it_goes_on(world: PublishWorld, github: FakeGitHub):
 
 
 def test_an_answer_that_is_lost(world: PublishWorld, github: FakeGitHub):
-    """GitHub made it and then said 502: it is found, and there is no second one."""
+    """GitHub created it and then answered 502: it is found, and there is no second one."""
     worktree = world.work({"mine.txt": "mine"})
     github.fail("PullRequestCreate", "lost_answer")
     published = world.publish(worktree)
     assert [pull.url for pull in github.pulls] == [published.pr_url]
 
 
-def test_labels_that_were_lost_are_told(world: PublishWorld, github: FakeGitHub):
-    """The pull request is there and its labels are not: no failure, and it is said."""
+def test_labels_that_were_lost_are_reported(world: PublishWorld, github: FakeGitHub):
+    """The pull request exists without its labels: no failure, and this is reported."""
     worktree = world.work({"mine.txt": "mine"})
     github.fail("PullRequestCreateMetadata", "server_error")
     published = world.publish(worktree, structs.replace(PROPOSAL, labels=("automated",)))
@@ -194,7 +194,7 @@ def test_labels_that_were_lost_are_told(world: PublishWorld, github: FakeGitHub)
 
 
 def test_somebody_was_faster(world: PublishWorld, github: FakeGitHub):
-    """422 already exists: theirs is taken."""
+    """422 already exists: the existing one is adopted."""
     world.publish(world.work({"mine.txt": "mine"}))
     made = create_pull_request(NAME, BRANCH, "main", PROPOSAL)
     assert made.url == github.pulls[0].url
@@ -202,7 +202,7 @@ def test_somebody_was_faster(world: PublishWorld, github: FakeGitHub):
 
 
 def test_a_label_that_is_not_there(world: PublishWorld, github: FakeGitHub):
-    """Said with the command that makes it; there is no pull request without it."""
+    """The error has the command that creates it; no pull request is created without it."""
     worktree = world.work({"mine.txt": "mine"})
     with pytest.raises(GitError, match="does not have the label") as caught:
         world.publish(worktree, structs.replace(PROPOSAL, labels=("nope",)))
@@ -211,7 +211,7 @@ def test_a_label_that_is_not_there(world: PublishWorld, github: FakeGitHub):
 
 
 def test_a_repository_that_gh_cannot_see(world: PublishWorld, github: FakeGitHub):
-    """Told before anything is pushed."""
+    """It is reported before any push."""
     github.hub.name = "acme/other"
     worktree = world.work({"mine.txt": "mine"})
     with pytest.raises(GitError, match="does not exist"):
@@ -220,7 +220,7 @@ def test_a_repository_that_gh_cannot_see(world: PublishWorld, github: FakeGitHub
 
 
 def test_auto_merge_waits_for_checks(world: PublishWorld, github: FakeGitHub):
-    """Checks must pass first: GitHub is told to merge then, squashed; asked twice it is the same."""
+    """Checks must pass first: GitHub is asked to squash-merge then; a second request has the same result."""
     github.hub.checks = WAITING
     worktree = world.work({"mine.txt": "mine"})
     for _ in range(2):
@@ -242,7 +242,7 @@ def test_auto_merge_with_nothing_to_wait_for(world: PublishWorld, github: FakeGi
 
 
 def test_merged_and_squashed_it_is_not_rebased_onto_itself(world: PublishWorld, github: FakeGitHub):
-    """Killed after the merge, before it was recorded: the squashed work in the target is no conflict."""
+    """Killed after the merge, before it was recorded: the squashed work in the target is not a conflict."""
     world.work({"a.txt": "mine, first\n"})
     worktree = world.work({"a.txt": "mine, then\n"}, "t/2")
     first = world.publish(worktree, AUTO)
@@ -264,7 +264,7 @@ def test_a_base_that_is_modified_while_merging(world: PublishWorld, github: Fake
 
 
 def test_auto_merge_that_is_switched_off(world: PublishWorld, github: FakeGitHub):
-    """The failure is seen by the caller, and the pull request stays to be found."""
+    """The caller gets the failure, and the pull request stays."""
     worktree = world.work({"mine.txt": "mine"})
     github.fail("PullRequestAutoMerge", "auto_merge_off")
     with pytest.raises(GitError, match="Auto merge is not allowed"):
@@ -274,14 +274,14 @@ def test_auto_merge_that_is_switched_off(world: PublishWorld, github: FakeGitHub
 
 
 def test_a_draft_is_not_merged(world: PublishWorld, github: FakeGitHub):
-    """Nor is GitHub asked to."""
+    """GitHub gets no request to merge."""
     published = world.publish(world.work({"mine.txt": "mine"}), structs.replace(AUTO, draft=True))
     assert published.notes == ("auto-merge does not apply to drafts",)
     assert github.pulls[0].state == "OPEN"
 
 
 def test_a_pull_request_that_a_person_closed(world: PublishWorld, github: FakeGitHub):
-    """Published anew it gets a new one: the closed one is over."""
+    """Published again it gets a new one: the closed one has ended."""
     worktree = world.work({"mine.txt": "mine"})
     world.publish(worktree)
     github.hub.change(1, state="CLOSED")
@@ -291,7 +291,7 @@ def test_a_pull_request_that_a_person_closed(world: PublishWorld, github: FakeGi
 
 
 def test_not_logged_in(world: PublishWorld, github: FakeGitHub, monkeypatch: pytest.MonkeyPatch):
-    """The one command, and nothing was pushed."""
+    """The error has the one command, and nothing was pushed."""
     monkeypatch.delenv("GH_TOKEN")
     worktree = world.work({"mine.txt": "mine"})
     with pytest.raises(GitError) as caught:
@@ -300,13 +300,13 @@ def test_not_logged_in(world: PublishWorld, github: FakeGitHub, monkeypatch: pyt
 
 
 def test_a_slow_github_is_waited_for(world: PublishWorld, github: FakeGitHub):
-    """Slow is not gone."""
+    """A slow answer is not an error."""
     github.fail("PullRequestCreate", "slow")
     assert world.publish(world.work({"mine.txt": "mine"})).pr_url
 
 
 def test_a_gh_that_names_no_address(world: PublishWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Whatever it prints, only an address of a pull request is taken for one."""
+    """For any output, only the address of a pull request is accepted as one."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "gh").write_text("#!/bin/sh\necho done >&2; echo 'https://github.com/acme/app'\n")

@@ -1,4 +1,4 @@
-"""Issues through the real gh, on a GitHub of the loopback."""
+"""Issues through the real gh, with a local fake GitHub."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_open_issues_with_the_label(github: FakeGitHub) -> None:
 
 
 def test_one_comment_for_each_marker(github: FakeGitHub) -> None:
-    """Looked for before it is written; what others wrote is no matter."""
+    """It is searched before it is written; comments of others are ignored."""
     issue = github.hub.report("First", "", "ready")
     github.hub.comment(issue.number, "I have this, too")
     origin = IssueOrigin(REPOSITORY, issue.number)
@@ -61,12 +61,12 @@ def test_an_issue_that_is_not_there(github: FakeGitHub) -> None:
     [("Acme/App", "acme/app"), ("github.com/acme/app.git", "acme/app"), (" ghe.org/a/b ", "ghe.org/a/b")],
 )
 def test_a_repository_has_one_spelling(given: str, plain: str) -> None:
-    """So that its issues are the same ones however it is named."""
+    """Its issues are the same for every spelling."""
     assert normalize_repository(given) == plain
 
 
 @pytest.mark.parametrize("given", ["", "app", "a//b", "a/b/c/d", "a b/c"])
 def test_what_is_no_repository(given: str) -> None:
-    """Told before gh is asked."""
+    """It is reported before gh runs."""
     with pytest.raises(UsageError, match="invalid repository"):
         normalize_repository(given)

@@ -37,7 +37,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def run_traced(path: Path, *options: str) -> tuple[list[str], str]:
-    """The output of a child that appends, and the trace of its flushes."""
+    """Return the output of a child that appends, and the trace of its flushes."""
     trace = path.with_name("trace")
     command = ["strace", "-f", "-o", str(trace), "-e", "trace=fsync,fdatasync", *options]
     done = subprocess.run(
@@ -60,8 +60,8 @@ def make(path: Path) -> Path:
 @needs_strace
 def test_every_append_is_flushed(tmp_path: Path) -> None:
     """Each acknowledged append has made the system flush."""
-    said, trace = run_traced(make(tmp_path / "sound.db"))
-    assert said == [f"ack {seq}" for seq in range(1, APPENDS + 1)]
+    printed, trace = run_traced(make(tmp_path / "sound.db"))
+    assert printed == [f"ack {seq}" for seq in range(1, APPENDS + 1)]
     assert count_flushes(trace) >= APPENDS
 
 
@@ -69,9 +69,9 @@ def test_every_append_is_flushed(tmp_path: Path) -> None:
 def test_failed_flush_is_never_acknowledged(tmp_path: Path) -> None:
     """One fsync that fails with EIO: that append is refused, and so is all that follows."""
     path = make(tmp_path / "ostler.db")
-    said, _ = run_traced(path, "-e", "inject=fdatasync:error=EIO:when=8")
-    acks = [line for line in said if line.startswith("ack")]
-    assert said == acks + ["refused STORAGE_ERROR"] * (APPENDS - len(acks))
+    printed, _ = run_traced(path, "-e", "inject=fdatasync:error=EIO:when=8")
+    acks = [line for line in printed if line.startswith("ack")]
+    assert printed == acks + ["refused STORAGE_ERROR"] * (APPENDS - len(acks))
     assert 0 < len(acks) < APPENDS
     with SqliteJournal(path) as journal:
         assert len(journal.read(TASK)) >= len(acks)

@@ -86,7 +86,7 @@ def test_kill_beside_the_commit(path: Path, point: str, kept: int) -> None:
     ledger.close()
 
 
-def test_a_prober_that_was_killed_blocks_nobody_for_long(path: Path) -> None:
+def test_a_prober_that_was_killed_does_not_block_others_for_long(path: Path) -> None:
     """Its lease ends, and another process gets the probe."""
     window = Window("p", "0")
     ledger = SqliteLedger(path)

@@ -1,4 +1,4 @@
-"""OpenTelemetry, through the whole program: one tree per task, and a run never waits for it."""
+"""OpenTelemetry through the whole program: one tree per task, and a run never waits for it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sends_to(world: World, address: str) -> None:
 
 
 def tree(spans: list[Any]) -> Counter[str]:
-    """How often each way from the root down to a span is there."""
+    """Return how often each path from the root to a span occurs."""
     by_id = {span.span_id: span for span in spans}
 
     def path(span: Any) -> str:
@@ -53,7 +53,7 @@ def epoch(event: dict[str, Any]) -> float:
 
 
 def test_a_task_is_one_tree(world: World, collector: Receiver) -> None:
-    """The second of two phases fails at its gate and sends the work back: every span, once, in its place."""
+    """The second of two phases fails at its gate and sends the work back: every span occurs once."""
     sends_to(world, collector.address)
     task = world.new()
     run_until(world, lambda: ended(collector))
@@ -73,31 +73,31 @@ def test_a_task_is_one_tree(world: World, collector: Receiver) -> None:
     check_attempts(world, task, [span for span in spans if span.name == ATTEMPT])
     for span in spans:
         assert attributes(span)["ostler.task.id"] == task
-        assert "Add a greeting" not in str(span), "what was asked is nobody's to see"
+        assert "Add a greeting" not in str(span), "the prompt is in a span"
     world.ostler("run", "--all")
     assert len(collector.spans()) == len(spans)
 
 
 def check_attempts(world: World, task: str, spans: list[Any]) -> None:
-    """Times as the feed has them, and the names of the conventions."""
+    """Times are those of the feed, and names those of the conventions."""
     began = [epoch(event) for event in world.events(task) if event["type"] == "attempt_started"]
     ended = [epoch(event) for event in world.events(task) if event["type"] == "attempt_ended"]
     assert [span.start_time_unix_nano / 1e9 for span in spans] == pytest.approx(began, abs=0.002)
     assert [span.end_time_unix_nano / 1e9 for span in spans] == pytest.approx(ended, abs=0.002)
     shown = world.show(task)["attempts"][0]
-    told = attributes(spans[0])
-    assert told["gen_ai.operation.name"] == "invoke_agent"
-    assert (told["gen_ai.agent.name"], told["gen_ai.provider.name"]) == ("claude", "anthropic")
-    assert told["gen_ai.response.model"] == shown["model"]
-    assert told["gen_ai.conversation.id"] == shown["session_id"]
+    reported = attributes(spans[0])
+    assert reported["gen_ai.operation.name"] == "invoke_agent"
+    assert (reported["gen_ai.agent.name"], reported["gen_ai.provider.name"]) == ("claude", "anthropic")
+    assert reported["gen_ai.response.model"] == shown["model"]
+    assert reported["gen_ai.conversation.id"] == shown["session_id"]
     usage = shown["usage"]
-    assert told["gen_ai.usage.input_tokens"] == usage["input_tokens"] + usage["cache_read_tokens"]
-    assert told["gen_ai.usage.output_tokens"] == usage["output_tokens"]
-    assert told["ostler.cost_usd"] == pytest.approx(shown["cost_usd"])
+    assert reported["gen_ai.usage.input_tokens"] == usage["input_tokens"] + usage["cache_read_tokens"]
+    assert reported["gen_ai.usage.output_tokens"] == usage["output_tokens"]
+    assert reported["ostler.cost_usd"] == pytest.approx(shown["cost_usd"])
 
 
 def test_metrics_arrive(world: World, collector: Receiver) -> None:
-    """Endings, tokens by kind, dollars, waits and places in use, under the standard variable."""
+    """Endings, tokens by kind, dollars, waits and used slots, under the standard variable."""
     world.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = collector.address
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     world.behave(plan=[{}, {"fault": "api_error", "error": 429}])
@@ -124,7 +124,7 @@ def test_metrics_arrive(world: World, collector: Receiver) -> None:
 
 
 def test_a_collector_that_is_down_changes_nothing(world: World) -> None:
-    """The run ends as it would have, says so once, and the next one sends what is missing."""
+    """The run ends as without it, reports it once, and the next run sends what is missing."""
     with Receiver() as collector:
         port = int(collector.address.rpartition(":")[2])
     sends_to(world, f"http://127.0.0.1:{port}")
@@ -142,7 +142,7 @@ def test_a_collector_that_is_down_changes_nothing(world: World) -> None:
 
 
 def test_a_task_that_goes_on_after_a_kill_is_one_trace(world: World, collector: Receiver) -> None:
-    """The span of the attempt that died ends where it was last heard of; no id stands for two things."""
+    """The span of the killed attempt ends at its last event; every id is unique."""
     sends_to(world, collector.address)
     world.new()
     world.ostler("run", "--all", code=-9, OSTLER_FAILPOINT="journal.appended:kill:7")
@@ -152,15 +152,15 @@ def test_a_task_that_goes_on_after_a_kill_is_one_trace(world: World, collector: 
     assert len({span.trace_id for span in spans}) == 1
     content: dict[bytes, set[tuple[str, int, int]]] = {}
     for span in spans:
-        said = (span.name, span.start_time_unix_nano, span.end_time_unix_nano)
-        content.setdefault(span.span_id, set()).add(said)
-    assert all(len(said) == 1 for said in content.values())
+        printed = (span.name, span.start_time_unix_nano, span.end_time_unix_nano)
+        content.setdefault(span.span_id, set()).add(printed)
+    assert all(len(printed) == 1 for printed in content.values())
     unique = {span.span_id: span for span in spans}
     assert tree(list(unique.values()))["task"] == 1
 
 
-def test_without_the_extra_a_sentence_says_so(world: World, collector: Receiver) -> None:
-    """The run goes on without telemetry."""
+def test_without_the_extra_a_sentence_is_printed(world: World, collector: Receiver) -> None:
+    """The run continues without telemetry."""
     hidden = world.root.parent / "hidden"
     hidden.mkdir()
     (hidden / "sitecustomize.py").write_text("import sys\nsys.modules['opentelemetry.exporter'] = None\n")

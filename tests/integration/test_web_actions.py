@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from web_world import Served, note_of, serve
+from web_world import JSON, Served, note_of, serve
 from world import World, end_by_two, wait_until
 
 GATED = '[gates.weights]\nmedium = "human"\n\n[phases.plans]\nmedium = ["implement"]\n'
 
 
 def reach(server: Served, task: str, status: str) -> Any:
-    """The task, once it stands so."""
+    """Wait until the task has this status, and return it."""
     wait_until(lambda: server.get(f"/tasks/{task}")["status"] == status, 60, f"{task} is never {status}")
     return server.get(f"/tasks/{task}")
 
 
-def test_a_task_from_the_first_word_to_its_papers(world: World) -> None:
-    """It is written down, carried, looked at from every side, and a person says yes at its gate."""
+def test_a_task_from_its_creation_to_its_files(world: World) -> None:
+    """It is created, run and read through every route, and a person approves it at its gate."""
     (world.root / "ostler.toml").write_text(GATED)
     world.git("add", "-A")
     world.git("commit", "-q", "-m", "settings")
@@ -54,7 +54,7 @@ def test_a_task_from_the_first_word_to_its_papers(world: World) -> None:
 
 
 def test_a_running_task_is_seen_and_stopped(world: World) -> None:
-    """Its last action, its attempt and its place; a cancel ends its agent."""
+    """Its last action, its attempt and its slot; a cancel ends its agent."""
     world.behave(fault="a1_hangs")
     server = serve(world, "-j", "1")
     assert server.get("/session")["jobs"] == 1
@@ -96,20 +96,20 @@ MISTAKES: list[tuple[str, dict[str, object], int, str]] = [
 ]
 
 
-def test_mistakes_are_told_in_one_sentence(world: World) -> None:
-    """With a status that fits, and what to do about it; nothing is written."""
+def test_mistakes_are_reported_in_one_sentence(world: World) -> None:
+    """With a suitable status and the next step; nothing is written."""
     task = world.new("Rest")
     server = serve(world, "--view-only")
     before = server.get("/session")["position"]
-    for path, said, status, part in MISTAKES:
-        told = server.post(path.format(task=task), said, status)
-        assert told["schema"] == "ostler.error/1"
-        assert part in f"{told['message']} {told['hint']}"
+    for path, printed, status, part in MISTAKES:
+        reported = server.post(path.format(task=task), printed, status)
+        assert reported["schema"] == "ostler.error/1"
+        assert part in f"{reported['message']} {reported['hint']}"
     assert server.get("/session")["position"] == before
 
 
 def test_a_second_serve_gives_a_fresh_address(world: World, tmp_path: Path) -> None:
-    """Of the first, and ends well; a port that someone else has is told in a sentence."""
+    """It is an address of the first server, with exit 0; a port of another program is one sentence."""
     world.ostler("init")
     server = serve(world, "--view-only")
     again = world.json("serve", "--view-only")
@@ -118,14 +118,14 @@ def test_a_second_serve_gives_a_fresh_address(world: World, tmp_path: Path) -> N
     assert json.loads(note_of(world).read_bytes())["pid"] == server.child.pid
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        told = world.ostler("serve", "--port", port, code=2).stderr
-        assert f"port {port} of 127.0.0.1 is in use" in told and "--port 0" in told
+        reported = world.ostler("serve", "--port", port, code=2).stderr
+        assert f"port {port} of 127.0.0.1 is in use" in reported and "--port 0" in reported
     refused = world.ostler("serve", "--port", "0", code=2, OSTLER_SERVER__HOST="0.0.0.0")
     assert "would allow connections from other machines" in refused.stderr
 
 
 def test_two_interrupts_end_it_at_once(world: World) -> None:
-    """Also while an agent does not want to end."""
+    """Also while an agent ignores its end."""
     world.behave(fault="a1_hangs")
     world.new("Hang")
     server = serve(world)
@@ -134,7 +134,7 @@ def test_two_interrupts_end_it_at_once(world: World) -> None:
 
 
 def test_a_demo_that_can_be_watched(world: World) -> None:
-    """One of its tasks soon asks for a person, the others still run."""
+    """One of its tasks soon needs a person, the others still run."""
     child = world.start("demo", "--serve", str(world.root.parent / "demo"), "--json")
     world.root = world.root.parent / "demo"
     wait_until(note_of(world).exists, 60, "no server came up")
@@ -146,7 +146,7 @@ def test_a_demo_that_can_be_watched(world: World) -> None:
 
 
 def test_a_pipeline_is_begun_by_its_name(world: World) -> None:
-    """Its steps are tasks of one run, which is listed, shown and opened again."""
+    """Its steps are tasks of one run, which is listed, shown and reopened."""
     skill = world.root / ".agents" / "skills" / "research"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text(
@@ -169,3 +169,47 @@ def test_a_pipeline_is_begun_by_its_name(world: World) -> None:
     server.post(f"/tasks/{first}/cancel")
     assert server.get(f"/pipelines/{run['run']}")["steps"][0]["status"] == "cancelled"
     assert server.post(f"/pipelines/{run['run']}/resume")["steps"][0]["status"] == "pending"
+
+
+def test_many_tasks_are_retried_at_once(world: World) -> None:
+    """The same filters as `ostler retry`; a wrong one is a usage error."""
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    world.behave(plan=[{"fault": "crash"}, ""])
+    server = serve(world, "-j", "1")
+    task = server.post("/tasks", {"title": "Crash"}, 201)["id"]
+    reach(server, task, "failed")
+    assert server.post("/tasks/retry", {}, 400)["code"] == "USAGE"
+    assert "unknown code" in server.post("/tasks/retry", {"code": "NOPE"}, 400)["message"]
+    assert server.post("/tasks/retry", {"code": "NETWORK"})["tasks"] == []
+    assert server.post("/tasks/retry", {"failed": True})["tasks"] == [task]
+    reach(server, task, "completed")
+
+
+def test_an_open_task_is_edited(world: World) -> None:
+    """PATCH changes what is given; a mistake is 400, and what the state does not allow 409."""
+    task = world.new("Rest", "-d", "A while.")
+    server = serve(world, "--view-only")
+
+    def patch(values: object) -> tuple[int, Any]:
+        answer = server.ask("PATCH", f"/api/v1/tasks/{task}", json.dumps(values).encode(), **JSON)
+        return answer.status, answer.json
+
+    status, edited = patch({"title": "Sleep", "priority": "P0", "weight": "trivial"})
+    assert (status, edited["title"], edited["priority"], edited["weight"]) == (200, "Sleep", "P0", "trivial")
+    assert server.get(f"/tasks/{task}/request")["body"].strip() == "A while."
+    (event,) = [one for one in world.events(task) if one["type"] == "task_edited"]
+    assert (event["by"], "title: Rest -> Sleep" in event["text"]) == ("api", True)
+    for wrong, code in (
+        ({"colour": "red"}, 400),
+        ({"priority": "P9"}, 400),
+        ({"budget_usd": -1}, 400),
+        ({"executor": "claud"}, 409),
+        ({"after": [task]}, 409),
+        ({"title": "Sleep"}, 409),
+        ({}, 409),
+    ):
+        status, reported = patch(wrong)
+        assert (status, reported["schema"]) == (code, "ostler.error/1"), (wrong, reported)
+    world.ostler("cancel", task)
+    assert patch({"title": "Wake"})[0] == 409
+    assert world.show(task)["title"] == "Sleep"

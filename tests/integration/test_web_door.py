@@ -1,4 +1,4 @@
-"""Nobody but the person themselves gets anything from the server, or through to it (S1-S4, G13)."""
+"""Only the user gets anything from the server, or through to it (S1-S4, G13)."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def server(place: World) -> Served:
-    """One server for all of them: none changes anything."""
+    """One server for all of them: no test changes anything."""
     return serve(place, "--view-only")
 
 
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)
 def test_nothing_is_there_without_the_key(server: Served, method: str, path: str) -> None:
-    """Every route, page and file answers 401, with the same headers as everything."""
+    """Every route, page and file answers 401, with the same headers."""
     stranger = Client(server.port)
     for headers in ({}, {"Authorization": "Bearer x"}, {"Cookie": f"ostler-{server.port}=x"}):
         answer = stranger.ask(method, path, b"{}" if method == "POST" else None, **JSON, **headers)
@@ -59,13 +59,13 @@ def test_nothing_is_there_without_the_key(server: Served, method: str, path: str
 
 @pytest.mark.parametrize("host", ["evil.test", "evil.test:{port}", "127.0.0.1", "localhost.evil.test:{port}"])
 def test_a_foreign_name_is_refused(server: Served, host: str) -> None:
-    """A page of another name that was bound to this machine hears nothing, key or not."""
+    """A page of another host name bound to this machine gets no answer, with or without the key."""
     assert server.ask("GET", f"{BASE}/session", Host=host.format(port=server.port)).status == 421
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}", "[::1]:{port}"])
 def test_our_own_names_are_answered(server: Served, host: str) -> None:
-    """However a person spells this machine."""
+    """For every spelling of this machine."""
     assert server.ask("GET", f"{BASE}/session", Host=host.format(port=server.port)).status == 200
 
 
@@ -73,7 +73,7 @@ def test_our_own_names_are_answered(server: Served, host: str) -> None:
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
 )
 def test_a_form_of_another_page_changes_nothing(server: Served, kind: str) -> None:
-    """What a browser sends without asking first is no JSON."""
+    """A request that a browser sends without a preflight is not JSON."""
     answer = server.ask("POST", f"{BASE}/tasks", b'{"title": "x"}', Content_Type=kind)
     assert answer.status == 415
     assert server.get("/tasks")["total"] == 0
@@ -92,7 +92,7 @@ def test_another_site_changes_nothing(server: Served, origin: str) -> None:
 
 
 def test_a_cookie_alone_needs_an_origin(server: Served) -> None:
-    """A change without one is only taken from a program that bears the key."""
+    """A change without one is only accepted from a program with the key."""
     browser, cookie = Client(server.port), f"ostler-{server.port}={server.token}"
     own = f"http://127.0.0.1:{server.port}"
     assert browser.ask("GET", f"{BASE}/session", Cookie=cookie).status == 200
@@ -101,7 +101,7 @@ def test_a_cookie_alone_needs_an_origin(server: Served) -> None:
 
 
 def test_a_large_request_is_refused(server: Served) -> None:
-    """By what it says, and by what it sends when it says nothing."""
+    """By its declared length, and by its actual length without a declared one."""
     large = b'{"title": "' + b"x" * 2**20 + b'"}'
     assert server.ask("POST", f"{BASE}/tasks", large, **JSON).status == 413
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as plain:
@@ -113,7 +113,7 @@ def test_a_large_request_is_refused(server: Served) -> None:
 
 
 def test_the_printed_address_opens_once(place: World, server: Served) -> None:
-    """It gives the browser a cookie that scripts cannot read, and is used up."""
+    """It sets a cookie that scripts cannot read, and is used up."""
     address, stranger = printed_address(place), Client(server.port)
     first = stranger.ask("GET", address)
     assert (first.status, first.headers["Location"]) == (303, "/")
@@ -127,13 +127,13 @@ def test_the_printed_address_opens_once(place: World, server: Served) -> None:
 
 
 def test_the_key_is_long_and_for_our_eyes(place: World, server: Served) -> None:
-    """256 bits, in a file that nobody else can read."""
+    """256 bits, in a file that only the user can read."""
     assert len(server.token) >= 43
     assert note_of(place).stat().st_mode & 0o777 == 0o600
 
 
 def test_files_are_saved_and_never_shown(place: World, server: Served) -> None:
-    """Whatever an agent named them: an octet stream, as an attachment, and none from elsewhere."""
+    """With any name from an agent: an octet stream, as an attachment, and none from elsewhere."""
     task = place.new("Look")
     evil = place.root / ".ostler" / "tasks" / task / '<img src=x onerror="1">.html'
     evil.write_text("<script>1</script>")
@@ -158,7 +158,7 @@ def test_files_are_saved_and_never_shown(place: World, server: Served) -> None:
 
 
 def test_every_page_and_script_is_there(server: Served) -> None:
-    """With the key; scripts as scripts, so that nosniff lets them run."""
+    """With the key; scripts have the type of scripts, so that nosniff allows them."""
     for page in PAGES:
         answer = server.ask("GET", re.sub(r"\{[^}]*\}", "1", page))
         assert (answer.status, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -167,7 +167,7 @@ def test_every_page_and_script_is_there(server: Served) -> None:
 
 
 def test_the_server_leaves_no_trace(tmp_path: Path) -> None:
-    """After Ctrl-C the note is gone and the exit code says what ended it; a stale note is no hindrance."""
+    """After Ctrl-C the note is gone and the exit code shows the signal; a stale note is ignored."""
     world = World(tmp_path)
     try:
         world.ostler("init")
@@ -184,7 +184,7 @@ def test_the_server_leaves_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_web_socket_gets_nothing(server: Served) -> None:
-    """There is none, with the key or without."""
+    """There is none, with or without the key."""
     upgrade = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",

@@ -1,4 +1,4 @@
-"""Ten thousand tasks: paged through without a gap, found and counted, over HTTP and quickly."""
+"""Ten thousand tasks: paged without a gap, found and counted, over HTTP and quickly."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_task_is_on_one_page(server: Served) -> None:
 
 
 def test_pages_are_quick(server: Served) -> None:
-    """50 ms are promised; ten times as much is never needed, however busy the machine is."""
+    """The limit is 50 ms; ten times as much is never needed on a busy machine."""
     for query in ("", "group=needs_you", "q=task+77", "sort=priority", "sort=cost", "status=failed"):
         took = min(_seconds(server, query) for _ in range(5))
         assert took < 0.5, query

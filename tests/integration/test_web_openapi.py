@@ -1,4 +1,4 @@
-"""The server keeps what its OpenAPI document says, whatever it is sent (schemathesis)."""
+"""The server conforms to its OpenAPI document for any request (schemathesis)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ STREAMS = {route.name for route in ROUTES if route.stream is not None}
 
 
 def test_every_operation_keeps_its_word(world: World) -> None:
-    """Statuses, types and schemas are as documented, and what does not fit the schema is refused."""
+    """Statuses, types and schemas are as documented, and a request with another schema is refused."""
     task = world.new("Add a greeting")
     world.ostler("run", task)
-    server = serve(world, "--view-only")  # so that what is written here is never run
+    server = serve(world, "--view-only")  # so that tasks created here never run
     document = server.get("/openapi.json")
     assert document == json.loads(msgspec.json.encode(make_openapi(ROUTES, BASE)))
     found = [result.ok() for result in schemathesis.openapi.from_dict(document).get_all_operations()]
@@ -44,7 +44,7 @@ def test_every_operation_keeps_its_word(world: World) -> None:
 
 
 def try_out(operation: APIOperation, server: Served, known: dict[str, Any]) -> None:
-    """A few requests that fit and a few that do not, to names that lead somewhere and to others."""
+    """Send valid and invalid requests, to existing and to other names."""
     names = {one.name: known[one.name] for one in operation.path_parameters if one.name in known}
     places = [names, None] if names else [None]
     cases = [

@@ -1,4 +1,4 @@
-"""The live feed: nothing is lost or told twice, and a client that does not read holds nobody up."""
+"""The live feed: nothing is lost or sent twice, and a client that does not read blocks no other."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from world import World, wait_until
 TASK = TaskId("rest")
 
 
-def tell(world: World, count: int, words: str = "") -> None:
-    """As another process would: that many notices, each one a commit of its own up to a hundred."""
+def record(world: World, count: int, words: str = "") -> None:
+    """Record this many notices as another process would, up to a hundred each in its own commit."""
     with SqliteJournal(world.root / ".ostler" / "ostler.db") as journal:
         for first in range(0, count, max(1, count // 100)):
             left = min(max(1, count // 100), count - first)
@@ -30,28 +30,28 @@ def written(world: World) -> list[int]:
         return [line.position for line in journal.feed(0, None, 100_000)]
 
 
-def test_a_client_that_comes_back_hears_all_of_it_once(world: World) -> None:
-    """Last-Event-ID says where it was; in between the server itself was started anew."""
+def test_a_client_that_comes_back_receives_all_of_it_once(world: World) -> None:
+    """Last-Event-ID has its position; in between the server itself was restarted."""
     world.ostler("init")
-    tell(world, 300)
+    record(world, 300)
     server = serve(world, "--view-only")
     with server.stream("/stream?after=0") as stream:
         head = stream.head()
         assert b"content-type: text/event-stream; charset=utf-8" in head
         first = stream.events(250)
     assert server.stop() == 130
-    tell(world, 30)
+    record(world, 30)
     server = serve(world, "--view-only")
     with server.stream("/stream?after=0", Last_Event_ID=str(first[-1][0])) as stream:
         rest = stream.events(80)
-        tell(world, 250)
+        record(world, 250)
         rest += stream.events(250)
     assert [seq for seq, _ in first + rest] == written(world)
     assert all(event["seq"] == seq for seq, event in first + rest)
 
 
 def test_a_stream_without_a_place_begins_now(world: World) -> None:
-    """And that of one task tells of nothing else."""
+    """The stream of one task has no lines of others."""
     world.ostler("init")
     one, other = world.new("One"), world.new("Other")
     server = serve(world, "--view-only")
@@ -65,15 +65,15 @@ def test_a_stream_without_a_place_begins_now(world: World) -> None:
     assert server.get("/stream?after=x", 400)["code"] == "USAGE"
 
 
-def test_stalled_clients_hold_nobody_up(world: World) -> None:
-    """Others hear everything, tasks are carried, nothing piles up for them, and the end comes soon."""
+def test_stalled_clients_do_not_block_others(world: World) -> None:
+    """Others receive everything, tasks run, nothing piles up for them, and the end is quick."""
     world.ostler("init")
     server = serve(world)
     before = resident_mb(server.child.pid)
     with ExitStack() as stack:
         stalled = [stack.enter_context(server.stream("/stream?after=0")) for _ in range(10)]
         stalled[0].head()
-        tell(world, 10_000, "x" * 1000)
+        record(world, 10_000, "x" * 1000)
         task = server.post("/tasks", {"title": "Greet"}, 201)["id"]
         wait_until(lambda: server.get(f"/tasks/{task}")["status"] == "completed", 60, "the task is held up")
         with server.stream(f"/stream?after={written(world)[-50]}") as stream:
@@ -86,7 +86,7 @@ def test_stalled_clients_hold_nobody_up(world: World) -> None:
 
 
 def test_a_stream_ends_with_its_server(world: World) -> None:
-    """It is closed in good order, so that a browser knows to come back."""
+    """It is closed properly, so that a browser reconnects."""
     world.ostler("init")
     server = serve(world, "--view-only")
     with server.stream("/stream?after=0") as stream:
@@ -96,7 +96,7 @@ def test_a_stream_ends_with_its_server(world: World) -> None:
 
 
 def test_the_stream_needs_the_key(world: World) -> None:
-    """As everything does."""
+    """Like everything else."""
     world.ostler("init")
     server = serve(world, "--view-only")
     with Client(server.port).stream("/stream") as stream:
@@ -109,14 +109,14 @@ def resident_mb(pid: int) -> int:
 
 
 @pytest.mark.parametrize("count", [1, 150, 450])
-def test_bursts_are_told_in_order(world: World, count: int) -> None:
-    """However much is written at once, to clients who are up to date and to one who is not."""
+def test_bursts_are_reported_in_order(world: World, count: int) -> None:
+    """For any number of lines at once, for clients that are up to date and for one that is not."""
     world.ostler("init")
     server = serve(world, "--view-only")
     with server.stream("/stream?after=0") as early, server.stream("/stream?after=0") as late:
         early.head()
         for _ in range(3):
-            tell(world, count)
+            record(world, count)
             early.events(count)
         late.head()
         assert [seq for seq, _ in late.events(3 * count)] == written(world)

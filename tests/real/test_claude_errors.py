@@ -14,7 +14,7 @@ from real_claude import Seat
 
 pytestmark = pytest.mark.full
 
-# Row: its code, and how many requests claude makes of it at the most with the two retries that we leave it.
+# Row: its code, and the maximum number of requests that claude makes with the two retries that it has.
 ROWS: dict[str, tuple[Code | None, int]] = {
     "d1_seconds": (Code.RATE_LIMITED, 1),
     "d1_garbage": (Code.RATE_LIMITED, 3),
@@ -83,7 +83,7 @@ def test_a_short_limit_is_waited_for_by_claude_itself(tmp_path: Path) -> None:
         seat = Seat(tmp_path, llm)
         result = seat.spawn()
     assert result.text == "ANSWER", result.message
-    assert [event.code for event in seat.heard(RetryReported) if isinstance(event, RetryReported)] == [
+    assert [event.code for event in seat.received(RetryReported) if isinstance(event, RetryReported)] == [
         Code.RATE_LIMITED
     ]
 

@@ -1,8 +1,10 @@
-"""What the real claude makes of a project's tool rules, and of a settings file that an agent wrote (C23, S5).
+"""The effect of a project's tool rules, and of a settings file that an agent wrote, on the real claude (C23,
+S5).
 
 Measured on 2.1.325, in --print: claude itself obeys deny, hooks and defaultMode of .claude/settings.json, and
 `allow` of settings.local.json; `allow` of settings.json only where the person has trusted the project or a
-directory above it. So a rule needs our flag, and a file that an agent left in its worktree must be shut out.
+directory above it. So a rule needs Ostler's flag, and a file that an agent left in its worktree must be
+excluded.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def test_a_tool_edits_a_file(tmp_path: Path) -> None:
         result = seat.spawn("Greet the world.")
     assert (result.code, result.text, result.warnings) == (None, "Done.", ()), result.message
     assert (seat.workspace / "hello.txt").read_text() == "hello\n"
-    (used,), (returned,) = seat.heard(ToolUsed), seat.heard(ToolReturned)
+    (used,), (returned,) = seat.received(ToolUsed), seat.received(ToolReturned)
     assert isinstance(used, ToolUsed) and (used.tool, used.detail) == ("Write", "hello.txt")
     assert isinstance(returned, ToolReturned) and (returned.id, returned.failed) == (used.id, False)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (20, 10)
@@ -61,7 +61,7 @@ def test_an_id_that_exists_already_is_resumed(tmp_path: Path) -> None:
         assert seat.spawn("PROMPT-ONE", session).ok
         again = seat.spawn("PROMPT-TWO", session)
     assert (again.text, again.session_id) == ("ANSWER-TWO", session)
-    assert seat.heard(SessionReplaced) == [SessionReplaced(session, resumed=True)]
+    assert seat.received(SessionReplaced) == [SessionReplaced(session, resumed=True)]
     assert llm.prompts[1].holds("PROMPT-ONE") and len(llm.prompts) == 2
 
 
@@ -73,7 +73,7 @@ def test_an_id_that_does_not_exist_is_replaced_with_the_fresh_prompt(tmp_path: P
         seat = Seat(tmp_path, llm)
         result = seat.resume("Go on.", session, fresh_prompt="THE-WHOLE-TASK")
     assert (result.text, result.session_id) == ("ANSWER", session)
-    assert seat.heard(SessionReplaced) == [SessionReplaced(session, resumed=False)]
+    assert seat.received(SessionReplaced) == [SessionReplaced(session, resumed=False)]
     assert llm.prompts[0].holds("THE-WHOLE-TASK") and not llm.prompts[0].holds("Go on.")
 
 
@@ -112,7 +112,7 @@ def test_a_denied_tool_is_visible(tmp_path: Path) -> None:
         seat = Seat(tmp_path, llm)
         result = seat.spawn()
     assert (result.code, result.warnings) == (None, ("PERMISSION_DENIED",))
-    assert [event.tool for event in seat.heard(ToolDenied) if isinstance(event, ToolDenied)] == ["Bash"]
+    assert [event.tool for event in seat.received(ToolDenied) if isinstance(event, ToolDenied)] == ["Bash"]
 
 
 def test_the_last_of_two_results_counts(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_killed_in_the_middle_of_a_tool_it_can_be_resumed(number: signal.Signals
         again = seat.resume("PROMPT-TWO", killed.session_id)
     assert (again.text, again.session_id) == ("ANSWER-TWO", killed.session_id), again.message
     assert llm.prompts[-1].holds("PROMPT-ONE") and llm.prompts[-1].holds("PROMPT-TWO")
-    assert seat.heard(SessionReplaced) == []
+    assert seat.received(SessionReplaced) == []
 
 
 async def _kill_in_tool(seat: Seat, number: signal.Signals) -> CallResult:
@@ -175,5 +175,5 @@ def test_stopped_at_any_moment_the_same_id_still_works(seconds: float, tmp_path:
         result = seat.resume("PROMPT-TWO", stopped.session_id, fresh_prompt="PROMPT-TWO, from the start")
     assert (result.text, result.session_id) == ("ANSWER", stopped.session_id), result.message
     begun_again = llm.prompts[-1].holds("PROMPT-TWO, from the start")
-    assert seat.heard(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)] * begun_again
+    assert seat.received(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)] * begun_again
     assert llm.prompts[-1].holds("PROMPT-ONE") != begun_again

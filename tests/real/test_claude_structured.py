@@ -28,8 +28,8 @@ def test_the_object_is_the_answer(tmp_path: Path) -> None:
     assert (result.code, json.loads(result.text)) == (None, ANSWER), result.message
     tool = next(tool for tool in llm.prompts[0].tool_entries if tool["name"] == "StructuredOutput")
     assert tool["input_schema"]["properties"] == ANSWER_SCHEMA["properties"]
-    assert seat.heard(ToolUsed) == []
-    printed = [event.text for event in seat.heard(TextReceived) if isinstance(event, TextReceived)]
+    assert seat.received(ToolUsed) == []
+    printed = [event.text for event in seat.received(TextReceived) if isinstance(event, TextReceived)]
     assert [json.loads(text) for text in printed] == [ANSWER]
 
 

@@ -44,7 +44,7 @@ def test_a_tool_edits_a_file_and_the_session_continues(name: str, tmp_path: Path
         first = bench.spawn("PROMPT-ONE")
         assert first.code is None and first.text.endswith("ANSWER-ONE"), first.message
         assert (bench.workspace / "hello.txt").read_text() == "hello\n"
-        assert (len(bench.heard(ToolUsed)), bench.heard(LineSkipped)) == (1, [])
+        assert (len(bench.received(ToolUsed)), bench.received(LineSkipped)) == (1, [])
         second = bench.resume("PROMPT-TWO", first.session_id)
         assert bench.processes() == []
     can = bench.executor.capabilities
@@ -63,7 +63,7 @@ def test_nothing_is_done_without_permission(name: str, tmp_path: Path) -> None:
     assert not (bench.workspace / "made.txt").exists()
     assert result.code is None, result.message
     decides_itself = name in ("opencode", "codex-acp")
-    assert bool(bench.heard(ToolDenied)) != decides_itself
+    assert bool(bench.received(ToolDenied)) != decides_itself
 
 
 def test_unknown_session_is_replaced_with_the_fresh_prompt(name: str, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_unknown_session_is_replaced_with_the_fresh_prompt(name: str, tmp_path: 
         assert result.code is Code.RESUME_UNSUPPORTED
         return
     assert result.code is None and result.text.endswith("ANSWER"), result.message
-    assert bench.heard(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
+    assert bench.received(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
     assert any(request.holds("THE-WHOLE-TASK") for request in llm.prompts)
 
 

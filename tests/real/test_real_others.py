@@ -31,7 +31,7 @@ def test_resume_keeps_the_history_and_counts_once(name: str, tmp_path: Path) -> 
         seat = Seat(name, tmp_path, llm)
         first = seat.spawn("PROMPT-ONE")
         assert (first.code, first.text) == (None, "ANSWER-ONE"), first.message
-        reported = [e.session_id for e in seat.heard(SessionStarted) if isinstance(e, SessionStarted)]
+        reported = [e.session_id for e in seat.received(SessionStarted) if isinstance(e, SessionStarted)]
         second = seat.resume("PROMPT-TWO", first.session_id, session_usage=first.session_usage or first.usage)
     assert (second.code, second.text) == (None, "ANSWER-TWO"), second.message
     assert reported == [first.session_id] and second.session_id == first.session_id
@@ -62,7 +62,7 @@ def test_a_tool_edits_a_file(name: str, tmp_path: Path) -> None:
         result = seat.spawn("Greet the world.")
     assert (result.code, result.text, result.warnings) == (None, "Done.", ()), result.message
     assert (seat.workspace / "hello.txt").read_text() == "hello\n"
-    assert len(seat.heard(ToolUsed)) == 1
+    assert len(seat.received(ToolUsed)) == 1
     assert seat.processes() == []
 
 
@@ -73,8 +73,8 @@ def test_nothing_is_done_without_permission(name: str, tmp_path: Path) -> None:
         result = seat.spawn()
     assert not (seat.workspace / "made.txt").exists()
     assert (result.code, result.text) == (None, "I could not."), result.message
-    assert bool(seat.heard(ToolDenied)) == AGENTS[name].tells_denials
-    assert ("PERMISSION_DENIED" in result.warnings) == AGENTS[name].tells_denials
+    assert bool(seat.received(ToolDenied)) == AGENTS[name].reports_denials
+    assert ("PERMISSION_DENIED" in result.warnings) == AGENTS[name].reports_denials
 
 
 def test_unknown_session_is_replaced_with_the_fresh_prompt(name: str, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_unknown_session_is_replaced_with_the_fresh_prompt(name: str, tmp_path: 
         seat = Seat(name, tmp_path, llm)
         result = seat.resume("Go on.", str(uuid.uuid4()), fresh_prompt="THE-WHOLE-TASK")
     assert (result.code, result.text) == (None, "ANSWER"), result.message
-    assert seat.heard(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
+    assert seat.received(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
     assert llm.prompts[0].holds("THE-WHOLE-TASK") and not llm.prompts[0].holds("Go on.")
 
 
@@ -114,7 +114,7 @@ def test_killed_in_the_middle_of_a_tool_it_can_be_resumed(name: str, tmp_path: P
     assert (again.code, again.text) == (None, "ANSWER-TWO"), again.message
     last = next(request for request in reversed(llm.prompts) if request.tool_entries)
     assert last.holds("PROMPT-TWO")
-    assert last.holds("PROMPT-ONE") != bool(seat.heard(SessionReplaced))
+    assert last.holds("PROMPT-ONE") != bool(seat.received(SessionReplaced))
 
 
 async def _kill_in_tool(seat: Seat) -> CallResult:

@@ -1,4 +1,4 @@
-"""An agent made with the protocol's own Python package: the other side of ours, written by others."""
+"""An agent made with the protocol's own Python package: an independent implementation of the other side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from acp.schema import (
 
 
 class SdkAgent:
-    """Writes one file, if it may, and says whether it did."""
+    """Writes one file, if permitted, and reports whether it did."""
 
     def on_connect(self, conn: Any) -> None:
         self._client = conn
@@ -49,8 +49,8 @@ class SdkAgent:
         allowed = await self._may(session_id, tool)
         if allowed:
             path.write_text(prompt[0].text)
-        said = "I wrote it." if allowed else "I was not allowed to."
-        await self._client.session_update(session_id, update_agent_message_text(said))
+        printed = "I wrote it." if allowed else "I was not allowed to."
+        await self._client.session_update(session_id, update_agent_message_text(printed))
         return PromptResponse(
             stop_reason="end_turn", usage=Usage(total_tokens=15, input_tokens=10, output_tokens=5)
         )

@@ -1,4 +1,4 @@
-"""What must hold of a project after an agent misbehaved, whatever it did."""
+"""The invariants of a project after any misbehaviour of an agent."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ EXITS = {
     "blocked": {4},
     "paused": {4, 5},
     "deferred": {5},
-    "pending": {130, 143},
+    "pending": {4, 130, 143},
 }
 """The exit codes that the contract gives to each status."""
 
 
 def hurry(world: World, limit_seconds: float = LIMIT_SECONDS, retries: int = 1) -> None:
-    """Limits short enough for a test; one that is not to be reached is far away."""
+    """Set limits short enough for a test; a limit that must not be reached is long."""
     world.environ["OSTLER_RUN__TIMEOUT_SECONDS"] = str(limit_seconds)
     world.environ["OSTLER_RUN__GRACE_SECONDS"] = str(GRACE_SECONDS)
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = str(retries)
 
 
 def check_ended(world: World, task: str, exit_code: int | None = None) -> Any:
-    """The task has a documented end, and nothing but its record is left of it; how it is shown."""
+    """The task has a documented end, and only its record is left; return how it is shown."""
     shown = world.show(task)
     assert shown["code"] is None or shown["code"] in set(Code), shown
     assert exit_code is None or exit_code in EXITS[shown["status"]], shown
@@ -49,7 +49,7 @@ def check_ended(world: World, task: str, exit_code: int | None = None) -> Any:
 
 
 def check_next(world: World) -> None:
-    """The next task of the same project runs and completes, whatever happened to the one before."""
+    """The next task of the same project runs and completes, whatever happened before."""
     world.behave()
     title = "The task after it"
     world.ostler("run", "-p", title, OSTLER_RUN__TIMEOUT_SECONDS="60")
@@ -64,11 +64,11 @@ def check_no_traceback(world: World) -> None:
 
 
 def check_nothing_lives(world: World) -> None:
-    """No process of the project, no daemon by its pid, no heartbeat of one that hides from every list."""
+    """No process of the project, no daemon by its pid, no heartbeat of one that is in no process list."""
     daemons = [line["pid"] for line in read_ledger(world.ledger) if line["event"] == "daemon"]
     wait_until(lambda: not world.survivors(), 20, f"processes are left: {world.survivors()}")
     wait_until(lambda: not any(map(_lives, daemons)), 20, "a daemon is left")
-    wait_until(lambda: _is_quiet(world), 20, "something still beats")
+    wait_until(lambda: _is_quiet(world), 20, "a process still writes its heartbeat")
 
 
 def _lives(pid: int) -> bool:
@@ -92,7 +92,7 @@ def _beats(world: World) -> int:
 
 
 def _check_worktree(world: World, shown: Any) -> None:
-    """Shown means usable, not shown means gone: git and the disk agree."""
+    """A shown worktree is usable, any other is gone: git and the disk agree."""
     listed = world.git("worktree", "list", "--porcelain").count("worktree ")
     assert listed == (1 if shown["worktree"] is None else 2), world.git("worktree", "list")
     kept = [path.name for path in (world.root / ".ostler" / "worktrees").iterdir() if path.name != ".trash"]
@@ -102,7 +102,7 @@ def _check_worktree(world: World, shown: Any) -> None:
 
 
 def _check_feed(world: World, shown: Any) -> None:
-    """Each attempt has one start and one end; only the last one of a killed run still lacks its end."""
+    """Each attempt has one start and one end; only the last one of a killed run has no end yet."""
     feed = world.events(shown["id"])
     began = [line["number"] for line in feed if line["type"] == "attempt_started"]
     ended = [line["number"] for line in feed if line["type"] == "attempt_ended"]
@@ -112,5 +112,5 @@ def _check_feed(world: World, shown: Any) -> None:
 
 
 def session_prompts(world: World, session: str) -> str:
-    """What the fake's session was told, as its file has it."""
+    """Return what the fake's session received, from its file."""
     return Path(world.agents, "sessions", f"{session}.jsonl").read_text("utf-8")

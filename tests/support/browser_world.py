@@ -1,4 +1,4 @@
-"""The dashboard as a person has it: the real server, a real Chromium, and a page that may not complain."""
+"""The dashboard as a person uses it: the real server, a real Chromium, and a page without complaints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from world import STOP, World, wait_until
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1440, "height": 900}
 START_SECONDS = 60
-# Nothing has a name but what a test maps; the other flags keep the browser's own errands at home.
+# Only names mapped by a test are resolved; the other flags disable the browser's own requests.
 NO_NAMES = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 FLAGS = (
     "--no-sandbox",
@@ -38,7 +38,7 @@ addEventListener("securitypolicyviolation", (event) => {
 
 
 def launch(playwright: Playwright, home: Path, names: str = NO_NAMES) -> Browser:
-    """Debian's Chromium, which knows only the names of these resolver rules."""
+    """Debian's Chromium, which resolves only the names of these resolver rules."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     assert program, "these tests need Chromium: apt-get install chromium, or run make packages"
     flags = [*FLAGS, f"--host-resolver-rules={names}"]
@@ -47,42 +47,42 @@ def launch(playwright: Playwright, home: Path, names: str = NO_NAMES) -> Browser
 
 
 class Complaints:
-    """What pages said that a good page does not say, less what the test expects."""
+    """Messages of pages that a good page does not have, except those that the test expects."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.received: list[str] = []
         self._allowed: list[str] = []
 
     def allow(self, pattern: str) -> None:
-        """Let pages say what matches this, such as the 409 of a request that must be refused."""
+        """Allow messages that match this, such as the 409 of a request that must be refused."""
         self._allowed.append(pattern)
 
     def listen(self, context: BrowserContext) -> None:
         context.add_init_script(WATCH_POLICY)
         context.on("console", self._console)
-        context.on("weberror", lambda error: self.heard.append(f"uncaught: {error.error}"))
+        context.on("weberror", lambda error: self.received.append(f"uncaught: {error.error}"))
         context.on("request", self._request)
         context.on("dialog", self._dialog)
 
     def left(self) -> list[str]:
-        return [text for text in self.heard if not any(re.search(word, text) for word in self._allowed)]
+        return [text for text in self.received if not any(re.search(word, text) for word in self._allowed)]
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
-            self.heard.append(f"console: {message.text} ({message.location.get('url', '')})")
+            self.received.append(f"console: {message.text} ({message.location.get('url', '')})")
 
     def _request(self, request: Request) -> None:
         place = urlsplit(request.url)
         if place.scheme in ("http", "https", "ws", "wss") and place.hostname != "127.0.0.1":
-            self.heard.append(f"left the machine: {request.method} {request.url}")
+            self.received.append(f"left the machine: {request.method} {request.url}")
 
     def _dialog(self, dialog: Any) -> None:
-        self.heard.append(f"dialog: {dialog.message}")
+        self.received.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
 
 class Served:
-    """A running `ostler serve` and the pages that look at it; `close` ends both."""
+    """A running `ostler serve` and the pages that show it; `close` ends both."""
 
     def __init__(self, world: World, browser: Browser, *args: str, **environ: str) -> None:
         self.world = world
@@ -97,14 +97,16 @@ class Served:
         out = self.world.root.parent / "out.txt"
         before = out.stat().st_size if out.exists() else 0
         self.process = self.world.start("serve", "--json", "--port", "0", *args, **environ)
-        wait_until(lambda: self._said(out, before) or self._ended(), START_SECONDS, "serve says no address")
-        said = json.loads(self._said(out, before))
-        assert "url" in said, said
-        self.url = str(said["url"])
+        wait_until(
+            lambda: self._reported(out, before) or self._ended(), START_SECONDS, "serve prints no address"
+        )
+        printed = json.loads(self._reported(out, before))
+        assert "url" in printed, printed
+        self.url = str(printed["url"])
         self.origin = "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
 
     def stop(self, number: int = STOP) -> int:
-        """End the server as a person would; its exit code."""
+        """End the server with Ctrl-C; return its exit code."""
         self.process.send_signal(number)
         return self.process.wait(60)
 
@@ -117,7 +119,7 @@ class Served:
         return self._page
 
     def new_page(self, **options: Any) -> Page:
-        """A page in a context of its own, not logged in; `options` are those of Playwright."""
+        """A page in a new context, not logged in; `options` are those of Playwright."""
         context = self._browser.new_context(**{"viewport": DESK, "reduced_motion": "reduce"} | options)
         self._contexts.append(context)
         self.complaints.listen(context)
@@ -125,7 +127,7 @@ class Served:
         return context.new_page()
 
     def another_page(self, path: str = "/", **options: Any) -> Page:
-        """A further page in a context of its own, logged in by a fresh one-time address."""
+        """A further page in a new context, logged in by a new one-time address."""
         key = self.say("/keys")["url"]
         page = self.new_page(**options)
         page.goto(key)
@@ -139,13 +141,13 @@ class Served:
         return self.page
 
     def get(self, path: str) -> Any:
-        """A document of the API, asked with the first page's cookie."""
+        """Return a document of the API, requested with the first page's cookie."""
         answer = self.page.request.get(f"{self.origin}/api/v1{path}")
         assert answer.ok, f"{path}: {answer.status} {answer.text()}"
         return answer.json()
 
     def say(self, path: str, **body: object) -> Any:
-        """Post to the API with the first page's cookie; the document that came back."""
+        """Post to the API with the first page's cookie; return the answer's document."""
         headers = {"Content-Type": "application/json", "Origin": self.origin}
         url = f"{self.origin}/api/v1{path}"
         answer = self.page.request.post(url, data=json.dumps(body), headers=headers)
@@ -163,8 +165,8 @@ class Served:
                 self.process.kill()
 
     @staticmethod
-    def _said(out: Path, before: int) -> bytes:
-        """The whole lines that were written behind `before`; the first has the address."""
+    def _reported(out: Path, before: int) -> bytes:
+        """Return the complete lines that were written after `before`; the first has the address."""
         with out.open("rb") as file:
             file.seek(before)
             line = file.readline()

@@ -1,4 +1,4 @@
-"""Test programs as processes of their own, one or many at the same moment."""
+"""Test programs as separate processes, one or many at the same moment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class Children:
-    """One of the programs beside this file, which says that it is ready and waits for a line."""
+    """One of the programs in this directory, which prints that it is ready and waits for a line."""
 
     def __init__(self, program: str, processes: int) -> None:
         self._program = Path(__file__).with_name(program)
@@ -25,7 +25,7 @@ class Children:
         )
 
     def run_together(self, path: Path, verb: str, count: int) -> Counter[bytes]:
-        """What the processes said that were let go at the same moment."""
+        """Return the output of the processes that were started at the same moment."""
         children = [self.start(path, verb, count) for _ in range(self._processes)]
         for child in children:
             assert child.stdout is not None

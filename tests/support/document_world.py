@@ -93,14 +93,14 @@ def answer(request: Request, rejects: int) -> Turn:
 
 def draft_of(request: Request, asked: str) -> int:
     """The number of the next draft."""
-    told = re.search(r"This is revision #(\d+)", asked)
+    reported = re.search(r"This is revision #(\d+)", asked)
     replies = sum(message["role"] == "assistant" for message in request.body.get("messages", ()))
-    return 1 + max(replies, int(told[1]) if told else 0)
+    return 1 + max(replies, int(reported[1]) if reported else 0)
 
 
 def verdict(approved: bool, reason: str) -> str:
-    said = {"verdict": "approved" if approved else "rejected", "reason": reason, "findings": []}
-    return json.dumps(said)
+    printed = {"verdict": "approved" if approved else "rejected", "reason": reason, "findings": []}
+    return json.dumps(printed)
 
 
 def system_of(request: Request) -> str:

@@ -27,7 +27,7 @@ from ostler.project.project import Project
 from ostler.testing.mocks import MockClaudeClient
 
 RESEARCH = Task("Who buys hay", "In ten lines.", skill="research", sender="director", priority="P1")
-LONG = 60.0  # seconds that nothing here takes
+LONG = 60.0  # seconds that no call here takes
 
 
 def failed_with(result: ExecutionResult, code: ExecutionErrorCode) -> bool:
@@ -56,7 +56,7 @@ class Setting:
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
         self._signal.set()
         await asyncio.sleep(LONG)
-        raise AssertionError("nobody stopped the call")
+        raise AssertionError("the call was not stopped")
 
 
 class ExecutorWorld:

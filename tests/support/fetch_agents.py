@@ -1,6 +1,6 @@
-"""The other real agents, from npm, in pinned versions. This file, run as a program, installs them all.
+"""The other real agents, from npm, in pinned versions. Run this file as a program to install them all.
 
-They are looked for below OSTLER_TEST_AGENTS and else kept in the user's cache directory, about 1.2 GB.
+They are searched below OSTLER_TEST_AGENTS and otherwise kept in the user's cache directory, about 1.2 GB.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PACKAGES = {
 
 
 def agents_path() -> Path:
-    """Where the programs are, or will be."""
+    """Return where the programs are, or will be."""
     if chosen := os.environ.get("OSTLER_TEST_AGENTS"):
         return Path(chosen)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -32,7 +32,7 @@ def agents_path() -> Path:
 
 
 def agent_path(root: Path, name: str) -> Path:
-    """The program, installed first when it is not there; one installs at a time."""
+    """Return the program, installed first if it is missing; one installs at a time."""
     place = root / f"{name}-{PACKAGES[name].rpartition('@')[2]}"
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
@@ -43,7 +43,7 @@ def agent_path(root: Path, name: str) -> Path:
 
 
 def _install(package: str, place: Path) -> None:
-    """npm takes an old version where the newest does not fit Node: the version is part of the name."""
+    """npm installs an old version if the newest does not fit Node: the version is part of the name."""
     with tempfile.TemporaryDirectory(dir=place.parent) as unfinished:
         options = ("--prefix", unfinished, "--no-audit", "--no-fund", "--loglevel=error")
         done = subprocess.run(

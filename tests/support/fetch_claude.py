@@ -1,6 +1,6 @@
-"""The real claude, out of the claude-agent-sdk wheel. This file, run as a program, keeps one copy of it.
+"""The real claude, from the claude-agent-sdk wheel. Run this file as a program to keep one copy of it.
 
-It is looked for in OSTLER_TEST_CLAUDE and else kept in the user's cache directory, about 366 MB.
+It is searched in OSTLER_TEST_CLAUDE and otherwise kept in the user's cache directory, about 366 MB.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MEMBER = "claude_agent_sdk/_bundled/claude"
 
 
 def claude_path() -> Path:
-    """Where the program is, or will be."""
+    """Return where the program is, or will be."""
     if chosen := os.environ.get("OSTLER_TEST_CLAUDE"):
         return Path(chosen)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -26,7 +26,7 @@ def claude_path() -> Path:
 
 
 def fetch(path: Path) -> None:
-    """Download the wheel, keep the one file, and give it its place in one step."""
+    """Download the wheel, keep the one file, and move it to its path in one step."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as place:
         _download(place)

@@ -1,7 +1,7 @@
-"""Runs a command in a process of its own without the time to import it: a server forks one for each command.
+"""Runs a command in a separate process without the time to import it: a server forks one for each command.
 
 The process can be killed at a failpoint, and its children are left as those of any other program. Only what
-Python reads when it starts is that of the server.
+Python reads at its start is that of the server.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from git_world import World, git
 from ostler.clock import SystemClock
 from ostler.config.settings import GateSettings, RunSettings, SandboxSettings, Settings, WorkspaceSettings
 from ostler.engine.core.step import CheckGate, PrepareWorkspace
+from ostler.engine.steps.gates.choice import read_protection
 from ostler.engine.steps.perform import perform
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.files.lock import try_lock
@@ -23,7 +24,7 @@ from ostler.git.repository import Worktree, locate_worktree
 from ostler.model.event import GateDecided, TaskStarted
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.plan import Gate
-from ostler.model.state import Stage
+from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services
@@ -91,7 +92,7 @@ class GateWorld:
     def settings(workspace: WorkspaceSettings | None = None, **gates: object) -> Settings:
         return Settings(
             run=RunSettings(grace_seconds=1.0),
-            gates=msgspec.convert(gates, GateSettings),
+            gates=msgspec.convert({"control": False, **gates}, GateSettings),
             workspace=workspace or WorkspaceSettings(),
             sandbox=SandboxSettings(env_allow=("ALLOWED_*",)),
         )
@@ -144,11 +145,16 @@ class GateWorld:
             assert held is not None, "something of an earlier gate still holds the task's lock"
             with held:
                 try:
-                    return await act(tools, TaskContext(self.task, self.state, held.fd))
+                    return await act(tools, TaskContext(self.task, self._accept(tools.settings), held.fd))
                 finally:
                     await writer.close()
 
         return asyncio.run(scene())
+
+    def _accept(self, settings: Settings) -> State:
+        """The state after a person accepted these settings."""
+        accepted = read_protection(self.task, self.state.plan, settings)
+        return replace(self.state, protection=accepted)
 
     def tools(self, writer: GroupWriter, settings: Settings) -> StepServices:
         ledger = SqliteLedger(self.project.layout.database)
@@ -173,5 +179,5 @@ class GateWorld:
         return sorted(str(path.relative_to(self.temporary)) for path in self.temporary.rglob("*"))
 
 
-if __name__ == "__main__":  # a run of its own, for a test to kill
+if __name__ == "__main__":  # a separate run, for a test to kill
     GateWorld.reopen(Path(sys.argv[1])).command(sys.argv[2])

@@ -1,4 +1,4 @@
-"""Everything in a repository that plain git would run for us, each with a canary that tells."""
+"""Everything in a repository that plain git would run, each with a canary that reports it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOOKS = (
 
 
 class Traps:
-    """Canaries sit in one directory; the name of a file there is the trap that fired."""
+    """Canaries are files in one directory; the name of a file there is the trap that ran."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -46,7 +46,7 @@ class Traps:
             path.unlink()
 
     def script(self, name: str, then: str = "exec cat") -> str:
-        """A program that lets its canary sing and then behaves as a filter that changes nothing."""
+        """A program that creates its canary and then behaves as a filter that changes nothing."""
         path = self.world.root / f"trap-{name}"
         path.write_text(f'#!/bin/sh\n: > "{self.room / name}"\n{then}\n')
         path.chmod(0o755)
@@ -92,7 +92,7 @@ def plant_in_configuration(traps: Traps) -> None:
 
 
 def plant_by_include(traps: Traps) -> None:
-    """A file that the configuration includes, in the reach of every agent."""
+    """A file that the configuration includes, writable for every agent."""
     included = traps.world.root / "included.cfg"
     traps.set("filter.trap-included.clean", "filter-included", file=included)
     git(traps.world.project, "config", "include.path", str(included))
@@ -112,7 +112,7 @@ def plant_hooks(traps: Traps, worktree: Worktree) -> None:
 
 
 def plant_nested(traps: Traps, worktree: Worktree) -> None:
-    """A repository inside the worktree, known to the index, that has a monitor of its own."""
+    """A repository inside the worktree, in the index, with its own monitor."""
     nested = worktree.path / "nested"
     git(worktree.path, "init", "-q", "nested")
     git(nested, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
@@ -123,7 +123,7 @@ def plant_nested(traps: Traps, worktree: Worktree) -> None:
 
 
 def plant_commondir(traps: Traps, worktree: Worktree) -> None:
-    """The registration leads to a copy of the repository with a configuration of its own."""
+    """The registration leads to a copy of the repository with its own configuration."""
     copy = traps.world.root / "copy.git"
     shutil.copytree(traps.world.project / ".git", copy, symlinks=True)
     traps.set("core.fsmonitor", "commondir-fsmonitor", file=copy / "config")
@@ -131,7 +131,7 @@ def plant_commondir(traps: Traps, worktree: Worktree) -> None:
 
 
 def plant_pointer(traps: Traps, worktree: Worktree) -> None:
-    """The worktree's .git becomes a repository of the agent's making."""
+    """The worktree's .git becomes a repository that the agent made."""
     evil = traps.world.root / "evil.git"
     shutil.copytree(traps.world.project / ".git", evil, symlinks=True)
     git(traps.world.project, "config", "--file", str(evil / "config"), "core.bare", "false")

@@ -1,4 +1,4 @@
-"""A small real repository for tests, away from the configuration of whoever runs them."""
+"""A small real repository for tests, without the configuration of the user who runs them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASK = "fix-login-ab12"
 
 
 def git(where: Path, *args: str, check: bool = True, stdin: bytes | None = None) -> str:
-    """Plain git, as a user or an agent would call it."""
+    """Run plain git, as a user or an agent would call it."""
     done = subprocess.run(["git", "-C", str(where), *args], capture_output=True, check=False, input=stdin)
     assert not check or done.returncode == 0, done.stderr.decode(errors="replace")
     return done.stdout.decode(errors="surrogateescape").removesuffix("\n")
@@ -37,7 +37,7 @@ def make_first(files: dict[str, str], place: Path) -> None:
 
 
 class World:
-    """A project with two commits, and a home of its own."""
+    """A project with two commits, and its own home directory."""
 
     def __init__(self, root: Path, name: str = "project", files: dict[str, str] | None = None) -> None:
         """With files, they are the first commit."""
@@ -72,7 +72,7 @@ class World:
 
 
 def registered(repository: Repository) -> list[str]:
-    """The names of the worktrees that git knows besides the project's own."""
+    """Return the names of the worktrees that git lists besides the project's own."""
     return sorted(path.name for path in (repository.common_dir / "worktrees").glob("*"))
 
 
@@ -86,7 +86,7 @@ def make_world(root: Path) -> World:
 
 
 def snapshot_of(project: Path) -> dict[str, bytes]:
-    """Every byte of a user's checkout that Ostler must not touch: files, index, HEAD, stash and branches."""
+    """Return all of a user's checkout that Ostler must not change: files, index, HEAD, stash, branches."""
     state = {}
     for directory, folders, files in os.walk(project):
         folders[:] = [name for name in folders if name not in (".ostler", ".git")]
@@ -99,7 +99,8 @@ def snapshot_of(project: Path) -> dict[str, bytes]:
         state[f".git/{name}"] = (project / ".git" / name).read_bytes()
     state["status"] = git(project, "status", "--porcelain", "-z").encode()
     branches = git(project, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    state["refs"] = "\n".join(line for line in branches if "refs/heads/ostler/" not in line).encode()
+    own = ("refs/heads/ostler/", "refs/ostler/")
+    state["refs"] = "\n".join(line for line in branches if not line.startswith(own)).encode()
     return state
 
 

@@ -1,4 +1,4 @@
-"""An agent that does what it is asked and fills everything it can fill with texts of its own."""
+"""An agent that does its task and fills every field with hostile texts."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def make_hostile(world: World, canary: str) -> None:
     """An agent, a gate, a skill, a pipeline, branches and files that are full of payloads."""
     texts = armed(canary, "g")
     text = "\n\n".join(texts).replace("\0", "")
-    said = talk(armed(canary, "a"), short(7), "Done.\n\n<phase_complete>true</phase_complete>")
+    printed = talk(armed(canary, "a"), short(7), "Done.\n\n<phase_complete>true</phase_complete>")
     files = {f"{short(number)}.md": text for number in range(6)}
-    put_in_place(world.agents / "claude", said, {**files, "gate.txt": text})
+    put_in_place(world.agents / "claude", printed, {**files, "gate.txt": text})
     write_skill(world.root, "copy", f"---\nname: copy\ndescription: {json.dumps(text)}\n---\n{text}")
     steps = [{"skill": "copy", "requirements": text}, {"id": "mail", "skill": "copy"}]
     pipelines = world.root / ".agents" / "pipelines"
@@ -50,29 +50,29 @@ def make_hostile(world: World, canary: str) -> None:
 def put_in_place(
     launcher: Path, lines: Sequence[dict[str, Any]], files: dict[str, str], status: int = 0
 ) -> None:
-    """From now on `launcher` writes these files and prints these lines of claude's wire format."""
-    told = {"lines": list(lines), "files": files, "status": status}
-    Path(f"{launcher}.told").write_text(json.dumps(told), "utf-8")
+    """Let `launcher` write these files and print these lines in claude's output format."""
+    reported = {"lines": list(lines), "files": files, "status": status}
+    Path(f"{launcher}.told").write_text(json.dumps(reported), "utf-8")
     launcher.write_text(PROGRAM.format(python=sys.executable))
     launcher.chmod(0o755)
 
 
 def talk(texts: Sequence[str], model: str, ending: str) -> list[dict[str, Any]]:
-    """Each text as a word of the agent, a tool's name, its argument and its output; then the end."""
+    """Each text as a message of the agent, a tool's name, its argument and its output; then the end."""
     init = {"type": "system", "subtype": "init", "model": model, "claude_code_version": texts[0], "tools": []}
     lines = [init]
     for number, text in enumerate(texts):
-        lines += [_said({"type": "text", "text": text}, model), *_used(number, text, model)]
+        lines += [_reported({"type": "text", "text": text}, model), *_used(number, text, model)]
     return [*lines, result(ending)]
 
 
 def result(text: str, is_error: bool = False, **more: Any) -> dict[str, Any]:
     usage = {"input_tokens": 10, "output_tokens": 5}
-    told = {"is_error": is_error, "result": text, "total_cost_usd": 0.02, "usage": usage}
-    return {"type": "result", "subtype": "success", **told, **more}
+    reported = {"is_error": is_error, "result": text, "total_cost_usd": 0.02, "usage": usage}
+    return {"type": "result", "subtype": "success", **reported, **more}
 
 
-def _said(block: dict[str, Any], model: str) -> dict[str, Any]:
+def _reported(block: dict[str, Any], model: str) -> dict[str, Any]:
     usage = {"input_tokens": 10, "output_tokens": 1}
     message = {"id": "msg_1", "role": "assistant", "model": model, "content": [block], "usage": usage}
     return {"type": "assistant", "message": message}
@@ -88,6 +88,6 @@ def _used(number: int, text: str, model: str) -> list[dict[str, Any]]:
     key = f"toolu_{number}"
     returned = {"type": "tool_result", "tool_use_id": key, "content": text, "is_error": number % 2 == 0}
     return [
-        _said({"type": "tool_use", "id": key, "name": name, "input": given}, model),
+        _reported({"type": "tool_use", "id": key, "name": name, "input": given}, model),
         {"type": "user", "message": {"role": "user", "content": [returned]}},
     ]

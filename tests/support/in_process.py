@@ -148,7 +148,7 @@ def _hooks() -> Iterator[None]:
 
 @contextmanager
 def _modules(below: Path) -> Iterator[None]:
-    """Forget the modules that the command imported from the test's directory, such as plugins."""
+    """Unload the modules that the command imported from the test's directory, such as plugins."""
     saved = set(sys.modules)
     try:
         yield
@@ -159,7 +159,7 @@ def _modules(below: Path) -> Iterator[None]:
 
 
 def _refuse_orphans() -> None:
-    """A run makes its process a subreaper; a test's process is none."""
+    """A run makes its process a subreaper; a test's process is not one."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
@@ -188,7 +188,7 @@ def _await_end(threads: set[threading.Thread], children: set[int]) -> list[str]:
 
 
 def _threads() -> set[threading.Thread]:
-    """All but those in which a server of the test answers requests."""
+    """Return all threads except those in which a server of the test answers requests."""
     return {thread for thread in threading.enumerate() if "process_request" not in thread.name}
 
 
@@ -204,6 +204,6 @@ def _children() -> list[int]:
 
 
 def _read_all(descriptor: int) -> str:
-    """All that was written, with the line ends that subprocess makes of it."""
+    """Return all that was written, with the line ends that subprocess returns."""
     size = os.fstat(descriptor).st_size
     return os.pread(descriptor, size, 0).decode().replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""A web server on the loopback that answers with what a test gives it and remembers the questions."""
+"""A local web server that answers with the pages of a test and records the requests."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Loopback:
                     self.send_header(name, value)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
                 self.end_headers()
-                with suppress(ConnectionError):  # a page that was left hears no answer
+                with suppress(ConnectionError):  # a closed page gets no answer
                     self.wfile.write((page or "").encode())
 
             do_POST = do_GET
 
             def log_message(self, *_: object) -> None:
-                """Nothing: the test reads `asked`."""
+                """Print nothing: the test reads `asked`."""
 
         return Handler

@@ -20,7 +20,7 @@ T = TypeVar("T")
 def talk(
     world: World, conversation: Callable[[Client], Awaitable[T]], mode: str = "auto", **environ: str
 ) -> T:
-    """Start the server in the project, hold the conversation, hang up; the server must say nothing aside."""
+    """Start the server in the project, run the conversation, disconnect; no other output is allowed."""
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "ostler", "mcp"], env=world.environ | environ, cwd=world.root
     )
@@ -31,27 +31,27 @@ def talk(
             async with Client(stdio_client(server, errors), mode=mode, read_timeout_seconds=60) as client:
                 return await conversation(client)
 
-    said = asyncio.run(meet())
+    printed = asyncio.run(meet())
     assert aside.read_text() == ""
-    return said
+    return printed
 
 
 def text_of(result: CallToolResult) -> str:
-    """The sentence that a model reads first."""
+    """Return the sentence that a model reads first."""
     first = result.content[0]
     assert isinstance(first, TextContent)
     return first.text
 
 
 async def use(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """What a tool gave; the package has held it against the tool's output schema."""
+    """Return the result of a tool; the package has checked it against the tool's output schema."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text_of(result)
     return result.structured_content
 
 
 def mcp_config() -> str:
-    """The server as JSON, as a client's configuration names it."""
+    """Return the server as JSON, as in a client's configuration."""
     environ = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     server = {"command": sys.executable, "args": ["-m", "ostler", "mcp"], "env": environ}
     return json.dumps({"mcpServers": {"ostler": server}})

@@ -1,4 +1,4 @@
-"""A hundred ways to make a page run what it should only show; `armed` gives each a canary of its own."""
+"""A hundred ways to make a page run what it should only show; `armed` gives each its own canary."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ PAYLOADS = (*_HTML, *_ATTRIBUTE, *_MARKDOWN, *_OTHER)
 
 
 def armed(canary: str, field: str = "") -> list[str]:
-    """Every payload, which tells the canary its number, and the page too, should it ever run."""
+    """Return every payload; if it runs, it reports its number to the canary and to the page."""
     made: list[str] = []
     for number, payload in enumerate(PAYLOADS):
         address = f"{canary}/{field}{number}"

@@ -1,4 +1,4 @@
-"""A person at a terminal: starts a program in one, reads what it shows, and types."""
+"""A person at a terminal: starts a program in one, reads its output, and types."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-_ENTER = 'exec "$@" <>"$0" >&0 2>&1'  # the first terminal that a session opens is its own
+_ENTER = 'exec "$@" <>"$0" >&0 2>&1'  # the first terminal that a session opens is its controlling one
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 class Person:
-    """Use as a context manager: what is still running at its end is killed."""
+    """Use as a context manager: processes still running at its end are killed."""
 
     def __init__(self, argv: list[str], cwd: Path, environ: Mapping[str, str]) -> None:
         self._terminal, inside = pty.openpty()
@@ -30,7 +30,7 @@ class Person:
         )
         self._inside: int | None = inside  # held until the program has it: the terminal would end before
         self.seen = ""
-        self.raw = ""  # the same with what steers the terminal
+        self.raw = ""  # the same with control sequences
         self._read = 0
 
     def __enter__(self) -> Self:
@@ -49,34 +49,34 @@ class Person:
         os.write(self._terminal, keys.encode())
 
     def read_until(self, text: str, seconds: float = 60.0) -> str:
-        """All that is shown, from where the last reading ended to the end of this text."""
+        """Return the output from the end of the last reading to the end of this text."""
         until = time.monotonic() + seconds
         while text not in self.seen[self._read :]:
-            assert time.monotonic() < until and self._listen(), f"{text!r} does not come:\n{self.seen}"
+            assert time.monotonic() < until and self._listen(), f"{text!r} does not appear:\n{self.seen}"
         begun, self._read = self._read, self.seen.index(text, self._read) + len(text)
         return self.seen[begun : self._read]
 
     def answer(self, keys: str) -> None:
-        """Wait to be asked, then type."""
+        """Wait for the question, then type."""
         self.read_until("q stop > ")
         self.type(keys)
 
     def leave(self, seconds: float = 60.0) -> int:
-        """Read to the end; the exit code."""
+        """Read to the end; return the exit code."""
         until = time.monotonic() + seconds
         while self._listen():
             assert time.monotonic() < until, f"it does not end:\n{self.seen}"
         return self._program.wait(seconds)
 
     def _listen(self) -> bool:
-        """Take what is there within a moment; False when nothing more will come."""
+        """Read the available output within a moment; return False at its end."""
         if not select.select([self._terminal], [], [], 0.2)[0]:
             if self._program.poll() is not None:
                 self._let_go()
             return True
         try:
             chunk = os.read(self._terminal, 65536)
-        except OSError:  # Linux: the program has let go of the terminal
+        except OSError:  # Linux: the program has closed the terminal
             return False
         self._let_go()
         text = chunk.decode("utf-8", "replace")

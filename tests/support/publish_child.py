@@ -1,4 +1,4 @@
-"""Publishes in a process of its own, which a failpoint may kill."""
+"""Publishes in a separate process, which a failpoint may kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project with a bare remote that the user's own configuration leads to, for tests that publish."""
+"""A project with a bare remote, configured in the user's own configuration, for tests that publish."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PublishWorld(World):
         return found
 
     def work(self, files: dict[str, str], step: str = "t/1.implement.1/checkpoint") -> Worktree:
-        """The task's worktree with one more commit of Ostler's."""
+        """Return the task's worktree with one more commit of Ostler."""
         worktree = self.prepare()
         for name, text in files.items():
             (worktree.path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ class PublishWorld(World):
         return worktree
 
     def others_push(self, files: dict[str, str], branch: str = "main", message: str = "theirs") -> str:
-        """Somebody else's commit on the remote, from a clone of their own."""
+        """Push a commit of another person to the remote, from another clone."""
         clone = self.root / "theirs"
         if not clone.exists():
             git(self.root, "clone", "-q", str(self.bare), str(clone))
@@ -74,7 +74,7 @@ class PublishWorld(World):
         return git(clone, "rev-parse", "HEAD")
 
     def there(self, branch: str = BRANCH) -> str:
-        """The remote's commit of a branch; empty when it has none."""
+        """Return the remote's commit of a branch; empty when it has none."""
         return git(self.bare, "rev-parse", "-q", "--verify", f"refs/heads/{branch}", check=False)
 
     def publish(self, worktree: Worktree, proposal: Proposal = PROPOSAL) -> PublishOutcome:
@@ -82,13 +82,13 @@ class PublishWorld(World):
 
 
 @contextmanager
-def open_github(bare: Path | None, papers: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    """A GitHub whose branches are in that directory, and a gh that is led to it.
+def open_github(bare: Path | None, files_text: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
+    """A fake GitHub whose branches are in that directory, and a gh that uses it.
 
     That is the gh which the development extra installed beside the interpreter, else the machine's own.
     """
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     with FakeGitHub("acme/app", bare) as made:
-        for name, value in made.environment(papers).items():
+        for name, value in made.environment(files_text).items():
             monkeypatch.setenv(name, value)
         yield made

@@ -1,4 +1,4 @@
-"""The real codex, gemini, qwen, opencode and copilot in front of a model server of ours."""
+"""The real codex, gemini, qwen, opencode and copilot with a local model server."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ostler.testing.fake_llm import Answer, FakeLlm, Request, Turn, call, say
 from real_seat import RealSeat
 from world import World
 
-CACHE = agents_path()  # asked before a test's own HOME is set
-KEY = "key-0123456789"  # copilot blackens it wherever it stands, so it must be a word that stands nowhere
+CACHE = agents_path()  # read before a test's own HOME is set
+KEY = "key-0123456789"  # copilot masks it everywhere, so it must be a text that occurs nowhere else
 
 
 class RealAgent(NamedTuple):
-    """How one agent is pointed to our server, and what its tools are called."""
+    """How one agent is configured for the local server, and the names of its tools."""
 
     environment: Callable[[str, Path], dict[str, str]]  # from the server's address and the agent's HOME
     write: Callable[[Path], Answer]
     shell: Callable[[str], Answer]
     model: str = "fake-model"
-    tells_denials: bool = True
+    reports_denials: bool = True
 
 
 def _codex(url: str, home: Path) -> dict[str, str]:
@@ -79,7 +79,7 @@ AGENTS = {
         _codex,
         lambda path: call("exec_command", cmd=f"echo hello > {path}"),
         lambda command: call("exec_command", cmd=command),
-        tells_denials=False,
+        reports_denials=False,
     ),
     "gemini": RealAgent(
         _gemini,
@@ -106,7 +106,7 @@ AGENTS = {
 }
 
 
-ADAPTERS = {  # programs that speak ACP for one that does not
+ADAPTERS = {  # programs that provide ACP for one that does not
     "claude-agent-acp": RealAgent(
         _claude,
         lambda path: call("Write", file_path=str(path), content="hello\n"),
@@ -118,7 +118,7 @@ ADAPTERS = {  # programs that speak ACP for one that does not
 
 
 def turns(wanted: list[Turn]) -> Callable[[Request], Turn]:
-    """These turns, in order, for requests that have tools; titles and memories get an answer of their own."""
+    """These turns, in order, for requests that have tools; titles and memories get a separate answer."""
 
     def take(request: Request) -> Turn:
         if not request.tool_entries:

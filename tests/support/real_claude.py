@@ -1,4 +1,4 @@
-"""The real claude in front of a model server of ours, for tests that want the program itself."""
+"""The real claude with a local model server, for tests that need the program itself."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ostler.testing.fake_llm import FakeLlm
 from real_seat import RealSeat
 from world import World
 
-CLAUDE = claude_path()  # asked before a test's own HOME is set
+CLAUDE = claude_path()  # read before a test's own HOME is set
 MARK = "<phase_complete>true</phase_complete>"
 
 
 def require_claude() -> str:
-    """The program's path; a test without it fails, and says what to do."""
+    """Return the program's path; a test without it fails with the next step."""
     assert CLAUDE.exists(), f"{CLAUDE} is not there; python tests/support/fetch_claude.py puts it there"
     return str(CLAUDE)
 
 
 def claude_environment(llm: FakeLlm, place: Path) -> dict[str, str]:
-    """What points claude to our server and to a configuration of its own."""
+    """Return the variables that point claude to the local server and to a new configuration."""
     return {
         "ANTHROPIC_BASE_URL": llm.url,
         "ANTHROPIC_API_KEY": "x",

@@ -15,7 +15,7 @@ from ostler.model.call import AgentCall, AgentEvent, CallResult
 
 
 class RealSeat:
-    """Makes its calls there, and knows every process that comes of them."""
+    """Makes its calls there, and lists every process that they start."""
 
     def __init__(
         self, place: Path, executor: Executor, env: dict[str, str], model: str = "", seconds: float = 180.0
@@ -49,11 +49,11 @@ class RealSeat:
         call = self.call(prompt, session, **more)
         return asyncio.run(self.executor.resume(call, self.events.append))
 
-    def heard(self, kind: type[AgentEvent]) -> list[AgentEvent]:
+    def received(self, kind: type[AgentEvent]) -> list[AgentEvent]:
         return [event for event in self.events if isinstance(event, kind)]
 
     def processes(self) -> list[psutil.Process]:
-        """Everything alive that the agent or one of its tools started, the agent first."""
+        """Return all running processes that the agent or one of its tools started, the agent first."""
         found = [process for process in psutil.process_iter() if _marker(process) == self.marker]
         return sorted(found, key=lambda process: (process.create_time(), process.pid))
 

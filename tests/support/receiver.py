@@ -1,4 +1,4 @@
-"""Those who are told: a webhook's other side and a collector of OpenTelemetry, on the loopback."""
+"""Receivers of notifications: a webhook server and a collector of OpenTelemetry, both local."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = "a key that both sides know"
 
 
 class Call:
-    """One request, as it came."""
+    """One request, as received."""
 
     def __init__(self, path: str, headers: dict[str, str], body: bytes) -> None:
         self.path = path
@@ -38,14 +38,14 @@ class Call:
         return self.headers["x-ostler-delivery"]
 
     def check_signature(self) -> None:
-        """As docs/notifications.md tells a receiver to do it."""
+        """Check it as docs/notifications.md describes for a receiver."""
         signed = self.headers["x-ostler-timestamp"].encode() + b"." + self.body
         wanted = "sha256=" + hmac.new(SECRET.encode(), signed, hashlib.sha256).hexdigest()
         assert hmac.compare_digest(wanted, self.headers["x-ostler-signature"])
 
 
 class Receiver(Loopback):
-    """Takes every request, after it has refused as many as `refuses`; silent, it never answers one."""
+    """Accepts every request, after it has refused as many as `refuses`; silent, it never answers one."""
 
     def __init__(self, refuses: int = 0, silent: bool = False) -> None:
         self.calls: list[Call] = []
@@ -75,8 +75,8 @@ class Receiver(Loopback):
         self.released.set()
         super().close()
 
-    def told(self) -> list[str]:
-        """What each message was sent on."""
+    def reported(self) -> list[str]:
+        """Return the event of each message."""
         return [call.message["on"] for call in self.calls]
 
     # As a collector
@@ -85,7 +85,7 @@ class Receiver(Loopback):
         return list(self._spans())
 
     def metrics(self) -> dict[str, Any]:
-        """The metrics of the last export, by name."""
+        """Return the metrics of the last export, by name."""
         sent = [call.body for call in self.calls if call.path == "/v1/metrics"]
         request = ExportMetricsServiceRequest.FromString(sent[-1] if sent else b"")
         return {
@@ -104,14 +104,14 @@ class Receiver(Loopback):
 
 
 def run_until(world: World, holds: Callable[[], object], code: int | None = 0) -> None:
-    """Run, and again while somebody is not told: on a busy machine the grace of one run may not be enough."""
+    """Run, and repeat while a message is missing: the grace period of one run may be too short."""
     deadline = time.monotonic() + 100
     world.ostler("run", "--all", code=code)
     while not holds():
-        assert time.monotonic() < deadline, "nobody was told"
+        assert time.monotonic() < deadline, "no message was received"
         world.ostler("run", "--all", code=None)
 
 
 def attributes(item: Any) -> dict[str, Any]:
-    """A span's or data point's attributes as plain values."""
+    """Return a span's or data point's attributes as plain values."""
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in item.attributes}

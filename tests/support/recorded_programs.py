@@ -25,7 +25,10 @@ from ostler.testing.mocks import MockCommandRunner
 from ostler.testing.virtual_clock import VirtualClock
 
 DATA = Path(__file__).parents[1] / "data"
-CLAUDE, CODEX = "claude/stream_tool_yolo", "codex/exec_text"  # what the real programs printed, done well
+CLAUDE, CODEX = (
+    "claude/stream_tool_yolo",
+    "codex/exec_text",
+)  # the recorded output of the real programs, successful
 LOGGER = logging.getLogger("test")
 NAMES = {"m-first": "first", "m-second": "second", "m-third": "third"}
 THREE = (

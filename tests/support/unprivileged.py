@@ -1,4 +1,4 @@
-"""What a file's mode forbids is forbidden to root as well, for as long as a test wants it."""
+"""File modes also apply to root, within a context of a test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OVERRIDES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
 @contextmanager
 def unprivileged() -> Iterator[None]:
-    """Without the rights of root over files, in this thread."""
+    """Run without the rights of root over files, in this thread."""
     libc = ctypes.CDLL(None, use_errno=True)
     header, data = (ctypes.c_uint32 * 2)(_VERSION, 0), (ctypes.c_uint32 * 6)()
     _check(libc.capget(header, data))

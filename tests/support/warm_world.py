@@ -1,4 +1,4 @@
-"""A repository whose released worktrees are kept, and how a tree is compared with one made from nothing."""
+"""A repository whose released worktrees are kept, and how a tree is compared with a new one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class WarmWorld(World):
         return [place.path.name for place in find_available_entries(self.pool)]
 
     def clean_ahead(self) -> None:
-        """What a run does beside its work, waited for."""
+        """Do what a run does beside its work, and wait for it."""
         warm.tidy_pool_later(self.pool, self.repository)
         for thread in threading.enumerate():
             if thread.name == f"tidy {self.worktrees}":
@@ -86,7 +86,7 @@ def make_warm(root: Path) -> None:
 
 
 def picture(tree: Path) -> dict[str, tuple[object, ...]]:
-    """Everything that can be seen of a worktree, but not when it was made."""
+    """Return everything visible of a worktree, except the times of its creation."""
     found = {".": about(tree)}
     for folder, folders, files in os.walk(tree):
         for name in (*folders, *files):
@@ -109,7 +109,7 @@ def about(path: Path) -> tuple[object, ...]:
 
 
 def registration(worktree: Worktree) -> set[str]:
-    """The names of what git keeps about it."""
+    """Return the names of git's files about it."""
     admin = worktree.repository.git_dir
     return {str(path.relative_to(admin)) for path in admin.rglob("*")}
 

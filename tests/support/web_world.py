@@ -1,4 +1,4 @@
-"""A real `ostler serve` to test against, and a client that says exactly what it is told to."""
+"""A real `ostler serve` for tests, and a client that sends exactly the given request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 class Answer:
-    """What came back, with the body read."""
+    """An answer with its body."""
 
     def __init__(self, response: http.client.HTTPResponse) -> None:
         self.status = response.status
@@ -33,14 +33,14 @@ class Answer:
 
 
 class Client:
-    """Speaks to one server; with a token it has the key."""
+    """Sends requests to one server; with a token it has the key."""
 
     def __init__(self, port: int, token: str = "") -> None:
         self.port = port
         self.token = token
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
-        """One request with just these headers, where an underscore stands for a dash."""
+        """Send one request with just these headers, where an underscore is a dash."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
@@ -50,19 +50,19 @@ class Client:
             connection.close()
 
     def get(self, path: str, status: int = 200) -> Any:
-        """A document of the API."""
+        """Return a document of the API."""
         answer = self.ask("GET", f"/api/v1{path}")
         assert answer.status == status, (path, answer.status, answer.body[:2000])
         return answer.json
 
-    def post(self, path: str, said: object = None, status: int = 200) -> Any:
-        answer = self.ask("POST", f"/api/v1{path}", json.dumps(said or {}).encode(), **JSON)
+    def post(self, path: str, printed: object = None, status: int = 200) -> Any:
+        answer = self.ask("POST", f"/api/v1{path}", json.dumps(printed or {}).encode(), **JSON)
         assert answer.status == status, (path, answer.status, answer.body[:2000])
         return answer.json
 
     @contextmanager
     def stream(self, path: str, **headers: str) -> Iterator[Stream]:
-        """Server-sent events; nothing is taken from the socket before it is asked for."""
+        """Server-sent events; nothing is read from the socket before it is requested."""
         plain = socket.socket()
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         plain.settimeout(30)
@@ -87,7 +87,7 @@ class Stream:
         return list(iter(lambda: self._file.readline().strip(), b""))
 
     def events(self, count: int) -> list[tuple[int, dict[str, Any]]]:
-        """The next ones, with their ids."""
+        """Return the next ones, with their ids."""
         found: list[tuple[int, dict[str, Any]]] = []
         last = 0
         while len(found) < count:
@@ -100,7 +100,7 @@ class Stream:
         return found
 
     def rest(self) -> bytes:
-        """Everything up to the end of the stream."""
+        """Return everything up to the end of the stream."""
         return self._file.read()
 
 
@@ -118,7 +118,7 @@ class Served(Client):
 
 @contextmanager
 def shared_world(directory: Path) -> Iterator[World]:
-    """A project for all tests of a file, with a home of its own as every test has."""
+    """A project for all tests of a file, with its own home directory as every test has."""
     home = directory / "home"
     home.mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -145,7 +145,7 @@ def serve(world: World, *args: str) -> Served:
 
 
 def printed_address(world: World) -> str:
-    """The one-time address that the server printed first."""
+    """Return the one-time address that the server printed first."""
     out = world.root.parent / "out.txt"
     wait_until(lambda: b"\n" in out.read_bytes(), 60, "nothing was printed")
     url = json.loads(out.read_bytes().splitlines()[0])["url"]

@@ -1,4 +1,4 @@
-"""A repository whose test fails, an agent that fixes it at its second attempt, and a GitHub to publish to."""
+"""A repository whose test fails, an agent that fixes it at its second attempt, and a fake GitHub."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WorkflowWorld(World):
         super().make_repository(**project, **files)
 
     def add_remote(self, github: FakeGitHub, bare: Path) -> None:
-        """`origin` is on that GitHub, as far as git and gh can see."""
+        """`origin` is on that GitHub, for git and gh."""
         self.git("init", "-q", "--bare", "-b", "main", str(bare))
         leads = f'[url "{bare}"]\n\tinsteadOf = {ADDRESS}\n'
         Path(self.environ["HOME"], ".gitconfig").write_text(leads)

@@ -1,4 +1,4 @@
-"""A project to test in: a real repository, the fake claude, and the program as a person starts it."""
+"""A project for tests: a real repository, the fake claude, and the program as a person starts it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from in_process import run_command
 from ostler.testing.fake_agent import fake_claude, read_ledger
 from templates import copy_template
 
-# libfaketime cannot hold the monotonic clock still for the sleep of this Python, so within a run only the
-# wall clock of the run itself is bent, by a module that Python loads when it starts.
+# libfaketime cannot keep the monotonic clock unchanged for the sleep of this Python, so within a run only the
+# wall clock of the run itself is changed, by a module that Python loads when it starts.
 BENT = """
 import pathlib, time
 _true, _jump = time.time, pathlib.Path({path!r})
@@ -52,7 +52,9 @@ class World:
             "OSTLER_CLAUDE_PATH": str(self.agents / "claude"),
             "OSTLER_RUN__GRACE_SECONDS": "1",
             "OSTLER_RETRY__BASE_DELAY_SECONDS": "0.01",
-            "OSTLER_PHASES__PLANS__SMALL": '["implement"]',  # tests of several phases say so themselves
+            "OSTLER_GATES__CONTROL": "false",  # most gates of tests cannot fail; their own tests switch it on
+            "OSTLER_RETRY__PROBE_DELAY_SECONDS": "100",  # longer than a run waits for a provider
+            "OSTLER_PHASES__PLANS__SMALL": '["implement"]',  # tests of several phases set it themselves
         }
         self._started: list[subprocess.Popen[bytes]] = []
         self.behave(**behaviour)
@@ -60,13 +62,13 @@ class World:
             self.make_repository()
 
     def behave(self, **behaviour: object) -> None:
-        """How the fake claude acts from now on."""
+        """Set the behaviour of the fake claude."""
         for launcher in (self.agents / "claude",):
             launcher.unlink(missing_ok=True)
         fake_claude(self.agents, ledger=str(self.ledger), **behaviour)
 
     def make_repository(self, **files: str) -> None:
-        """One commit with a README and these files."""
+        """Commit a README and these files."""
         copy_template(("world", *files.items()), partial(commit_first, files), self.root)
 
     def git(self, *args: str) -> str:
@@ -76,7 +78,7 @@ class World:
     def ostler(
         self, *args: str, code: int | None = 0, stdin: str = "", **environ: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end; the exit code is checked, and no traceback may ever show.
+        """Run a command to its end; the exit code is checked, and no traceback may be printed.
 
         The command runs in this process when its behaviour is the same there; see `program`.
         """
@@ -116,7 +118,7 @@ class World:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def start(self, *args: str, **environ: str) -> subprocess.Popen[bytes]:
-        """Start a command and go on; its output goes to files beside the project."""
+        """Start a command and return; its output goes to files beside the project."""
         out = (self.root.parent / "out.txt").open("ab")
         err = (self.root.parent / "err.txt").open("ab")
         with out, err:
@@ -140,11 +142,11 @@ class World:
         wait_until(lambda: not self.survivors(), 20, "processes are left")
 
     def started(self) -> list[dict[str, Any]]:
-        """Every start of an agent, from its own ledger."""
+        """Return every start of an agent, from its own ledger."""
         return [line for line in read_ledger(self.ledger) if line["event"] == "start"]
 
     def survivors(self) -> list[str]:
-        """Processes that carry this project's marker, or whose working directory is in it."""
+        """Return processes with this project's marker, or with a working directory in it."""
         found = []
         for process in psutil.process_iter():
             if process.pid == os.getpid() or any(process.pid == child.pid for child in self._started):
@@ -159,7 +161,7 @@ class World:
         return found
 
     def check_store(self) -> None:
-        """The database is whole, and nothing half-written lies about."""
+        """The database is valid, and no partial file is left."""
         connection = apsw.Connection(str(self.root / ".ostler" / "ostler.db"))
         assert list(connection.execute("pragma integrity_check")) == [("ok",)]
         connection.close()
@@ -197,16 +199,16 @@ def _in_a_loop() -> bool:
 
 
 def checked(done: subprocess.CompletedProcess[str], code: int | None) -> subprocess.CompletedProcess[str]:
-    """The same, when the exit code is this one and no traceback shows."""
+    """Return the same, when the exit code is this one and there is no traceback."""
     args = " ".join(map(str, done.args))
-    said = f"{args} gave {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    assert "Traceback" not in done.stdout + done.stderr, said
-    assert code is None or done.returncode == code, said
+    printed = f"{args} gave {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+    assert "Traceback" not in done.stdout + done.stderr, printed
+    assert code is None or done.returncode == code, printed
     return done
 
 
 def bend(world: World) -> Path:
-    """Let the program's wall clock be off by the seconds in this file."""
+    """Shift the program's wall clock by the seconds in this file."""
     folder = world.root.parent / "clock"
     folder.mkdir()
     jump = folder / "jump"
@@ -216,16 +218,16 @@ def bend(world: World) -> Path:
     return jump
 
 
-def wait_until(true: Callable[[], object], seconds: float, else_say: str) -> None:
-    """Poll until it holds; the deadline is generous, the poll is short."""
+def wait_until(true: Callable[[], object], seconds: float, else_report: str) -> None:
+    """Poll until the condition holds; the deadline is long, the interval is short."""
     deadline = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < deadline, else_say
+        assert time.monotonic() < deadline, else_report
         time.sleep(0.02)
 
 
 def busy_below(place: Path) -> list[int]:
-    """Processes that work below a directory."""
+    """Return processes that work below a directory."""
     found: list[int] = []
     for process in psutil.process_iter():
         try:
@@ -237,13 +239,13 @@ def busy_below(place: Path) -> list[int]:
 
 
 def end(child: subprocess.Popen[bytes], number: int, seconds: float = 30) -> int:
-    """Send a signal and wait; the exit code."""
+    """Send a signal and wait; return the exit code."""
     os.kill(child.pid, number)
     return child.wait(seconds)
 
 
 def end_by_two(child: subprocess.Popen[bytes], number: int, seconds: float = 30) -> int:
-    """Send a signal twice and wait; again while it lives, as two that come together are one."""
+    """Send a signal twice and wait; repeat while it runs, as two simultaneous signals are one."""
     deadline = time.monotonic() + seconds
     child.send_signal(number)
     while time.monotonic() < deadline:

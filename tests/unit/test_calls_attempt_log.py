@@ -57,7 +57,7 @@ class LogWriter:
         return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
-def test_story_begins_with_who_works_on_what(tmp_path: Path) -> None:
+def test_history_begins_with_the_agent_and_the_task(tmp_path: Path) -> None:
     """The log exists as soon as the attempt does, before the first output of the agent."""
     assert LogWriter(tmp_path).entries() == [
         {
@@ -113,7 +113,7 @@ def test_usage_is_kept_by_kind(tmp_path: Path) -> None:
     }
 
 
-def test_what_says_nothing_is_left_out(tmp_path: Path) -> None:
+def test_empty_events_are_left_out(tmp_path: Path) -> None:
     """A skipped line is only in the raw bytes, and an empty message is not logged."""
     assert LogWriter(tmp_path).write(LineSkipped("garbage"), TextReceived("")) == []
 
@@ -143,7 +143,7 @@ def test_result_is_cut_where_the_limit_is(length: int, cut: bool, tmp_path: Path
     assert cut or entry["text"] == "x" * length
 
 
-def test_long_input_is_cut_and_says_so(tmp_path: Path) -> None:
+def test_long_input_is_cut_with_a_mark(tmp_path: Path) -> None:
     """A part of an object is not valid JSON: its beginning is kept as a text."""
     given = Raw(json.dumps({"file_path": "a.py", "content": "é" * 50_000}).encode())
     (entry,) = LogWriter(tmp_path).write(ToolUsed("Write", "a.py", "u1", given))
@@ -188,7 +188,7 @@ def test_end_has_the_figures(tmp_path: Path) -> None:
         (OstlerError(Code.DISK_FULL, "no room"), "failed", "DISK_FULL"),
     ],
 )
-def test_story_ends_however_the_attempt_does(
+def test_history_ends_however_the_attempt_does(
     error: BaseException, status: str, code: str, tmp_path: Path
 ) -> None:
     """The usage that was reported until then is counted; the cost is unknown."""

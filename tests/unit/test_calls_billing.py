@@ -49,7 +49,7 @@ TOKEN = {"CLAUDE_CODE_OAUTH_TOKEN": "t"}
         ("a-plugin-of-someone", KEY, "unknown"),
     ],
 )
-def test_who_pays(kind: str, env: dict[str, str], expected: Billing) -> None:
+def test_billing_is_detected(kind: str, env: dict[str, str], expected: Billing) -> None:
     """A foreign URL is a proxy, a key is billed per token, a login by a subscription; otherwise it is
     unknown.
     """
@@ -60,3 +60,19 @@ def test_who_pays(kind: str, env: dict[str, str], expected: Billing) -> None:
 def test_no_address_breaks_it(address: str) -> None:
     """Every value of a variable has a result."""
     assert detect_billing("claude", KEY | {"ANTHROPIC_BASE_URL": address}) in ("api", "proxy")
+
+
+@pytest.mark.parametrize(
+    ("env", "reported", "expected"),
+    [
+        (KEY, "subscription", "subscription"),  # claude did not use the key
+        ({}, "api", "api"),  # the key comes from a helper program
+        ({"ANTHROPIC_BASE_URL": "http://127.0.0.1:4000"}, "api", "proxy"),
+        ({"CLAUDE_CODE_USE_BEDROCK": "1"}, "subscription", "api"),
+    ],
+)
+def test_what_the_agent_reports_is_stronger_than_its_variables(
+    env: dict[str, str], reported: Billing, expected: Billing
+) -> None:
+    """Only the address and the cloud, which it does not report, are known from the environment."""
+    assert detect_billing("claude", env, reported) == expected

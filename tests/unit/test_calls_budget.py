@@ -1,4 +1,4 @@
-"""Budgets: who may continue, who is warned, who waits, and how far a budget can be exceeded."""
+"""Budgets: which calls may continue, which are warned, which wait, and how far a budget can be exceeded."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ostler.calls.spending.budget import (
     Budget,
     BudgetExceeded,
     BudgetWarning,
+    add_estimate,
     check_budget,
     find_waiting_priority,
     resolve_budget,
@@ -114,8 +115,8 @@ def test_unknown_cost_is_mentioned_and_is_not_zero_money() -> None:
         ),
     ],
 )
-def test_a_stop_says_why(spent: SpentAmount, priority: Priority, expected: str) -> None:
-    """The message names the budget, the total and who waits."""
+def test_a_stop_shows_why(spent: SpentAmount, priority: Priority, expected: str) -> None:
+    """The message names the budget, the total and the waiting call."""
     decision = check_budget(NOTHING, spent, priority, Budget(day_usd=5.0))
     assert isinstance(decision, BudgetExceeded) and decision.message == expected
 
@@ -141,7 +142,7 @@ def test_a_tasks_own_budget_wins() -> None:
 def test_a_fallback_to_a_dearer_model_overruns_by_one_call_at_most(
     limit: float, calls: list[tuple[str, int]]
 ) -> None:
-    """Whatever models follow each other: without the last call the budget was not reached."""
+    """For any order of models: without the last call the budget was not reached."""
     spent, last = SpentAmount(), 0.0
     for model, tokens in calls:
         if isinstance(check_budget(spent, spent, "P0", Budget(limit, limit)), BudgetExceeded):
@@ -153,7 +154,7 @@ def test_a_fallback_to_a_dearer_model_overruns_by_one_call_at_most(
 
 
 @given(st.floats(0, 200), st.sampled_from(PRIORITIES))
-def test_what_the_screen_says_is_what_the_worker_does(spent: float, priority: Priority) -> None:
+def test_what_the_screen_shows_is_what_the_worker_does(spent: float, priority: Priority) -> None:
     """find_waiting_priority returns a priority exactly when check_budget stops it."""
     urgent = find_waiting_priority(spent, 100.0)
     waits = urgent is not None and PRIORITIES.index(priority) >= PRIORITIES.index(urgent)
@@ -161,3 +162,13 @@ def test_what_the_screen_says_is_what_the_worker_does(spent: float, priority: Pr
         isinstance(check_budget(NOTHING, SpentAmount(spent), priority, Budget(day_usd=100.0)), BudgetExceeded)
         is waits
     )
+
+
+def test_tokens_without_a_price_are_estimated() -> None:
+    """They count at the highest listed price, with a warning that names [prices]; no budget is void."""
+    spent = add_estimate(SpentAmount(unknown=1, unpriced=Usage(1_000_000, 0)))
+    assert spent.usd > 0
+    warned = check_budget(spent, NOTHING, "P0", Budget(task_usd=spent.usd * 2))
+    assert isinstance(warned, BudgetWarning) and "set [prices] for the model" in warned.message
+    stopped = check_budget(spent, NOTHING, "P0", Budget(task_usd=spent.usd / 2))
+    assert isinstance(stopped, BudgetExceeded) and "set [prices] for the model" in stopped.message

@@ -74,7 +74,7 @@ class Models:
                 on_event(TextReceived(result.text))
             return result
 
-        capabilities = Capabilities(resumes=True, accepts_session_id=True)
+        capabilities = Capabilities(resumes=True, accepts_session_id=True, reports_cost=True)
         return MockExecutor(choice.executor, capabilities, run, run, validate)
 
     @property
@@ -180,13 +180,14 @@ def test_exhaustion_names_every_model_with_its_own_reason(tmp_path: Path) -> Non
     )
     bench.models.missing.add("flash")
     outcome = bench.call(SONNET, GPT, FLASH, OPUS)
-    assert outcome.result.code is Code.MODELS_EXHAUSTED
-    assert outcome.resumes_at is None
+    # Only limits and failures of the providers prevent the call: the task waits for the first of them.
+    assert outcome.result.code is Code.OVERLOADED
+    assert outcome.resumes_at == bench.clock.now() + RetrySettings().probe_delay_seconds
     assert bench.models.order == ["sonnet", "gpt", "opus"]
     for words in (
         "3 of at most 4",
         "sonnet: OVERLOADED",
-        "gpt: AUTH_FAILED, off",
+        "gpt: AUTH_FAILED, not called",
         "flash: AGENT_NOT_FOUND",
         "opus: RATE_LIMITED",
         "is available again at",
@@ -210,7 +211,7 @@ def test_one_model_ends_with_its_own_code(tmp_path: Path) -> None:
         (fails(Code.QUOTA_EXCEEDED, 86_400.0), 86_400.0),
     ],
 )
-def test_when_only_limits_stand_in_the_way_the_call_is_deferred_at_once(
+def test_when_only_limits_block_the_call_is_deferred_at_once(
     tmp_path: Path, result: CallResult, seconds: float
 ) -> None:
     """There is no waiting loop: one attempt, and the time at which the next one makes sense."""
@@ -304,7 +305,7 @@ def test_an_error_that_is_printed_as_text_opens_no_window(tmp_path: Path, text: 
     assert bench.ledger.limits(bench.clock.now()) == []
 
 
-def test_an_answer_without_a_word_on_the_way_opens_the_window(tmp_path: Path) -> None:
+def test_an_answer_without_earlier_output_ends_the_limit(tmp_path: Path) -> None:
     """An agent without output before its end proves with its success that the limit has ended."""
     silent = CallResult(None, text="", session_id="s")
     bench = Bench(tmp_path, settings(), sonnet=[fails(Code.RATE_LIMITED, 600.0), silent])

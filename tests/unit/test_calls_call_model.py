@@ -1,4 +1,4 @@
-"""Whatever the models do: a call ends, makes a bounded number of attempts, and gives a reason."""
+"""For any results of the models a call ends, makes a bounded number of attempts, and gives a reason."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_quota_goes_to_the_fallback_at_once(tmp_path: Path) -> None:
     assert (runner.models, clock.slept) == (["first", "second", "third"], [])
 
 
-def test_used_up_pool_is_one_report(tmp_path: Path) -> None:
+def test_used_up_pool_is_one_message(tmp_path: Path) -> None:
     """The message names every model with its own reason."""
     runner = Programs(first=["claude/err_401"], second=["codex/err_429quota"], third=["claude/err_529"])
     with executor(tmp_path, runner) as made:

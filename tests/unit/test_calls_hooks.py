@@ -183,7 +183,7 @@ class Slow:
         self.let_go.wait(60)
 
 
-def test_a_plugin_that_hangs_delays_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_plugin_that_hangs_delays_no_call(caplog: pytest.LogCaptureFixture) -> None:
     """The run continues at once; after three timeouts the plugin is disabled."""
     plugins, slow = PluginRegistry(timeout_seconds=0.05), Slow()
     plugins.register(slow)
@@ -241,7 +241,7 @@ def test_a_flood_that_a_plugin_cannot_take_switches_it_off(caplog: pytest.LogCap
     slow.let_go.set()
 
 
-def test_capabilities_stand_at_the_end_of_the_prompt() -> None:
+def test_capabilities_are_at_the_end_of_the_prompt() -> None:
     """The texts of all plugins that are not disabled follow one heading; without any, nothing is added."""
     plugins = PluginRegistry()
     plugins.register(Noting())
@@ -268,7 +268,7 @@ def test_capabilities_stand_at_the_end_of_the_prompt() -> None:
         (UsageReported(Usage()), None),
     ],
 )
-def test_what_the_agent_says_becomes_a_hook(event: object, hook: object) -> None:
+def test_agent_events_become_hooks(event: object, hook: object) -> None:
     """Plugins receive messages and tools, no internal events."""
     assert create_event_hook(event, T, "sonnet") == hook  # pyright: ignore
 

@@ -44,14 +44,14 @@ class Machine:
             admission.peak_mb = size_mb
 
 
-def test_available_memory_is_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_available_memory_is_that_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes become whole megabytes."""
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=700 * 2**20 + 5))
     assert get_available_memory_mb() == 700
 
 
 @pytest.mark.parametrize("error", [OSError, NotImplementedError, RuntimeError, psutil.AccessDenied])
-def test_a_system_that_does_not_say_blocks_nothing(
+def test_a_system_without_memory_figures_blocks_nothing(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An unknown value does not block a start."""
@@ -70,7 +70,7 @@ def test_a_system_that_does_not_say_blocks_nothing(
     assert asyncio.run(scenario()) == []
 
 
-def test_this_machine_says_how_much_is_there() -> None:
+def test_this_machine_reports_its_memory() -> None:
     """The real functions return real values."""
     assert (get_available_memory_mb() or 0) > 0
     assert get_used_memory_mb() >= 0
@@ -195,7 +195,7 @@ def test_memory_that_comes_back_lets_the_start_go_on() -> None:
     assert 20 <= asyncio.run(scenario()) <= 21
 
 
-def test_who_gives_up_makes_way() -> None:
+def test_a_waiter_that_gives_up_leaves_the_queue() -> None:
     """One start times out and one is cancelled while it waits; the one behind them starts in its turn."""
 
     async def scenario() -> list[str]:

@@ -56,7 +56,7 @@ def test_a_question_is_found_in_what_a_terminal_shows(text: str, asked: str) -> 
         'on of the text: Press Enter to go on"}]}}',
     ],
 )
-def test_what_an_agent_tells_is_not_a_question(text: str) -> None:
+def test_what_an_agent_reports_is_not_a_question(text: str) -> None:
     """Prose, answered questions and the lines of a stream do not ask for input."""
     assert find_input_prompt(text) == ""
 

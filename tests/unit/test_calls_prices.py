@@ -135,7 +135,7 @@ USED = Usage(1_000_000, 0)
         (CallResult(None, model="gpt-5"), (None, "unknown")),
     ],
 )
-def test_who_says_what_it_cost(result: CallResult, expected: tuple[float | None, CostSource]) -> None:
+def test_the_cost_has_its_source(result: CallResult, expected: tuple[float | None, CostSource]) -> None:
     """The reported cost, else tokens times the list price, else unknown; zero for used tokens is not a
     report.
     """

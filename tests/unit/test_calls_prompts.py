@@ -150,7 +150,7 @@ def test_the_current_prompt_is_beside_the_numbered_ones(tmp_path: Path) -> None:
         assert not (here.executor.calls_dir / "prompts" / "prompt-changes.log").exists()
 
 
-def test_a_debugger_finds_the_prompt_on_disk_and_knows_the_attempt(tmp_path: Path) -> None:
+def test_a_debugger_gets_the_prompt_file_and_the_attempt(tmp_path: Path) -> None:
     """The file is written before the debugger is called, so that an editor or a script can read it."""
     debugger = Debugger()
     with room(tmp_path, debugger=debugger, sonnet=[fails(Code.OVERLOADED), OK]) as here:
@@ -217,7 +217,7 @@ def shaped(place: Path) -> CallRequest:
 
 
 @pytest.mark.parametrize("able", ["sonnet", "gpt"])
-def test_only_who_can_be_held_to_a_schema_is_asked_for_an_object(tmp_path: Path, able: str) -> None:
+def test_only_an_executor_with_schemas_is_asked_for_an_object(tmp_path: Path, able: str) -> None:
     """Prompt and schema fit the current executor, whichever was called before."""
     retry = RetrySettings(max_retries=0, jitter=0.0)
     with room(tmp_path, retry, sonnet=[fails(Code.OVERLOADED)], gpt=[OBJECT]) as here:

@@ -62,7 +62,7 @@ def test_what_follows_a_failure(
     assert decide(failure, attempt, (), PLAIN) == expected
 
 
-def test_an_executor_can_say_that_a_repeat_would_not_help() -> None:
+def test_an_executor_can_report_that_a_repeat_would_not_help() -> None:
     """A result marked as final is not retried, whatever its code."""
     final = CallResult(code=Code.OVERLOADED, final=True)
     assert decide(final, 0, (), PLAIN) == SwitchModel()

@@ -222,7 +222,7 @@ MODELS = st.lists(st.tuples(st.booleans(), st.integers(0, 4), st.integers(1, 100
 def test_every_usable_model_is_offered_once(
     models: ModelPool, strategy: Strategy, force: bool, others: list[int], skips: list[set[int]]
 ) -> None:
-    """Whatever is skipped in whichever order: each model is offered once or has a reason, primaries first."""
+    """For any skipped models in any order: each is offered once or has a reason, primaries first."""
     chooser = selector(strategy)
     for steps in others:
         other = chooser.select_from(models)
@@ -275,7 +275,7 @@ def test_calls_side_by_side_share_the_models_evenly(count: int, calls: int) -> N
 def test_accounts_of_one_model_take_turns() -> None:
     """Several accounts are several rows, and round-robin rotates over them."""
     rows = tuple(
-        ModelConfig(f"sonnet-{who}", "claude", "sonnet", account=who) for who in ("ann", "bob", "cy")
+        ModelConfig(f"sonnet-{name}", "claude", "sonnet", account=name) for name in ("ann", "bob", "cy")
     )
     chooser = selector("round-robin")
     found = [chooser.get_next(ModelPool(rows)) for _ in range(6)]

@@ -90,7 +90,7 @@ def test_deadlines_grow_up_to_half_an_hour(seconds: float, stretch: float, longe
     assert extend_timeout(seconds, stretch) == longer
 
 
-def test_the_sentence_says_what_happened_and_what_changes() -> None:
+def test_the_sentence_shows_what_happened_and_what_changes() -> None:
     """The message is shown in the feed."""
     (adjustment,) = adjustments(SLOW, SLOW, *[LIMIT] * 6)
     assert (

@@ -43,7 +43,7 @@ def test_a_phase_keeps_its_session_over_iterations() -> None:
 
 
 def test_a_session_that_was_replaced_during_the_call_goes_on() -> None:
-    """The run died after the agent had started another session: that one is continued."""
+    """The run was killed after the agent had started another session: that one is continued."""
     later = replace(state(), session_id="lost", phases=(PhaseState("implement", "running", 1),))
     before = attempt(f"{ID}/1.implement.1.1/call", "lost")
     crashed = attempt(f"{ID}/1.implement.2.1/call", "begun again")

@@ -55,7 +55,7 @@ def test_the_pool_is_chosen_by_feature_then_priority(feature: str, priority: str
     assert pool_of(docs=PoolSettings()).pool_name(feature, priority) == expected
 
 
-def test_a_slot_says_what_goes_for_its_holder() -> None:
+def test_a_slot_has_the_limits_of_its_pool() -> None:
     """It has the niceness and memory of the pool, and a unique id."""
 
     async def scenario() -> None:

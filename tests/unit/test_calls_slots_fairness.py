@@ -83,7 +83,7 @@ class Watched:
 @settings(max_examples=examples(200), deadline=None)
 @given(places=st.integers(1, 3), visitors=VISITORS)
 def test_no_place_is_lost_or_given_twice(places: int, visitors: list[Visitor]) -> None:
-    """Whoever times out, fails or is cancelled, and when: the order holds and all slots come back."""
+    """With any timeouts, failures and cancellations the order is kept and all slots are returned."""
     watched = Watched(places)
     asyncio.run(watched.day(visitors))
     assert watched.most <= places
@@ -93,8 +93,8 @@ def test_no_place_is_lost_or_given_twice(places: int, visitors: list[Visitor]) -
 
 @settings(max_examples=examples(50), deadline=None)
 @given(places=st.integers(1, 3), visitors=VISITORS)
-def test_who_is_patient_enters(places: int, visitors: list[Visitor]) -> None:
-    """With a long timeout nobody gives up, and a slot is never free while a client waits."""
+def test_a_patient_client_gets_a_slot(places: int, visitors: list[Visitor]) -> None:
+    """With a long timeout every client gets a slot, and no slot is free while a client waits."""
     patient = [Visitor(one.arrives, 10_000, one.stays, None, one.fails) for one in visitors]
     watched = Watched(places)
     asyncio.run(watched.day(patient))

@@ -21,7 +21,7 @@ NOW = 1_900_000_000.0
 
 
 @pytest.mark.parametrize(
-    ("lane", "said", "words"),
+    ("lane", "printed", "words"),
     [
         (Lane("t", NOW, activity="Edit \x1b[31mx.py"), "", "Edit \\x1b[31mx.py"),
         (Lane("t", NOW, activity="waits: a place", began=NOW - 75), "", "waits: a place, for 1 min"),
@@ -37,9 +37,9 @@ NOW = 1_900_000_000.0
         ),
     ],
 )
-def test_the_line_describes_the_activity(lane: Lane, said: str, words: str) -> None:
+def test_the_line_describes_the_activity(lane: Lane, printed: str, words: str) -> None:
     """Steps without an agent show their duration; output of programs is escaped."""
-    assert describe_activity(lane, NOW, said) == words
+    assert describe_activity(lane, NOW, printed) == words
 
 
 def test_a_wait_whose_end_is_known_has_a_bar() -> None:

@@ -13,7 +13,7 @@ REPORTED = "$2.00, reported by the agents."
 
 
 @pytest.mark.parametrize(
-    ("line", "margin", "said"),
+    ("line", "margin", "printed"),
     [
         (CostLine("t"), "", []),
         (CostLine("t", 1, cost_usd=2.0), "", [REPORTED]),
@@ -46,9 +46,9 @@ REPORTED = "$2.00, reported by the agents."
         ),
     ],
 )
-def test_a_total_is_described(line: CostLine, margin: str, said: list[str]) -> None:
+def test_a_total_is_described(line: CostLine, margin: str, printed: list[str]) -> None:
     """It states the source, list prices that are not billed, and what is missing."""
-    assert (describe_row(line), describe_total(line)) == (margin, said)
+    assert (describe_row(line), describe_total(line)) == (margin, printed)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_a_day_budget_is_described(today: float, day: float, expected: str) -> N
 
 def test_a_budget_with_unknown_attempts() -> None:
     """It states the attempts that are not counted, and the limit per task."""
-    said = describe_budget(BudgetView(0.5, 5.0, "pause", 1.0, 2)).splitlines()
-    assert said[1:] == ["Attempts of unknown cost today: 2, not counted.", "Each task: up to $0.50."]
+    printed = describe_budget(BudgetView(0.5, 5.0, "pause", 1.0, 2)).splitlines()
+    assert printed[1:] == ["Attempts of unknown cost today: 2, not counted.", "Each task: up to $0.50."]
 
 
 @pytest.mark.parametrize("date", ["tomorrow", "", "2026-13-01", "15.11.2026", "2026-11-15T12:00", "9" * 30])

@@ -16,7 +16,7 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("reported", "words"),
     [
         (line("gate_waiting", phase="implement", reason="look at it"), "gate waiting implement look at it"),
         (
@@ -36,6 +36,6 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
         (line("agent_reported", attempt=1, status="paused", reason="lunch"), "agent reported paused lunch"),
     ],
 )
-def test_the_main_fields_are_in_reading_order(told: dict[str, Any], words: str) -> None:
+def test_the_main_fields_are_in_reading_order(reported: dict[str, Any], words: str) -> None:
     """They follow the time and the id."""
-    assert " ".join(format_event(told).split()[2:]) == words
+    assert " ".join(format_event(reported).split()[2:]) == words

@@ -38,7 +38,7 @@ ENDED = {
 }
 
 
-def said(text: str) -> dict[str, Any]:
+def printed(text: str) -> dict[str, Any]:
     return {"type": "text_received", "text": text}
 
 
@@ -52,8 +52,8 @@ def returned(text: str = "", use: str = "u1", failed: bool = False) -> dict[str,
     return {"type": "tool_returned", "id": use, "text": text, "failed": failed}
 
 
-def draw(*entries: dict[str, Any], paper: LogStyle | None = None, seconds: float = 0.0) -> list[str]:
-    lines = LogRenderer(paper or LogStyle())
+def draw(*entries: dict[str, Any], style: LogStyle | None = None, seconds: float = 0.0) -> list[str]:
+    lines = LogRenderer(style or LogStyle())
     stamped = ({"at": AT + seconds * number, **entry} for number, entry in enumerate(entries))
     return [line for entry in stamped for line in lines.render(entry)]
 
@@ -62,18 +62,18 @@ def test_attempt_reads_from_top_to_bottom() -> None:
     """Header, session, text, tool calls with results, and the end."""
     edit = {"path": "a.py", "old": "x = 1\n", "new": "x = 2\n"}
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(AT))
-    story = draw(
+    history = draw(
         BEGAN,
         STARTED,
-        said("I run it."),
+        printed("I run it."),
         used("Bash", "make test", command="make test"),
         returned("FAILED\n"),
-        said("I mend it."),
+        printed("I mend it."),
         used("Edit", "a.py", "u2", edits=[edit]),
         returned("The file was updated.", "u2"),
         ENDED,
     )
-    assert story == [
+    assert history == [
         f"── implement, attempt 2 · claude · opus · {when}",
         "session s-1 · 2.1",
         "",
@@ -127,7 +127,7 @@ def test_other_entries_have_a_message(entry: dict[str, Any], line: str) -> None:
 @pytest.mark.parametrize("entry", [{"type": "usage_reported", "usage": USAGE}, {"type": "moon_landed"}])
 def test_usage_and_unknown_entries_have_no_line(entry: dict[str, Any]) -> None:
     """Usage is shown at the end; entries of newer versions are skipped."""
-    assert draw(said("a"), entry, said("b")) == ["a", "", "b"]
+    assert draw(printed("a"), entry, printed("b")) == ["a", "", "b"]
 
 
 def test_command_shows_how_it_ended() -> None:
@@ -159,7 +159,7 @@ def test_full_leaves_nothing_out() -> None:
         used("Write", "a", "u2", edits=[edit]),
         returned("written", "u2"),
     )
-    lines = draw(*entries, paper=LogStyle(full=True))
+    lines = draw(*entries, style=LogStyle(full=True))
     assert lines[:3] == ["→ Bash   make", "    make", "    make test"]
     assert [line for line in lines if "…" in line] == []
     assert {"    49", "    + 49", "    written"} <= set(lines)
@@ -197,9 +197,9 @@ def test_a_denial_is_shown_once() -> None:
 
 def test_times_are_shown_on_a_wide_screen() -> None:
     """A wide screen shows each second once in the margin."""
-    narrow = draw(said("a"), said("b"), paper=LogStyle(99))
+    narrow = draw(printed("a"), printed("b"), style=LogStyle(99))
     assert narrow == ["a", "", "b"]
-    wide = draw(used("A"), used("B"), used("C"), paper=LogStyle(100), seconds=0.5)
+    wide = draw(used("A"), used("B"), used("C"), style=LogStyle(100), seconds=0.5)
     first, later = (time.strftime("%H:%M:%S", time.localtime(AT + more)) for more in (0, 1))
     assert wide == [f"{first}  → A", f"{'':10}→ B", f"{later}  → C"]
 
@@ -207,20 +207,20 @@ def test_times_are_shown_on_a_wide_screen() -> None:
 def test_colour_is_for_what_matters() -> None:
     """Red for failures, green for additions and success, dim for the rest."""
     edit = {"path": "a", "old": "x", "new": "y"}
-    paper = LogStyle(80, colour=True)
-    lines = draw(used("Edit", "a", edits=[edit]), returned("no", failed=True), ENDED, paper=paper)
+    style = LogStyle(80, colour=True)
+    lines = draw(used("Edit", "a", edits=[edit]), returned("no", failed=True), ENDED, style=style)
     assert lines[1:4] == ["\x1b[31m    - x\x1b[0m", "\x1b[32m    + y\x1b[0m", "\x1b[31m    no\x1b[0m"]
     assert lines[-1].startswith("\x1b[32m✓ succeeded")
 
 
 def test_text_of_an_older_version_is_drawn_as_it_is() -> None:
-    """Its transcript has a heading of its own."""
-    assert draw(said("# implement, attempt 1\n\nDone.\n")) == ["# implement, attempt 1", "", "Done."]
+    """The transcript has its own heading."""
+    assert draw(printed("# implement, attempt 1\n\nDone.\n")) == ["# implement, attempt 1", "", "Done."]
 
 
 TEXTS = st.text(max_size=80)
 ENTRIES = st.one_of(
-    TEXTS.map(said),
+    TEXTS.map(printed),
     st.builds(lambda tool, detail, command: used(tool, detail, command=command), TEXTS, TEXTS, TEXTS),
     st.builds(
         lambda old, new: used("Edit", "a", edits=[{"path": "a", "old": old, "new": new}]), TEXTS, TEXTS
@@ -243,7 +243,7 @@ def test_every_line_fits_the_screen(
     columns: int, entries: list[dict[str, Any]], colour: bool, full: bool
 ) -> None:
     """No entry wraps or contains control characters."""
-    for line in draw(*entries, paper=LogStyle(columns, colour, full)):
+    for line in draw(*entries, style=LogStyle(columns, colour, full)):
         bare = ANSI.sub("", line) if colour else line
         assert display_width(bare) <= columns
         assert "\x1b" not in bare and "\n" not in bare and "\r" not in bare

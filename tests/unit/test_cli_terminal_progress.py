@@ -39,13 +39,13 @@ Happened = (
 )
 
 
-def tell(progress: PlainProgress, event: Happened, at: float) -> None:
+def record(progress: PlainProgress, event: Happened, at: float) -> None:
     line = FeedLine(1, at, TASK, msgspec.Raw(msgspec.json.encode(event)))
     progress.handle(feed_json(line), at)
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "printed"),
     [
         (ConcurrencyReduced("limits", "6 of 8 failures were limits: waits from 2 s"), "waits from 2 s"),
         (
@@ -59,19 +59,21 @@ def tell(progress: PlainProgress, event: Happened, at: float) -> None:
         (Rebased("a" * 40, "b" * 40), "work rebased       onto bbbbbbbbbb"),
     ],
 )
-def test_important_events_are_printed(event: Happened, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_important_events_are_printed(
+    event: Happened, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One line each, with the reason."""
-    tell(PlainProgress(), event, time.time())
+    record(PlainProgress(), event, time.time())
     (line,) = capsys.readouterr().out.splitlines()
-    assert said in line and TASK in line
+    assert printed in line and TASK in line
 
 
 def test_running_tasks_are_printed_after_a_silent_minute(capsys: pytest.CaptureFixture[str]) -> None:
     """C72: one line per running task, a minute after the last line."""
     progress, began = PlainProgress(), time.time()
-    tell(progress, TaskClaimed("r"), began)
-    tell(progress, IterationStarted("implement", 2), began)
-    tell(progress, UsageNotice(Usage(12_000, 500)), began + 30)
+    record(progress, TaskClaimed("r"), began)
+    record(progress, IterationStarted("implement", 2), began)
+    record(progress, UsageNotice(Usage(12_000, 500)), began + 30)
     capsys.readouterr()
     for second in range(59):
         progress.tick(began + second)
@@ -87,8 +89,8 @@ def test_nothing_is_printed_without_a_running_task(capsys: pytest.CaptureFixture
     """Before the first task and after the last one."""
     progress, began = PlainProgress(), time.time()
     progress.tick(began + 1000)
-    tell(progress, TaskClaimed("r"), began)
-    tell(progress, TaskCompleted(), began + 1)
+    record(progress, TaskClaimed("r"), began)
+    record(progress, TaskCompleted(), began + 1)
     capsys.readouterr()
     progress.tick(began + 1000)
     assert capsys.readouterr().out == ""

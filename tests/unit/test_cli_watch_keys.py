@@ -63,7 +63,7 @@ def test_a_signal_ends_the_wait_and_the_terminal_is_as_before(
 ) -> None:
     """The previous signal handlers are restored."""
     program = terminal[1]
-    before, heard = termios.tcgetattr(program), signal.getsignal(number)
+    before, received = termios.tcgetattr(program), signal.getsignal(number)
     with (
         pytest.raises(Quit) as left,
         block_signals(),
@@ -73,7 +73,7 @@ def test_a_signal_ends_the_wait_and_the_terminal_is_as_before(
         signal.raise_signal(number)
         keyboard.wait(10)
     assert left.value.code == code
-    assert termios.tcgetattr(program) == before and signal.getsignal(number) is heard
+    assert termios.tcgetattr(program) == before and signal.getsignal(number) is received
 
 
 def test_signals_are_blocked_while_the_terminal_is_set_up(terminal: tuple[int, int]) -> None:

@@ -179,9 +179,9 @@ def test_a_page_shows_where_it_is(busy: Board) -> None:
 
 def test_the_snapshot_is_plain_text(busy: Board) -> None:
     """Every section, no keys, no control characters."""
-    told = format_snapshot(busy, time.time())
-    assert [line for line in told.splitlines() if line in HEADINGS] == [*HEADINGS]
-    assert "q quit" not in told and not set(told) & set("\x1b\x07\x9b\u202e")
+    reported = format_snapshot(busy, time.time())
+    assert [line for line in reported.splitlines() if line in HEADINGS] == [*HEADINGS]
+    assert "q quit" not in reported and not set(reported) & set("\x1b\x07\x9b\u202e")
 
 
 def test_a_project_without_tasks_shows_a_message(project: Project) -> None:
@@ -197,11 +197,11 @@ def test_a_log_is_rendered_as_by_the_command_and_updated(project: Project) -> No
     folder = project.layout.task(task) / "transcripts"
     folder.mkdir(parents=True)
     (folder / "implement-001.md").touch()
-    story = folder / "implement-001.log.ndjson"
+    history = folder / "implement-001.log.ndjson"
     pages = Pages(project)
     assert pages.read("log", task, 80)[1][0].plain == f"{task} has not been started."
     for words in ("first \x1b[2J", "second"):
-        with story.open("ab") as file:
+        with history.open("ab") as file:
             file.write(msgspec.json.encode({"at": 1.0, "type": "text_received", "text": words}) + b"\n")
         title, lines = pages.read("log", task, 80)
     assert title == f"log of {task}" and pages.length == 3

@@ -1,4 +1,4 @@
-"""Settings from environment variables: names, types, and what is not ours."""
+"""Settings from environment variables: names, types, and variables that are ignored."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "text", "line"), BAD, ids=[line[:60] for _, _, line in BAD])
 def test_a_wrong_variable_is_one_line(name: str, text: str, line: str) -> None:
-    """A variable that names no setting, or holds what the setting cannot be, is told by its own name."""
+    """A variable with an unknown setting or an invalid value is reported by its own name."""
     with pytest.raises(SettingsInvalid) as caught:
         load_settings(None, {name: text})
     assert caught.value.mistakes == [line]
@@ -140,19 +140,19 @@ def test_a_wrong_variable_is_one_line(name: str, text: str, line: str) -> None:
     ],
 )
 def test_reserved_and_foreign_names_are_left_alone(name: str) -> None:
-    """What we reserve for other uses, and what is not ours, changes nothing."""
+    """Reserved variables and variables of other programs change nothing."""
     assert load_settings(None, {name: "whatever"}) == load_settings(None, {})
 
 
 def test_a_name_that_a_file_uses_is_found_again() -> None:
-    """A variable cannot hold a dash or two cases, so the name in the file decides how it is spelled."""
+    """A variable name has no dash and one case, so the name in the file decides the spelling."""
     earlier = {"executors": {"My-Agent": {}}}
     reading = read_environment(Settings, {"OSTLER_EXECUTORS__MY_AGENT__COMMAND": "x"}, earlier)
     assert reading.values == {"executors": {"My-Agent": {"command": "x"}}}
 
 
 def test_the_price_of_a_model_is_found_by_any_spelling_that_a_shell_allows() -> None:
-    """Dots and dashes of a model's name become underscores; a new name is kept as it is written."""
+    """Dots and dashes of a model's name become underscores; a new name is kept unchanged."""
     earlier = {"prices": {"claude-Sonnet-4.5": {"input": 1.0}}}
     variables = {"OSTLER_PRICES__CLAUDE_SONNET_4_5__INPUT": "7", "OSTLER_PRICES__Qwen3__INPUT": "1"}
     reading = read_environment(Settings, variables, earlier)
@@ -161,7 +161,7 @@ def test_the_price_of_a_model_is_found_by_any_spelling_that_a_shell_allows() -> 
 
 @pytest.mark.parametrize("earlier", [{}, {"executors": None}, {"executors": {"mine": 3}}])
 def test_earlier_layers_may_hold_mistakes(earlier: dict[str, Any]) -> None:
-    """What went wrong in a file does not disturb the reading of a variable."""
+    """A mistake in a file does not prevent reading a variable."""
     reading = read_environment(Settings, {"OSTLER_EXECUTORS__MINE__ENV__A": "x"}, earlier)
     assert reading.values == {"executors": {"mine": {"env": {"A": "x"}}}}
 

@@ -1,4 +1,4 @@
-"""One settings file: what is no file, no text or no TOML is one sentence."""
+"""One settings file: a path that is not a file, not text or not TOML gives a one-sentence error."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ostler.config.settings import Settings
 from ostler.config.toml_file import read_file
 
 
-def told(path: Path) -> list[str]:
-    return [mistake.line for mistake in read_file(Settings, path, "ostler.toml", "project file").errors]
+def reported(path: Path) -> list[str]:
+    return [
+        mistake.problem.text for mistake in read_file(Settings, path, "ostler.toml", "project file").errors
+    ]
 
 
 BAD_BYTES = [
@@ -40,35 +42,35 @@ BAD_BYTES = [
 
 @pytest.mark.parametrize(("data", "line"), BAD_BYTES, ids=[line[:70] for _, line in BAD_BYTES])
 def test_a_file_that_is_no_toml(tmp_path: Path, data: bytes, line: str) -> None:
-    """The line comes with tomllib's own reason, whatever the bytes are."""
+    """The error has the line and the reason of tomllib, for any bytes."""
     (tmp_path / "f").write_bytes(data)
-    assert told(tmp_path / "f") == [line]
+    assert reported(tmp_path / "f") == [line]
 
 
-def test_what_is_not_there_says_nothing(tmp_path: Path) -> None:
-    """A missing file, also below something that is no directory, is no mistake."""
+def test_a_missing_file_has_no_settings(tmp_path: Path) -> None:
+    """A missing file, also below a path that is not a directory, is not an error."""
     (tmp_path / "file").write_text("")
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     for path in (tmp_path / "none", tmp_path / "file" / "none", tmp_path / "dangling"):
-        assert told(path) == []
+        assert reported(path) == []
 
 
 def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
-    """A directory, a loop of links and a pipe that nobody writes to do not hang or trace."""
+    """A directory, a loop of links and a pipe without a writer cause neither a hang nor a traceback."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     os.mkfifo(tmp_path / "pipe")
-    assert told(tmp_path / "folder") == ["ostler.toml: cannot be read: it is a directory"]
-    assert told(tmp_path / "pipe") == ["ostler.toml: cannot be read: it is not a regular file"]
-    assert told(tmp_path / "loop") == ["ostler.toml: cannot be read: too many levels of symbolic links"]
+    assert reported(tmp_path / "folder") == ["ostler.toml: cannot be read: it is a directory"]
+    assert reported(tmp_path / "pipe") == ["ostler.toml: cannot be read: it is not a regular file"]
+    assert reported(tmp_path / "loop") == ["ostler.toml: cannot be read: too many levels of symbolic links"]
 
 
 def test_a_forbidden_file_is_one_sentence(tmp_path: Path) -> None:
-    """A file of somebody else is told as such; root, who may read everything, is nobody for a moment."""
+    """A file without read permission is reported as such; root drops its privileges for the check."""
     (tmp_path / "f").touch(mode=0)
     was = os.geteuid()
     os.seteuid(65534 if was == 0 else was)
     try:
-        assert told(tmp_path / "f") == ["ostler.toml: cannot be read: permission denied"]
+        assert reported(tmp_path / "f") == ["ostler.toml: cannot be read: permission denied"]
     finally:
         os.seteuid(was)

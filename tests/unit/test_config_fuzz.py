@@ -1,4 +1,4 @@
-"""Whatever the files and variables hold: settings, or SettingsInvalid with printable lines, and soon."""
+"""Any files and variables give settings, or SettingsInvalid with printable lines, within a short time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ostler.errors import SettingsInvalid
 
 within_a_second = settings(
     max_examples=examples(200),
-    deadline=10_000,  # ten times the promise of one second
+    deadline=10_000,  # ten times the limit of one second
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -73,7 +73,7 @@ def survive(folder: Path, data: bytes, environ: dict[str, str]) -> None:
 @within_a_second
 @given(st.binary(max_size=200))
 def test_random_bytes(tmp_path: Path, data: bytes) -> None:
-    """No bytes make anything but a sentence."""
+    """Any bytes give one sentence at most."""
     survive(tmp_path, data, {})
 
 
@@ -85,14 +85,14 @@ def test_random_bytes(tmp_path: Path, data: bytes) -> None:
     )
 )
 def test_almost_toml(tmp_path: Path, pieces: list[str]) -> None:
-    """Nor does text that is nearly TOML."""
+    """Text that is nearly TOML gives one sentence at most."""
     survive(tmp_path, "".join(pieces).encode(), {})
 
 
 @within_a_second
 @given(st.dictionaries(NAME, TREE, max_size=5))
 def test_random_trees(tmp_path: Path, tree: dict[str, object]) -> None:
-    """Nor does any valid TOML with any shape under any name."""
+    """Valid TOML with any shape under any name gives one sentence at most."""
     text = "\n".join(f"{quote(name)} = {to_toml(value)}" for name, value in tree.items())
     survive(tmp_path, text.encode(), {})
 
@@ -108,7 +108,7 @@ TEXTS = (
 @within_a_second
 @given(st.dictionaries(VARIABLE.map(lambda parts: "OSTLER_" + "__".join(parts)), TEXTS, max_size=4))
 def test_random_environments(tmp_path: Path, environ: dict[str, str]) -> None:
-    """Nor does any variable, lone surrogates included."""
+    """Any variable, with lone surrogates too, gives one sentence at most."""
     survive(tmp_path, b"[executors.mine]\n", environ)
 
 
@@ -131,5 +131,5 @@ def test_random_environments(tmp_path: Path, environ: dict[str, str]) -> None:
 )
 @pytest.mark.timeout(10)
 def test_hostile_files(tmp_path: Path, text: str) -> None:
-    """Deep, long and repetitive files end as soon as others."""
+    """Deep, long and repetitive files take no longer than others."""
     survive(tmp_path, text.encode(), {})

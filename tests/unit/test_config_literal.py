@@ -31,7 +31,7 @@ def containers(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
 @settings(max_examples=examples(200), deadline=10_000)
 @given(SCALARS | containers(SCALARS | containers(SCALARS)))
 def test_tomllib_reads_back_what_is_written(value: object) -> None:
-    """Every literal is TOML of the same value, on one line, with nothing that moves a cursor."""
+    """Every literal is TOML of the same value, on one line, without control characters."""
     written = to_toml(value)
     assert tomllib.loads(f"x = {written}") == {"x": value}
     assert written.isprintable()
@@ -49,8 +49,8 @@ def test_tomllib_reads_back_what_is_written(value: object) -> None:
         ([[[[[[[[[]]]]]]]]], "[[[[[[[...]]]]]]]"),
     ],
 )
-def test_what_toml_has_no_word_for(value: object, written: str) -> None:
-    """Messages also show what a file or a variable should not have held."""
+def test_values_that_toml_cannot_express(value: object, written: str) -> None:
+    """Messages also show values of types that a file or a variable cannot have."""
     assert to_toml(value) == written
 
 

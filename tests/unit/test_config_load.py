@@ -1,4 +1,4 @@
-"""All layers together: what wins, what each mistake says, and what it costs to look."""
+"""All layers together: precedence, the message of each mistake, and the cost of loading."""
 
 from __future__ import annotations
 
@@ -131,12 +131,12 @@ BAD_FILES = [
 
 @pytest.mark.parametrize(("text", "line"), BAD_FILES, ids=[line[:60] for _, line in BAD_FILES])
 def test_one_mistake_is_one_line(tmp_path: Path, text: str, line: str) -> None:
-    """A wrong value or key is told with its line, its key and what was expected."""
+    """A wrong value or key is reported with its line, its key and the expected value."""
     assert mistakes(tmp_path, text) == [line]
 
 
-def test_every_mistake_of_every_layer_is_told_at_once(tmp_path: Path) -> None:
-    """Nobody has to run the command again to learn of the next mistake."""
+def test_every_mistake_of_every_layer_is_reported_at_once(tmp_path: Path) -> None:
+    """One run of the command reports every mistake of every layer."""
     write(tmp_path, "[git]\ntarget = 1\n", ".config/ostler/config.toml")
     text = '[run]\njobs = "two"\n[executors.b]\nx = 1\n[retry]\njitter = 7\n[executors.a]\ntype = 1\n'
     environ = {"HOME": str(tmp_path), "OSTLER_RUN__JOBS": "three", "OSTLER_RUN__JOB": "3"}
@@ -153,7 +153,7 @@ def test_every_mistake_of_every_layer_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_syntax_error_does_not_hide_the_other_layers(tmp_path: Path) -> None:
-    """A file that is no TOML is one line beside the mistakes of the other layers."""
+    """A file that is not TOML is one line next to the mistakes of the other layers."""
     found = mistakes(tmp_path, "[run]\njobs 2\n", {"OSTLER_RUN__JOBS": "x"})
     assert found == [
         "ostler.toml:2: not valid TOML: Expected '=' after a key in a key/value pair (column 6)",
@@ -162,7 +162,7 @@ def test_a_syntax_error_does_not_hide_the_other_layers(tmp_path: Path) -> None:
 
 
 def test_the_later_layer_wins(tmp_path: Path) -> None:
-    """Each layer goes over the one before, from the default up to the flag."""
+    """Each layer has precedence over the one before, from the default to the flag."""
     home, project = tmp_path / "home", tmp_path / "project"
     environ = {"HOME": str(home)}
     seen: list[tuple[int, Source]] = []
@@ -205,7 +205,7 @@ def test_sections_grow_over_the_layers(tmp_path: Path) -> None:
 
 
 def test_every_value_has_a_source(tmp_path: Path) -> None:
-    """A caller never has to ask whether a key is in the sources."""
+    """Every key has an entry in the sources."""
     loaded = load(tmp_path, "[executors.mine]\n")
     assert loaded.sources["executors.mine.command"] == Source("default")
     assert loaded.sources["executors.mine.env"].location == "default"
@@ -214,7 +214,7 @@ def test_every_value_has_a_source(tmp_path: Path) -> None:
 
 
 def test_a_list_of_models(tmp_path: Path) -> None:
-    """The models come in the order of the file, and what a row leaves out has its default."""
+    """The models are in the order of the file, and a missing key of a row has its default."""
     loaded = load(
         tmp_path,
         """
@@ -236,7 +236,7 @@ def test_a_list_of_models(tmp_path: Path) -> None:
 
 
 def test_names_are_unique_within_a_file_only(tmp_path: Path) -> None:
-    """A project may name its models as the user's own file does: its list stands alone."""
+    """A project may use the model names of the user's file: the project's list replaces the user's list."""
     rows = '[[models]]\nname = "a"\nexecutor = "claude"\n'
     write(tmp_path, rows, "ostler/config.toml")
     write(tmp_path, rows)
@@ -245,14 +245,14 @@ def test_names_are_unique_within_a_file_only(tmp_path: Path) -> None:
 
 
 def test_an_int_is_a_float_where_a_float_is_expected(tmp_path: Path) -> None:
-    """Nobody has to write 60.0 for a minute."""
+    """60 is accepted for 60.0."""
     seconds = load(tmp_path, "run.timeout_seconds = 60").settings.run.timeout_seconds
     assert seconds == 60
     assert type(seconds) is float
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# only a comment", "[run]\n", "\ufeffrun.jobs = 2\r\n"])
-def test_a_file_may_say_little(tmp_path: Path, text: str) -> None:
+def test_a_nearly_empty_file_is_valid(tmp_path: Path, text: str) -> None:
     """An empty file, an empty table, a byte order mark and Windows line ends are all fine."""
     assert load(tmp_path, text).settings == load_settings(None, {}).settings
 
@@ -270,13 +270,13 @@ def test_a_file_may_say_little(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_where_the_users_file_is(environ: dict[str, str], path: Path | None) -> None:
-    """XDG_CONFIG_HOME goes first, and a machine without HOME still works."""
+    """XDG_CONFIG_HOME has precedence, and a machine without HOME works."""
     assert user_file(environ) == path
     load_settings(None, environ)
 
 
 def test_importing_the_loader_is_cheap() -> None:
-    """Reading the settings loads no event loop, no TOML parser and nothing that draws."""
+    """Reading the settings loads no event loop, no TOML parser and no module of the terminal."""
     code = "import sys, ostler.config.load as l; l.load_settings(None, {}); print(*sys.modules)"
     path = str(Path(__file__).parents[2] / "src")
     done = subprocess.run(

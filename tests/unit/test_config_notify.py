@@ -1,4 +1,4 @@
-"""[[notify]] and [telemetry]: what is right, and where a mistake is told."""
+"""[[notify]] and [telemetry]: valid values, and the place of each reported mistake."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def load(root: Path, text: str) -> Settings:
 
 
 def test_entries_are_read_in_order(tmp_path: Path) -> None:
-    """Without `on` an entry hears of everything."""
+    """Without `on` an entry receives every event."""
     text = '[[notify]]\ncommand = ["say", "{title}"]\non = ["failed"]\n[[notify]]\nurl = "https://a.b/c"\n'
     first, second = load(tmp_path, text).notify
     assert (first.command, first.on) == (("say", "{title}"), ("failed",))
@@ -26,7 +26,7 @@ def test_entries_are_read_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ('[[notify]]\non = ["failed"]', "ostler.toml:1: notify[0]: set either command or url"),
         (
@@ -49,14 +49,14 @@ def test_entries_are_read_in_order(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, told: str) -> None:
-    """What is wrong, and where."""
+def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str, reported: str) -> None:
+    """Each mistake has its line and its message."""
     with pytest.raises(SettingsInvalid) as caught:
         load(tmp_path, text)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
-def test_nobody_is_told_by_default(tmp_path: Path) -> None:
-    """Neither has an effect before it is set; an empty endpoint is as none."""
+def test_nothing_is_sent_by_default(tmp_path: Path) -> None:
+    """Neither has an effect before it is set; an empty endpoint counts as unset."""
     assert (load(tmp_path, "").notify, load(tmp_path, "").telemetry.otlp_endpoint) == ((), "")
     assert load(tmp_path, '[telemetry]\notlp_endpoint = ""').telemetry.otlp_endpoint == ""

@@ -1,4 +1,4 @@
-"""What `ostler config show` has to print."""
+"""The rows that `ostler config show` prints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def example(folder: Path) -> Loaded:
 
 
 def as_file(found: list[Row]) -> str:
-    """The rows as a settings file: what is unset is left out, models[0] is the first [[models]]."""
+    """Return the rows as a settings file: unset rows are left out, models[0] is the first [[models]]."""
     in_file = [row for row in found if row.value != UNSET]
     models = [row for row in in_file if row.key.startswith("models[")]
     lines = [f"{row.key} = {row.value}" for row in in_file if row not in models]
@@ -49,7 +49,7 @@ def test_every_value_with_its_source(tmp_path: Path) -> None:
 
 
 def test_the_rows_are_the_settings(tmp_path: Path) -> None:
-    """Written to a file, the rows are the same settings again."""
+    """Written to a file, the rows give the same settings."""
     loaded = example(tmp_path)
     text = as_file(rows(loaded))
     tomllib.loads(text)
@@ -58,7 +58,7 @@ def test_the_rows_are_the_settings(tmp_path: Path) -> None:
     assert [row.key for row in rows(load_settings(None, {}))][:2] == ["run.executor", "run.model"]
 
 
-def test_the_json_document_says_the_same(tmp_path: Path) -> None:
+def test_the_json_document_shows_the_same(tmp_path: Path) -> None:
     """A script gets each value as JSON, with its layer and its place."""
     loaded = example(tmp_path)
     document = json.loads(json.dumps(as_json(loaded)))
@@ -72,19 +72,19 @@ def test_the_json_document_says_the_same(tmp_path: Path) -> None:
     }
 
 
-def test_a_value_that_is_not_set_is_said_to_be_so(tmp_path: Path) -> None:
-    """TOML has no word for nothing, so a person reads (unset) and a script null."""
+def test_a_value_that_is_not_set_is_shown_as_unset(tmp_path: Path) -> None:
+    """TOML has no null: the text output has (unset), the JSON output has null."""
     loaded = example(tmp_path)
     found = {row.key: row for row in rows(loaded)}
     assert found["budget.day_usd"] == Row("budget.day_usd", "(unset)", "default")
     assert found["models[0].timeout_seconds"].value == "(unset)"
     assert found['prices."gpt-5.1".cache_read'].value == "(unset)"
-    told = {entry["key"]: entry["value"] for entry in as_json(loaded)["settings"]}
-    assert told["budget.day_usd"] is None
+    reported = {entry["key"]: entry["value"] for entry in as_json(loaded)["settings"]}
+    assert reported["budget.day_usd"] is None
 
 
 def test_an_empty_section_is_shown() -> None:
-    """Nothing that can be set is missing from the list."""
+    """Every setting is in the list."""
     keys = [row.key for row in rows(load_settings(None, {}))]
     assert "executors" in keys
     assert {key.partition(".")[0] for key in keys} == set(Settings.__struct_fields__)

@@ -14,7 +14,7 @@ from ostler.config.template import starter_config
 
 @pytest.mark.parametrize("executor", ["claude", "scripted", "command", "my agent", 'a"b\\', ""])
 def test_the_starter_is_valid_and_sets_the_executor(tmp_path: Path, executor: str) -> None:
-    """Whatever the agent is called, the file that init writes can be read."""
+    """For any name of the agent, the file that init writes can be read."""
     (tmp_path / "ostler.toml").write_text(starter_config(executor))
     assert load_settings(tmp_path, {}).settings.run.executor == executor
 
@@ -31,13 +31,13 @@ def test_every_line_that_is_commented_out_shows_a_default(tmp_path: Path) -> Non
 
 
 def test_the_starter_names_every_section() -> None:
-    """Nobody needs the manual to learn that a section exists."""
+    """The starter file names every section."""
     found = set(re.findall(r"\[(\w+)", starter_config("claude")))
     assert found == set(Settings.__struct_fields__)
 
 
 def test_the_starter_is_short() -> None:
-    """A person reads it whole on one screen."""
+    """It fits on one screen."""
     lines = starter_config("claude").splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 100

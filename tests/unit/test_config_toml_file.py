@@ -1,4 +1,4 @@
-"""The line of each key, against documents that carry their own line numbers as values."""
+"""The line of each key, checked with documents whose values are their own line numbers."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ TABLE = [
 
 @pytest.mark.parametrize(("text", "lines"), TABLE, ids=[text for text, _ in TABLE])
 def test_the_line_of_each_key(text: str, lines: dict[KeyPath, int]) -> None:
-    """Tables, lists of tables, dotted and quoted keys have their line; strings do not confuse it."""
+    """Tables, lists of tables, dotted and quoted keys have their line; the content of strings is ignored."""
     tomllib.loads(text)
     found = key_lines(text)
     assert {path: found.get(path) for path in lines} == lines
 
 
 def test_nothing_inside_a_value_is_a_key() -> None:
-    """What looks like a key inside a string, an array or a comment is none."""
+    """Text in a string, an array or a comment that resembles a key is not a key."""
     text = 'a = """\nx = 1\n"""\n# y = 1\nb = ["""\nz = 1\n"""]'
     assert key_lines(text) == {("a",): 1, ("b",): 5}
 
 
 def test_inside_an_inline_table_the_line_is_that_of_its_key() -> None:
-    """A key that has no line of its own is told with what is around it."""
+    """A key without its own line is reported with the line of the surrounding key."""
     lines = key_lines("[t]\na = { b = { c = 1 } }\n")
     assert line_of(lines, ("t", "a", "b", "c")) == 2
     assert line_of(lines, ("elsewhere",)) == 0
@@ -119,7 +119,7 @@ def documents(draw: st.DrawFn) -> str:
 
 
 def marked(tree: Any, path: KeyPath = ()) -> list[tuple[KeyPath, int]]:
-    """Each path that was assigned to, and the line that its value carries."""
+    """Return each assigned path with the line number in its value."""
     if isinstance(tree, dict):
         return [found for name, item in tree.items() for found in marked(item, (*path, name))]
     if all(isinstance(item, dict) for item in tree):
@@ -130,7 +130,7 @@ def marked(tree: Any, path: KeyPath = ()) -> list[tuple[KeyPath, int]]:
 @settings(max_examples=examples(300), deadline=10_000)
 @given(documents())
 def test_the_lines_of_any_document(text: str) -> None:
-    """Whatever stands in the strings, arrays and comments, each key is found on its own line."""
+    """For any strings, arrays and comments, each key is found on its own line."""
     lines = key_lines(text)
     for path, line in marked(tomllib.loads(text)):
         assert lines[path] == line
@@ -139,8 +139,8 @@ def test_the_lines_of_any_document(text: str) -> None:
 @settings(max_examples=examples(200), deadline=10_000)
 @given(st.text(st.sampled_from("ab.=[]{}\"'\\#\n ,1"), max_size=60))
 def test_the_scanner_ends_on_anything(text: str) -> None:
-    """A document that is no TOML gives some lines, and neither an error nor an endless loop."""
+    """For a document that is not TOML the scanner returns some lines without an error or an endless loop."""
     try:
         key_lines(text)
     except tomllib.TOMLDecodeError:
-        assert "\\" in text  # a quoted key with a wrong escape, which tomllib refuses before us
+        assert "\\" in text  # a quoted key with a wrong escape, which tomllib refuses first

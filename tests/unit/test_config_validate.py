@@ -1,4 +1,4 @@
-"""The walk with sections that Ostler does not have yet: the loader must not change when they come."""
+"""Validation with sections that Ostler does not have yet: new sections need no change of the loader."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ BAD = [
     (
         "[[models]]\nnam = 'a'\n",
         [
-            "ostler.toml:2: models[0].nam: unknown setting; did you mean models[0].name?",
             "ostler.toml:1: models[0].name: must be set",
+            "ostler.toml:2: models[0].nam: unknown setting; did you mean models[0].name?",
         ],
     ),
     (
@@ -88,7 +88,7 @@ BAD = [
 
 @pytest.mark.parametrize(("text", "lines"), BAD, ids=[text for text, _ in BAD])
 def test_mistakes_in_any_section(tmp_path: Path, text: str, lines: list[str]) -> None:
-    """Lists of tables, optional sections, enums and choices are told like everything else."""
+    """Mistakes in lists of tables, optional sections, enums and choices are reported like all others."""
     found = mistakes(tmp_path, text)
     assert [line.replace('"slow", "fast"', '"fast", "slow"') for line in found] == lines
 
@@ -100,7 +100,7 @@ def test_two_settings_that_contradict_each_other_are_one_line(tmp_path: Path) ->
 
 
 def test_a_list_of_tables_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    """A later layer's list stands alone, and no source of the earlier one is left."""
+    """The list of a later layer replaces the earlier one, together with its sources."""
     (tmp_path / "ostler").mkdir()
     user = "[[models]]\nname = 'a'\nargs = ['x']\n[[models]]\nname = 'b'\n"
     (tmp_path / "ostler" / "config.toml").write_text(user)
@@ -114,7 +114,7 @@ def test_a_list_of_tables_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_required_keys_may_come_from_different_layers(tmp_path: Path) -> None:
-    """A section that one layer begins and another completes is whole."""
+    """A section that is begun in one layer and completed in another is valid."""
     reading = read(tmp_path, "[pools.a]\n", {"OSTLER_POOLS__A__SIZE": "4", "OSTLER_BUDGET__SIZE": "auto"})
     tree = build(Tree, reading)
     assert tree.pools == {"a": Pool(4)}

@@ -52,7 +52,7 @@ CLAIMED, STARTED = TaskClaimed("r1"), TaskStarted("/w", "ostler/greet-ab12", "ab
 
 def test_a_task_runs_its_steps_in_order_from_created_to_closed() -> None:
     """Each event leads to the next step of prepare, call, checkpoint, finish, release."""
-    story: list[tuple[Event, type | None]] = [
+    history: list[tuple[Event, type | None]] = [
         (CLAIMED, PrepareWorkspace),
         (STARTED, CallAgent),
         (ended("complete"), Checkpoint),
@@ -62,7 +62,7 @@ def test_a_task_runs_its_steps_in_order_from_created_to_closed() -> None:
     ]
     assert decide(after()) is None  # pending: a run must claim it first
     events: list[Event] = []
-    for event, wanted in story:
+    for event, wanted in history:
         events.append(event)
         step = decide(after(*events))
         assert (type(step) if step else None) is wanted, event
@@ -117,7 +117,7 @@ def test_at_the_iteration_limit_the_task_pauses_with_its_code() -> None:
     assert after(CLAIMED, STARTED, *[ended("continue")] * 9).ending is None
 
 
-def test_cancel_wins_over_whatever_was_wanted() -> None:
+def test_cancel_has_precedence_over_other_requests() -> None:
     """A cancel that arrives in any stage before the end leads to Finish(cancelled)."""
     for events in ([], [CLAIMED], [CLAIMED, STARTED], [CLAIMED, STARTED, ended("complete")]):
         step = decide(after(*events, DecisionRecorded("cancel")))

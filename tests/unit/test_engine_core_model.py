@@ -15,6 +15,7 @@ from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import begin, evolve, fold
 from ostler.engine.core.step import (
     CallAgent,
+    CheckFinal,
     CheckGate,
     Checkpoint,
     Finish,
@@ -23,6 +24,8 @@ from ostler.engine.core.step import (
     ReleaseWorkspace,
     Step,
 )
+from ostler.engine.core.verdicts import find_gate, has_checked
+from ostler.engine.steps.final_check import list_unchecked
 from ostler.engine.steps.finish import build_end_event
 from ostler.errors import Code
 from ostler.model.event import (
@@ -31,11 +34,13 @@ from ostler.model.event import (
     CheckpointMade,
     DecisionRecorded,
     Event,
+    FinalChecked,
     GateDecided,
     GateWaiting,
     Published,
     Rebased,
     Record,
+    SettingsAccepted,
     StepFailed,
     TaskCancelled,
     TaskClaimed,
@@ -49,7 +54,8 @@ from ostler.model.event import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.plan import Gate, GateType, build_plan
-from ostler.model.state import State
+from ostler.model.protection import MERGE, Protection, combine, combine_gates
+from ostler.model.state import GateCheck, Stage, State
 from ostler.model.status import EXECUTABLE, TERMINAL, TRANSITIONS, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 
@@ -69,15 +75,19 @@ class Life(RuleBasedStateMachine):
     """A task with every possible result of its steps, and decisions of a person at any time."""
 
     @initialize(
-        weight=st.sampled_from(WEIGHTS), gates=st.lists(GATES, min_size=6, max_size=6), data=st.data()
+        weight=st.sampled_from(WEIGHTS),
+        gates=st.lists(GATES, min_size=6, max_size=6),
+        rules=st.sampled_from([1, 2, 2]),
+        data=st.data(),
     )
-    def create(self, weight: Weight, gates: list[GateType], data: st.DataObject) -> None:
+    def create(self, weight: Weight, gates: list[GateType], rules: int, data: st.DataObject) -> None:
         self.records: list[Record] = []
         plan = build_plan(weight)
         phases = [replace(p, gate=Gate(g)) for p, g in zip(plan.phases, gates, strict=False)]
         how = data.draw(st.sampled_from(["none", "pr", "merge"]))
         plan = replace(plan, phases=tuple(phases), merge_gate=Gate(gates[5]), publish=how)
-        created = TaskCreated(Task("t", id=ID, weight=weight), plan, 1, "s")
+        created = TaskCreated(Task("t", id=ID, weight=weight), plan, rules, "s")
+        self.live = Protection(publish=how)
         self.keys: set[str] = set()
         self.records.append(Record(ID, 1, 1.0, created))
         self.state = begin(self.records[0])
@@ -105,9 +115,24 @@ class Life(RuleBasedStateMachine):
     @precondition(
         lambda self: self.state.status in EXECUTABLE | {TaskStatus.IN_PROGRESS, TaskStatus.DEFERRED}
     )
+    @rule(rules=st.sampled_from([0, 0, 2]))
+    def claim(self, rules: int) -> None:
+        self.add(TaskClaimed("r", rules))
+
+    @rule(
+        names=st.dictionaries(st.sampled_from(["implement", "test", "lint", "audit", MERGE]), GATES),
+        how=st.sampled_from(["none", "pr", "merge"]),
+    )
+    def change_settings(self, names: dict[str, GateType], how: Any) -> None:
+        """A person edits ostler.toml while the task is open."""
+        commands = {"command": "make check"}
+        gates = {name: Gate(kind, command=commands.get(kind, "")) for name, kind in names.items()}
+        checked = {name: gate for name, gate in gates.items() if not gate.passes_automatically}
+        self.live = Protection(checked, how)
+
     @rule()
-    def claim(self) -> None:
-        self.add(TaskClaimed("r"))
+    def accept_settings(self) -> None:
+        self.add(SettingsAccepted(self.live, "ann"))
 
     @precondition(lambda self: decide(self.state) is not None)
     @rule(verdict=VERDICTS, fails=st.booleans(), gate=ANSWERS)
@@ -132,7 +157,7 @@ class Life(RuleBasedStateMachine):
         before = self.skipped()
         self.add(event, step.key)
         sent_to = {self.state.current.id} if self.state.retry_of else set()
-        assert before - self.skipped() <= sent_to, "what a person skipped was begun again"
+        assert before - self.skipped() <= sent_to, "a skipped phase was begun again"
 
     @rule(rounds=st.lists(st.tuples(ANSWERS, st.booleans()), min_size=1, max_size=6))
     def publish_several_times(self, rounds: list[tuple[str, bool]]) -> None:
@@ -158,16 +183,18 @@ class Life(RuleBasedStateMachine):
         return {phase.id for phase in self.state.phases if phase.status == "skipped"}
 
     def note(self, step: Step, verdict: str) -> None:
-        if isinstance(step, CallAgent | Publish | CheckGate) and verdict != "interrupted":
-            assert step.key not in self.keys, "a key came back"
+        if isinstance(step, CallAgent | Publish | CheckGate | CheckFinal) and verdict != "interrupted":
+            assert step.key not in self.keys, "a key was used again"
             self.keys.add(step.key)
 
     def answer(self, step: Step, verdict: Any, fails: bool, gate: Any) -> Event:
         match step:
-            case CheckGate(phase=phase, gate=Gate(type=kind), sha=sha):
-                if kind == "human":
-                    return GateWaiting(phase, sha)
-                return GateDecided(phase, kind, gate, "why", sha, signature="x")
+            case CheckGate(phase=phase, gate=accepted, sha=sha):
+                live = self.live.gate(phase) if self.state.rules > 1 else Gate()
+                asked = accepted if self.state.review_requested else combine_gates(accepted, live)
+                return self.check(phase, asked, sha, gate, fails)
+            case CheckFinal():
+                return self.check_final(step, gate, fails)
             case Publish():
                 return self.publish(step, fails, gate)
             case PrepareWorkspace():
@@ -183,6 +210,26 @@ class Life(RuleBasedStateMachine):
                 return build_end_event(step, self.state)
             case ReleaseWorkspace():
                 return WorkspaceReleased(kept=fails)
+
+    def check(self, phase: str, gate: Gate, sha: str | None, verdict: Any, review: bool) -> Event:
+        """Answer as the performer does, with any verdict."""
+        if gate.passes_automatically and self.state.rules > 1:
+            return GateDecided(phase, gate.type, "not_checked", "", sha)
+        if gate.type == "human":
+            return GateWaiting(phase, sha)
+        asks = "look at it" if review and self.state.rules > 1 else ""
+        check = GateCheck(gate.command) if gate.command else None
+        return GateDecided(phase, gate.type, verdict, "why", sha, signature="x", check=check, review=asks)
+
+    def check_final(self, step: CheckFinal, verdict: Any, review: bool) -> Event:
+        used = combine(self.state.baseline, self.live)
+        name = step.asked or next(list_unchecked(self.state, used), "")
+        if name:
+            gate = Gate("human") if step.asked else used.gate(name)
+            return self.check(name, gate, step.sha, verdict, review)
+        self.used, gate = used, used.gate(MERGE)
+        left = "auto" if gate.passes_automatically else gate.type
+        return FinalChecked("skip" if has_checked(self.state, MERGE, gate) else left, used.publish)
 
     def publish(self, step: Publish, fails: bool, how: str) -> Event:
         """Publishing fails, conflicts, rebases (cleanly or not), or succeeds."""
@@ -233,8 +280,25 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def a_rejection_never_goes_on(self) -> None:
         if hasattr(self, "state") and self.state.status is TaskStatus.COMPLETED:
-            said = [p.gate.verdict for p in self.state.phases if p.gate]
-            assert set(said) <= {"pass", "skipped"}
+            printed = [p.gate for p in self.state.phases if p.gate] + [one.gate for one in self.state.gates]
+            assert {gate.verdict for gate in printed} <= {"pass", "skipped", "overruled", "not_checked"}
+
+    @invariant()
+    def every_gate_has_checked_the_final_files(self) -> None:
+        """T10: also gates that were added after their phase, and those that are no phase of the task."""
+        if not hasattr(self, "state") or self.state.rules < 2:
+            return
+        if self.state.stage not in (Stage.MERGING, Stage.PUBLISHING) or not hasattr(self, "used"):
+            return
+        if self.state.ending is not None:  # the target moved too often: nothing is published
+            return
+        skipped = {p.id for p in self.state.phases if p.status == "skipped"} | {MERGE}
+        for name in self.used.gates.keys() - skipped:
+            gate = find_gate(self.state, name)
+            assert gate, name
+            if gate.type in ("command", "ai") and not gate.by_person:
+                same = gate.tree and gate.tree == self.state.tree
+                assert gate.verdict == "pass" and (gate.sha == self.state.commit or same), name
 
     @invariant()
     def a_phase_is_sent_back_a_bounded_number_of_times(self) -> None:
@@ -248,7 +312,7 @@ class Life(RuleBasedStateMachine):
             return
         state, commit = self.state, self.state.commit or ""
         assert not state.recheck_phases and state.rebases <= 3
-        if commit.startswith("moved"):
+        if commit.startswith("moved") and state.rules == 1:
             kinds = [phase.gate.type for phase in state.plan.phases]
             gates = [(k, p.gate) for k, p in zip(kinds, state.phases, strict=True) if p.status == "completed"]
             gates.append((state.plan.merge_gate.type, state.merge))
@@ -256,7 +320,7 @@ class Life(RuleBasedStateMachine):
             assert all(gate and (gate.sha == commit or gate.by_person) for gate in seen)
 
     @invariant()
-    def a_terminal_task_wants_no_agent(self) -> None:
+    def a_terminal_task_starts_no_agent(self) -> None:
         if hasattr(self, "state") and self.state.status in TERMINAL:
             assert not isinstance(decide(self.state), CallAgent | PrepareWorkspace | Checkpoint | Finish)
 

@@ -41,8 +41,8 @@ def after(*events: Event, retries: int = 5) -> State:
     plan = build_plan("small", ("implement", "test", "validate"))
     phases = [replace(one, gate=Gate("command")) if one.id == "test" else one for one in plan.phases]
     plan = replace(plan, phases=tuple(phases), max_phase_retries=retries)
-    story = (TaskCreated(Task("Greet", id=ID), plan, 1, "seed"), CLAIMED, STARTED, *events)
-    return fold([Record(ID, number, float(number), event) for number, event in enumerate(story, 1)])
+    history = (TaskCreated(Task("Greet", id=ID), plan, 1, "seed"), CLAIMED, STARTED, *events)
+    return fold([Record(ID, number, float(number), event) for number, event in enumerate(history, 1)])
 
 
 def answered(state: State, step: str, *events: Event) -> State:
@@ -117,9 +117,13 @@ def test_a_gate_that_could_not_run_is_asked_again_by_resume() -> None:
     """Without feedback only the gate is checked again; with feedback the work is repeated."""
     stopped = after(*IMPLEMENTED, *TESTED, CANNOT, TaskBlocked(Code.GATE_UNRUNNABLE, "no such program"))
     silent = answered(stopped, "", DecisionRecorded("resume"), CLAIMED)
-    told = answered(stopped, "", DecisionRecorded("resume", "use make"), CLAIMED)
+    reported = answered(stopped, "", DecisionRecorded("resume", "use make"), CLAIMED)
     assert isinstance(decide(silent), CheckGate)
-    assert (told.stage, told.current.id, told.feedback_seq) == (Stage.NEW, "implement", stopped.seq + 1)
+    assert (reported.stage, reported.current.id, reported.feedback_seq) == (
+        Stage.NEW,
+        "implement",
+        stopped.seq + 1,
+    )
 
 
 def test_a_refusal_that_is_resumed_points_to_the_persons_record() -> None:

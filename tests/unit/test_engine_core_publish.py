@@ -51,29 +51,29 @@ def after(*events: Event, test: Gate = COMMAND, merge: Gate = NO_GATE, reapprove
     plan = build_plan("small", ("implement", "test", "validate"))
     phases = [replace(one, gate=test) if one.id == "test" else one for one in plan.phases]
     plan = replace(plan, phases=tuple(phases), publish="pr", merge_gate=merge, reapprove=reapprove)
-    story = (TaskCreated(Task("Greet", id=ID), plan, 1, "seed"), CLAIMED, STARTED, *events)
-    return fold([Record(ID, number, float(number), event) for number, event in enumerate(story, 1)])
+    history = (TaskCreated(Task("Greet", id=ID), plan, 1, "seed"), CLAIMED, STARTED, *events)
+    return fold([Record(ID, number, float(number), event) for number, event in enumerate(history, 1)])
 
 
 def through(*trees: str, plan: tuple[str, ...] = ("implement", "test", "docs")) -> list[Event]:
     """Events that complete each phase with this tree; the gate of test passes."""
-    told: list[Event] = []
+    reported: list[Event] = []
     for number, (phase, tree) in enumerate(zip(plan, trees, strict=True)):
-        told += [CallEnded(phase, 1, "complete"), CheckpointMade(phase, f"c{number}", tree)]
-        told += [GateDecided("test", "command", "pass", "", f"c{number}")] if phase == "test" else []
-    return told
+        reported += [CallEnded(phase, 1, "complete"), CheckpointMade(phase, f"c{number}", tree)]
+        reported += [GateDecided("test", "command", "pass", "", f"c{number}")] if phase == "test" else []
+    return reported
 
 
 def documented(*events: Event) -> State:
     plan = build_plan("small", ("implement", "test", "docs"))
     phases = [replace(one, gate=COMMAND) if one.id == "test" else one for one in plan.phases]
-    story = (
+    history = (
         TaskCreated(Task("Greet", id=ID), replace(plan, phases=tuple(phases)), 1, "s"),
         CLAIMED,
         STARTED,
         *events,
     )
-    return fold([Record(ID, number, float(number), event) for number, event in enumerate(story, 1)])
+    return fold([Record(ID, number, float(number), event) for number, event in enumerate(history, 1)])
 
 
 def test_files_that_changed_after_a_gate_are_shown_to_it_again() -> None:
@@ -177,8 +177,8 @@ def test_a_persons_yes_stays_valid_for_a_mere_rebase(
 
 def test_a_command_before_publishing_is_asked_again() -> None:
     """The merge gate checks the commit that is published."""
-    said = GateDecided("merge", "command", "pass", "", "three")
-    step = decide(after(*READY, said, MOVED, judged("pass"), merge=COMMAND))
+    printed = GateDecided("merge", "command", "pass", "", "three")
+    step = decide(after(*READY, printed, MOVED, judged("pass"), merge=COMMAND))
     assert isinstance(step, CheckGate) and (step.phase, step.sha) == ("merge", "moved")
 
 
@@ -209,14 +209,14 @@ def test_a_target_that_keeps_moving_fails_after_three_rebases() -> None:
 def test_feedback_after_a_conflict_goes_to_an_agent() -> None:
     """The work is repeated from implement, and the target is merged into the workspace."""
     state = after(*READY, CONFLICT, TaskBlocked(Code.MERGE_CONFLICT, "both changed calc.py"))
-    told = then(state, DecisionRecorded("resume", "keep both"))
-    assert (told.status, told.current.id, told.feedback_seq) == (
+    reported = then(state, DecisionRecorded("resume", "keep both"))
+    assert (reported.status, reported.current.id, reported.feedback_seq) == (
         TaskStatus.PENDING,
         "implement",
         state.seq + 1,
     )
-    assert [one.status for one in told.phases] == ["pending"] * 3
-    claimed = then(told, CLAIMED)
+    assert [one.status for one in reported.phases] == ["pending"] * 3
+    claimed = then(reported, CLAIMED)
     assert isinstance(decide(claimed), PrepareWorkspace) and claimed.conflict_commit == "theirs"
     ready = then(claimed, STARTED)
     assert isinstance(decide(ready), CallAgent) and ready.conflict_commit is None

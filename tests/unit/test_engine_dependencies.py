@@ -31,25 +31,25 @@ BLOCKED = TaskBlocked(Code.DEPENDENCY_FAILED, "")
 def row(*events: Event) -> TaskRow:
     """A task that depends on two others, after these events."""
     task = Task("Last", id=ID, after=(FIRST, SECOND))
-    story = (TaskCreated(task, build_plan("trivial"), 1, "seed"), *events)
-    return build_row(fold([Record(ID, n, float(n), event) for n, event in enumerate(story, 1)]))
+    history = (TaskCreated(task, build_plan("trivial"), 1, "seed"), *events)
+    return build_row(fold([Record(ID, n, float(n), event) for n, event in enumerate(history, 1)]))
 
 
-def standing(first: str, second: str = "completed") -> dict[TaskId, str]:
+def statuses(first: str, second: str = "completed") -> dict[TaskId, str]:
     return {FIRST: first, SECOND: second}
 
 
 def test_only_what_is_not_completed_is_unmet() -> None:
     """Unmet dependencies are listed in their order."""
-    assert list_unmet(row(), standing("pending", "failed")) == (FIRST, SECOND)
-    assert list_unmet(row(), standing("completed", "in_progress")) == (SECOND,)
-    assert list_unmet(row(), standing("completed", "approved")) == ()
+    assert list_unmet(row(), statuses("pending", "failed")) == (FIRST, SECOND)
+    assert list_unmet(row(), statuses("completed", "in_progress")) == (SECOND,)
+    assert list_unmet(row(), statuses("completed", "approved")) == ()
 
 
 @pytest.mark.parametrize("status", LOST)
 def test_a_task_is_blocked_when_one_before_it_ended_without_success(status: TaskStatus) -> None:
     """The message contains the dependency and its status."""
-    event = find_dependency_event(row(), standing(status))
+    event = find_dependency_event(row(), statuses(status))
     assert isinstance(event, TaskBlocked)
     assert event.code is Code.DEPENDENCY_FAILED
     assert event.message == f"it depends on {FIRST}, which is {status}"
@@ -65,18 +65,18 @@ def test_a_task_is_blocked_when_one_before_it_is_gone() -> None:
 @pytest.mark.parametrize("status", sorted(set(TaskStatus) - set(LOST)))
 def test_nothing_is_written_while_there_is_hope(status: TaskStatus) -> None:
     """A waiting or blocked dependency may still be completed."""
-    assert find_dependency_event(row(), standing(status)) is None
+    assert find_dependency_event(row(), statuses(status)) is None
 
 
 def test_it_is_written_once() -> None:
     """A blocked task is not blocked again."""
-    assert find_dependency_event(row(BLOCKED), standing("failed")) is None
+    assert find_dependency_event(row(BLOCKED), statuses("failed")) is None
 
 
 @pytest.mark.parametrize("status", sorted(set(TaskStatus) - set(LOST)))
 def test_it_is_open_again_when_the_one_before_it_is(status: TaskStatus) -> None:
     """A task is reopened when its dependency is retried."""
-    assert find_dependency_event(row(BLOCKED), standing(status)) == TaskReopened(by="dependency")
+    assert find_dependency_event(row(BLOCKED), statuses(status)) == TaskReopened(by="dependency")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_it_is_open_again_when_the_one_before_it_is(status: TaskStatus) -> None:
 @pytest.mark.parametrize("status", ["failed", "pending"])
 def test_decisions_of_people_and_agents_are_kept(events: tuple[Event, ...], status: str) -> None:
     """Only tasks that are blocked by a dependency are changed."""
-    assert find_dependency_event(row(*events), standing(status)) is None
+    assert find_dependency_event(row(*events), statuses(status)) is None
 
 
 def test_a_task_without_dependencies_is_none_of_this() -> None:

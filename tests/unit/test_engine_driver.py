@@ -32,6 +32,7 @@ def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
     async def work(call: AgentCall, on_event: OnEvent) -> CallResult:
         if project.show(lost).status == "pending":
             append_event(project.journal, lost, TaskPaused(None, ""), SystemClock().now())
+        (Path(call.cwd) / "work.txt").write_text("done")
         return CallResult(None, text="<phase_complete>true</phase_complete>", exit_code=0)
 
     async def scene() -> list[Outcome]:

@@ -75,7 +75,7 @@ def test_where_others_go_on_inputs_are_optional() -> None:
 @given(st.integers(1, 8).flatmap(lambda n: st.lists(st.sets(st.integers(0, n - 1)), min_size=n, max_size=n)))
 def test_levels_depend_only_on_earlier_levels(needs: list[set[int]]) -> None:
     """Every step is in one level, after the levels of its dependencies."""
-    steps = [step(str(n), *(str(m) for m in sorted(wants) if m < n)) for n, wants in enumerate(needs)]
+    steps = [step(str(n), *(str(m) for m in sorted(needed) if m < n)) for n, needed in enumerate(needs)]
     rows = group_by_level(steps)
     assert sorted(one.id for row in rows for one in row) == sorted(one.id for one in steps)
     seen: set[str] = set()
@@ -121,8 +121,8 @@ def waiting(after_any: bool = False, *events: Event) -> TaskRow:
         skill="copy",
         pipeline=PipelineMember("r", "last"),
     )
-    story = (TaskCreated(task, build_plan("trivial"), 1, "seed"), *events)
-    return build_row(fold([Record(ID, n, float(n), event) for n, event in enumerate(story, 1)]))
+    history = (TaskCreated(task, build_plan("trivial"), 1, "seed"), *events)
+    return build_row(fold([Record(ID, n, float(n), event) for n, event in enumerate(history, 1)]))
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_one_that_comes_after_any_needs_one_document(
     first: str, second: str, held: bool, blocked: bool
 ) -> None:
     """The task waits until all have ended, and is blocked only if none was completed."""
-    standing = {FIRST: first, SECOND: second}
-    assert waits_for_dependency(waiting(after_any=True), standing) is held
-    assert isinstance(find_dependency_event(waiting(after_any=True), standing), TaskBlocked) is blocked
+    statuses = {FIRST: first, SECOND: second}
+    assert waits_for_dependency(waiting(after_any=True), statuses) is held
+    assert isinstance(find_dependency_event(waiting(after_any=True), statuses), TaskBlocked) is blocked
 
 
 def test_a_stopped_run_blocks_what_has_not_begun_and_lets_it_go_again() -> None:
@@ -164,8 +164,8 @@ WRITTEN = (CallEnded("write", 1, "complete"), CheckpointMade("write", output="ou
 
 def document(*events: Event, plan: Plan = EDITED) -> State:
     task = Task("Copy", id=ID, skill="copy", output=Output("out.md"))
-    story = (TaskCreated(task, plan, 1, "seed"), TaskClaimed("r"), TaskStarted(), *events)
-    return fold([Record(ID, number, float(number), event) for number, event in enumerate(story, 1)])
+    history = (TaskCreated(task, plan, 1, "seed"), TaskClaimed("r"), TaskStarted(), *events)
+    return fold([Record(ID, number, float(number), event) for number, event in enumerate(history, 1)])
 
 
 def refused(number: int, signature: str = "") -> GateDecided:

@@ -78,7 +78,7 @@ def test_an_echo_of_the_prompt_is_no_judgement() -> None:
     )
 
 
-def test_the_prompt_tells_what_to_judge_and_by_what() -> None:
+def test_the_prompt_reports_what_to_judge_and_by_what() -> None:
     """The prompt has task, criteria, answer and change; a long change keeps both ends."""
     diff = "FIRST\n" + "x" * 200_000 + "\nLAST"
     question = ReviewRequest(
@@ -106,7 +106,7 @@ def test_without_a_commit_no_change_is_shown() -> None:
     assert "committed" not in prompt.partition("## What to do")[0]
 
 
-def test_asking_again_repeats_the_question_only_to_who_forgot() -> None:
+def test_the_question_is_repeated_only_in_a_new_session() -> None:
     """A continued session gets only the note."""
     assert build_repeated_prompt("the whole question").startswith("the whole question")
     assert build_repeated_prompt("").startswith("The previous answer could not be parsed")

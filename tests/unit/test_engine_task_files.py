@@ -25,5 +25,5 @@ def test_a_task_is_found_as_it_was_given(tmp_path: Path, title: str) -> None:
         assert read_task((home / "task.md").read_bytes().decode(), "task.md") == task
         state = project.state(task.id)
         assert yaml.safe_load(format_state_file(state))["title"] == title
-        told = replace(state, message="two\nlines\u2028and more")
-        assert yaml.safe_load(format_state_file(told))["message"] == told.message
+        reported = replace(state, message="two\nlines\u2028and more")
+        assert yaml.safe_load(format_state_file(reported))["message"] == reported.message

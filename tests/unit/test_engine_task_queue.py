@@ -34,7 +34,7 @@ def row(
         ("pending", True),
         ("assigned", True),
         ("revision", True),
-        ("in_progress", True),  # left by a run that died: its lock decides
+        ("in_progress", True),  # left by a killed run: its lock decides
         ("paused", False),
         ("needs_review", False),
         ("blocked", False),
@@ -46,7 +46,7 @@ def row(
     ],
 )
 def test_what_a_run_may_take_by_itself(status: str, expected: bool) -> None:
-    """Executable tasks (C82), and tasks that a dead run left."""
+    """Executable tasks (C82), and tasks of a killed run."""
     assert is_runnable(row("a", status, open=TaskStatus(status) not in TERMINAL), now=9.0) is expected
 
 

@@ -29,7 +29,7 @@ from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
 
-Story = Callable[[Project, TaskId, TaskRunner, asyncio.Event], Awaitable[None]]
+History = Callable[[Project, TaskId, TaskRunner, asyncio.Event], Awaitable[None]]
 
 
 async def end_at_once() -> None:
@@ -37,7 +37,7 @@ async def end_at_once() -> None:
 
 
 def run_task(
-    tmp_path: Path, story: Story, clean_up: Callable[[], Awaitable[None]] = end_at_once
+    tmp_path: Path, history: History, clean_up: Callable[[], Awaitable[None]] = end_at_once
 ) -> tuple[State, Project, MockExecutor]:
     """Run one task whose agent works until it is stopped, while the events are written."""
     project = Project.open(tmp_path, {}, create=True)
@@ -51,7 +51,7 @@ def run_task(
         except asyncio.CancelledError:
             await clean_up()
             raise
-        raise AssertionError("nobody stopped the agent")
+        raise AssertionError("the agent was not stopped")
 
     executor = MockExecutor(spawn_function=work)
 
@@ -76,11 +76,11 @@ def run_task(
         held = try_lock(lock_path(project.state(task), tools))
         assert held is not None
         runner = TaskRunner(task, held, tools)
-        told = asyncio.create_task(story(project, task, runner, working))
+        reported = asyncio.create_task(history(project, task, runner, working))
         try:
             return await runner.run()
         finally:
-            await told
+            await reported
             await writer.close()
             assert not is_locked(lock_path(project.state(task), tools))
 
@@ -162,14 +162,14 @@ def test_news_about_other_tasks_changes_nothing_until_the_run_stops(tmp_path: Pa
 
 def test_work_that_fails_after_it_was_cancelled_prints_nothing() -> None:
     """The thread is waited for, and its error is dropped."""
-    told: list[object] = []
+    reported: list[object] = []
 
     def fails_late() -> None:
         time.sleep(0.2)
         raise OSError("too late")
 
     async def scene() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context))
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: reported.append(context))
         work = asyncio.create_task(run_in_thread(fails_late))
         await asyncio.sleep(0.05)
         work.cancel()
@@ -179,4 +179,4 @@ def test_work_that_fails_after_it_was_cancelled_prints_nothing() -> None:
         gc.collect()
 
     asyncio.run(scene())
-    assert told == []
+    assert reported == []

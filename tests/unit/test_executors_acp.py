@@ -84,14 +84,14 @@ EXPECTED = {
 def answers_of(sample: str) -> dict[str, list[dict[str, Any]]]:
     """Return the recorded handshake, and the turn with a tool."""
     hello, session, _, turn, *_ = json.loads((SAMPLES / f"{sample}.json").read_text())
-    said = session["session/new"]
+    printed = session["session/new"]
     updates = [
-        {"method": "session/update", "params": {"sessionId": said["sessionId"], "update": update}}
+        {"method": "session/update", "params": {"sessionId": printed["sessionId"], "update": update}}
         for update in turn["updates_tool"]
     ]
     return {
         "initialize": [{"result": hello["initialize"]}],
-        "session/new": [{"result": said}],
+        "session/new": [{"result": printed}],
         "session/prompt": [*updates, {"result": turn["prompt"]}],
     }
 
@@ -219,7 +219,7 @@ def test_nothing_is_ever_allowed_for_always(
         "session/prompt": turn,
     }
     runner = Player(answers)
-    result, events = spawn("acp", runner, tmp_path, "skip")
+    result, events = spawn("acp", runner, tmp_path, "skip", allow_unsandboxed_skip=True)
     assert list(checked(runner.written))[-1] == "permission"
     reply = json.loads(runner.written[-1])
     assert (reply["id"], reply["result"]["outcome"].get("optionId")) == ("their-own", chosen)
@@ -240,17 +240,17 @@ def test_prepare_stop_sends_cancel_only_during_a_turn(tmp_path: Path) -> None:
     """Before the prompt no cancellation is sent."""
     from ostler.executors.acp.conversation import AcpConversation, SessionOptions
 
-    said: list[bytes] = []
+    printed: list[bytes] = []
     talk = AcpConversation(
         AgentCall("i", "p"), lambda _: None, SessionOptions("acp", resume=False, permissions="ask")
     )
-    talk.start(said.append)
+    talk.start(printed.append)
     talk.prepare_stop()
-    assert len(said) == 1
+    assert len(printed) == 1
     talk.receive_line(b'{"id": 1, "result": {"protocolVersion": 1}}')
     talk.receive_line(b'{"id": 2, "result": {"sessionId": "s-1"}}')
     talk.prepare_stop()
-    assert list(checked(said)) == ["initialize", "session/new", "session/prompt", "session/cancel"]
+    assert list(checked(printed)) == ["initialize", "session/new", "session/prompt", "session/cancel"]
 
 
 EDIT = ToolCall("t", kind="edit")

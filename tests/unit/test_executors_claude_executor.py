@@ -55,7 +55,7 @@ def run(executor: Executor, verb: str, call: AgentCall) -> tuple[CallResult, lis
         ({"permissions": "ask"}, {}, "spawn", (*BASE, "--session-id", SESSION)),
         (
             {"permissions": "skip"},
-            {},
+            {"allow_unsandboxed_skip": True},
             "spawn",
             (*BASE, "--dangerously-skip-permissions", "--session-id", SESSION),
         ),
@@ -185,7 +185,7 @@ def test_each_session_rule_applies_once(verb: str, first: Any, second: Any, prog
         ("2.1.325", 0.0, 0.5, 0.5, 0.5),
         ("2.1.325", 0.5, 0.75, 0.25, 0.75),
         ("2.1.325", 0.5, 0.0, 0.0, 0.5),  # failed before its first request
-        ("2.1.325", 0.5, 0.25, 0.25, 0.25),  # the session began anew behind our back
+        ("2.1.325", 0.5, 0.25, 0.25, 0.25),  # the agent replaced the session without a notice
         ("2.1.198", 0.5, 0.75, 0.25, 0.75),
         ("2.1.197", 0.5, 0.75, 0.75, 1.25),
         ("2.0.9", 0.5, 0.75, 0.75, 1.25),

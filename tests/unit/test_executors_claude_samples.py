@@ -37,7 +37,7 @@ EXPECTED: dict[str, tuple[int, Code | None]] = {  # the exit status that the pro
     "err_429_ra120_r1": (1, Code.RATE_LIMITED),
     "err_429_retries0": (1, Code.RATE_LIMITED),
     "err_429_then_ok": (0, None),
-    "err_500": (1, Code.API_ERROR),
+    "err_500": (1, Code.OVERLOADED),
     "err_529": (1, Code.OVERLOADED),
     "err_529_fallback": (1, Code.OVERLOADED),
     "err_529_retries0": (1, Code.OVERLOADED),
@@ -157,3 +157,10 @@ def test_fallback_model_is_reported() -> None:
 def test_truncation_is_a_warning() -> None:
     """An answer over the output limit fails with a warning."""
     assert play("err_max_tokens", 1)[0].warnings == ("RESPONSE_TRUNCATED",)
+
+
+def test_billing_is_the_key_that_claude_reports() -> None:
+    """apiKeySource of the init line: a key is billed per token, no key is a subscription."""
+    with_key, _ = play("stream_tool_yolo")
+    without_key, _ = play("err_nokey", 1)
+    assert (with_key.billing, without_key.billing) == ("api", "subscription")

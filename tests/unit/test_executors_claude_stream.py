@@ -15,7 +15,7 @@ from ostler.model.call import AgentEvent, LineSkipped, SessionStarted, TextRecei
 from ostler.model.usage import Usage
 
 
-def hear(*lines: bytes) -> tuple[ClaudeStream, list[AgentEvent]]:
+def decode(*lines: bytes) -> tuple[ClaudeStream, list[AgentEvent]]:
     events: list[AgentEvent] = []
     observed = ClaudeStream(events.append)
     for line in lines:
@@ -79,14 +79,14 @@ def returned(content: bytes) -> bytes:
 )
 def test_line_is_read(line: bytes, event: AgentEvent) -> None:
     """A line that the tolerant decoder reads is used (A12)."""
-    assert hear(line)[1] == [event]
+    assert decode(line)[1] == [event]
 
 
 def test_what_the_answering_tool_returns_is_not_reported() -> None:
     """The tool of the structured output is not reported as a tool."""
     block = b'{"type":"tool_use","id":"u1","name":"StructuredOutput","input":{}}'
     answer = b'{"type":"assistant","message":{"content":[' + block + b"]}}"
-    assert hear(answer, returned(b'"Structured output provided"'))[1] == [TextReceived("{}")]
+    assert decode(answer, returned(b'"Structured output provided"'))[1] == [TextReceived("{}")]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_the_answering_tool_returns_is_not_reported() -> None:
 )
 def test_line_is_unread(line: bytes) -> None:
     """A line that cannot be read is counted and reported (A14)."""
-    observed, events = hear(line, printed(b"next"))
+    observed, events = decode(line, printed(b"next"))
     assert observed.skipped_lines == 1
     assert isinstance(events[0], LineSkipped)
     assert len(events[0].detail) <= 200
@@ -117,12 +117,12 @@ def test_line_is_unread(line: bytes) -> None:
 )
 def test_line_is_passed_over(line: bytes) -> None:
     """Blank lines and unknown kinds are not errors."""
-    assert hear(line) and hear(line)[1] == []
+    assert decode(line) and decode(line)[1] == []
 
 
 def test_millions_of_unread_lines_are_reported_briefly() -> None:
     """Many invalid lines are in the transcript, and few of them send events (A11)."""
-    observed, events = hear(*[b"y"] * 1000)
+    observed, events = decode(*[b"y"] * 1000)
     assert observed.skipped_lines == 1000
     assert len(events) == 21
     assert events[-1] == LineSkipped("and 980 more lines that are not JSON")
@@ -135,7 +135,7 @@ def test_usage_without_a_result_is_counted_once_per_message() -> None:
     lines = [
         json.dumps({"type": "assistant", "message": body}).encode() for body in (message, message, other)
     ]
-    assert hear(*lines)[0].usage == Usage(20, 2)
+    assert decode(*lines)[0].usage == Usage(20, 2)
 
 
 def test_usage_is_that_of_all_results_and_of_what_came_after_them() -> None:
@@ -144,9 +144,9 @@ def test_usage_is_that_of_all_results_and_of_what_came_after_them() -> None:
     lines = [json.dumps({"type": "assistant", "message": {**message, "id": id}}).encode() for id in "abc"]
     first = b'{"type":"result","result":"FIRST","usage":{"input_tokens":20,"output_tokens":10}}'
     second = b'{"type":"result","result":"SECOND","usage":{"input_tokens":10,"output_tokens":5}}'
-    assert hear(*lines[:2], first)[0].usage == Usage(20, 10)
-    assert hear(*lines[:2], first, lines[2])[0].usage == Usage(30, 15)
-    assert hear(*lines[:2], first, lines[2], second)[0].usage == Usage(30, 15)
+    assert decode(*lines[:2], first)[0].usage == Usage(20, 10)
+    assert decode(*lines[:2], first, lines[2])[0].usage == Usage(30, 15)
+    assert decode(*lines[:2], first, lines[2], second)[0].usage == Usage(30, 15)
 
 
 def test_result_is_announced_to_the_runner() -> None:
@@ -184,6 +184,6 @@ LINES = st.builds(
 @given(st.lists(LINES | st.binary(max_size=80), max_size=6))
 def test_no_stream_breaks_the_decoder(lines: list[bytes]) -> None:
     """No output raises an exception, and every text can be encoded as UTF-8 (G8)."""
-    observed, events = hear(*lines)
+    observed, events = decode(*lines)
     assert msgspec.json.encode(events)
     assert msgspec.json.encode(observed.usage)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ostler.config.settings import ExecutorSettings
+from ostler.errors import Code
 from ostler.executors.claude.executor import ClaudeExecutor
-from ostler.executors.claude.tool_rules import ToolRules, read_tool_rules
+from ostler.executors.claude.tool_rules import ToolRules, find_rule_problems, read_tool_rules
 from ostler.model.call import AgentCall, AgentEvent, WarningRaised
 from ostler.testing.fake_agent import fake_claude
 from ostler.testing.mocks import MockCommandRunner
@@ -144,7 +145,7 @@ def test_broken_file_is_reported_and_not_used(directory: Place, broken: str) -> 
     rules = directory.rules()
     assert (rules.allow, rules.deny) == ((), ("WebFetch",))
     assert len(rules.problems) == 1
-    assert rules.problems[0].startswith(f"{directory.root}/.claude/settings.json is not used: ")
+    assert (rules.problems[0].file, rules.problems[0].severity) == (".claude/settings.json", "error")
 
 
 @pytest.mark.parametrize("rule", ["", "--dangerously-skip-permissions", "Bash(a\nb)", "Bash(x", " Edit"])
@@ -153,7 +154,7 @@ def test_what_is_no_rule_is_reported_and_left_out(directory: Place, rule: str) -
     directory.write(directory.root, {"permissions": {"allow": [rule, "Edit"]}})
     rules = directory.rules()
     assert rules.allow == ("Edit",)
-    assert "is not a valid rule" in rules.problems[0]
+    assert "is not a valid rule" in rules.problems[0].text and rules.problems[0].severity == "warning"
 
 
 @pytest.mark.parametrize("kind", ["directory", "fifo", "unreadable"])
@@ -179,10 +180,34 @@ def test_only_the_two_lists_are_ours(directory: Place) -> None:
     assert directory.rules() == ToolRules()
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{\n "permissions": {\n  "deny": ["Bash"],,\n }\n}', "3: not valid JSON: "),
+        ('{\n "permissions": {\n  "deny": "Bash"\n }\n}', "3: permissions.deny: expected"),
+        (
+            '{\n "permissions": {\n  "deny": [\n"Bash(x"]\n }\n}',
+            "4: permissions: 'Bash(x' is not a valid rule",
+        ),
+    ],
+)
+def test_lost_deny_rules_have_their_line_and_start_nothing(
+    directory: Place, tmp_path: Path, text: str, line: str
+) -> None:
+    """A call without the project's deny rules is refused (finding A5)."""
+    directory.write(directory.root, text)
+    [problem] = find_rule_problems(directory.root)
+    assert problem.text.startswith(f".claude/settings.json:{line}") and problem.severity == "error"
+    runner = MockCommandRunner()
+    executor = ClaudeExecutor("claude", ExecutorSettings(command=str(fake_claude(tmp_path / "bin"))), runner)
+    result = asyncio.run(executor.spawn(directory.call(), lambda _: None))
+    assert (result.code, runner.commands) == (Code.CONFIG_INVALID, [])
+
+
 def test_executor_passes_the_rules_and_reports_the_problems(directory: Place, tmp_path: Path) -> None:
-    """The rules precede all other arguments, and an invalid file is reported, also on resume."""
+    """The rules precede all other arguments, and an invalid allow rule is reported, also on resume."""
     directory.write(directory.root, ALLOW)
-    directory.write(directory.root, "{", "settings.local.json")
+    directory.write(directory.root, {"permissions": {"allow": [" Edit"]}}, "settings.local.json")
     runner = MockCommandRunner()
     settings = ExecutorSettings(command=str(fake_claude(tmp_path / "bin")), args=("--own",))
     executor = ClaudeExecutor("claude", settings, runner)

@@ -74,12 +74,20 @@ def test_places_are_filled_once(tmp_path: Path) -> None:
         ("echo 'status code: 429'; exit 1", Code.RATE_LIMITED),
         ("echo 'line 429 failed'; exit 1", Code.AGENT_FAILED),
         ("echo 'rate limit, 429'", None),
+        ("echo 'stream disconnected before completion' >&2; exit 1", Code.STREAM_BROKEN),
     ],
 )
 def test_exit_code_decides(script: str, code: Code | None, tmp_path: Path) -> None:
     """Exit code 0 is a success even without output; a limit counts only after a failure (C36)."""
     result = run_shell(script, tmp_path)
     assert result.code is code, result.message
+
+
+def test_the_end_of_a_quota_is_read(tmp_path: Path) -> None:
+    """A time that the program prints is used for a quota, as for a rate limit."""
+    text = "You hit your usage limit. Try again in 2 hours 5 minutes."
+    result = run_shell(f"echo '{text}' >&2; exit 1", tmp_path)
+    assert (result.code, result.retry_after_seconds) == (Code.QUOTA_EXCEEDED, 7500.0)
 
 
 def test_stop_is_never_success() -> None:
@@ -127,7 +135,8 @@ def test_prompt_is_never_an_argument(kind: str, model: str, program: str) -> Non
     runner = MockCommandRunner()
     settings = ExecutorSettings(command=program, permissions="skip")
     executor = ExecutorRegistry().make(kind, {kind: settings}, runner)
-    asyncio.run(executor.spawn(AgentCall("i", "the prompt", model=model), lambda _: None))
+    call = AgentCall("i", "the prompt", model=model, allow_unsandboxed_skip=True)
+    asyncio.run(executor.spawn(call, lambda _: None))
     argv, stdin = runner.last.argv, runner.last.stdin
     assert not [arg for arg in argv if "the prompt" in arg or "{" in arg or arg.endswith("=")]
     assert stdin == (b"" if "--file" in argv else b"the prompt")

@@ -40,7 +40,7 @@ def test_what_was_seen_is_in_the_message() -> None:
 
 
 HELP = "Options:\n  --auth-type   Authentication type, rate limit\n  -h, --help    show help\n"
-SAID = {
+REPORTED = {
     "claude": "error: unknown option '--x'",
     "codex": "error: unexpected argument '--x' found\n\nUsage: codex exec [OPTIONS]\n",
     "copilot": "error: unexpected argument '--x' found\n\n  tip: a similar argument exists\n",
@@ -62,10 +62,10 @@ def refusing(directory: Path, printed: str, status: int, version: str = "9.8.7")
 
 
 @pytest.mark.parametrize("verb", ["spawn", "resume"])
-@pytest.mark.parametrize("kind", SAID)
+@pytest.mark.parametrize("kind", REPORTED)
 def test_refused_argument_is_reported_with_the_version(kind: str, verb: str, tmp_path: Path) -> None:
     """Every program executor returns AGENT_INCOMPATIBLE and names the version."""
-    settings = ExecutorSettings(command=refusing(tmp_path, SAID[kind], 2 if kind == "codex" else 1))
+    settings = ExecutorSettings(command=refusing(tmp_path, REPORTED[kind], 2 if kind == "codex" else 1))
     executor = ExecutorRegistry().get(kind)(kind, settings, DefaultCommandRunner())
     if verb == "resume" and not executor.capabilities.resumes:
         return
@@ -91,10 +91,10 @@ def test_program_without_a_version_is_still_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "exit",
     [
-        Exit(0, 0.1, stderr_tail=SAID["claude"]),
-        Exit(3, 0.1, stderr_tail=SAID["claude"]),
-        Exit(1, 0.1, stderr_tail=SAID["claude"], stdout_bytes=10),
-        Exit(1, 0.1, stderr_tail=SAID["claude"], stopped=StopReason.TIMEOUT),
+        Exit(0, 0.1, stderr_tail=REPORTED["claude"]),
+        Exit(3, 0.1, stderr_tail=REPORTED["claude"]),
+        Exit(1, 0.1, stderr_tail=REPORTED["claude"], stdout_bytes=10),
+        Exit(1, 0.1, stderr_tail=REPORTED["claude"], stopped=StopReason.TIMEOUT),
         Exit(1, 0.1, stderr_tail="Invalid API key. See --help"),
         Exit(1, 0.1, stderr_tail="an unknown error of the optional part"),
         Exit(1, 0.1, stderr_tail=""),

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ostler.errors import Code
-from ostler.executors.failures import FailureTable, classify_failure, parse_retry_after, text_rules
+from ostler.executors.claude.failures import CLAUDE_FAILURES
+from ostler.executors.failures import (
+    SHARED_FAILURES,
+    FailureTable,
+    classify_failure,
+    parse_retry_after,
+    text_rules,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,7 +26,7 @@ from ostler.executors.failures import FailureTable, classify_failure, parse_retr
         ("whatever it says", 404, Code.MODEL_NOT_FOUND),
         ("whatever it says", 429, Code.RATE_LIMITED),
         ("whatever it says", 529, Code.OVERLOADED),
-        ("whatever it says", 500, Code.API_ERROR),
+        ("whatever it says", 500, Code.OVERLOADED),
         ("unexpected status 401 Unauthorized: bad key", None, Code.AUTH_FAILED),
         ("exceeded retry limit, last status: 429 Too Many Requests", None, Code.RATE_LIMITED),
         ("[API Error: 503 no backend]", None, Code.OVERLOADED),
@@ -30,7 +37,18 @@ from ostler.executors.failures import FailureTable, classify_failure, parse_retr
         ("connect ECONNREFUSED 127.0.0.1:1", None, Code.NETWORK),
         ("fetch failed", None, Code.NETWORK),
         ("stream disconnected before completion", None, Code.STREAM_BROKEN),
-        ("Internal server error", None, Code.API_ERROR),
+        ("Internal server error", None, Code.OVERLOADED),
+        ("Error: 502 Bad Gateway", None, Code.OVERLOADED),
+        ("504 Gateway Timeout", None, Code.OVERLOADED),
+        ("connect ECONNREFUSED 127.0.0.1:443", None, Code.NETWORK),
+        ("connect ETIMEDOUT 160.79.104.10:443", None, Code.NETWORK),
+        ("getaddrinfo EAI_AGAIN api.anthropic.com", None, Code.NETWORK),
+        ("Error: socket hang up", None, Code.NETWORK),
+        ("Request timed out.", None, Code.NETWORK),
+        ("Temporary failure in name resolution", None, Code.NETWORK),
+        ("model not found: gpt-99", None, Code.MODEL_NOT_FOUND),
+        ("prompt is too long: 250000 tokens > 200000 maximum", None, Code.PROMPT_TOO_LARGE),
+        ("Billing hard limit has been reached", None, Code.QUOTA_EXCEEDED),
         ("error: unexpected argument '--x'", None, Code.AGENT_INCOMPATIBLE),
         ("You have reached your spend limit", 429, Code.BILLING),
         ("enforced_spend_limit_reached", 429, Code.BILLING),
@@ -38,6 +56,27 @@ from ostler.executors.failures import FailureTable, classify_failure, parse_retr
         ("authentication_error: bad key", None, Code.AUTH_FAILED),
         ("blocked for safety reasons", None, Code.REFUSED),
         ("API Error: something new", None, Code.API_ERROR),
+        ("Your refresh token was revoked. Please log out and sign in again.", None, Code.AUTH_FAILED),
+        ("OAuth token has expired", None, Code.AUTH_FAILED),
+        ("Invalid key. Please run /login", None, Code.AUTH_FAILED),
+        ("ProviderAuthError: API key missing", None, Code.AUTH_FAILED),
+        ("Please set an Auth method in your settings.json", None, Code.AUTH_FAILED),
+        ("No authentication information found", None, Code.AUTH_FAILED),
+        ("upstream connect error or disconnect/reset before headers", None, Code.NETWORK),
+        ("net::ERR_INTERNET_DISCONNECTED", None, Code.NETWORK),
+        ("ConnectTimeoutError", None, Code.NETWORK),
+        ("Cannot connect to API: Unable to connect.", None, Code.NETWORK),
+        ("DNS lookup failed", None, Code.NETWORK),
+        ("The server is temporarily unavailable", None, Code.OVERLOADED),
+        ("The server had an error processing your request", None, Code.OVERLOADED),
+        ("ServiceUnavailableException", None, Code.OVERLOADED),
+        ("ThrottlingException: Too many tokens, please wait", None, Code.RATE_LIMITED),
+        ("5-hour limit reached ∙ resets 3am", None, Code.QUOTA_EXCEEDED),
+        ("weekly limit reached · resets Oct 9, 5pm", None, Code.QUOTA_EXCEEDED),
+        ("fork: Resource temporarily unavailable", None, None),
+        ("unexpected EOF while looking for matching quote", None, None),
+        ("could not write the tests of the refresh token", None, None),
+        ("unable to connect to the test database", None, None),
         ("line 429 of the file is empty", None, None),
         ("timed out after 500s", None, None),
         ("could not write the authentication tests", None, None),
@@ -76,3 +115,20 @@ def test_own_rules_come_first() -> None:
 def test_time_to_wait(text: str, seconds: float | None) -> None:
     """The delay in a text is parsed."""
     assert parse_retry_after(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("connect ECONNREFUSED 127.0.0.1:443", Code.NETWORK),
+        ("getaddrinfo EAI_AGAIN api.anthropic.com", Code.NETWORK),
+        ("socket hang up", Code.NETWORK),
+        ("API Error: 502 Bad Gateway", Code.OVERLOADED),
+        ("model not found: claude-9", Code.MODEL_NOT_FOUND),
+        ("Your billing limit is reached", Code.QUOTA_EXCEEDED),
+    ],
+)
+@pytest.mark.parametrize("table", [CLAUDE_FAILURES, SHARED_FAILURES], ids=["claude", "shared"])
+def test_every_agent_has_the_shared_rows(text: str, code: Code, table: FailureTable) -> None:
+    """A failure of the provider has the same code whichever program prints it."""
+    assert classify_failure(text, table=table) is code

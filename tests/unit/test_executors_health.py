@@ -28,7 +28,7 @@ def script(directory: Path, body: str, mode: int = 0o755) -> str:
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("printed", "version"),
     [
         ("2.1.325 (Claude Code)", "2.1.325"),
         ("codex-cli 0.166.0", "0.166.0"),
@@ -37,9 +37,9 @@ def script(directory: Path, body: str, mode: int = 0o755) -> str:
         ("a notice first\n0.61.0", "0.61.0"),
     ],
 )
-def test_healthy_program_has_a_version(said: str, version: str, tmp_path: Path) -> None:
+def test_healthy_program_has_a_version(printed: str, version: str, tmp_path: Path) -> None:
     """The version is found in the output of each program."""
-    assert probe_program(script(tmp_path, f"cat <<'E'\n{said}\nE")) == Health(HealthState.HEALTHY, version)
+    assert probe_program(script(tmp_path, f"cat <<'E'\n{printed}\nE")) == Health(HealthState.HEALTHY, version)
 
 
 def test_version_on_stderr_counts(tmp_path: Path) -> None:

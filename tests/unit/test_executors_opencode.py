@@ -16,7 +16,7 @@ from ostler.model.call import AgentCall, AgentEvent, CallResult, WarningRaised
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.fake_agent import fake_agent
 
-SAID = 'ENOENT: no such file or directory, reading "/home/a/.cache/opencode/node_modules/x/index.js"'
+REPORTED = 'ENOENT: no such file or directory, reading "/home/a/.cache/opencode/node_modules/x/index.js"'
 BUILD = "BuildMessage: ENOENT while resolving package 'opencode-anthropic-auth' of opencode"
 
 
@@ -29,33 +29,33 @@ def broken_cache(home: Path) -> Path:
     return cache
 
 
-@pytest.mark.parametrize("said", [SAID, BUILD, f"at start\n{SAID}\nmore"])
-def test_what_is_broken_is_removed(said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("printed", [REPORTED, BUILD, f"at start\n{REPORTED}\nmore"])
+def test_what_is_broken_is_removed(printed: str, tmp_path: Path) -> None:
     """node_modules and bun.lock are removed, the rest stays, and the message names the directory."""
     cache = broken_cache(tmp_path / ".cache")
-    reported = repair_cache({"HOME": str(tmp_path)}, said)
+    reported = repair_cache({"HOME": str(tmp_path)}, printed)
     assert reported == f"opencode's cache was broken; node_modules and bun.lock removed from {cache}"
     assert [path.name for path in cache.iterdir()] == ["models.json"]
-    assert repair_cache({"HOME": str(tmp_path)}, said) == ""
+    assert repair_cache({"HOME": str(tmp_path)}, printed) == ""
 
 
 def test_the_childs_own_cache_is_meant(tmp_path: Path) -> None:
     """XDG_CACHE_HOME overrides HOME; a relative path is ignored."""
     ours, theirs = broken_cache(tmp_path / ".cache"), broken_cache(tmp_path / "xdg")
     env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "xdg")}
-    assert str(theirs) in repair_cache(env, SAID)
+    assert str(theirs) in repair_cache(env, REPORTED)
     assert (ours / "node_modules").exists()
-    assert repair_cache({"XDG_CACHE_HOME": "xdg"}, SAID) == repair_cache({}, SAID) == ""
+    assert repair_cache({"XDG_CACHE_HOME": "xdg"}, REPORTED) == repair_cache({}, REPORTED) == ""
 
 
 @pytest.mark.parametrize(
-    "said",
+    "printed",
     ["", "ENOENT: no such file, open 'src/a.py'", "ENOENT reading /home/a/.cache/other/x", "rate limit"],
 )
-def test_other_errors_change_nothing(said: str, tmp_path: Path) -> None:
+def test_other_errors_change_nothing(printed: str, tmp_path: Path) -> None:
     """Only an error about the cache of opencode counts."""
     cache = broken_cache(tmp_path / ".cache")
-    assert repair_cache({"HOME": str(tmp_path)}, said) == ""
+    assert repair_cache({"HOME": str(tmp_path)}, printed) == ""
     assert (cache / "node_modules" / "x" / "package.json").exists() and (cache / "bun.lock").exists()
 
 
@@ -67,12 +67,12 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     inside = tmp_path / "one" / "opencode"
     inside.mkdir(parents=True)
     (inside / "node_modules").symlink_to(treasure / "node_modules")
-    assert repair_cache({"XDG_CACHE_HOME": str(inside.parent)}, SAID)
+    assert repair_cache({"XDG_CACHE_HOME": str(inside.parent)}, REPORTED)
     assert not os.path.lexists(inside / "node_modules")
     outside = tmp_path / "two"
     outside.mkdir()
     (outside / "opencode").symlink_to(treasure)
-    assert repair_cache({"XDG_CACHE_HOME": str(outside)}, SAID) == ""
+    assert repair_cache({"XDG_CACHE_HOME": str(outside)}, REPORTED) == ""
     assert (treasure / "node_modules" / "kept").exists()
 
 
@@ -80,7 +80,7 @@ def run(home: Path, condition: str, kind: str = "opencode") -> tuple[CallResult,
     """Run a fake opencode that fails while the condition holds; return the number of starts, too."""
     fake = fake_agent(home / "bin", "opencode" if kind == "opencode" else "acp")
     program, tries = home / "opencode", home / "tries"
-    refuse = f"if {condition}; then echo '{SAID}' >&2; exit 1; fi"
+    refuse = f"if {condition}; then echo '{REPORTED}' >&2; exit 1; fi"
     program.write_text(f'#!/bin/sh\necho >> {tries}\n{refuse}\nexec {fake} "$@"\n')
     program.chmod(0o755)
     settings = ExecutorSettings(command=str(program))

@@ -51,10 +51,10 @@ essays = st.lists(st.sampled_from([*SCARY, "I changed client.py.", "", "```"]), 
     lambda lines: "\n".join(("What I did:", *lines, "and the tests say so."))
 )
 
-Said = Callable[[Any, str], None]
+Reported = Callable[[Any, str], None]
 
 
-def lines_of(kind: str, said: Said, text: str) -> list[bytes]:
+def lines_of(kind: str, printed: Reported, text: str) -> list[bytes]:
     """Return the lines that this agent prints for a behaviour."""
     if kind == "command":
         return text.encode().splitlines()
@@ -68,7 +68,7 @@ def lines_of(kind: str, said: Said, text: str) -> list[bytes]:
     agent.print_bytes = out.write
     requested = _Asked(agent, behaviour)
     wire.init(requested)
-    said(requested, text)
+    printed(requested, text)
     return out.getvalue().splitlines()
 
 
@@ -116,16 +116,16 @@ def test_a_success_about_errors_is_a_success(
     assert result.ok, (result.code, result.message)
 
 
-@pytest.mark.parametrize("said", [only_talks, answers])
+@pytest.mark.parametrize("printed", [only_talks, answers])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=30, deadline=None)
 @given(text=essays)
 def test_a_failure_is_not_explained_by_the_agents_own_text(
-    kind: str, said: Said, text: str, tmp_path_factory: pytest.TempPathFactory
+    kind: str, printed: Reported, text: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Exit code 1 after a text about limits is AGENT_FAILED, with or without a result."""
     directory = tmp_path_factory.mktemp("bin", numbered=True)
-    lines = lines_of(kind, said, text)
+    lines = lines_of(kind, printed, text)
     result = judged(kind, lines, Exit(1, 9.0, stdout_bytes=sum(map(len, lines))), directory)
     assert result.code is Code.AGENT_FAILED, result.message
 
@@ -144,8 +144,8 @@ def test_an_error_result_that_is_an_essay_is_no_evidence(text: str, tmp_path: Pa
     claude = {"type": "result", "subtype": "error_during_execution", "is_error": True, "result": text}
     cursor = {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}}
     failed = {"type": "result", "is_error": True, "result": text}
-    for kind, spoken in (("claude", [claude]), ("cursor", [cursor, failed])):
-        lines = [json.dumps({**line, "session_id": SESSION}).encode() for line in spoken]
+    for kind, output in (("claude", [claude]), ("cursor", [cursor, failed])):
+        lines = [json.dumps({**line, "session_id": SESSION}).encode() for line in output]
         result = judged(kind, lines, Exit(1, 9.0, stdout_bytes=9), tmp_path)
         assert result.code is Code.AGENT_FAILED, (kind, result.message)
 
@@ -255,7 +255,7 @@ EVERY: dict[Code, tuple[str, Exit]] = {
     Code.OVERLOADED: ("claude/err_529", Exit(1, 1.0)),
     Code.AUTH_FAILED: ("gemini/err_401", Exit(145, 1.0)),
     Code.MODEL_NOT_FOUND: ("copilot/err_404", Exit(1, 1.0)),
-    Code.API_ERROR: ("claude/err_500", Exit(1, 1.0)),
+    Code.API_ERROR: ("claude/err_400", Exit(1, 1.0)),
     Code.NETWORK: ("claude/err_connrefused", Exit(1, 1.0)),
     Code.STREAM_BROKEN: ("codex/err_drop", Exit(1, 1.0)),
     Code.PROMPT_TOO_LARGE: ("claude/err_prompt_too_long", Exit(1, 1.0)),

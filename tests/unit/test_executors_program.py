@@ -41,7 +41,8 @@ def run(made: Executor, verb: str, call: AgentCall) -> tuple[CallResult, list[Ag
 
 def argv(kind: str, verb: str, directory: Path, **settings: Any) -> str:
     runner = MockCommandRunner()
-    run(executor(kind, directory, runner, **settings), verb, AgentCall("i", "the prompt", ID, model="m-1"))
+    call = AgentCall("i", "the prompt", ID, model="m-1", allow_unsandboxed_skip=True)
+    run(executor(kind, directory, runner, **settings), verb, call)
     return " ".join(runner.commands[0].argv[1:])
 
 
@@ -111,7 +112,8 @@ def test_a_variable_does_not_extend_the_permissions_of_opencode(permission: str,
     """A variable of the user does not extend the permissions of the settings."""
     runner = MockCommandRunner()
     made = executor("opencode", tmp_path, runner, permissions=permission)
-    run(made, "spawn", AgentCall("i", "p", ID, env={"OPENCODE_PERMISSION": '{"*":"allow"}'}))
+    env = {"OPENCODE_PERMISSION": '{"*":"allow"}'}
+    run(made, "spawn", AgentCall("i", "p", ID, env=env, allow_unsandboxed_skip=True))
     allows_all = runner.last.env["OPENCODE_PERMISSION"] == '{"*":"allow"}'
     assert allows_all == (permission == "skip")
 
@@ -150,15 +152,15 @@ def test_codex_finds_its_schema_in_a_file_of_the_call(verb: str, kept: bool, tmp
 
     (tmp_path / "work").mkdir()
     made = executor("codex", tmp_path, MockCommandRunner(run_function=look))
-    transcript = str(tmp_path / "papers" / "t.jsonl") if kept else ""
-    (tmp_path / "papers").mkdir()
+    transcript = str(tmp_path / "files" / "t.jsonl") if kept else ""
+    (tmp_path / "files").mkdir()
     call = AgentCall(
         "i", "p", ID, schema='{"type":"object"}', cwd=str(tmp_path / "work"), transcript=transcript
     )
     run(made, verb, call)
     path, text = captured[0]
     assert text == '{"type":"object"}' and Path(path).exists() == kept
-    assert not kept or Path(path).parent == tmp_path / "papers"
+    assert not kept or Path(path).parent == tmp_path / "files"
     assert list((tmp_path / "work").iterdir()) == []
 
 

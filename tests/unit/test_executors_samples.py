@@ -205,7 +205,7 @@ STDERR: dict[str, tuple[int, str, Code]] = {
     "gemini taken": (42, 'Error starting session: Session ID "df00" already exists. Use --resume', TAKEN),
     "gemini untrusted": (55, "", Code.AGENT_INCOMPATIBLE),
     "gemini login": (41, "", Code.AUTH_FAILED),
-    "gemini 500": (244, "", Code.API_ERROR),
+    "gemini 500": (244, "", Code.OVERLOADED),
     "qwen unknown": (1, "No saved session found with ID c341. Run `qwen --resume`", LOST),
     "qwen taken": (1, "Error: Session Id 88eb is already in use.", TAKEN),
     "opencode unknown": (1, "\x1b[91m\x1b[1mError: \x1b[0mSession not found", LOST),

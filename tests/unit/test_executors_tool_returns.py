@@ -21,7 +21,7 @@ FORMATS = {module.OUTPUT.program: module.OUTPUT for module in (codex, copilot, c
 Line = dict[str, Any]
 
 
-def hear(program: str, *lines: Line) -> list[AgentEvent]:
+def decode(program: str, *lines: Line) -> list[AgentEvent]:
     events: list[AgentEvent] = []
     observed = StreamReader(FORMATS[program], AgentCall("i", "p", "s-1"), events.append)
     for line in lines:
@@ -81,7 +81,7 @@ ENDINGS: list[tuple[str, Line, str, bool]] = [
 @pytest.mark.parametrize(("program", "line", "text", "failed"), ENDINGS)
 def test_tool_returns(program: str, line: Line, text: str, failed: bool) -> None:
     """The use is reported with its input, then the result with the same id."""
-    used, returned = hear(program, STARTED[program], line)
+    used, returned = decode(program, STARTED[program], line)
     assert isinstance(used, ToolUsed) and isinstance(returned, ToolReturned)
     assert msgspec.json.decode(used.input)["command"] == "ls"
     assert used.id and returned.id == used.id
@@ -97,7 +97,7 @@ def test_tool_returns(program: str, line: Line, text: str, failed: bool) -> None
 )
 def test_opencode_reports_both_at_once(state: Line, text: str, failed: bool) -> None:
     """Opencode reports a tool when it has finished."""
-    assert hear("opencode", opencode_tool(**state)) == [
+    assert decode("opencode", opencode_tool(**state)) == [
         ToolUsed("bash", "ls", "c1", Raw(b'{"command": "ls"}')),
         ToolReturned("c1", text, failed),
     ]
@@ -107,15 +107,15 @@ def test_refused_tool_returns_nothing() -> None:
     """A denied tool is reported as denied, without a result."""
     refused = opencode_tool(status="error", error="The user rejected permission to use it")
     declined = item("command_execution", command="ls", status="declined")
-    for events in (hear("opencode", refused), hear("codex", STARTED["codex"], declined)):
+    for events in (decode("opencode", refused), decode("codex", STARTED["codex"], declined)):
         assert [type(event) for event in events] == [ToolUsed, ToolDenied]
 
 
 def test_codex_reports_a_change_once() -> None:
     """An edit is reported once, with or without a start event."""
     change = {"changes": [{"path": "a.py", "kind": "update"}], "status": "completed"}
-    alone = hear("codex", item("file_change", **change))
-    announced = hear("codex", item("file_change", done=False, **change), item("file_change", **change))
+    alone = decode("codex", item("file_change", **change))
+    announced = decode("codex", item("file_change", done=False, **change), item("file_change", **change))
     expected = Raw(b'{"changes":[{"path":"a.py","kind":"update"}]}')
     assert alone == announced == [ToolUsed("edit", "a.py", "i1", expected), ToolReturned("i1")]
 
@@ -125,11 +125,11 @@ def test_codex_reports_what_a_server_was_asked() -> None:
     requested = {"server": "docs", "tool": "find", "arguments": {"q": "x"}}
     answer = {"content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}
     begun, done = item("mcp_tool_call", False, **requested), item("mcp_tool_call", **requested, result=answer)
-    used, returned = hear("codex", begun, done)
+    used, returned = decode("codex", begun, done)
     assert isinstance(used, ToolUsed)
     assert msgspec.json.decode(used.input) == requested
     assert returned == ToolReturned("i1", "one\ntwo")
-    failed = hear("codex", item("mcp_tool_call", **requested, status="failed", error={"message": "no"}))
+    failed = decode("codex", item("mcp_tool_call", **requested, status="failed", error={"message": "no"}))
     assert failed[-1] == ToolReturned("i1", "no", failed=True)
 
 
@@ -146,7 +146,7 @@ def updates(*news: Line) -> list[AgentEvent]:
 DIFF = {"type": "diff", "path": "/w/a.py", "oldText": "x", "newText": "y"}
 
 
-def test_acp_agent_that_only_shows_its_change() -> None:
+def test_acp_agent_that_only_sends_a_diff() -> None:
     """Without an input the diff is the input."""
     done = {"sessionUpdate": "tool_call_update", "status": "completed", "content": [DIFF]}
     used, returned = updates({"sessionUpdate": "tool_call", "kind": "edit", "title": "Edit"}, done)

@@ -17,7 +17,7 @@ from ostler.model.usage import Usage
 from ostler.testing.fake_agent import fake_agent
 from ostler.testing.mocks import MockCommandRunner
 
-# 1000 tokens of prompt, of which 600 were read from the cache and, where it is told, 300 written to it.
+# 1000 tokens of prompt, of which 600 were read from the cache and, where it is reported, 300 written to it.
 CODEX = {
     "input_tokens": 1000,
     "cached_input_tokens": 600,
@@ -35,7 +35,7 @@ CLAUDE = {
 OPENCODE = {"input": 100, "output": 30, "reasoning": 20, "cache": {"read": 600, "write": 300}}
 
 
-def hear(kind: str, directory: Path, lines: list[dict[str, Any]], **call: Any) -> CallResult:
+def decode(kind: str, directory: Path, lines: list[dict[str, Any]], **call: Any) -> CallResult:
     """Read these lines with the executor of an agent, without a program."""
     settings = ExecutorSettings(command=str(fake_agent(directory, kind)))
     runner = MockCommandRunner([json.dumps(line).encode() for line in lines], Exit(0, 1.0))
@@ -64,13 +64,13 @@ LINES: dict[str, list[dict[str, Any]]] = {
 )
 def test_each_token_is_counted_once(kind: str, expected: Usage, tmp_path: Path) -> None:
     """Input excludes tokens that were read from or written to the cache; thoughts are output."""
-    assert hear(kind, tmp_path, LINES[kind]).usage == expected
+    assert decode(kind, tmp_path, LINES[kind]).usage == expected
 
 
 def test_a_run_without_a_result_counts_once_too(tmp_path: Path) -> None:
     """The usage in the messages of qwen is read like that of its result."""
     message = {"id": "m-1", "content": [], "usage": QWEN}
-    result = hear("qwen", tmp_path, [{"type": "assistant", "message": message}])
+    result = decode("qwen", tmp_path, [{"type": "assistant", "message": message}])
     assert (result.usage, result.session_usage) == (Usage(400, 50, 600), None)
 
 
@@ -78,6 +78,6 @@ def test_a_run_without_a_result_counts_once_too(tmp_path: Path) -> None:
 def test_a_session_is_counted_from_where_it_was(kind: str, input_tokens: int, tmp_path: Path) -> None:
     """Running totals are compared by kind of token: cached tokens of an earlier run do not count again."""
     before = {"codex": Usage(50, 20, 300, 100), "qwen": Usage(200, 20, 300)}[kind]
-    result = hear(kind, tmp_path, LINES[kind], session_usage=before)
+    result = decode(kind, tmp_path, LINES[kind], session_usage=before)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (input_tokens, 30)
     assert result.usage.cache_read_tokens == 300

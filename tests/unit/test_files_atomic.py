@@ -1,4 +1,4 @@
-"""Files that are old, absent or whole."""
+"""A written file is old, absent or complete."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write(request: pytest.FixtureRequest) -> Callable[[Path, bytes], None]:
 
 
 def test_replaces_whole(tmp_path: Path, write: Callable[[Path, bytes], None]) -> None:
-    """The new content stands where the old one stood, and nothing else is left."""
+    """The new content replaces the old one, and no other file is left."""
     path = tmp_path / "state.yaml"
     for data in (b"old", b"x" * 3_000_000, b""):
         write(path, data)
@@ -44,7 +44,7 @@ def test_replaces_whole(tmp_path: Path, write: Callable[[Path, bytes], None]) ->
 
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
 def test_private_whatever_the_umask(tmp_path: Path, umask: int, write: Callable[[Path, bytes], None]) -> None:
-    """Files are 0600, and a mode that is asked for is kept to the bit."""
+    """Files are 0600, and a requested mode is set exactly."""
     old = os.umask(umask)
     try:
         write(tmp_path / "private", b"x")
@@ -57,14 +57,14 @@ def test_private_whatever_the_umask(tmp_path: Path, umask: int, write: Callable[
 
 
 def test_private_dir_is_tightened(tmp_path: Path) -> None:
-    """A directory that was open to others is closed."""
+    """A directory that others can read becomes private."""
     (tmp_path / "state").mkdir(mode=0o755)
     make_private_dir(tmp_path / "state")
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
 
 
 def test_private_dir_is_no_link(tmp_path: Path) -> None:
-    """A link that a repository planted in the place of our directory is not followed."""
+    """A link planted at the path of Ostler's directory is not followed."""
     (tmp_path / "target").mkdir(mode=0o755)
     (tmp_path / "state").symlink_to("target")
     with pytest.raises(OstlerError, match="state"):
@@ -73,7 +73,7 @@ def test_private_dir_is_no_link(tmp_path: Path) -> None:
 
 
 def test_link_is_replaced_not_followed(tmp_path: Path, write: Callable[[Path, bytes], None]) -> None:
-    """Writing over a symbolic or hard link leaves what it pointed to alone."""
+    """Writing to the path of a symbolic or hard link does not change its target."""
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
     (tmp_path / "soft").symlink_to(victim)
@@ -87,7 +87,7 @@ def test_link_is_replaced_not_followed(tmp_path: Path, write: Callable[[Path, by
 @pytest.mark.parametrize("point", ["file.write", "file.flush", "file.rename"])
 @pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
 def test_failure_leaves_the_old_file(tmp_path: Path, point: str, action: str, code: Code) -> None:
-    """Whatever fails before the rename, the old content stands and no temporary file stays."""
+    """If any step before the rename fails, the old content is kept and no temporary file is left."""
     path = tmp_path / "file"
     write_atomic(path, b"old")
     failpoint.arm(f"{point}:{action}")
@@ -98,8 +98,8 @@ def test_failure_leaves_the_old_file(tmp_path: Path, point: str, action: str, co
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
-def test_failed_flush_of_the_directory_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rename that the disk did not keep is not reported as done."""
+def test_failed_flush_of_the_directory_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rename that was not flushed to the disk is not reported as done."""
     real = os.fsync
 
     def fsync(fd: int) -> None:
@@ -114,7 +114,7 @@ def test_failed_flush_of_the_directory_is_told(tmp_path: Path, monkeypatch: pyte
 
 
 def test_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C in the middle removes the temporary file and goes on as Ctrl-C."""
+    """Ctrl-C during the write removes the temporary file and is raised again."""
 
     def interrupt(fd: int) -> None:
         raise KeyboardInterrupt
@@ -126,14 +126,14 @@ def test_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_missing_directory_is_named(tmp_path: Path) -> None:
-    """A place that is not there is a refusal that names it."""
+    """The error for a missing directory names it."""
     with pytest.raises(OstlerError, match=str(tmp_path / "gone" / "file")) as caught:
         write_atomic(tmp_path / "gone" / "file", b"x")
     assert caught.value.code is Code.WORKSPACE_WRITE_FAILED
 
 
 def test_flushes_file_then_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Durable means both: the bytes before the rename, the name after it. A projection flushes neither."""
+    """A durable write flushes the bytes, renames, and flushes the directory; a projection flushes neither."""
     flushed: list[str] = []
     real = os.fsync
 
@@ -150,7 +150,7 @@ def test_flushes_file_then_directory(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_create_once(tmp_path: Path) -> None:
-    """The first creation wins, whole; the others leave it as it is."""
+    """The first creation is kept completely; later ones do not change it."""
     path = tmp_path / "new"
     won: list[bytes] = []
 
@@ -168,7 +168,7 @@ def test_create_once(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_the_dead_are_removed(tmp_path: Path) -> None:
-    """What a killed writer left goes; what a living one writes, and what is not ours, stays."""
+    """The temporary files of a killed writer are removed; those of a running one and other files stay."""
     pid = os.fork()
     if pid == 0:
         failpoint.arm("file.rename:kill")
@@ -190,7 +190,7 @@ def test_a_planted_temporary_file_is_not_written_to(
     plant: Callable[[Path, Path], None],
     write: Callable[[Path, bytes], None],
 ) -> None:
-    """A link that has the name of the temporary file just before it is made leads nobody astray."""
+    """A link that gets the name of the temporary file just before its creation is not followed."""
     victim, real = tmp_path / "victim", os.open
     victim.write_bytes(b"precious")
     victim.chmod(0o640)

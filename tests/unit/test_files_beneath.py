@@ -1,4 +1,4 @@
-"""Files of a workspace that cannot leave it, whatever path, link or race is tried."""
+"""Files of a workspace cannot leave it with any path, link or race."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LEAVING = [
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A workspace as a hostile agent leaves it."""
+    """A workspace with hostile links and files."""
     (tmp_path / "secret").write_text("secret")
     root = tmp_path / "root"
     (root / "plain" / "deep").mkdir(parents=True)
@@ -76,7 +76,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def everything(root: Path) -> dict[str, bytes | str | None]:
-    """All that is around and below the root, with contents and the texts of links."""
+    """Return all files around and below the root, with contents and link targets."""
     found = [*root.parent.rglob("*")]
     return {
         str(p): os.readlink(p) if p.is_symlink() else p.read_bytes() if p.is_file() else None for p in found
@@ -85,7 +85,7 @@ def everything(root: Path) -> dict[str, bytes | str | None]:
 
 @pytest.mark.parametrize("relative", NO_PATHS + LEAVING)
 def test_reading_never_leaves_the_root(root: Path, way: str, relative: str) -> None:
-    """A path, a link or a round of links that leads out is an escape, told in one sentence."""
+    """A path, a link or a loop of links that leads out is an escape, reported in one sentence."""
     for read in (lambda: read_beneath(root, relative, LIMIT), lambda: exists_and_not_empty(root, relative)):
         with pytest.raises(PathEscape) as caught:
             read()
@@ -98,7 +98,7 @@ def test_reading_never_leaves_the_root(root: Path, way: str, relative: str) -> N
     "relative", [*NO_PATHS, *LEAVING, "inside/file", "inside/new", "plain/back", "dangling", "dangling/x"]
 )
 def test_nothing_is_written_through_a_link(root: Path, relative: str) -> None:
-    """No link is followed or replaced by a writer, and nothing at all is changed by a refusal."""
+    """A writer does not follow or replace a link, and a refusal changes nothing."""
     before = everything(root)
     with pytest.raises(PathEscape):
         write_beneath(root, relative, b"new")
@@ -109,7 +109,7 @@ def test_nothing_is_written_through_a_link(root: Path, relative: str) -> None:
     "relative", ["plain/file", "./plain//file", "inside/file", "plain/back", "here/file", "here/back"]
 )
 def test_what_is_below_is_read(root: Path, way: str, relative: str) -> None:
-    """Plain paths and links that stay below the root are read, in the kernel's way and in ours."""
+    """Plain paths and links that stay below the root are read, with openat2 and with the fallback."""
     assert read_beneath(root, relative, 4) == b"mine"
     assert exists_and_not_empty(root, relative)
 
@@ -118,7 +118,7 @@ def test_what_is_below_is_read(root: Path, way: str, relative: str) -> None:
     "relative", ["gone", "plain/gone", "gone/file", "plain/file/x", "dangling", "plain", "here"]
 )
 def test_what_is_no_file_is_not_found(root: Path, way: str, relative: str) -> None:
-    """What is missing, or a directory, is a missing input, and no escape."""
+    """A missing file or a directory is a missing input, not an escape."""
     with pytest.raises(OstlerError) as caught:
         read_beneath(root, relative, LIMIT)
     assert caught.value.code is Code.INPUT_NOT_FOUND
@@ -127,7 +127,7 @@ def test_what_is_no_file_is_not_found(root: Path, way: str, relative: str) -> No
 
 
 def test_pipes_sockets_and_devices_are_no_files(root: Path, way: str) -> None:
-    """What could hang a reader, or swallow a document, is refused at once."""
+    """A path that could block a reader, or discard a document, is refused at once."""
     os.mkfifo(root / "fifo")
     with socket.socket(socket.AF_UNIX) as plug:
         plug.bind(str(root / "plug"))
@@ -147,7 +147,7 @@ def test_pipes_sockets_and_devices_are_no_files(root: Path, way: str) -> None:
 
 @pytest.mark.parametrize("relative", ["root/etc/passwd", "cwd", "exe"])
 def test_magic_links_lead_nowhere(way: str, relative: str) -> None:
-    """The kernel's own links out of /proc are no way out of a root, either."""
+    """The kernel's links below /proc do not lead out of a root."""
     with pytest.raises(PathEscape):
         read_beneath(Path("/proc/self"), relative, LIMIT)
 
@@ -162,14 +162,14 @@ def test_a_file_has_at_most_its_limit(root: Path, way: str) -> None:
 
 
 def test_an_empty_file_is_not_enough(root: Path, way: str) -> None:
-    """A file without a byte counts as missing for whoever needs its content."""
+    """An empty file counts as missing where its content is needed."""
     (root / "empty").touch()
     assert not exists_and_not_empty(root, "empty")
     assert read_beneath(root, "empty", LIMIT) == b""
 
 
 def test_written_files_and_their_directories_are_made(root: Path) -> None:
-    """Missing directories are made as the umask says, and no temporary file stays."""
+    """Missing directories are created with the umask, and no temporary file is left."""
     mask = os.umask(0o022)
     try:
         write_beneath(root, "outputs/squad/skill/task.md", b"document")
@@ -183,7 +183,7 @@ def test_written_files_and_their_directories_are_made(root: Path) -> None:
 
 
 def test_a_replaced_file_keeps_its_mode(root: Path) -> None:
-    """A person's file keeps who may read it; a second name of the old one keeps the old content."""
+    """A replaced file keeps its mode; another hard link to the old file keeps the old content."""
     old = root / "plain" / "file"
     old.chmod(0o640)
     os.link(old, root.parent / "second")
@@ -195,7 +195,7 @@ def test_a_replaced_file_keeps_its_mode(root: Path) -> None:
 
 @pytest.mark.parametrize(("order", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
 def test_a_failing_disk_leaves_the_old_file(root: Path, order: str, code: Code) -> None:
-    """A full or broken disk is told by its code, and the old file is still whole."""
+    """A full or broken disk is reported with its code, and the old file is complete."""
     failpoint.arm(f"file.write:{order}")
     try:
         with pytest.raises(OstlerError) as caught:
@@ -208,8 +208,8 @@ def test_a_failing_disk_leaves_the_old_file(root: Path, order: str, code: Code) 
     assert not [*(root / "plain").glob(".*")]
 
 
-def test_what_stands_in_the_way_is_named(root: Path) -> None:
-    """A file where a directory should be, or no root at all, is a write that failed, with what to do."""
+def test_what_blocks_the_path_is_named(root: Path) -> None:
+    """A file at the place of a directory, or a missing root, is a failed write with a next step."""
     for place, relative in ((root, "plain/file/x"), (root / "gone", "x")):
         with pytest.raises(OstlerError) as caught:
             write_beneath(place, relative, b"new")
@@ -217,8 +217,8 @@ def test_what_stands_in_the_way_is_named(root: Path) -> None:
         assert caught.value.hint
 
 
-def test_a_forbidden_place_is_told(root: Path, way: str) -> None:
-    """Where nothing may be written or read, the person hears what to check."""
+def test_a_forbidden_place_is_reported(root: Path, way: str) -> None:
+    """Where writing or reading is not permitted, the message names what to check."""
     (root / "plain" / "file").chmod(0)
     (root / "plain").chmod(0o500)
     with unprivileged():
@@ -233,7 +233,7 @@ def test_a_forbidden_place_is_told(root: Path, way: str) -> None:
 
 @pytest.mark.parametrize("point", ["file.write", "file.flush", "file.rename", "file.renamed"])
 def test_a_killed_writer_leaves_old_or_new(root: Path, point: str) -> None:
-    """Killed at any moment of a write, the file is the old one or the whole new one."""
+    """After a kill at any moment of a write, the file is the old one or the complete new one."""
     code = (
         "import sys; from pathlib import Path; from ostler.files.beneath import write_beneath;"
         "write_beneath(Path(sys.argv[1]), 'plain/file', b'new' * 1000)"
@@ -246,7 +246,7 @@ def test_a_killed_writer_leaves_old_or_new(root: Path, point: str) -> None:
 
 
 def test_no_descriptor_is_left(root: Path, way: str) -> None:
-    """Refusals and successes close what they opened on the way."""
+    """Every path closes its descriptors, with and without an error."""
     before = len(os.listdir("/proc/self/fd"))
     for relative in ("here/back", "hop/secret", "round", "plain", "plain/gone"):
         with suppress(OstlerError):
@@ -259,7 +259,7 @@ def test_no_descriptor_is_left(root: Path, way: str) -> None:
 
 @contextmanager
 def swapping(place: Path, *states: str) -> Generator[None]:
-    """Another thread that exchanges what stands at a place, again and again, by rename."""
+    """Run a thread that repeatedly exchanges the entry at a path by rename."""
     ended = Event()
 
     def swap() -> None:
@@ -281,7 +281,7 @@ def swapping(place: Path, *states: str) -> Generator[None]:
 
 
 def test_a_swapped_link_never_leads_out(root: Path, way: str) -> None:
-    """However a link is turned inwards and outwards during reads, only what is below is ever read."""
+    """While a link is switched between an inner and an outer target, only files below the root are read."""
     (root.parent / "file").write_text("secret")
     (root / "swapped").symlink_to("plain")
     with swapping(root / "swapped", "plain", "..", str(root.parent), "inside"):
@@ -293,7 +293,7 @@ def test_a_swapped_link_never_leads_out(root: Path, way: str) -> None:
 
 
 def test_a_directory_swapped_for_a_link_is_never_written_through(root: Path) -> None:
-    """A directory that turns into a link to the outside during writes lets nothing out."""
+    """A directory that becomes a link to the outside during writes lets no file out."""
     target, link = root / "target", root / "link"
     target.mkdir()
     outside = root.parent / "outside"
@@ -336,7 +336,7 @@ NAMES = st.sampled_from(["a", "b", "c", "..", ".", "/", "", "d"])
 def test_both_ways_agree(
     tmp_path_factory: pytest.TempPathFactory, links: list[tuple[str, list[str]]], way: list[str]
 ) -> None:
-    """For any tree of links and any path, the kernel and our own steps give the same answer."""
+    """For any tree of links and any path, openat2 and the fallback give the same result."""
     root = tmp_path_factory.mktemp("tree") / "root"
     (root / "d" / "a").mkdir(parents=True)
     (root / "d" / "b").write_text("mine")

@@ -1,4 +1,4 @@
-"""What an error of the machine means to a person."""
+"""The messages for errors of the machine."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ostler.files.disk import require_writable, to_disk_error, to_machine_error
 )
 def test_each_errno_has_its_code_and_names_the_path(number: int, code: Code, exit_code: int) -> None:
     """The table; every sentence has the path and a next step."""
-    told = to_disk_error(Path("/some/place"), OSError(number, ""))
-    assert (told.code, told.exit) == (code, exit_code)
-    assert "/some/place" in told.message and told.hint
+    reported = to_disk_error(Path("/some/place"), OSError(number, ""))
+    assert (reported.code, reported.exit) == (code, exit_code)
+    assert "/some/place" in reported.message and reported.hint
 
 
-def test_a_read_only_disk_is_nobodys_task() -> None:
-    """It is a UsageError, at which a run stops; a file that is not ours to write fails only its task."""
+def test_a_read_only_disk_stops_the_run() -> None:
+    """It is a UsageError, which stops the run; a single file without write permission fails only its task."""
     assert isinstance(to_disk_error("x", OSError(errno.EROFS, "")), UsageError)
     assert not isinstance(to_disk_error("x", OSError(errno.EACCES, "")), UsageError)
 
@@ -49,19 +49,19 @@ def test_a_read_only_disk_is_nobodys_task() -> None:
     ],
 )
 def test_only_the_machine_is_blamed_for_what_only_it_can_do(surprise: Exception, code: Code | None) -> None:
-    """What may be a bug of ours stays one."""
-    told = to_machine_error(surprise)
-    assert (told.code if isinstance(told, OstlerError) else None) == code
+    """An error that may be a bug of Ostler is not reported as an error of the machine."""
+    reported = to_machine_error(surprise)
+    assert (reported.code if isinstance(reported, OstlerError) else None) == code
 
 
 def test_a_place_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may write everywhere, so the answer is given; read-only disks are real, in tests/crash."""
+    """Root may write everywhere, so the result is simulated; tests/crash uses real read-only disks."""
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(UsageError, match=str(tmp_path)):
         require_writable(tmp_path)
 
 
 def test_a_writable_or_missing_place_is_fine(tmp_path: Path) -> None:
-    """One that is missing will be made, or refused, by whoever needs it."""
+    """A missing directory is accepted here: the code that needs it creates or refuses it."""
     require_writable(tmp_path)
     require_writable(tmp_path / "missing")

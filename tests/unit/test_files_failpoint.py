@@ -1,4 +1,4 @@
-"""Places where a test makes a process fail."""
+"""Points in the code where a test makes a process fail."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def run(order: str, times: int) -> int:
     ],
 )
 def test_environment_orders_the_failure(order: str, times: int, status: int) -> None:
-    """The named place fails the n-th time that it is reached, in the way that was asked for."""
+    """The named failpoint fails the n-th time that it is reached, in the requested way."""
     assert run(order, times) == status
 
 
 @pytest.mark.parametrize(("action", "number"), [("enospc", errno.ENOSPC), ("eio", errno.EIO)])
 def test_disk_errors_come_once(action: str, number: int) -> None:
-    """An error is raised once; then the disk is well again."""
+    """An error is raised once; later writes succeed."""
     failpoint.arm(f"x:{action}:2")
     failpoint.reach("x")
     with pytest.raises(OSError) as caught:
@@ -56,6 +56,6 @@ def test_disk_errors_come_once(action: str, number: int) -> None:
 
 @pytest.mark.parametrize("order", ["x", "x:explode", "x:kill:soon", ":kill", "x:kill:-1"])
 def test_misspelt_order_is_refused(order: str) -> None:
-    """An order that means nothing is an error, so that no test passes by a typing mistake."""
+    """An unknown order is an error, so that no test passes by a typing mistake."""
     with pytest.raises(UsageError, match="OSTLER_FAILPOINT"):
         failpoint.arm(order)

@@ -1,4 +1,4 @@
-"""A lock with an owner, for files that other programs touch as well."""
+"""A lock file with an owner, for files that other programs change too."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def start(code: str, *args: object) -> subprocess.Popen[str]:
 
 @contextmanager
 def holder(file: Path, now: float) -> Generator[subprocess.Popen[str]]:
-    """Another process that owns the lock until it is killed."""
+    """Start another process that owns the lock until it is killed."""
     with start(HOLD, file, now) as child:
         try:
             assert child.stdout is not None
@@ -83,7 +83,7 @@ def holder(file: Path, now: float) -> Generator[subprocess.Popen[str]]:
 
 
 def put(file: Path, **changes: object) -> Owner:
-    """A lock as another owner left it."""
+    """Write a lock file of another owner."""
     pid = os.getpid()
     owner = Owner(pid, start_time_of(pid), host_id(), "another", VirtualClock().now())
     owner = msgspec.structs.replace(owner, **changes)
@@ -92,9 +92,9 @@ def put(file: Path, **changes: object) -> Owner:
 
 
 def test_one_owns_it_and_then_the_next(file: Path) -> None:
-    """The file says who owns it; it is gone afterwards, and free for the next."""
+    """The file contains the owner; after the release it is gone and the next owner can take it."""
 
-    async def story() -> None:
+    async def history() -> None:
         clock = VirtualClock()
         async with hold_lock(file, clock) as lock:
             found = json.loads(lock_of(file).read_bytes())
@@ -106,13 +106,13 @@ def test_one_owns_it_and_then_the_next(file: Path) -> None:
         await release(await acquire(file, clock), clock)
         assert [*file.parent.iterdir()] == []
 
-    asyncio.run(story())
+    asyncio.run(history())
 
 
 def test_a_living_owner_is_waited_for_five_seconds(file: Path) -> None:
-    """The wait is five seconds in steps of 50 ms, and its end names the owner and what to do."""
+    """The wait is five seconds in steps of 50 ms, and the error names the owner and the next step."""
 
-    async def story() -> None:
+    async def history() -> None:
         clock = VirtualClock()
         await acquire(file, clock)
         with pytest.raises(OstlerError) as caught:
@@ -123,13 +123,13 @@ def test_a_living_owner_is_waited_for_five_seconds(file: Path) -> None:
         assert set(clock.slept) == {0.05}
         assert sum(clock.slept) == pytest.approx(5.0, abs=0.06)
 
-    asyncio.run(story())
+    asyncio.run(history())
 
 
 def test_a_waiter_gets_it_when_it_is_released(file: Path) -> None:
-    """Whoever waits goes on soon after the owner is done."""
+    """A waiter gets the lock soon after the owner releases it."""
 
-    async def story() -> None:
+    async def history() -> None:
         clock = VirtualClock()
 
         async def second() -> float:
@@ -142,13 +142,13 @@ def test_a_waiter_gets_it_when_it_is_released(file: Path) -> None:
             assert not waiting.done()
         assert await waiting == pytest.approx(2.0, abs=0.1)
 
-    asyncio.run(story())
+    asyncio.run(history())
 
 
 def test_the_heart_beats_while_it_is_held(file: Path) -> None:
-    """An owner that lives keeps it for an hour, though nobody may be silent for 60 s."""
+    """A running owner keeps the lock for an hour, although a lock without heartbeat expires after 60 s."""
 
-    async def story() -> None:
+    async def history() -> None:
         clock = VirtualClock()
         async with hold_lock(file, clock) as lock:
             for _ in range(60):
@@ -157,9 +157,9 @@ def test_the_heart_beats_while_it_is_held(file: Path) -> None:
                 assert lock.is_ours()
         slept = len(clock.slept)
         await asyncio.sleep(0)
-        assert len(clock.slept) == slept  # no heart is left beating
+        assert len(clock.slept) == slept  # no heartbeat thread is left
 
-    asyncio.run(story())
+    asyncio.run(history())
 
 
 @pytest.mark.parametrize(
@@ -175,13 +175,13 @@ def test_the_heart_beats_while_it_is_held(file: Path) -> None:
     ],
 )
 def test_what_is_stale(file: Path, changes: dict[str, object], silent: float, free: bool) -> None:
-    """A dead owner, another process of its number, or 60 s of silence; other machines by silence alone."""
+    """An ended owner, a reused pid or an old heartbeat; of other machines only the heartbeat counts."""
     put(file, **changes)
     assert FileLock(file).try_acquire(VirtualClock().now() + silent) is free
 
 
 def test_a_killed_owner_is_replaced_at_once(file: Path) -> None:
-    """kill -9 leaves the file behind; while its process is a zombie, and after, anyone may take over."""
+    """kill -9 leaves the file; any process may take over, already while the owner is a zombie."""
     now = VirtualClock().now()
     with holder(file, now) as child:
         assert not FileLock(file).try_acquire(now)
@@ -191,7 +191,7 @@ def test_a_killed_owner_is_replaced_at_once(file: Path) -> None:
 
 
 def test_a_stopped_owner_loses_it_and_takes_nothing_back(file: Path) -> None:
-    """Who was silent for too long hears that the lock is lost, and neither beats nor removes another's."""
+    """An owner that misses its heartbeat gets an error and does not touch the next owner's lock."""
     now = VirtualClock().now()
     slow, quick = FileLock(file), FileLock(file)
     assert slow.try_acquire(now)
@@ -206,9 +206,9 @@ def test_a_stopped_owner_loses_it_and_takes_nothing_back(file: Path) -> None:
 
 
 def test_a_lock_that_is_gone_is_not_given_back_twice(file: Path) -> None:
-    """An owner whose file was removed by a person ends quietly, and makes no new one."""
+    """An owner whose file was removed by a person ends without an error, and creates no new file."""
 
-    async def story() -> None:
+    async def history() -> None:
         clock = VirtualClock()
         async with hold_lock(file, clock) as lock:
             lock_of(file).unlink()
@@ -216,12 +216,12 @@ def test_a_lock_that_is_gone_is_not_given_back_twice(file: Path) -> None:
             assert not lock.is_ours()
         assert not lock_of(file).exists()
 
-    asyncio.run(story())
+    asyncio.run(history())
 
 
 @pytest.mark.parametrize("content", [b"", b"4711\n", b"{", b"\xff\xfe", b"[]", b'{"pid": 1}', b"x" * 100_000])
 def test_a_strangers_lock_is_respected_until_it_is_old(file: Path, content: bytes) -> None:
-    """What we cannot read is someone's for 60 s, and free after that."""
+    """An unreadable lock counts as taken for 60 s, and as free after that."""
     lock_of(file).write_bytes(content)
     written = lock_of(file).stat().st_mtime
     assert not FileLock(file).try_acquire(written + 59)
@@ -230,7 +230,7 @@ def test_a_strangers_lock_is_respected_until_it_is_old(file: Path, content: byte
 
 
 def test_a_strangers_directory_is_a_lock_too(file: Path) -> None:
-    """Programs that lock with mkdir are respected; an old and empty one makes way, a full one never does."""
+    """A directory created by another program is a lock; an old empty one is removed, a full one never."""
     lock_of(file).mkdir()
     made = lock_of(file).stat().st_mtime
     assert not FileLock(file).try_acquire(made + 59)
@@ -244,7 +244,7 @@ def test_a_strangers_directory_is_a_lock_too(file: Path) -> None:
 
 
 def test_a_link_or_a_pipe_is_never_followed(file: Path) -> None:
-    """A planted link is an error that names it, a pipe is a stranger's lock; neither hangs or is written."""
+    """A link is an error that names it, a pipe is another program's lock; neither blocks or is written."""
     target = file.with_name("target")
     target.write_text("kept")
     lock_of(file).symlink_to(target)
@@ -258,14 +258,14 @@ def test_a_link_or_a_pipe_is_never_followed(file: Path) -> None:
 
 
 def test_no_directory_is_a_clear_error(file: Path) -> None:
-    """A lock in a place that does not exist is a write that failed."""
+    """A lock in a missing directory is a failed write."""
     with pytest.raises(OstlerError) as caught:
         FileLock(file / "deep" / "file").try_acquire(1.0)
     assert caught.value.code is Code.WORKSPACE_WRITE_FAILED
 
 
 def test_of_many_takers_one_wins(file: Path) -> None:
-    """Six processes that see the same dead owner at the same moment: exactly one takes over."""
+    """Of six processes that find the same ended owner at the same time, exactly one takes over."""
     now = VirtualClock().now()
     put(file, started="1")
     children = [start(TAKE, file, now) for _ in range(6)]
@@ -277,18 +277,18 @@ def test_of_many_takers_one_wins(file: Path) -> None:
             assert child.stdin is not None
             child.stdin.write("go\n")
             child.stdin.flush()
-        said = [child.stdout.readline().strip() for child in children if child.stdout]
-        assert sorted(said) == ["False"] * 5 + ["True"]
+        printed = [child.stdout.readline().strip() for child in children if child.stdout]
+        assert sorted(printed) == ["False"] * 5 + ["True"]
     finally:
         for child in children:
             child.kill()
             child.communicate()
 
 
-def test_who_looked_at_the_old_lock_does_not_take_the_new_one(
+def test_a_process_that_opened_the_old_lock_does_not_take_the_new_one(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A taker that is overtaken between opening and locking finds that the name leads elsewhere now."""
+    """A process that was overtaken between opening and locking finds that the path is another file."""
     now, quick = VirtualClock().now(), FileLock(file)
     put(file, started="1")
     flock = file_lock._flock
@@ -304,7 +304,7 @@ def test_who_looked_at_the_old_lock_does_not_take_the_new_one(
 
 
 def test_takers_and_a_waking_owner_never_both_own_it(file: Path) -> None:
-    """Three take over from one that wakes up and gives back, many times over: at most one owns it then."""
+    """Three processes take over while the old owner resumes and releases: at most one owns the lock."""
     now = VirtualClock().now()
     with ThreadPoolExecutor(4) as threads:
         for round_ in range(60):
@@ -323,7 +323,7 @@ def test_takers_and_a_waking_owner_never_both_own_it(file: Path) -> None:
 
 
 def test_a_count_under_the_lock_is_never_wrong(file: Path) -> None:
-    """Processes that read, add one and write lose nothing, though one of them is killed while it owns."""
+    """Processes that read, add one and write lose no count, although one is killed while it owns the lock."""
     file.write_text("0")
     with holder(file, SystemClock.now()) as dying:
         children = [start(COUNT, file, 20) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Values above a text."""
+"""Front matter of a text."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ostler.files.yaml import YamlInvalid
     ],
 )
 def test_both_parts(text: str, values: object, body: str, above: int) -> None:
-    """The body keeps its own rules, and its lines can be counted from the top of the file."""
+    """The body is unchanged, and its lines can be counted from the top of the file."""
     found = split_front_matter(text, "f.md")
     assert (found.values, found.body, found.lines_before, found.warnings) == (values, body, above, ())
 
 
-def test_a_text_without_front_matter_says_so() -> None:
-    """None is not the same as an empty one."""
+def test_a_text_without_front_matter_has_none() -> None:
+    """None differs from an empty front matter."""
     assert split_front_matter("Body", "f.md").document is None
     assert split_front_matter("---\n---\n", "f.md").document is not None
 
@@ -46,7 +46,7 @@ def test_a_text_without_front_matter_says_so() -> None:
     ],
 )
 def test_a_mistake_names_the_line_of_the_file(text: str, message: str) -> None:
-    """Counted with the fence above it."""
+    """The line is counted with the fence above it."""
     with pytest.raises(YamlInvalid) as caught:
         split_front_matter(text, "f.md")
     assert caught.value.message == message
@@ -63,14 +63,14 @@ def test_a_mistake_names_the_line_of_the_file(text: str, message: str) -> None:
     ],
 )
 def test_a_value_that_lacks_its_quotes_is_read_as_text(line: str, value: str) -> None:
-    """Half of the public skills have such a line; other tools drop them without a word."""
+    """Half of the public skills have such a line; other tools drop it without a message."""
     found = split_front_matter(f"---\nname: x\n{line}\nlist: [a, b]\n---\nBody", "f.md")
     assert found.values == {"name": "x", "about": value, "list": ["a", "b"]}
     assert found.warnings == ("f.md:3: put the value in quotes; it was read as text",)
 
 
 def test_what_is_right_is_not_touched() -> None:
-    """Only front matter that cannot be read at all is mended, and an alias is never made a text."""
+    """Only unreadable front matter is repaired, and an alias never becomes a text."""
     lines = "a: 'x: y'\nb: \"x: y\"\nc: {d: e}\nf: http://x:1\ng: x # h: i\nj: |\n  k: l"
     found = split_front_matter(f"---\n{lines}\n---\n", "f.md")
     texts = {"a": "x: y", "b": "x: y", "f": "http://x:1", "g": "x", "j": "k: l"}

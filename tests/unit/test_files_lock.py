@@ -1,4 +1,4 @@
-"""Ownership that ends with its owner."""
+"""A lock that ends with its owner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOLD += "held = try_lock(Path(sys.argv[1])); print(held is not None, flush=True)
 
 
 def test_one_owner(tmp_path: Path) -> None:
-    """A lock has one owner; the next one comes when it is given back."""
+    """A lock has one owner; the next one gets it after the release."""
     path = tmp_path / "lock"
     held = try_lock(path)
     assert held is not None
@@ -32,13 +32,13 @@ def test_one_owner(tmp_path: Path) -> None:
 
 
 def test_probe_makes_no_file(tmp_path: Path) -> None:
-    """Asking whether something is locked leaves no trace."""
+    """A probe creates no file."""
     assert not is_locked(tmp_path / "lock")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_killed_owner_gives_it_back(tmp_path: Path) -> None:
-    """kill -9 of the owner frees the lock; the file that stays means nothing."""
+    """kill -9 of the owner releases the lock; the remaining file has no effect."""
     path = tmp_path / "lock"
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -70,7 +70,7 @@ def test_child_does_not_inherit(tmp_path: Path) -> None:
 
 
 def test_probes_do_not_refuse_a_taker(tmp_path: Path) -> None:
-    """Someone who keeps asking never makes a free lock look taken."""
+    """Repeated probes never make a free lock appear taken."""
     path = tmp_path / "lock"
     path.touch()
     done = threading.Event()
@@ -92,7 +92,7 @@ def test_probes_do_not_refuse_a_taker(tmp_path: Path) -> None:
 
 
 def test_private_and_no_link(tmp_path: Path) -> None:
-    """The file is 0600 whatever the umask, and a planted link is not followed."""
+    """The file is 0600 with any umask, and a planted link is not followed."""
     old = os.umask(0)
     try:
         held = try_lock(tmp_path / "lock")

@@ -33,7 +33,7 @@ BAD = [
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A tree as a hostile agent leaves it."""
+    """A tree with hostile links and files."""
     (tmp_path / "secret").write_text("secret")
     root = tmp_path / "root"
     (root / "plain" / "deep").mkdir(parents=True)
@@ -58,7 +58,7 @@ LINKED = ["out/secret", "out", "inside/file", "dangling", "leak", "self/environ"
 
 @pytest.mark.parametrize("relative", BAD + LINKED)
 def test_escapes_are_refused(root: Path, way: str, relative: str) -> None:
-    """Nothing that leaves the root, or crosses a link, is resolved, read or made."""
+    """A path that leaves the root, or crosses a link, is not resolved, read or created."""
     for flags in (os.O_RDONLY, os.O_WRONLY | os.O_CREAT):
         with pytest.raises(PathEscape) as caught:
             open_beneath(root, relative, flags)
@@ -70,14 +70,14 @@ def test_escapes_are_refused(root: Path, way: str, relative: str) -> None:
 
 @pytest.mark.parametrize("relative", ["plain/file", "./plain//file", "plain/./file"])
 def test_plain_paths_open(root: Path, way: str, relative: str) -> None:
-    """What is below the root opens, however it is written."""
+    """A path below the root opens in every spelling."""
     with os.fdopen(open_beneath(root, relative, os.O_RDONLY)) as file:
         assert file.read() == "mine"
     assert resolve_beneath(root, relative) == root / "plain" / "file"
 
 
 def test_new_file_is_made_below(root: Path, way: str) -> None:
-    """A new file is made private, and is not inherited by children."""
+    """A new file is private, and children do not inherit it."""
     fd = open_beneath(root, "plain/deep/new", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         assert os.fstat(fd).st_mode & 0o777 == 0o600
@@ -94,14 +94,14 @@ def test_directory_opens(root: Path, way: str) -> None:
 
 @pytest.mark.parametrize("relative", ["gone", "gone/file", "plain/file/x"])
 def test_missing_is_not_an_escape(root: Path, way: str, relative: str) -> None:
-    """A path that is merely not there is told as such."""
+    """A missing path is reported as missing."""
     with pytest.raises((FileNotFoundError, NotADirectoryError)):
         open_beneath(root, relative, os.O_RDONLY)
     assert resolve_beneath(root, relative) == root / relative
 
 
 def test_fifo_and_socket_never_hang(root: Path, way: str) -> None:
-    """A planted pipe or socket is refused at once instead of waiting for its other end."""
+    """A planted pipe or socket is refused at once without blocking."""
     os.mkfifo(root / "fifo")
     with socket.socket(socket.AF_UNIX) as plug:
         plug.bind(str(root / "s"))
@@ -112,7 +112,7 @@ def test_fifo_and_socket_never_hang(root: Path, way: str) -> None:
 
 
 def test_no_descriptor_is_left(root: Path, way: str) -> None:
-    """Refusals and successes close what they opened on the way."""
+    """Every path closes its descriptors, with and without an error."""
     before = len(os.listdir("/proc/self/fd"))
     for relative in ("out/secret", "plain/gone", "../x"):
         with pytest.raises((PathEscape, FileNotFoundError)):
@@ -123,7 +123,7 @@ def test_no_descriptor_is_left(root: Path, way: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from("a./~\0\\\n é\ud800"), max_size=12))
 def test_any_text_stays_below(text: str) -> None:
-    """Whatever the text, the answer is a path below the root or a PathEscape."""
+    """For any text the result is a path below the root or a PathEscape."""
     root = Path("/nonexistent-root")
     try:
         found = resolve_beneath(root, text)

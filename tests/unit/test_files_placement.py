@@ -1,4 +1,4 @@
-"""Putting things of the project into a workspace."""
+"""Copying and linking files of the project into a workspace."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fill(
 
 
 def test_files_and_directories_are_copied_as_they_are(root: Path, workspace: Path) -> None:
-    """Modes and links are kept; what is changed in the copy does not change the project's own."""
+    """Modes and links are kept; a change of the copy does not change the project's file."""
     fill(root, workspace, copy=(".env", "node_modules"))
     assert (workspace / ".env").read_text() == "KEY=1"
     assert os.access(workspace / "node_modules" / "tool.js", os.X_OK)
@@ -51,7 +51,7 @@ def test_files_and_directories_are_copied_as_they_are(root: Path, workspace: Pat
 
 
 def test_a_link_leads_to_the_projects_own(root: Path, workspace: Path) -> None:
-    """Also where that is a link itself, and below a directory that is not there yet."""
+    """Also if the target is a link itself, and below a directory that does not exist yet."""
     (root / "shared").mkdir()
     (root / "shared" / "venv").symlink_to("/usr")
     fill(root, workspace, link=("node_modules", "shared/venv"))
@@ -60,7 +60,7 @@ def test_a_link_leads_to_the_projects_own(root: Path, workspace: Path) -> None:
 
 
 def test_what_is_there_is_never_replaced(root: Path, workspace: Path) -> None:
-    """The commit wins; a directory that it has is filled up with what is missing."""
+    """Files of the commit are kept; missing entries are added to an existing directory."""
     (workspace / ".env").write_text("committed")
     (workspace / "node_modules").mkdir()
     (workspace / "node_modules" / "tool.js").write_text("committed")
@@ -72,13 +72,13 @@ def test_what_is_there_is_never_replaced(root: Path, workspace: Path) -> None:
 
 
 def test_doing_it_again_does_nothing(root: Path, workspace: Path) -> None:
-    """So that it can be repeated after a crash."""
+    """The placement can be repeated after a crash."""
     assert len(fill(root, workspace, copy=(".env",), link=("node_modules",))) == 2
     assert fill(root, workspace, copy=(".env",), link=("node_modules",)) == []
 
 
 def test_what_is_named_twice_is_put_there_once(root: Path, workspace: Path) -> None:
-    """Whole, in part, or in both ways; the first one counts."""
+    """As a whole, in part, or copied and linked; the first one counts."""
     names = ("node_modules", "./node_modules/", "node_modules/.bin", ".env", ".env")
     fill(root, workspace, copy=names, link=(".env", "node_modules"))
     assert (workspace / "node_modules" / ".bin" / "tool").is_symlink()
@@ -87,7 +87,7 @@ def test_what_is_named_twice_is_put_there_once(root: Path, workspace: Path) -> N
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", "", ".", "~/x", "x\0y"])
 def test_nothing_leaves_the_project(root: Path, workspace: Path, name: str) -> None:
-    """Neither what is copied nor what is linked to."""
+    """Neither copied nor linked files may be outside the project."""
     (root.parent / "secret").write_text("secret")
     for plan in (plan_copies, plan_links):
         with pytest.raises(PathEscape):
@@ -95,7 +95,7 @@ def test_nothing_leaves_the_project(root: Path, workspace: Path, name: str) -> N
 
 
 def test_a_link_in_the_project_is_not_followed(root: Path, workspace: Path) -> None:
-    """A copy through one would come from anywhere."""
+    """A copy through a link could read any file."""
     (root / "out").symlink_to(root.parent)
     (root.parent / "secret").write_text("secret")
     for name in ("out/secret", "out"):
@@ -106,7 +106,7 @@ def test_a_link_in_the_project_is_not_followed(root: Path, workspace: Path) -> N
 
 
 def test_a_committed_link_does_not_lead_out_of_the_workspace(root: Path, workspace: Path) -> None:
-    """A commit may hold a link where a directory is expected."""
+    """A commit may contain a link where a directory is expected."""
     (workspace / "config").symlink_to(root.parent)
     (root / "config").mkdir()
     (root / "config" / "local").write_text("x")
@@ -117,15 +117,15 @@ def test_a_committed_link_does_not_lead_out_of_the_workspace(root: Path, workspa
     assert not (root.parent / "local").exists()
 
 
-def test_a_missing_source_is_told(root: Path, workspace: Path) -> None:
-    """By name, before anything is done."""
+def test_a_missing_source_is_reported(root: Path, workspace: Path) -> None:
+    """It is named before any file is placed."""
     with pytest.raises(OstlerError) as refused:
         plan_copies(root, workspace, (".env", "missing"))
     assert refused.value.code is Code.INPUT_NOT_FOUND and "missing" in refused.value.message
 
 
 def test_pipes_and_sockets_stay_where_they_are(root: Path, workspace: Path) -> None:
-    """They would hang, or mean nothing."""
+    """Copying them would block or have no effect."""
     os.mkfifo(root / "node_modules" / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
         here = Path.cwd()

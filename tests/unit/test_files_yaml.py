@@ -1,4 +1,4 @@
-"""The one way in which YAML of people and agents is read."""
+"""The reader for YAML of people and agents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ostler.files.yaml import YamlInvalid, read_yaml
     ],
 )
 def test_values_are_plain(text: str, value: object) -> None:
-    """Text, numbers, true, false and null; what YAML 1.1 would make a date or a boolean stays text."""
+    """Text, numbers, true, false and null; text that YAML 1.1 reads as a date or a boolean stays text."""
     assert read_yaml(text, "f").value == value
 
 
@@ -58,14 +58,14 @@ def test_values_are_plain(text: str, value: object) -> None:
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_line(text: str, message: str) -> None:
-    """Nothing that could surprise is let in."""
+    """Ambiguous, unsafe or invalid YAML is refused."""
     with pytest.raises(YamlInvalid) as caught:
         read_yaml(text, "f")
     assert (caught.value.code, caught.value.message) == (Code.CONFIG_INVALID, message)
 
 
-def test_each_part_knows_its_line() -> None:
-    """Who checks what a value means can say where it stands, counted from the top of the file."""
+def test_each_part_has_its_line() -> None:
+    """The code that checks a value can report its line, counted from the top of the file."""
     document = read_yaml(
         "steps:\n  - skill: a\n  -\n    skill: b\n    inputs: [x, y]\n", "p.yaml", lines_before=10
     )
@@ -78,7 +78,7 @@ def test_each_part_knows_its_line() -> None:
 
 @given(st.text(max_size=80) | st.text("[]{}:-,&*!|>'\"#%@`\n\t a1?\\ud80e.", max_size=80))
 def test_any_text_is_a_value_or_one_mistake(text: str) -> None:
-    """Neither a crash nor a message of several lines; and each value can be printed as JSON."""
+    """Any text gives a value or a one-line mistake; each value can be printed as JSON."""
     try:
         msgspec.json.encode(read_yaml(text, "f").value)
     except YamlInvalid as error:

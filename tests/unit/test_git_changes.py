@@ -1,4 +1,4 @@
-"""What a task did so far, by name."""
+"""The changes of a task so far, by file name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def world(tmp_path: Path) -> World:
 
 
 def test_files_are_listed_with_their_lines(world: World) -> None:
-    """Committed, uncommitted, gone and binary; names are taken as they are; our own state is no change."""
+    """Committed, uncommitted, deleted and binary files; names are literal; Ostler's state is not a change."""
     worktree = world.prepare()
     (worktree.path / "committed.txt").write_text("1\n2\n")
     commit_step(worktree)
@@ -34,13 +34,13 @@ def test_files_are_listed_with_their_lines(world: World) -> None:
 
 
 def test_nothing_changed(world: World) -> None:
-    """A fresh worktree has neither changes nor commits."""
+    """A new worktree has neither changes nor commits."""
     worktree = world.prepare()
     assert list_changes(worktree) == () and list_commits(worktree, 5) == ()
 
 
 def test_commits_are_listed_newest_first(world: World) -> None:
-    """Ours and the agent's, on the branch or beside it, up to the limit and none of the base."""
+    """Ostler's and the agent's commits, on the branch or not, up to the limit and without the base."""
     worktree = world.prepare()
     for number in (1, 2):
         git(worktree.path, "commit", "-q", "--allow-empty", "-m", f"step {number}\n\nbody")

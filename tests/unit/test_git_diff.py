@@ -60,7 +60,7 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_kind_of_change_is_a_change(world: World, change):
-    """Written, staged, committed, committed elsewhere, deleted, made executable: all are work."""
+    """Written, staged, committed, committed on another branch, deleted and made executable."""
     worktree = world.prepare()
     change(worktree.path)
     assert has_changed_since(worktree, worktree.base)
@@ -79,14 +79,14 @@ def touch(path: Path) -> None:
 
 @pytest.mark.parametrize("nothing", [lambda path: None, ignore, touch])
 def test_what_is_no_change(world: World, nothing):
-    """Ignored files, our own state and a rewrite of the same bytes are no work."""
+    """Ignored files, Ostler's own state and a rewrite of the same bytes are not changes."""
     worktree = world.prepare()
     nothing(worktree.path)
     assert not has_changed_since(worktree, worktree.base)
 
 
 def test_changed_since_a_checkpoint(world: World):
-    """After a checkpoint the count begins again."""
+    """A checkpoint resets the result."""
     worktree = world.prepare()
     write(worktree.path)
     made = commit_step(worktree).commit
@@ -95,7 +95,7 @@ def test_changed_since_a_checkpoint(world: World):
 
 
 def test_uncommitted_work_is_in_the_diff(world: World):
-    """Untracked, staged and deleted files are shown, and looking changes nothing."""
+    """Untracked, staged and deleted files are shown, and the diff changes nothing."""
     worktree = world.prepare()
     stage(worktree.path)
     (worktree.path / "untracked é.txt").write_text("u\n")
@@ -113,7 +113,7 @@ def test_uncommitted_work_is_in_the_diff(world: World):
 
 
 def test_the_diff_of_a_branch_survives_its_worktree(world: World):
-    """The same patch comes from the branch when the worktree is gone."""
+    """Without the worktree the branch gives the same patch."""
     worktree = world.prepare()
     (worktree.path / "new.txt").write_text("new\n")
     before = diff_worktree(worktree)

@@ -16,12 +16,12 @@ def world(tmp_path: Path) -> World:
 
 
 def test_not_a_git_directory_is_none(tmp_path: Path):
-    """A plain directory is no error: work happens in place."""
+    """A directory without git is not an error: the task works in place."""
     assert discover_repository(tmp_path) is None
 
 
 def test_top_and_subdirectory(world: World):
-    """From a subdirectory the same repository is found, and where in it we are."""
+    """A subdirectory gives the same repository with its relative path."""
     top = discover_repository(world.project)
     below = discover_repository(world.project / "sub")
     assert top and below
@@ -40,14 +40,14 @@ def test_project_in_a_linked_worktree(world: World, tmp_path: Path):
 
 
 def test_names_with_spaces_and_unicode(tmp_path: Path):
-    """Spaces, quotes and letters of any script in the path are nothing special."""
+    """Spaces, quotes and letters of any script in the path work."""
     made = World(tmp_path, "my prøject 'ü' 日本")
     found = discover_repository(made.project)
     assert found and found.work_tree == made.project
 
 
 def test_bare_repository_is_refused(tmp_path: Path):
-    """A repository without files is a sentence, not a crash."""
+    """A repository without a work tree is refused in one sentence."""
     git(tmp_path, "init", "-q", "--bare", "bare.git")
     with pytest.raises(GitError) as caught:
         discover_repository(tmp_path / "bare.git")
@@ -56,7 +56,7 @@ def test_bare_repository_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("damage", ["no HEAD", "pointer to nowhere"])
 def test_a_damaged_repository_is_not_taken_for_none(world: World, damage: str):
-    """Working in place beside a broken .git would be a silent change of behaviour."""
+    """Working in place next to a broken .git would silently change the behaviour."""
     if damage == "no HEAD":
         (world.project / ".git" / "HEAD").unlink()
     else:
@@ -68,7 +68,7 @@ def test_a_damaged_repository_is_not_taken_for_none(world: World, damage: str):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to another user")
-def test_dubious_ownership_says_what_to_do_and_the_advice_helps(world: World):
+def test_dubious_ownership_shows_what_to_do_and_the_advice_helps(world: World):
     """The hint is git's own fix, and after it the repository is found."""
     for path in (world.project, world.project / ".git"):
         os.chown(path, 65534, 65534)
@@ -81,7 +81,7 @@ def test_dubious_ownership_says_what_to_do_and_the_advice_helps(world: World):
 
 
 def test_line_break_in_the_path_is_refused(tmp_path: Path):
-    """A path that git's line-wise answer cannot carry is refused by name."""
+    """A path that does not fit git's output of lines is refused by name."""
     made = World(tmp_path, "two\nlines")
     with pytest.raises(GitError) as caught:
         discover_repository(made.project)

@@ -1,4 +1,4 @@
-"""Paths of a worktree that are passed over."""
+"""Excluded paths of a worktree."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def world(tmp_path: Path) -> World:
     ],
 )
 def test_a_path_is_named_and_nothing_else(path: str, line: str) -> None:
-    """No character of it is a pattern; a line break is the one that cannot be written."""
+    """Every character is literal; only a line break cannot be written."""
     assert to_exclude_pattern(path) == line
 
 
 def test_every_look_at_the_worktree_passes_over_them(world: World) -> None:
-    """Commits, and the question whether anything changed; the same name elsewhere counts."""
+    """Commits and the check for changes; the same name in another directory counts."""
     worktree = world.prepare()
     write_exclude(worktree.repository, ("local", "linked"))
     (worktree.path / "local").write_text("x")
@@ -47,7 +47,7 @@ def test_every_look_at_the_worktree_passes_over_them(world: World) -> None:
 
 
 def test_it_is_of_one_worktree_alone(world: World) -> None:
-    """Neither the user's checkout nor the repository's own file knows of it."""
+    """Neither the user's checkout nor the repository's exclude file contains it."""
     worktree = world.prepare()
     shared = world.project / ".git" / "info" / "exclude"
     before = shared.read_bytes() if shared.exists() else None
@@ -59,7 +59,7 @@ def test_it_is_of_one_worktree_alone(world: World) -> None:
 
 
 def test_what_is_untracked_is_listed_shortly(world: World) -> None:
-    """A directory of nothing else by its name; what is ignored or passed over is not listed."""
+    """An untracked directory is listed by its name; ignored and excluded files are not listed."""
     worktree = world.prepare()
     write_exclude(worktree.repository, ("local",))
     for name in ("local", "new", "build/x", "made/deep/x", "sub/new"):
@@ -69,7 +69,7 @@ def test_what_is_untracked_is_listed_shortly(world: World) -> None:
 
 
 def test_an_agent_that_adds_everything_does_not_commit_what_was_put_there(world: World) -> None:
-    """Its own commit has it, the checkpoint after that has not; what setup made is the agent's to commit."""
+    """The agent's own commit has it, the next checkpoint does not; files of the setup may be committed."""
     worktree = world.prepare()
     write_exclude(worktree.repository, ("linked", "local"), ("generated",))
     (worktree.path / "linked").symlink_to("/usr")
@@ -83,7 +83,7 @@ def test_an_agent_that_adds_everything_does_not_commit_what_was_put_there(world:
 
 
 def test_what_the_base_has_stays(world: World) -> None:
-    """A path that was committed before the task began is work like any other."""
+    """A path that was committed before the task began counts as work."""
     base = world.commit({"local": "committed\n"})
     worktree = world.prepare(base)
     write_exclude(worktree.repository, ("local",))

@@ -1,4 +1,4 @@
-"""A commit as a directory of its own."""
+"""Exporting a commit to a new directory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files_of(place: Path) -> dict[str, str]:
 
 
 def test_the_commit_and_nothing_else(world: World, tmp_path: Path) -> None:
-    """Neither what the user has not committed nor what came later; the user's checkout stays as it is."""
+    """Uncommitted and later changes are not exported; the user's checkout is unchanged."""
     commit = git(world.project, "rev-parse", "HEAD")
     world.commit({"later.txt": "later\n"})
     (world.project / "a.txt").write_text("not committed")
@@ -49,7 +49,7 @@ def test_the_commit_and_nothing_else(world: World, tmp_path: Path) -> None:
 
 
 def test_git_works_in_it_and_what_it_writes_stays_there(world: World, tmp_path: Path) -> None:
-    """Status, history and commits; the project's repository gets no object and no ref."""
+    """Status, history and commits work; the project's repository gets no object and no ref."""
     commit = git(world.project, "rev-parse", "HEAD")
     out = tmp_path / "out"
     export_commit(world.repository, commit, out)
@@ -66,7 +66,7 @@ def test_git_works_in_it_and_what_it_writes_stays_there(world: World, tmp_path: 
 
 
 def test_no_trap_of_the_repository_fires(world: World, tmp_path: Path) -> None:
-    """Hooks, filters, monitors, attributes and includes: nothing that is configured there runs (S7)."""
+    """No configured hook, filter, monitor, attribute or include runs (S7)."""
     commit_bait(world)
     worktree = world.prepare()
     traps = Traps(world)
@@ -83,7 +83,7 @@ def test_no_trap_of_the_repository_fires(world: World, tmp_path: Path) -> None:
 
 
 def test_a_filter_that_is_required_is_refused(world: World, tmp_path: Path) -> None:
-    """Its files would be something else than what a person sees."""
+    """Without the filter the exported files would differ from the files in a checkout."""
     git(world.project, "config", "filter.crypt.clean", "cat")
     git(world.project, "config", "filter.crypt.required", "true")
     commit = world.commit({".gitattributes": "*.key filter=crypt\n", "a.key": "x\n"})
@@ -105,7 +105,7 @@ def lfs(world: World, content: bytes, stored: bytes | None) -> str:
 
 
 def test_a_large_file_comes_from_where_the_project_keeps_it(world: World, tmp_path: Path) -> None:
-    """Without running git-lfs; a file under the filter that was committed as it is stays as it is."""
+    """git-lfs does not run; a file under the filter that was committed unfiltered is exported unchanged."""
     commit = lfs(world, b"large" * 1000, b"large" * 1000)
     export_commit(world.repository, commit, tmp_path / "out")
     assert (tmp_path / "out" / "dir" / "large.bin").read_bytes() == b"large" * 1000
@@ -113,8 +113,10 @@ def test_a_large_file_comes_from_where_the_project_keeps_it(world: World, tmp_pa
 
 
 @pytest.mark.parametrize("stored", [None, b"damaged"])
-def test_a_large_file_that_is_not_there_is_told(world: World, tmp_path: Path, stored: bytes | None) -> None:
-    """Never fetched, or not what its name says: nothing is checked on a pointer."""
+def test_a_large_file_that_is_not_there_is_reported(
+    world: World, tmp_path: Path, stored: bytes | None
+) -> None:
+    """A missing object, or one with another hash, is an error: a pointer file is not checked."""
     commit = lfs(world, b"large", stored)
     with pytest.raises(GitError) as refused:
         export_commit(world.repository, commit, tmp_path / "out")
@@ -123,20 +125,20 @@ def test_a_large_file_that_is_not_there_is_told(world: World, tmp_path: Path, st
 
 @pytest.mark.parametrize("name", ["HEAD", "main", "-f", "", "f" * 39, "--upload-pack=x"])
 def test_only_a_commits_own_name_will_do(world: World, tmp_path: Path, name: str) -> None:
-    """What a branch means may change; an option is no commit."""
+    """A branch may change and is refused; an option is not a commit."""
     with pytest.raises(GitError):
         export_commit(world.repository, name, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_commit_that_is_not_there_is_told(world: World, tmp_path: Path) -> None:
-    """A typed error, whatever git says."""
+def test_a_commit_that_is_not_there_is_reported(world: World, tmp_path: Path) -> None:
+    """Any message of git becomes a typed error."""
     with pytest.raises(GitError):
         export_commit(world.repository, "f" * 40, tmp_path / "out")
 
 
 def test_odd_names_and_a_project_below(tmp_path: Path) -> None:
-    """Quotes, backslashes and blanks in paths; the project's directory is found or made, never by a link."""
+    """Quotes, backslashes and blanks in paths; the project's directory is never reached through a link."""
     world = World(tmp_path, 'it\'s "quoted" \\ here #1')
     commit = world.commit({"sub/ü x.txt": "x\n", "link/x": "x\n"})
     made = export_commit(world.repository, commit, tmp_path / "out")
@@ -152,7 +154,7 @@ def test_odd_names_and_a_project_below(tmp_path: Path) -> None:
 
 
 def test_a_shallow_clone_has_the_history_that_it_has(world: World, tmp_path: Path) -> None:
-    """Git in the checkout knows where the history ends, as in the project."""
+    """Git in the checkout has the same shallow boundary as the project."""
     commit = world.commit({"later.txt": "later\n"})
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{world.project}", "shallow")
     found = discover_repository(tmp_path / "shallow")
@@ -162,7 +164,7 @@ def test_a_shallow_clone_has_the_history_that_it_has(world: World, tmp_path: Pat
 
 
 def test_sha256_repositories(tmp_path: Path) -> None:
-    """Their names are longer."""
+    """Their hashes are longer."""
     project = tmp_path / "project"
     git(tmp_path, "init", "-q", "--object-format=sha256", "-b", "main", "project")
     world = World.__new__(World)

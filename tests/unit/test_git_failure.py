@@ -15,7 +15,7 @@ from ostler.git.run.failure import classify_failure, find_lock_file
 from ostler.git.run.program import execute_git
 from ostler.git.worktree.worktree import prepare_worktree
 
-SAID = [
+REPORTED = [
     ("fatal: Unable to create '/p/.git/index.lock': File exists.\n\nAnother git process", Code.GIT_LOCKED),
     ("fatal: update_ref failed: cannot lock ref 'refs/heads/x': is at aa but expected bb", Code.GIT_LOCKED),
     ("error: object file .git/objects/aa/bb is empty\nfatal: loose object aabb is corrupt", Code.GIT_CORRUPT),
@@ -36,17 +36,17 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("said", "code"), SAID)
-def test_complaints_have_codes(said: str, code: Code):
-    """Each thing that git says has its code, and the sentence names the place."""
-    error = classify_failure(("add",), said.encode(), Path("/some/place"))
+@pytest.mark.parametrize(("printed", "code"), REPORTED)
+def test_complaints_have_codes(printed: str, code: Code):
+    """Each message of git has its code, and the sentence names the path."""
+    error = classify_failure(("add",), printed.encode(), Path("/some/place"))
     assert error.code is code
     assert "/some/place" in error.message + error.hint or code in (Code.GIT_LOCKED, Code.BRANCH_EXISTS)
     assert "{" not in error.message + error.hint
 
 
 def test_braces_in_a_message_are_text():
-    """What git quotes from a hostile name is never formatted."""
+    """Text that git quotes from a hostile name is never formatted."""
     assert (
         "{place.__class__}"
         in classify_failure(("add",), b"fatal: bad object {place.__class__}", Path("/p")).message
@@ -55,13 +55,13 @@ def test_braces_in_a_message_are_text():
 
 def test_the_lock_is_found_with_quotes_in_its_name():
     """A path may contain quotes and spaces."""
-    said = b"fatal: Unable to create '/it's here/.git/index.lock': File exists.\n"
-    assert find_lock_file(said) == Path("/it's here/.git/index.lock")
+    printed = b"fatal: Unable to create '/it's here/.git/index.lock': File exists.\n"
+    assert find_lock_file(printed) == Path("/it's here/.git/index.lock")
     assert find_lock_file(b"fatal: other") is None
 
 
 def test_bad_configuration_is_a_sentence(tmp_path: Path):
-    """A configuration that cannot be read stops everything with the line that is wrong."""
+    """An unreadable configuration is an error with the wrong line."""
     world = make_world(tmp_path)
     repository = world.repository
     (world.project / ".git" / "config").write_text("[core\n")
@@ -72,7 +72,7 @@ def test_bad_configuration_is_a_sentence(tmp_path: Path):
 
 
 def test_a_missing_directory_and_a_missing_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """No worktree is WORKTREE_LOST; no git says what to install."""
+    """A missing worktree is WORKTREE_LOST; a missing git gives a message with what to install."""
     world = make_world(tmp_path)
     with pytest.raises(GitError) as caught:
         execute_git(("status",), {"PATH": program.search_path()}, tmp_path / "missing")
@@ -85,7 +85,7 @@ def test_a_missing_directory_and_a_missing_git(tmp_path: Path, monkeypatch: pyte
 
 
 def test_files_that_cannot_be_used_have_codes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A full disk or a missing directory met by us is told like one met by git."""
+    """A full disk or a missing directory has the same code whether Ostler or git meets it."""
     world = make_world(tmp_path)
     repository = world.repository
     worktree = world.prepare()
@@ -104,7 +104,7 @@ def test_files_that_cannot_be_used_have_codes_too(tmp_path: Path, monkeypatch: p
 
 
 def test_a_git_that_hangs_is_stopped(tmp_path: Path):
-    """A pipe where git expects a file ends in an error after the time it was given."""
+    """A pipe at the path of a file that git reads ends in an error after the timeout."""
     world: World = make_world(tmp_path)
     git(world.project, "config", "core.excludesFile", str(tmp_path / "pipe"))
     os.mkfifo(tmp_path / "pipe")

@@ -21,7 +21,7 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 def no_lfs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """PATH with git alone, and a place for a git-lfs of our own."""
+    """PATH with git alone, and a directory for a fake git-lfs."""
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("git", "sh"):
@@ -42,7 +42,7 @@ def refused(world: World, worktree) -> GitError:
 
 
 def test_without_git_lfs_nothing_is_committed_as_a_blob(world: World, no_lfs: Path):
-    """A large file that git-lfs should take stops the checkpoint; the branch has not moved."""
+    """A large file for git-lfs stops the checkpoint; the branch is unchanged."""
     worktree = world.prepare()
     (worktree.path / "large.bin").write_bytes(b"\0" * 100)
     assert "large.bin" in refused(world, worktree).message
@@ -59,7 +59,7 @@ def test_a_pointer_is_committed_as_it_is(world: World, no_lfs: Path):
 
 
 def test_a_deleted_large_file_needs_no_filter(world: World, no_lfs: Path):
-    """Taking a file away is possible without the program that put it there."""
+    """Deleting a file works without the program of its filter."""
     world.commit({"large.bin": POINTER})
     worktree = world.prepare()
     (worktree.path / "large.bin").unlink()
@@ -68,7 +68,7 @@ def test_a_deleted_large_file_needs_no_filter(world: World, no_lfs: Path):
 
 
 def test_with_git_lfs_the_pointer_is_committed(world: World, no_lfs: Path):
-    """Where git-lfs is installed it cleans the file, although the repository's own filters are off."""
+    """An installed git-lfs cleans the file, although the repository's own filters are disabled."""
     program = no_lfs / "git-lfs"
     program.write_text(f"#!/bin/sh\n[ \"$1\" = clean ] || exit 1\nprintf '%s' '{POINTER}'\n")
     program.chmod(0o755)
@@ -80,7 +80,7 @@ def test_with_git_lfs_the_pointer_is_committed(world: World, no_lfs: Path):
 
 
 def test_a_git_lfs_that_fails_commits_nothing(world: World, no_lfs: Path):
-    """A filter that breaks ends the checkpoint; the raw content does not slip through."""
+    """A failing filter ends the checkpoint; the raw content is not committed."""
     (no_lfs / "git-lfs").write_text("#!/bin/sh\nexit 3\n")
     (no_lfs / "git-lfs").chmod(0o755)
     worktree = world.prepare()
@@ -89,7 +89,7 @@ def test_a_git_lfs_that_fails_commits_nothing(world: World, no_lfs: Path):
 
 
 def test_a_required_filter_is_not_left_out(world: World):
-    """A repository that encrypts what it commits never gets the plain text from us."""
+    """In a repository that encrypts committed files, Ostler never commits the plain text."""
     git(world.project, "config", "filter.crypt.clean", "tr a-z b-za")
     git(world.project, "config", "filter.crypt.required", "true")
     worktree = world.prepare()
@@ -98,7 +98,7 @@ def test_a_required_filter_is_not_left_out(world: World):
 
 
 def test_a_filter_that_is_not_required_is_left_out(world: World):
-    """A convenience of the user's does not stop the work."""
+    """An optional filter of the user does not stop the checkpoint."""
     git(world.project, "config", "filter.crypt.clean", "tr a-z b-za")
     worktree = world.prepare()
     (worktree.path / "secret.key").write_text("secret")

@@ -1,4 +1,4 @@
-"""The GitHub CLI is started away from every repository, and its complaints are told in one sentence."""
+"""The GitHub CLI is started outside every repository, and each of its errors becomes one sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostler.git.publish.gh import GhError, classify_gh_failure, run_gh
 
 
 def install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str) -> None:
-    """A program called gh, alone on PATH with the system's own."""
+    """Install a program named gh, alone on PATH with the system's programs."""
     folder = tmp_path / "bin"
     folder.mkdir(exist_ok=True)
     (folder / "gh").write_text(f"#!/bin/sh\n{body}\n")
@@ -22,7 +22,7 @@ def install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str) -> None:
 
 
 def test_no_gh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """PUBLISH_FAILED, and where to get it."""
+    """PUBLISH_FAILED, with the address to install it from."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GhError, match="not installed") as caught:
         run_gh("pr", "list")
@@ -32,28 +32,28 @@ def test_no_gh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
 
 def test_only_stdout_is_the_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Mistake 20 of the seed: what gh remarks on stderr is no part of an address."""
+    """Mistake 20 of the seed: the stderr of gh is not part of an address."""
     install(monkeypatch, tmp_path, "echo 'Warning: 1 uncommitted change' >&2; echo https://x/pull/1")
     assert run_gh("pr", "create") == "https://x/pull/1\n"
 
 
 def test_it_runs_in_an_empty_directory_with_the_users_login(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Not in the agent's tree; with GH_TOKEN, and without what an agent's program is told."""
+    """gh runs outside the agent's tree, with GH_TOKEN and without the variables of an agent's program."""
     monkeypatch.setenv("GH_TOKEN", "s3cret")
     monkeypatch.setenv("OSTLER_TASK", "t")
     monkeypatch.chdir(tmp_path)
     install(monkeypatch, tmp_path, "pwd; ls -A; env")
-    told = run_gh("pr").splitlines()
-    assert Path(told[0]).name.startswith("ostler-gh-")
-    assert not Path(told[0]).exists()
-    assert "GH_TOKEN=s3cret" in told
-    assert "GH_PROMPT_DISABLED=1" in told
-    assert told[1].count("=") == 1
-    assert not any(line.startswith("OSTLER_") for line in told)
+    reported = run_gh("pr").splitlines()
+    assert Path(reported[0]).name.startswith("ostler-gh-")
+    assert not Path(reported[0]).exists()
+    assert "GH_TOKEN=s3cret" in reported
+    assert "GH_PROMPT_DISABLED=1" in reported
+    assert reported[1].count("=") == 1
+    assert not any(line.startswith("OSTLER_") for line in reported)
 
 
 def test_the_token_is_in_no_agents_environment(monkeypatch: pytest.MonkeyPatch):
-    """S9: the list that every agent's environment is made from has no name of GitHub's in it."""
+    """S9: the list of variables for agents has no variable of GitHub."""
     from ostler.process.environment import build_child_environment
 
     for name in ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN"):
@@ -62,7 +62,7 @@ def test_the_token_is_in_no_agents_environment(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_gh_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """It is given its time and no more."""
+    """It is stopped after the timeout."""
     install(monkeypatch, tmp_path, "exec sleep 60")
     monkeypatch.setattr(gh, "TIMEOUT_SECONDS", 0.2)
     with pytest.raises(GhError, match="did not answer"):
@@ -70,7 +70,7 @@ def test_a_gh_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("said", "expected", "hint"),
+    ("printed", "expected", "hint"),
     [
         (
             "To get started with GitHub CLI, please run:  gh auth login",
@@ -101,9 +101,9 @@ def test_a_gh_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ("", "no output", "later"),
     ],
 )
-def test_every_complaint_is_a_sentence_with_a_way_out(said: str, expected: str, hint: str):
-    """What happened, in GitHub's words where they help, and one thing to do."""
-    error = classify_gh_failure(said)
+def test_every_complaint_is_a_sentence_with_a_way_out(printed: str, expected: str, hint: str):
+    """The message has the fact, GitHub's text where it helps, and one next step."""
+    error = classify_gh_failure(printed)
     assert expected in error.message
     assert "\n" not in error.message
     assert hint in error.hint

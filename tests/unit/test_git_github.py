@@ -1,4 +1,4 @@
-"""Which repository an address means to gh."""
+"""The repository that gh uses for an address."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from ostler.git.publish.github import parse_repository_name, require_known_host
     ],
 )
 def test_an_address_and_its_repository(address: str, expected: str | None):
-    """Every usual spelling; a host without a dot is an alias, which gh's own default stands for."""
+    """Every usual spelling; a host without a dot is an alias, for which gh's default host is used."""
     assert parse_repository_name(address) == expected
 
 
 @pytest.mark.parametrize("host", ["evil.example", "git.corp.example.evil.example"])
 def test_an_enterprise_token_goes_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch, host: str):
-    """S9: an agent that changes the remote's address does not get the token sent there."""
+    """S9: if an agent changes the remote's address, the token is not sent there."""
     require_known_host(f"{host}/acme/app")
     monkeypatch.setenv("GH_ENTERPRISE_TOKEN", "s3cret")
     with pytest.raises(GhError, match="enterprise token"):

@@ -1,4 +1,4 @@
-"""Whatever an agent did to HEAD and its branch, its work ends on the task's branch."""
+"""For any change of HEAD and its branch by an agent, the work ends on the task's branch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def world(tmp_path: Path) -> World:
 
 
 def test_commits_of_the_agent_are_kept(world: World):
-    """What the agent committed by itself stays below our commit."""
+    """The agent's own commits are below Ostler's commit."""
     worktree = world.prepare()
     theirs = agent_commits(world, "own.txt")
     (world.path / "more.txt").write_text("more")
@@ -39,7 +39,7 @@ def test_head_moved_ahead(world: World):
 
 
 def test_head_on_another_branch_that_went_its_own_way(world: World):
-    """Both lines of history are parents, the files are what the agent left, and its branch is untouched."""
+    """Both lines of history are parents, the files are those of the agent, and its branch is unchanged."""
     worktree = world.prepare()
     mine = agent_commits(world, "first.txt")
     git(world.path, "switch", "-qc", "agents-own", worktree.base)
@@ -52,7 +52,7 @@ def test_head_on_another_branch_that_went_its_own_way(world: World):
 
 
 def test_looking_at_an_older_commit_undoes_nothing(world: World):
-    """An agent that ends on a checkout of the base has not taken its work back."""
+    """An agent that ends on a checkout of the base does not revert its work."""
     worktree = world.prepare()
     agent_commits(world, "work.txt")
     git(world.path, "switch", "-q", "--detach", worktree.base)
@@ -63,7 +63,7 @@ def test_looking_at_an_older_commit_undoes_nothing(world: World):
 
 
 def test_an_orphan_branch_is_brought_back(world: World):
-    """HEAD on a branch without commits: the files are committed on ours."""
+    """HEAD is on a branch without commits: the files are committed on the task's branch."""
     worktree = world.prepare()
     git(world.path, "switch", "-q", "--orphan", "nothing")
     (world.path / "only.txt").write_text("x")
@@ -73,7 +73,7 @@ def test_an_orphan_branch_is_brought_back(world: World):
 
 
 def test_a_deleted_branch_is_made_again(world: World):
-    """An agent that deletes the branch loses nothing that it left in files or in HEAD."""
+    """If an agent deletes the branch, the content of files and HEAD is kept."""
     worktree = world.prepare()
     git(world.path, "switch", "-q", "--detach")
     theirs = agent_commits(world, "own.txt")
@@ -84,7 +84,7 @@ def test_a_deleted_branch_is_made_again(world: World):
 
 
 def test_a_branch_that_names_the_users_branch_moves_only_itself(world: World):
-    """A symbolic ref planted over ours cannot make us move main."""
+    """A symbolic ref planted at the task's branch does not move main."""
     worktree = world.prepare()
     main = git(world.project, "rev-parse", "main")
     git(world.path, "symbolic-ref", f"refs/heads/{BRANCH}", "refs/heads/main")
@@ -95,8 +95,8 @@ def test_a_branch_that_names_the_users_branch_moves_only_itself(world: World):
     assert git(world.project, "symbolic-ref", "-q", f"refs/heads/{BRANCH}", check=False) == ""
 
 
-def test_a_conflict_left_open_is_committed_as_it_stands(world: World):
-    """Unmerged entries and a merge half done do not stop the checkpoint, and are gone after it."""
+def test_an_open_conflict_is_committed_unchanged(world: World):
+    """Unmerged entries and an unfinished merge do not stop the checkpoint, and are gone after it."""
     worktree = world.prepare()
     (world.path / "a.txt").write_text("ours\n")
     git(world.path, "commit", "-qam", "ours")
@@ -112,7 +112,7 @@ def test_a_conflict_left_open_is_committed_as_it_stands(world: World):
 
 
 def test_a_rebase_left_open_is_ended(world: World):
-    """A stopped rebase leaves HEAD elsewhere; afterwards the branch has it all and git knows of no rebase."""
+    """After a stopped rebase the branch has all changes, and no rebase is in progress."""
     worktree = world.prepare()
     agent_commits(world, "one.txt")
     git(
@@ -127,7 +127,7 @@ def test_a_rebase_left_open_is_ended(world: World):
 def test_a_commit_that_is_made_meanwhile_is_kept(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The branch gets a commit between our look at it and our move: it stays in the history."""
+    """A commit added to the branch between the read and the update stays in the history."""
     worktree = world.prepare()
     (world.path / "more.txt").write_text("more")
     theirs = git(world.project, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "meanwhile")

@@ -14,13 +14,13 @@ def world(tmp_path: Path) -> World:
 
 
 def test_the_repository_wins_over_the_user(world: World):
-    """As in git: the repository's own name is taken before the global one."""
+    """As in git, the repository's name has precedence over the global one."""
     git(world.root, "config", "--global", "user.name", "Global")
     assert read_identity(world.repository) == Identity("Una User", "una@example.org")
 
 
 def test_the_global_configuration_is_read(world: World):
-    """Most people have their name there and nowhere else."""
+    """Most users set their name only there."""
     for key in ("name", "email"):
         git(world.project, "config", "--unset", f"user.{key}")
         git(world.root, "config", "--global", f"user.{key}", f"Glöbal {key}")
@@ -29,7 +29,7 @@ def test_the_global_configuration_is_read(world: World):
 
 @pytest.mark.parametrize("missing", ["user.name", "user.email"])
 def test_without_both_it_is_ostler(world: World, missing: str):
-    """Half an identity is none."""
+    """A name without an address, or the reverse, is not used."""
     git(world.project, "config", "--unset", missing)
     assert read_identity(world.repository) == OSTLER
 

@@ -30,7 +30,7 @@ def leave_lock(path: Path, age: float = 0.0) -> Path:
 
 
 def test_an_old_lock_without_an_owner_is_removed(world: World, caplog: pytest.LogCaptureFixture):
-    """What a git that was killed left is cleared away once, and the log says so."""
+    """The lock file of a killed git is removed once, and the removal is logged."""
     left = leave_lock(world.project / ".git" / "index.lock", LONG_AGO)
     started = time.monotonic()
     run_git(world.repository, "read-tree", "HEAD")
@@ -40,14 +40,14 @@ def test_an_old_lock_without_an_owner_is_removed(world: World, caplog: pytest.Lo
 
 
 def test_a_fresh_lock_is_waited_for(world: World):
-    """Another git that ends within seconds costs a wait, not an error."""
+    """Another git that ends within seconds causes a wait, not an error."""
     held = leave_lock(world.project / ".git" / "index.lock")
     threading.Timer(0.3, held.unlink).start()
     run_git(world.repository, "read-tree", "HEAD")
 
 
 def test_a_lock_that_stays_is_git_locked(world: World, monkeypatch: pytest.MonkeyPatch):
-    """A fresh lock is never removed, however long we waited."""
+    """A recent lock is never removed, after any wait."""
     monkeypatch.setattr(lock, "WAIT_SECONDS", 0.3)
     held = leave_lock(world.project / ".git" / "index.lock")
     with pytest.raises(GitError) as caught:
@@ -57,7 +57,7 @@ def test_a_lock_that_stays_is_git_locked(world: World, monkeypatch: pytest.Monke
 
 
 def test_an_old_lock_with_a_live_owner_stays(world: World, monkeypatch: pytest.MonkeyPatch):
-    """Age alone proves nothing: a git that still works in this tree keeps its lock."""
+    """Age alone is not enough: a git that still runs in this tree keeps its lock."""
     monkeypatch.setattr(lock, "WAIT_SECONDS", 0.3)
     held = leave_lock(world.project / ".git" / "index.lock", LONG_AGO)
     command = ["git", "-C", str(world.project), "cat-file", "--batch"]
@@ -70,7 +70,7 @@ def test_an_old_lock_with_a_live_owner_stays(world: World, monkeypatch: pytest.M
 
 
 def test_only_locks_of_the_repository_are_removed(world: World, tmp_path: Path):
-    """A message from git cannot make us delete a file elsewhere."""
+    """A message from git cannot cause the deletion of a file elsewhere."""
     outside = leave_lock(tmp_path / "outside.lock", LONG_AGO)
     assert not lock.remove_if_stale(outside, world.repository)
     sneaky = world.project / ".git" / ".." / ".." / "outside.lock"
@@ -79,7 +79,7 @@ def test_only_locks_of_the_repository_are_removed(world: World, tmp_path: Path):
 
 
 def test_a_killed_agents_lock_does_not_stop_a_checkpoint(world: World):
-    """The index.lock of a git that died with its agent is gone after the next checkpoint."""
+    """The index.lock of a git that ended with its agent is gone after the next checkpoint."""
     worktree = world.prepare()
     (worktree.path / "x").write_text("x")
     left = leave_lock(worktree.repository.git_dir / "index.lock", 2.0)
@@ -89,7 +89,7 @@ def test_a_killed_agents_lock_does_not_stop_a_checkpoint(world: World):
 
 
 def test_hold_is_exclusive_and_leaves_nothing(tmp_path: Path):
-    """A second run waits, and gives up with a sentence; no file is written for it."""
+    """A second run waits, and fails with one sentence; no file is written for it."""
     with (
         lock.hold_lock(tmp_path),
         pytest.raises(GitError) as caught,
@@ -102,7 +102,7 @@ def test_hold_is_exclusive_and_leaves_nothing(tmp_path: Path):
 
 
 def test_a_child_that_inherits_the_lock_keeps_it(tmp_path: Path):
-    """When we are killed, the git that we started still keeps others out until it ends."""
+    """If Ostler is killed, the git that it started keeps the lock until it ends."""
     with lock.hold_lock(tmp_path) as descriptor:
         script = "import sys; sys.stdin.read()"
         child = subprocess.Popen(

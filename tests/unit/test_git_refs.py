@@ -25,7 +25,7 @@ def made_names(count: int) -> list[str]:
 
 
 def test_ten_thousand_made_names_never_pass_as_something_else():
-    """No name that is accepted could be read by git as an option, a range, a pattern or another ref."""
+    """Git cannot read an accepted name as an option, a range, a pattern or another ref."""
     accepted = [name for name in made_names(10_000) if is_branch_name(name)]
     assert len(accepted) > 100
     for name in accepted:
@@ -35,7 +35,7 @@ def test_ten_thousand_made_names_never_pass_as_something_else():
 
 
 def test_git_agrees_on_names():
-    """Our rules are git's own, but for three names that only look like branches: -x, @ and HEAD."""
+    """The rules are those of git, except for three names that only resemble branches: -x, @ and HEAD."""
     names = [name for name in made_names(3000) if "\0" not in name and "\udc80" not in name]
     names = [name for name in names if name not in ("@", "HEAD") and not name.startswith("-")]
     yes = [name for name in names if is_branch_name(name)][:120]
@@ -47,7 +47,7 @@ def test_git_agrees_on_names():
 
 @pytest.mark.parametrize("name", ["", "-x", "a..b", "a.lock", "a/.b", "a//b", "a/", "x" * 250, "@", "HEAD"])
 def test_bad_names_are_refused_with_a_sentence(name: str):
-    """A bad name is the caller's mistake, and says which name it was."""
+    """A bad name is a usage error that contains the name."""
     with pytest.raises(GitError) as caught:
         check_branch_name(name)
     assert caught.value.code is Code.USAGE
@@ -55,7 +55,7 @@ def test_bad_names_are_refused_with_a_sentence(name: str):
 
 
 def test_base_is_the_branch_checked_out(world: World):
-    """Without a target, work starts at the branch that the user is on."""
+    """Without a target, work starts at the user's current branch."""
     git(world.project, "switch", "-qc", "feature")
     commit = world.commit({"f": "1"})
     base = find_base(world.repository)
@@ -63,7 +63,7 @@ def test_base_is_the_branch_checked_out(world: World):
 
 
 def test_base_of_a_detached_head_is_its_commit(world: World):
-    """A checkout on no branch starts from its commit."""
+    """A detached checkout starts from its commit."""
     commit = git(world.project, "rev-parse", "HEAD")
     git(world.project, "switch", "-q", "--detach")
     base = find_base(world.repository)
@@ -71,7 +71,7 @@ def test_base_of_a_detached_head_is_its_commit(world: World):
 
 
 def test_target_wins_over_the_checkout(world: World):
-    """git.target names the base wherever the user's checkout is; a branch wins over a tag of its name."""
+    """git.target sets the base for any branch of the user's checkout; a branch has precedence over a tag."""
     first = git(world.project, "rev-parse", "HEAD")
     git(world.project, "branch", "release")
     world.commit({"f": "1"})
@@ -83,7 +83,7 @@ def test_target_wins_over_the_checkout(world: World):
 
 @pytest.mark.parametrize("target", ["nowhere", "--output=x", "a..b", "HEAD"])
 def test_a_target_that_is_not_there_is_a_usage_error(world: World, target: str):
-    """A misspelt or hostile target ends with exit 2, not with a git message."""
+    """A misspelt or hostile target ends with exit 2, not with a message of git."""
     with pytest.raises(GitError) as caught:
         find_base(world.repository, target)
     assert caught.value.exit == 2
@@ -91,7 +91,7 @@ def test_a_target_that_is_not_there_is_a_usage_error(world: World, target: str):
 
 @pytest.mark.parametrize("target", ["", "main"])
 def test_no_commit_yet(tmp_path: Path, target: str):
-    """An empty repository is refused with the command that helps."""
+    """An empty repository is refused with the command to run."""
     world = World(tmp_path)
     with pytest.raises(GitError) as caught:
         find_base(world.repository, target)

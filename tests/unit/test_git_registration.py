@@ -24,7 +24,7 @@ def files(worktree: Worktree) -> dict[str, bytes]:
 
 
 def test_what_git_wrote_is_what_we_would_write(worktree: Worktree):
-    """An untouched worktree needs nothing put right: our bytes are git's bytes."""
+    """An unchanged worktree needs no repair: the expected bytes equal those of git."""
     before = files(worktree)
     assert restore_pointers(worktree) is False
     assert files(worktree) == before
@@ -76,7 +76,7 @@ TAMPERINGS = [
 
 @pytest.mark.parametrize("tamper", TAMPERINGS)
 def test_every_tampering_is_undone(worktree: Worktree, tamper: Callable[[Worktree], object]):
-    """The files that lead git from the worktree to the repository have their bytes again."""
+    """The files that link the worktree to the repository have their original bytes again."""
     before = files(worktree)
     tamper(worktree)
     assert restore_pointers(worktree) is True
@@ -86,7 +86,7 @@ def test_every_tampering_is_undone(worktree: Worktree, tamper: Callable[[Worktre
 
 
 def test_states(worktree: Worktree, tmp_path: Path):
-    """Each state of a worktree is told apart by looking at files alone."""
+    """Each state of a worktree is detected from files alone."""
     admin = worktree.repository.git_dir
     assert inspect_worktree(worktree) is WorktreeState.COMPLETE
     (admin / "locked").write_text("initializing")
@@ -102,7 +102,7 @@ def test_states(worktree: Worktree, tmp_path: Path):
 
 
 def test_another_worktree_of_that_name_is_taken(tmp_path: Path):
-    """A name is taken only by a directory that points back to it."""
+    """A name is used only by a directory that points back to it."""
     world: World = make_world(tmp_path)
     git(world.project, "worktree", "add", "-q", "-b", "x", str(tmp_path / "elsewhere" / world.path.name))
     worktree = world.repository

@@ -1,4 +1,4 @@
-"""Which remote is meant, and that no login in its address is ever repeated."""
+"""The selected remote, and that a login in its address is never shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ostler.git.publish.remote import Remote, find_remote, strip_login
     ],
 )
 def test_the_remote_that_is_meant(tmp_path: Path, remotes: list[str], own: str, expected: str | None):
-    """The target's own, else origin, else the only one; never a guess between two."""
+    """The target's remote, else origin, else the only one; two are never guessed between."""
     world = make_world(tmp_path)
     for name in remotes:
         git(world.project, "remote", "add", name, f"https://example.org/{name}.git")
@@ -51,6 +51,6 @@ def test_a_remote_with_the_name_of_an_option_is_none(tmp_path: Path):
 
 
 def test_an_address_loses_its_login():
-    """Neither a name nor a token is repeated in a message."""
-    said = "fatal: unable to access 'https://una:s3cret@example.org/a.git/': 403"
-    assert strip_login(said) == "fatal: unable to access 'https://example.org/a.git/': 403"
+    """A message contains neither the user name nor the token."""
+    printed = "fatal: unable to access 'https://una:s3cret@example.org/a.git/': 403"
+    assert strip_login(printed) == "fatal: unable to access 'https://example.org/a.git/': 403"

@@ -1,4 +1,4 @@
-"""What remotes say when they refuse, and what a person is told."""
+"""The refusals of remotes and the resulting messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOGIN, GONE, FAR = (
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("printed", "expected"),
     [
         (b"fatal: Authentication failed for 'https://example.org/a.git/'", LOGIN),
         (b"fatal: could not read Username for 'https://x': terminal prompts disabled", LOGIN),
@@ -37,9 +37,9 @@ LOGIN, GONE, FAR = (
         (b"", "no output"),
     ],
 )
-def test_every_refusal_is_a_sentence_with_a_way_out(said: bytes, expected: str):
-    """PUBLISH_FAILED, one line, the remote by its name, and what to do."""
-    error = classify_remote_failure("origin", said)
+def test_every_refusal_is_a_sentence_with_a_way_out(printed: bytes, expected: str):
+    """PUBLISH_FAILED, one line, the name of the remote, and the next step."""
+    error = classify_remote_failure("origin", printed)
     assert error.code is Code.PUBLISH_FAILED
     assert expected in error.message
     assert "origin" in error.message
@@ -48,6 +48,6 @@ def test_every_refusal_is_a_sentence_with_a_way_out(said: bytes, expected: str):
 
 
 def test_no_login_is_repeated():
-    """A token in the address stays out of the sentence."""
+    """A token in the address is not in the sentence."""
     error = classify_remote_failure("origin", b"fatal: unable to access 'https://una:s3cret@x/': nothing")
     assert "s3cret" not in error.message

@@ -22,7 +22,7 @@ def seen_by_git(world: World, key: str) -> str:
 
 @pytest.mark.parametrize("key", sorted(FIXED_SETTINGS))
 def test_every_fixed_setting_wins(world: World, key: str):
-    """What the repository says about it does not count."""
+    """The repository's value of the setting is ignored."""
     git(world.project, "config", key, "yes")
     assert seen_by_git(world, key) == FIXED_SETTINGS[key]
 
@@ -48,32 +48,32 @@ def test_every_fixed_setting_wins(world: World, key: str):
     ],
 )
 def test_programs_named_by_the_repository_are_replaced(world: World, key: str, instead: str):
-    """Whatever a driver is called, its program is not run."""
+    """The program of a driver with any name is not run."""
     git(world.project, "config", key, "touch /canary")
     assert seen_by_git(world, key) == instead
 
 
 def test_harmless_settings_stay(world: World):
-    """How the repository treats line ends and modes is still its own affair."""
+    """The repository's line ends and modes are still used."""
     git(world.project, "config", "core.autocrlf", "input")
     assert seen_by_git(world, "core.autocrlf") == "input"
 
 
 def test_the_users_configuration_takes_no_part(world: World):
-    """Neither the global file nor the environment reaches git."""
+    """Neither the global file nor the environment is passed to git."""
     git(world.root, "config", "--global", "core.autocrlf", "input")
     assert seen_by_git(world, "core.autocrlf") == ""
 
 
 def test_a_change_of_the_configuration_is_seen_at_once(world: World):
-    """The cache is of the text, so a new text is read anew."""
+    """The cache key is the text, so a changed text is read again."""
     assert "filter.new.clean" not in read_safe_config(world.repository).settings
     git(world.project, "config", "filter.new.clean", "x")
     assert "filter.new.clean" in read_safe_config(world.repository).settings
 
 
 def test_an_included_file_is_read_each_time(world: World, tmp_path: Path):
-    """A file elsewhere can change without the repository's own file changing."""
+    """An included file can change without a change of the repository's file."""
     git(world.project, "config", "include.path", str(tmp_path / "more"))
     assert "filter.new.clean" not in read_safe_config(world.repository).settings
     (tmp_path / "more").write_text('[filter "new"]\n\tclean = x\n')
@@ -81,21 +81,21 @@ def test_an_included_file_is_read_each_time(world: World, tmp_path: Path):
 
 
 def test_the_same_text_is_parsed_once(world: World, monkeypatch: pytest.MonkeyPatch):
-    """Calls after the first cost no process for the configuration."""
+    """Later calls start no process for the configuration."""
     read_safe_config(world.repository)
     monkeypatch.setattr(module, "execute_git", None)
     read_safe_config(world.repository)
 
 
 def test_required_filters_are_known(world: World):
-    """Only what git itself would call required counts."""
+    """Only the values that git itself reads as required count."""
     for name, value in {"yes": "true", "also": "1", "no": "false", "off": "off"}.items():
         git(world.project, "config", f"filter.{name}.required", value)
     assert read_safe_config(world.repository).required_filters == {"yes", "also"}
 
 
 def test_environments(monkeypatch: pytest.MonkeyPatch):
-    """Nothing of the caller's environment gets through but what is meant to."""
+    """Only the listed variables of the caller's environment are passed."""
     for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_SSH_COMMAND", "LD_PRELOAD", "SECRET"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("PATH", "relative:/usr/bin::/bin:.")

@@ -1,4 +1,4 @@
-"""Secrets in what is to be pushed: found by their look, named by their place, never repeated."""
+"""Secrets in commits to be pushed: detected by pattern, reported by place, never repeated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostler.errors import Code, GitError
 from ostler.git.publish.secrets import find_secrets, redact_secrets, require_no_secrets
 from ostler.git.repository import Worktree
 
-# Put together here, so that nobody who looks for secrets finds one in this file.
+# Assembled here, so that a scanner for secrets finds none in this file.
 AWS = "AKIA" + "Q3EGTVZ7XWYB2K5M"
 SAMPLES = {
     "an AWS access key": AWS,
@@ -53,7 +53,7 @@ def found(worktree: Worktree) -> list[tuple[str, int, str]]:
 
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_none_is_left_in_a_text(kind: str) -> None:
-    """What an agent says of its work goes to others; a key goes with all of its lines."""
+    """The agent's summary is published; a key is removed with all of its lines."""
     block = f"{SAMPLES[kind]}\nMIIEpAIBAAKCAQEA\n-----END " + "OPENSSH PRIVATE KEY-----"
     secret = block if kind == "a private key" else SAMPLES[kind]
     assert redact_secrets(f"für {secret} and more") == f"für ({kind}, not shown) and more"
@@ -61,19 +61,19 @@ def test_none_is_left_in_a_text(kind: str) -> None:
 
 
 def test_a_key_without_an_end_hides_the_rest() -> None:
-    """It may have been cut off."""
+    """The end may have been cut off."""
     assert redact_secrets(f"a {SAMPLES['a private key']}\nMIIEpAIB\n") == "a (a private key, not shown)"
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_each_kind_is_found_at_its_line(world: World, kind: str) -> None:
-    """In the middle of a line, of a file that has other lines, too."""
+    """Also in the middle of a line and of a file."""
     worktree = work(world, {"a.txt": f'one\nkey = "{SAMPLES[kind]}"\nend\n'})
     assert found(worktree) == [("a.txt", 2, kind)]
 
 
 def test_what_only_looks_a_little_like_it_passes(world: World) -> None:
-    """Documentation's own example, a class of a page, a word that is too short, a public key."""
+    """An example from documentation, a CSS class, a text that is too short and a public key pass."""
     assert found(work(world, {"b.txt": "\n".join(HARMLESS)})) == []
 
 
@@ -82,12 +82,12 @@ def test_what_only_looks_a_little_like_it_passes(world: World) -> None:
     [(".env", True), ("app/.env.production", True), (".env.example", False), ("a.env.py", False)],
 )
 def test_a_file_of_secrets_is_known_by_its_name(world: World, name: str, secret: bool) -> None:
-    """Whatever it holds; a sample for others to copy is none."""
+    """The content does not matter; a sample file to be copied is not a secret."""
     assert found(work(world, {name: "PORT=1\n"})) == ([(name, 0, "a file of secrets")] if secret else [])
 
 
 def test_what_was_there_before_is_not_the_tasks(tmp_path: Path) -> None:
-    """A secret of the target is not held against work that changes the lines around it, or renames it."""
+    """A secret of the target is allowed where the task changes the lines around it, or renames the file."""
     world = make_world(tmp_path)
     world.commit({"old.txt": f"a\n{AWS}\nb\n" + "more\n" * 20, ".env": "X=1\n"})
     worktree = work(world, {"old.txt": f"a\n{AWS}\nchanged\n" + "more\n" * 20, ".env": "X=2\n"})
@@ -97,13 +97,13 @@ def test_what_was_there_before_is_not_the_tasks(tmp_path: Path) -> None:
 
 
 def test_a_secret_that_was_taken_out_again_would_leave_all_the_same(world: World) -> None:
-    """Every commit is pushed, so every commit is looked at."""
+    """Every commit is pushed, so every commit is searched."""
     work(world, {"a.txt": AWS})
     assert found(work(world, {"a.txt": "clean\n"}, "t/2")) == [("a.txt", 1, "an AWS access key")]
 
 
-def test_a_line_may_say_that_it_is_none(world: World) -> None:
-    """Said once, it holds for the commits before it, and for no other secret."""
+def test_a_line_can_be_marked_as_no_secret(world: World) -> None:
+    """The mark also covers earlier commits, and no other secret."""
     other = AWS[:-1] + "X"
     work(world, {"a.txt": f"{AWS}\n{other}\n"})
     worktree = work(world, {"a.txt": f"{AWS}  # ostler:allow-secret\n{other}\n"}, "t/2")
@@ -112,25 +112,25 @@ def test_a_line_may_say_that_it_is_none(world: World) -> None:
 
 @pytest.mark.parametrize("name", ["with space.txt", 'quo"te.txt', "ünï.txt", "-p", "a/b.txt"])
 def test_strange_names_are_named(world: World, name: str) -> None:
-    """A person must be able to find the place."""
+    """The message must show the place exactly."""
     ((path, line, _),) = found(work(world, {name: f"x\n{AWS}\n"}))
     assert line == 2 and path.replace("\\", "") == name
 
 
 def test_lines_that_look_like_a_patch_do_not_confuse_it(world: World) -> None:
-    """An agent can write what git writes."""
+    """An agent can write lines in the format of git."""
     text = f"++ b/other.txt\n@@ -1 +900 @@\ncommit 1\ndiff --git a b\n-- /dev/null\n{AWS}\n"
     assert found(work(world, {"a.txt": text})) == [("a.txt", 6, "an AWS access key")]
 
 
 def test_an_attribute_hides_nothing(world: World) -> None:
-    """A file that is said to be binary is looked at like any other."""
+    """A file with the binary attribute is searched like any other."""
     files = {".gitattributes": "*.txt binary\n*.pem -diff\n", "a.txt": AWS, "b.pem": f"\0{AWS}"}
     assert [(path, line) for path, line, _ in found(work(world, files))] == [("a.txt", 1), ("b.pem", 1)]
 
 
 def test_what_a_merge_adds_by_itself_is_seen(world: World) -> None:
-    """What both parents have is not the task's; what neither has, is."""
+    """Content of both parents is not the task's; content of neither is."""
     worktree = work(world, {"a.txt": "mine\n"})
     world.commit({"other.txt": f"{AWS}Z theirs\n", "c.txt": AWS})
     git(worktree.path, "merge", "-q", "--no-commit", "main")
@@ -139,12 +139,12 @@ def test_what_a_merge_adds_by_itself_is_seen(world: World) -> None:
     git(worktree.path, "commit", "-q", "-m", "merge")
     onto = git(world.project, "rev-parse", "main")
     tip = git(worktree.path, "rev-parse", "HEAD")
-    told = find_secrets(worktree.repository, onto, tip)
-    assert [(one.path, one.line) for one in told] == [("a.txt", 2)]
+    reported = find_secrets(worktree.repository, onto, tip)
+    assert [(one.path, one.line) for one in reported] == [("a.txt", 2)]
 
 
 def test_the_refusal_names_places_and_no_secret(world: World) -> None:
-    """Five places, a number for the rest, what to do; and not a character of what was found."""
+    """The message has five places, the number of the others and the next step, but no secret."""
     worktree = work(world, {f"f{n}.txt": f"{AWS}\n" for n in range(7)})
     with pytest.raises(GitError) as caught:
         require_no_secrets(worktree.repository, worktree.base, git(worktree.path, "rev-parse", "HEAD"))
@@ -155,7 +155,7 @@ def test_the_refusal_names_places_and_no_secret(world: World) -> None:
 
 
 def test_ten_thousand_files_take_little_time(world: World) -> None:
-    """Two seconds are promised; a busy machine has ten times as long."""
+    """The limit is two seconds; a busy machine has ten times as long."""
     worktree = work(world, {f"d{n % 100}/f{n}.txt": "line\n" * 10 for n in range(10_000)} | {"z.txt": AWS})
     begun = time.monotonic()
     assert found(worktree) == [("z.txt", 1, "an AWS access key")]

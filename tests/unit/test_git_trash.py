@@ -29,7 +29,7 @@ def make_mess(root: Path) -> None:
 
 
 def make_deep(root: Path) -> None:
-    """Deeper than Python recurses and longer than any path may be."""
+    """Create a tree deeper than Python's recursion limit and longer than any path."""
     here = os.open(root, os.O_RDONLY)
     for _ in range(DEEP):
         os.mkdir("a-rather-long-name", dir_fd=here)
@@ -40,7 +40,7 @@ def make_deep(root: Path) -> None:
 
 
 def test_every_kind_of_mess_goes(tmp_path: Path):
-    """Pipes, sockets, odd names, sealed directories and great depth: all deleted, nothing opened."""
+    """Pipes, sockets, odd names, sealed directories and deep trees are deleted without being opened."""
     make_mess(tmp_path / "mess")
     make_deep(tmp_path / "mess")
     (tmp_path / "mess").chmod(0)
@@ -51,7 +51,7 @@ def test_every_kind_of_mess_goes(tmp_path: Path):
 
 
 def test_links_are_removed_and_not_followed(tmp_path: Path):
-    """What a link points to outside of the trash is untouched."""
+    """The target of a link outside of the trash is unchanged."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").write_text("p")
@@ -65,7 +65,7 @@ def test_links_are_removed_and_not_followed(tmp_path: Path):
 
 
 def test_nothing_to_discard(tmp_path: Path):
-    """What is not there needs no trash."""
+    """A missing path needs no trash."""
     assert discard(tmp_path / "missing", tmp_path) is None
     assert empty_trash(tmp_path) == 0
     assert os.listdir(tmp_path) == []
@@ -73,7 +73,7 @@ def test_nothing_to_discard(tmp_path: Path):
 
 @pytest.mark.parametrize("kind", ["file", "link", "link to nowhere"])
 def test_something_else_in_the_place_of_the_trash_goes(tmp_path: Path, kind: str):
-    """An agent can reach it: neither a crash, nor a way for files to leave by."""
+    """A file or a link at that path becomes a directory, and the link's target is unchanged."""
     outside, trash, mess = tmp_path / "outside", tmp_path / ".trash", tmp_path / "mess"
     outside.mkdir()
     (outside / "precious").write_text("p")

@@ -165,7 +165,7 @@ def test_a_key_in_the_answer_is_hidden() -> None:
 
 
 @pytest.mark.parametrize("secret", ["k", "text", "none", "ollama"])
-def test_a_key_that_is_a_word_leaves_the_answer_alone(secret: str) -> None:
+def test_a_key_that_is_a_common_word_leaves_the_answer_alone(secret: str) -> None:
     """A short key of a local server is not redacted, because it may be part of the events."""
     printed = text_block(0, "ok, none of the text is ollama's")
     response, _ = ask_claude(START, *printed, message_delta("end_turn"), STOP, secret=secret)

@@ -131,9 +131,18 @@ def test_any_body_becomes_one_line(status: int, body: bytes) -> None:
     assert len(failure.message) < 400
 
 
-def test_the_message_says_who_and_what() -> None:
+def test_the_message_names_the_provider_and_the_error() -> None:
     """The message has the host, the status and the text of the provider."""
     failure = make_error(Rejection(429, "slow\n  down", ("rate_limit_error",), "3"), "api.example.org", now)
     assert failure.message == "api.example.org answered 429: slow down"
     assert failure.retry_after_seconds == 3
     assert make_error(Rejection(500), "api.example.org", now).message == "api.example.org answered 500"
+
+
+@pytest.mark.parametrize(
+    ("status", "kinds", "found"),
+    [(503, (), 503), (200, ("api_error",), 500), (200, ("server_error",), 500), (200, ("other",), 200)],
+)
+def test_the_status_of_an_error_within_a_stream(status: int, kinds: tuple[str, ...], found: int) -> None:
+    """An error of the server after the first part of an answer is an outage, like status 500."""
+    assert make_error(Rejection(status, "", kinds), "host").status == found

@@ -15,7 +15,7 @@ from ostler.llm.failure import ModelError
 from ostler.llm.timeouts import cancellable_sleep, enforce_timeouts
 from ostler.testing.virtual_clock import VirtualClock
 
-Heard = Callable[[], None]
+Received = Callable[[], None]
 T = TypeVar("T")
 
 
@@ -46,7 +46,7 @@ def request(total: float = 60.0, idle: float = 60.0, abort: asyncio.Event | None
     return ClaudeRequest("", "", "m", timeout_seconds=total, idle_timeout_seconds=idle, abort=abort)
 
 
-async def held(requested: ClaudeRequest, work: Callable[[Heard], Awaitable[object]]) -> Code | None:
+async def held(requested: ClaudeRequest, work: Callable[[Received], Awaitable[object]]) -> Code | None:
     """Return how the work ends within the limits of the request; no task may be left."""
     others = asyncio.all_tasks()
     try:
@@ -60,7 +60,7 @@ async def held(requested: ClaudeRequest, work: Callable[[Heard], Awaitable[objec
     return None
 
 
-async def speak(observed: Heard, times: int, every: float) -> None:
+async def speak(observed: Received, times: int, every: float) -> None:
     for _ in range(times):
         await asyncio.sleep(every)
         observed()
@@ -89,7 +89,7 @@ def test_an_abort_is_final_and_not_a_timeout() -> None:
     async def abort_midway() -> Code | None:
         abort = asyncio.Event()
 
-        async def work(observed: Heard) -> None:
+        async def work(observed: Received) -> None:
             await speak(observed, 3, 0.01)
             abort.set()
             await speak(observed, 1000, 0.01)
@@ -106,7 +106,7 @@ def test_an_abort_before_the_start_starts_nothing() -> None:
         abort = asyncio.Event()
         abort.set()
 
-        async def work(observed: Heard) -> None:
+        async def work(observed: Received) -> None:
             pytest.fail("the work was begun")
 
         return await held(request(abort=abort), work)
@@ -139,7 +139,7 @@ def test_cancellation_stays_cancellation() -> None:
 def test_a_timeout_of_the_work_itself_is_not_changed() -> None:
     """A TimeoutError of the work is not changed."""
 
-    async def work(observed: Heard) -> None:
+    async def work(observed: Received) -> None:
         raise TimeoutError("of the disk")
 
     with pytest.raises(TimeoutError, match="of the disk"):

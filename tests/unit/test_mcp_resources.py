@@ -13,7 +13,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 def test_attempts_follow_each_other(tmp_path: Path) -> None:
-    """In their order; the answer files are no attempts."""
+    """In their order; the answer files are not attempts."""
     write(tmp_path, "test-010.md", "third")
     write(tmp_path, "implement-001.md", "first")
     write(tmp_path, "implement-002.md", "second")
@@ -33,7 +33,7 @@ def test_of_a_long_one_the_end_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_cut_in_the_middle_of_a_letter_is_no_mistake(tmp_path: Path) -> None:
-    """What is left of it is shown as unreadable."""
+    """The incomplete character is shown as unreadable."""
     write(tmp_path, "implement-001.md", "ü" * 10)
     assert read_transcript("t", tmp_path, max_bytes=3).endswith("all.)\n\n\ufffdü")
 

@@ -118,9 +118,10 @@ class TestAdmission:
         """Other callers check again later or at the end of the lease; the prober may continue."""
         limits = [closed(-5, probing_until=NOW + 30, prober="ada")]
         assert check_admission(limits, "bob", NOW) == Closed(
-            NOW + RECHECK_SECONDS, Code.RATE_LIMITED, "slow down"
+            NOW + RECHECK_SECONDS, Code.RATE_LIMITED, "slow down", is_probed=True
         )
-        assert check_admission(limits, "bob", NOW + 28) == Closed(NOW + 30, Code.RATE_LIMITED, "slow down")
+        later = check_admission(limits, "bob", NOW + 28)
+        assert later == Closed(NOW + 30, Code.RATE_LIMITED, "slow down", is_probed=True)
         assert check_admission(limits, "ada", NOW) == Probe((FIVE_HOUR,))
         assert check_admission(limits, "bob", NOW + 30) == Probe((FIVE_HOUR,))
 
@@ -159,7 +160,7 @@ class TestRest:
         assert two is not None
         assert (two.failures, two.after_success()) == (1, None)
 
-    def test_who_is_turned_away(self) -> None:
+    def test_calls_are_blocked_during_a_cooldown(self) -> None:
         """Calls are blocked during a cooldown, and during a trial of another caller; otherwise not."""
         rest = tired()
         trial = replace(rest, trying_until=NOW + 600 + LEASE_SECONDS)

@@ -85,19 +85,19 @@ def test_one_place_is_replaced(symbol: str, expression: str, replacement: str, c
     ],
 )
 def test_what_does_not_fit_is_refused(symbol: str, expression: str, replacement: str) -> None:
-    """A table that is out of date is an error, and never a mutant that changes something else."""
+    """An outdated table is an error, never a mutant that changes something else."""
     with pytest.raises(NotApplicable):
         mutate(SOURCE, mutant(symbol, expression, replacement))
 
 
 def test_a_replacement_that_is_no_python_is_refused() -> None:
-    """Such a mutant would be killed by any test."""
+    """Any test would kill such a mutant."""
     with pytest.raises(SyntaxError):
         mutate(SOURCE, mutant("check", "len(é)", "len("))
 
 
 @pytest.mark.parametrize("module", ["ostler.nowhere", "elsewhere.store"])
 def test_a_missing_module_is_refused(module: str) -> None:
-    """As after a rename that forgot the table."""
+    """A module that was renamed without an update of the table is refused."""
     with pytest.raises(NotApplicable):
         file_of(PACKAGE, module)

@@ -1,4 +1,4 @@
-"""The post: how often it tries, when it gives up, and what it says of itself."""
+"""The sender of notifications: number of attempts, giving up, and its log lines."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ostler.store.sqlite import SqliteJournal
 from ostler.testing.virtual_clock import VirtualClock
 
 HOOK = NotifySettings(url="https://user:key@example.org/secret/path")
-TOLD = {"id": str(TASK), "title": "--help\nme", "status": "completed", "attempts": None}
+REPORTED = {"id": str(TASK), "title": "--help\nme", "status": "completed", "attempts": None}
 
 
 class Refusing:
-    """A target that takes nothing."""
+    """A target that refuses every delivery."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self.clock = clock
@@ -55,13 +55,13 @@ def left(layout: Layout) -> list[OutboxMessage]:
 
 
 def test_it_gives_up_after_six_tries_in_an_hour(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The delays grow; the last failure stays for doctor to show."""
+    """The delays grow; doctor shows the last failure."""
     monkeypatch.setattr(sender, "_POLL_SECONDS", 5.0)
     clock = VirtualClock()
     target = Refusing(clock)
 
     async def carry() -> str:
-        office = sender.NotificationSender([HOOK], lambda _: target, lambda *_: dict(TOLD), layout, clock)
+        office = sender.NotificationSender([HOOK], lambda _: target, lambda *_: dict(REPORTED), layout, clock)
         work = asyncio.create_task(office.run())
         while not (found := left(layout)) or found[0].due_at is not None:
             await asyncio.sleep(0.01)
@@ -80,16 +80,16 @@ def test_it_gives_up_after_six_tries_in_an_hour(layout: Layout, monkeypatch: pyt
 
 
 def test_the_end_of_a_run_waits_only_for_what_can_still_come(layout: Layout) -> None:
-    """With nothing due within the grace it ends at once, and says what is left and why."""
+    """With no delivery due within the grace period it ends at once, and reports what is left and why."""
     clock = VirtualClock()
     target = Refusing(clock)
 
     async def carry() -> str:
-        office = sender.NotificationSender([HOOK], lambda _: target, lambda *_: dict(TOLD), layout, clock)
+        office = sender.NotificationSender([HOOK], lambda _: target, lambda *_: dict(REPORTED), layout, clock)
         return await office.finish(5.0)
 
-    said = asyncio.run(carry())
-    assert said == (
+    printed = asyncio.run(carry())
+    assert printed == (
         "1 notification is not delivered yet (example.org: HTTP status 500); the next run tries again"
     )
     assert 2 <= len(target.at) <= 3
@@ -97,20 +97,20 @@ def test_the_end_of_a_run_waits_only_for_what_can_still_come(layout: Layout) -> 
 
 
 def test_a_second_post_leaves_it_to_the_first(layout: Layout) -> None:
-    """One process has the feed; the other says so and delivers nothing."""
+    """One process owns the feed; the other one reports this and delivers nothing."""
     clock = VirtualClock()
     first, second = Refusing(clock), Refusing(clock)
 
     async def carry() -> None:
         offices = [
             sender.NotificationSender(
-                [HOOK], lambda _, target=target: target, lambda *_: dict(TOLD), layout, clock
+                [HOOK], lambda _, target=target: target, lambda *_: dict(REPORTED), layout, clock
             )
             for target in (first, second)
         ]
         assert await offices[0]._read_and_deliver()
         assert not await offices[1]._read_and_deliver()
-        for office in reversed(offices):  # the first one has it until it ends
+        for office in reversed(offices):  # the first one owns it until it ends
             await office.finish(1.0)
 
     asyncio.run(carry())
@@ -127,23 +127,28 @@ def test_a_second_post_leaves_it_to_the_first(layout: Layout) -> None:
         ('{"type":"task_paused","message":"paused by a person"}', None),
         ('{"type":"task_completed","commit":null}', "completed"),
         ('{"type":"task_failed","code":"TIMEOUT","message":"x"}', "failed"),
-        ('{"type":"task_deferred","code":"RATE_LIMITED","message":"x","resumes_at":1.0}', "limited"),
+        ('{"type":"task_deferred","code":"BUDGET_EXCEEDED","message":"x","resumes_at":1.0}', "limited"),
+        ('{"type":"task_deferred","code":"RATE_LIMITED","message":"x","resumes_at":1.0}', None),
+        ('{"type":"task_held","code":"AUTH_FAILED","message":"x"}', None),
+        ('{"type":"provider_unavailable","model":"m","code":"RATE_LIMITED","message":"x"}', "limited"),
+        ('{"type":"provider_unavailable","model":"m","code":"NETWORK","message":"x"}', "limited"),
+        ('{"type":"provider_unavailable","model":"m","code":"AUTH_FAILED","message":"x"}', "needs_you"),
         ('{"type":"task_cancelled","message":"cancelled by a person"}', None),
         ('{"type":"tool_used","tool":"Edit"}', None),
         ('{"type":"task_failed","message":{"of":"a newer version"}}', None),
     ],
 )
 def test_what_is_an_occasion(body: str, on: str | None) -> None:
-    """Where a person is needed, ends and limits; not what a person did, and nothing that is not known."""
+    """Waits for a person, ends and limits are sent; a person's own actions and unknown events are not."""
     occasion = occasion_of(FeedLine(7, 1.0, TASK, Raw(body.encode())))
     assert (occasion.on if occasion else None) == on
 
 
-def test_a_message_shows_no_key_wherever_it_stands() -> None:
+def test_a_message_shows_no_key_in_any_field() -> None:
     """Also in lists of the task, and in the reason."""
     key = "sk-ant-" + "x1" * 20
     occasion = Occasion(7, "failed", 0.0, TASK, TaskStatus.FAILED, f"bad key {key}", "ostler retry x")
-    body = encode(occasion, "store", "hook", "project", {**TOLD, "warnings": (f"it printed {key}",)})
+    body = encode(occasion, "store", "hook", "project", {**REPORTED, "warnings": (f"it printed {key}",)})
     assert key.encode() not in body
     message = decode(body)
     assert message.reason == "bad key (an Anthropic key, not shown)"
@@ -152,21 +157,22 @@ def test_a_message_shows_no_key_wherever_it_stands() -> None:
 
 
 def test_a_title_cannot_become_an_option() -> None:
-    """Values are one line and begin with no dash; braces that name nothing stay."""
-    message = Message("1", "failed", "", "project", "", "ostler retry x", TOLD)
+    """Values are one line and do not begin with a dash; unknown names in braces are unchanged."""
+    message = Message("1", "failed", "", "project", "", "ostler retry x", REPORTED)
     assert _fill_in("{title}", message) == "help me"
     assert _fill_in("--body={on} {next} {x} {", message) == "--body=failed ostler retry x {x} {"
 
 
-def test_a_place_is_told_without_its_key() -> None:
-    """Neither the path nor the user of an address is for a screen."""
+def test_a_place_is_reported_without_its_key() -> None:
+    """The path and the user of an address are not shown."""
     assert display_name(HOOK) == "example.org"
     assert display_name(NotifySettings(url="http://127.0.0.1:8080/x")) == "127.0.0.1:8080"
     assert display_name(NotifySettings(command=("notify-send", "x"))) == "notify-send"
 
 
 def test_a_signature_covers_time_and_body() -> None:
-    """Neither can be changed without the key."""
+    """Time and body cannot be changed without the key."""
     signed = sign("key", "100", b"{}")
-    assert signed == "b6ae95232f7a6f10ed56c0c2931bda6344efb9e66d09bf79943ca1df746bbddf"  # openssl's answer
+    # computed with openssl
+    assert signed == "b6ae95232f7a6f10ed56c0c2931bda6344efb9e66d09bf79943ca1df746bbddf"
     assert len({signed, sign("key", "101", b"{}"), sign("key", "100", b"{ }"), sign("k", "100", b"{}")}) == 4

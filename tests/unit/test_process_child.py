@@ -1,4 +1,4 @@
-"""One program, talked with."""
+"""A dialogue with one program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def python(script: str, **changes: object) -> Command:
 
 
 class Talk:
-    """Says its words one after the other, each after an answer; the last answer is the result."""
+    """Sends its lines one after the other, each after an answer; the last answer is the result."""
 
     def __init__(self, *words: bytes, last: bytes = b"bye\n") -> None:
         self._words, self._last = list(words), last
@@ -60,7 +60,7 @@ def converse(command: Command, talk: Talk) -> Exit:
 
 
 def test_dialogue_ends_with_the_result(tmp_path: Path) -> None:
-    """Each word has its answer, the input is closed after the last one, and the transcript has it all."""
+    """Each line has its answer, the input is closed after the last one, and the transcript has them all."""
     transcript = tmp_path / "t"
     talk = Talk(b"one\n", b"two\n")
     ended = converse(python(ECHO, transcript=str(transcript)), talk)
@@ -70,7 +70,7 @@ def test_dialogue_ends_with_the_result(tmp_path: Path) -> None:
 
 
 def test_input_larger_than_a_pipe_arrives_whole() -> None:
-    """A prompt of megabytes is written as the program reads it, never waiting."""
+    """A prompt of megabytes is written as the program reads it, without blocking."""
     counts = "import sys\nprint(len(sys.stdin.readline()), flush=True); sys.stdin.read()"
     talk = Talk(b"x" * 5_000_000 + b"\n")
     assert converse(python(counts), talk).status == 0
@@ -78,7 +78,7 @@ def test_input_larger_than_a_pipe_arrives_whole() -> None:
 
 
 def test_program_that_stays_after_its_result_is_stopped() -> None:
-    """One that does not end with its input has its grace and no more."""
+    """A program that does not end with its input has only the grace period."""
     ended = converse(python(DEAF, result_grace_seconds=0.1), Talk())
     assert ended.stopped is StopReason.AFTER_RESULT
     assert ended.duration_seconds < 20
@@ -86,14 +86,14 @@ def test_program_that_stays_after_its_result_is_stopped() -> None:
 
 @pytest.mark.parametrize("script", ["import os; os.close(0); print('deaf', flush=True)", "print('gone')"])
 def test_program_that_reads_nothing_is_no_error(script: str) -> None:
-    """A closed pipe is normal: what was said is dropped."""
+    """A closed pipe is normal: the unread input is dropped."""
     talk = Talk(b"x" * 1_000_000 + b"\n", b"more\n")
     assert converse(python(script), talk).status == 0
     assert len(talk.lines) == 1
 
 
-def test_input_that_nobody_reads_is_bounded() -> None:
-    """More than the limit is refused in one sentence, and the program is gone."""
+def test_unread_input_is_bounded() -> None:
+    """More than the limit is refused in one sentence, and the program is ended."""
     began = time.monotonic()
     with pytest.raises(OstlerError, match="does not read its input") as caught:
         converse(python(DEAF), Talk(b"x" * 1000, b"x" * (MAX_PENDING_INPUT_BYTES + 1)))
@@ -102,7 +102,7 @@ def test_input_that_nobody_reads_is_bounded() -> None:
 
 
 def test_what_begin_raises_is_raised_after_the_program_is_gone(tmp_path: Path) -> None:
-    """A conversation that fails at once leaves no process behind."""
+    """A conversation that fails at once leaves no process."""
 
     class Broken(Talk):
         def start(self, send: SendInput) -> None:
@@ -119,13 +119,13 @@ def test_what_begin_raises_is_raised_after_the_program_is_gone(tmp_path: Path) -
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the last word and TERM a busy machine gets the time that its program needs."""
+    """Between the last line and TERM a program on a busy machine gets the time that it needs."""
     monkeypatch.setattr(child, "STOP_NOTICE_SECONDS", 20.0)
 
 
 @pytest.mark.parametrize("limit", ["timeout_seconds", "idle_timeout_seconds"])
-def test_last_word_is_heard_before_the_end(limit: str, patient: None) -> None:
-    """A program that is stopped is told so first, and may end by itself."""
+def test_last_line_is_sent_before_the_stop(limit: str, patient: None) -> None:
+    """A program that is stopped receives the last line first, and may end by itself."""
     quiet = "import sys\nfor line in sys.stdin: print('told', line.strip(), flush=True)"
     talk = Talk()
     ended = converse(python(quiet, **{limit: 0.5}), talk)
@@ -134,8 +134,8 @@ def test_last_word_is_heard_before_the_end(limit: str, patient: None) -> None:
     assert ended.status == 0
 
 
-def test_last_word_is_heard_when_we_are_cancelled(tmp_path: Path, patient: None) -> None:
-    """Cancelling says goodbye, waits a moment for the program to end, and goes on."""
+def test_last_line_is_sent_on_cancellation(tmp_path: Path, patient: None) -> None:
+    """A cancelled call sends the last line, waits briefly for the program to end, and is cancelled."""
     note = tmp_path / "note"
     script = f"import sys\nprint('up', flush=True)\nopen({str(note)!r}, 'w').write(sys.stdin.read())"
 
@@ -158,7 +158,7 @@ def test_last_word_is_heard_when_we_are_cancelled(tmp_path: Path, patient: None)
 
 
 def test_deaf_program_is_ended_all_the_same() -> None:
-    """One that hears neither words nor TERM is killed after the grace."""
+    """A program that ignores the last line and TERM is killed after the grace period."""
     script = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {DEAF}"
 
     class Waiting(Talk):
@@ -171,6 +171,6 @@ def test_deaf_program_is_ended_all_the_same() -> None:
         ended = converse(python(script, timeout_seconds=limit), talk)
         assert ended.stopped is StopReason.TIMEOUT
         assert ended.duration_seconds < limit + 10
-        if talk.lines:  # else a busy machine had not got it going by then
+        if talk.lines:  # otherwise a busy machine had not started it by then
             break
     assert (ended.status, talk.lines) == (-9, [b"up"])

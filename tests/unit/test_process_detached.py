@@ -1,4 +1,4 @@
-"""A program that goes on without whoever started it."""
+"""A program that continues after the process that started it."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ start_detached([sys.executable, "-c", "import os, time; print(os.getpid(), flush
 
 
 def start(tmp_path: Path, program: str) -> tuple[DetachedProgram, str]:
-    """Start this Python program, and what it printed by then."""
+    """Start this Python program, and return its output up to then."""
     log = tmp_path / "log"
     with log.open("wb") as output:
         started = start_detached([sys.executable, "-c", program], output.fileno())
     return started, log.read_text()
 
 
-def test_it_has_a_session_of_its_own_and_says_that_it_has_begun(tmp_path: Path) -> None:
-    """No standard input, its output in the file, and nothing to wait for."""
-    started, said = start(tmp_path, BEGINS)
+def test_it_has_its_own_session_and_reports_its_start(tmp_path: Path) -> None:
+    """It has no standard input, its output goes to the file, and the start does not wait."""
+    started, printed = start(tmp_path, BEGINS)
     try:
         pid = started.pid
-        assert said == f"pid {pid} session {pid} input \n" and started.status is None
+        assert printed == f"pid {pid} session {pid} input \n" and started.status is None
         assert psutil.Process(pid).is_running()
     finally:
         os.kill(started.pid, signal.SIGKILL)
@@ -53,22 +53,22 @@ def test_it_has_a_session_of_its_own_and_says_that_it_has_begun(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("program", "status"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 9)", -9)]
 )
-def test_one_that_ends_without_a_word_is_waited_for(tmp_path: Path, program: str, status: int) -> None:
-    """Its status says how."""
+def test_a_program_that_ends_without_output_is_waited_for(tmp_path: Path, program: str, status: int) -> None:
+    """The exit status is returned."""
     started, _ = start(tmp_path, program)
     assert started.status == status
 
 
 def test_one_that_does_not_exist(tmp_path: Path) -> None:
-    """The error of the system, and no descriptor is left open."""
+    """The system's error is raised, and no descriptor is left open."""
     before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
     with pytest.raises(FileNotFoundError):
         start_detached([str(tmp_path / "nothing")], 1)
     assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) <= before
 
 
-def test_who_gives_up_waiting_ends_it(tmp_path: Path) -> None:
-    """Ctrl-C goes to the starter alone, which passes it on."""
+def test_a_starter_that_stops_waiting_ends_it(tmp_path: Path) -> None:
+    """Ctrl-C is sent to the starter alone, which forwards it."""
     log = tmp_path / "log"
     with log.open("wb") as output:
         starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=output, stderr=subprocess.DEVNULL)
@@ -77,7 +77,7 @@ def test_who_gives_up_waiting_ends_it(tmp_path: Path) -> None:
         starter.send_signal(signal.SIGINT)
         assert starter.wait(30) != 0
         pid = int(log.read_text())
-        wait_until(lambda: not _lives(pid), 30, "it goes on")
+        wait_until(lambda: not _lives(pid), 30, "it continues")
     finally:
         starter.kill()
         starter.wait()

@@ -1,4 +1,4 @@
-"""What a child may know of our environment."""
+"""The environment variables of a child."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ostler.process.environment import build_child_environment
     ],
 )
 def test_inherited_variables_pass_only_when_listed(name: str, allow: tuple[str, ...], passes: bool) -> None:
-    """The base list, what is allowed by name or pattern, and the few that never pass."""
+    """The base list, variables allowed by name or pattern, and the few that are never passed."""
     assert build_child_environment({name: "x"}, allow, {}) == ({name: "x"} if passes else {})
 
 
 def test_extra_wins_and_is_not_filtered() -> None:
-    """What the executor sets itself is passed as it is."""
+    """Variables set by the executor are passed unchanged."""
     extra = {"PATH": "/opt/bin", "SSH_AUTH_SOCK": "mine"}
     assert build_child_environment({"PATH": "/bin", "HOME": "/h"}, (), extra) == {"HOME": "/h", **extra}

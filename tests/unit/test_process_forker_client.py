@@ -39,7 +39,7 @@ def wait_until(holds, seconds: float = 10.0) -> bool:
 
 
 def test_it_starts_on_first_use_and_is_reused(forker: ForkerClient) -> None:
-    """One small process serves all programs of a run."""
+    """One process serves all programs of a run."""
     assert forker.pid == 0
     run(forker, "true")
     first = forker.pid
@@ -48,7 +48,7 @@ def test_it_starts_on_first_use_and_is_reused(forker: ForkerClient) -> None:
 
 
 def test_it_starts_again_when_it_was_killed(forker: ForkerClient) -> None:
-    """The prepared keeper serves one more program, and the next gets a new small process."""
+    """The prepared keeper serves one more program, and the next one gets a new forker."""
     run(forker, "true")
     first = forker.pid
     os.kill(first, signal.SIGKILL)
@@ -58,7 +58,7 @@ def test_it_starts_again_when_it_was_killed(forker: ForkerClient) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_ignores_the_signals_of_a_terminal(forker: ForkerClient, number: int) -> None:
-    """Ctrl-C in the terminal reaches the run alone, which then stops things in order."""
+    """Ctrl-C in the terminal is delivered to the run alone, which stops the programs in order."""
     run(forker, "true")
     os.kill(forker.pid, number)
     first = forker.pid
@@ -67,7 +67,7 @@ def test_it_ignores_the_signals_of_a_terminal(forker: ForkerClient, number: int)
 
 
 def test_it_ends_with_the_run(forker: ForkerClient) -> None:
-    """When the run lets go of it, the small process and the prepared keeper end."""
+    """When the run closes its socket, the forker and the prepared keeper end."""
     run(forker, "true")
     small = [psutil.Process(forker.pid), *psutil.Process(forker.pid).children()]
     forker.close()
@@ -75,7 +75,7 @@ def test_it_ends_with_the_run(forker: ForkerClient) -> None:
 
 
 def test_keepers_hold_nothing_of_each_other(forker: ForkerClient) -> None:
-    """A keeper has its control socket and its wake-up pipe; another's socket would hide that the run died."""
+    """A keeper has only its own socket and pipe; a copy elsewhere would hide the end of the run."""
     run(forker, "true")
 
     async def body() -> list[int]:
@@ -94,7 +94,7 @@ def test_keepers_hold_nothing_of_each_other(forker: ForkerClient) -> None:
 
 
 def test_zombies_are_collected_while_the_program_runs(forker: ForkerClient) -> None:
-    """Daemons that end before the main process do not pile up under the keeper."""
+    """Daemons that end before the main process do not remain as zombies of the keeper."""
     alone = "[ $(ps -o pid= --ppid $PPID | wc -l) = 1 ]"
     script = f"for i in $(seq 200); do {alone} && break; sleep 0.1; done; {alone} && echo alone"
     assert run(forker, f"for i in $(seq 30); do (setsid true &); done; {script}") == [b"alone"]

@@ -22,7 +22,7 @@ from ostler.process.runner import DefaultCommandRunner
 
 FULL = bool(os.environ.get("OSTLER_FULL"))
 ENV = {"PATH": os.environ["PATH"]}
-PATIENCE_SECONDS = (0.3, 3.0, 30.0)  # a busy machine may not get a program going within the first of them
+PATIENCE_SECONDS = (0.3, 3.0, 30.0)  # a busy machine may not start a program within the first of them
 
 
 def sh(script: str, **changes: object) -> Command:
@@ -40,7 +40,7 @@ def run(command: Command, sink: Callable[[bytes], bool] | None = None) -> tuple[
 
 
 def test_output_errors_input_place_and_status_arrive(tmp_path: Path) -> None:
-    """The program has its input, directory and whole environment; its lines, errors and status come back."""
+    """The program has its input, directory and environment; its lines, errors and status are returned."""
     script = "cat; pwd; echo $A; echo oops >&2; exit 7"
     ended, lines = run(sh(script, stdin=b"in\n", cwd=str(tmp_path), env={**ENV, "A": "é\udcff"}))
     assert lines == [b"in", os.fsencode(tmp_path), "é".encode() + b"\xff"]
@@ -49,12 +49,12 @@ def test_output_errors_input_place_and_status_arrive(tmp_path: Path) -> None:
 
 
 def test_death_by_signal_is_a_negative_status() -> None:
-    """A program that was killed says which signal it was."""
+    """The status of a killed program is the negative number of its signal."""
     assert run(sh("kill -SEGV $$"))[0].status == -signal.SIGSEGV
 
 
 def test_agent_inherits_nothing_but_its_three_descriptors(tmp_path: Path) -> None:
-    """No control socket and no held lock reaches the program; its signals are at their defaults."""
+    """No control socket and no lock is passed to the program; its signals have their defaults."""
     script = """if True:
         import os, signal
         print(sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:-1])
@@ -70,7 +70,7 @@ def test_agent_inherits_nothing_but_its_three_descriptors(tmp_path: Path) -> Non
 
 
 def test_transcript_has_the_raw_bytes(tmp_path: Path) -> None:
-    """Invalid UTF-8, NUL, lone carriage returns and a byte order mark are kept as they came."""
+    """Invalid UTF-8, NUL, lone carriage returns and a byte order mark are unchanged."""
     raw = b"\xef\xbb\xbfa\x00b\xff\xfe\rc\xed\xa0\x80\r\nlast"
     script = f"import os; os.write(1, {raw!r}); os.write(2, b'e\\xff')"
     path = tmp_path / "raw"
@@ -83,14 +83,14 @@ def test_transcript_has_the_raw_bytes(tmp_path: Path) -> None:
 
 
 def test_stderr_tail_is_bounded() -> None:
-    """Only the last eight kibibytes of the errors are remembered."""
+    """Only the last eight kibibytes of stderr are kept."""
     ended, _ = run(python("import os; os.write(2, b'x' * 50000 + b'END')"))
     assert len(ended.stderr_tail) == 8192
     assert ended.stderr_tail.endswith("END")
 
 
 def test_big_prompt_goes_by_stdin() -> None:
-    """Five megabytes arrive whole."""
+    """Five megabytes arrive completely."""
     _, lines = run(sh("wc -c", stdin=b"p" * 5_000_000))
     assert lines[0].strip() == b"5000000"
 
@@ -109,7 +109,7 @@ def test_empty_input_ends_at_once() -> None:
 
 
 def test_silence_is_stopped() -> None:
-    """No byte on either stream for so long: stopped as idle, though the total limit is far."""
+    """Without a byte on either stream for this time it is stopped as idle, long before the total limit."""
     ended, _ = run(sh("echo one; sleep 60", idle_timeout_seconds=0.2, grace_seconds=20))
     assert ended.stopped is StopReason.IDLE
     assert ended.status == -signal.SIGTERM
@@ -123,7 +123,7 @@ def test_errors_alone_count_as_life() -> None:
 
 
 def test_total_limit_holds_while_it_talks() -> None:
-    """Output does not extend the total limit; TERM ignored, it is killed after the grace."""
+    """Output does not extend the total limit; a program that ignores TERM is killed after the grace."""
     script = "trap '' TERM; while :; do echo x; sleep 0.02; done"
     for limit in PATIENCE_SECONDS:
         ended, lines = run(sh(script, timeout_seconds=limit))
@@ -135,7 +135,7 @@ def test_total_limit_holds_while_it_talks() -> None:
 
 
 def test_after_its_result_it_has_a_short_while_to_exit() -> None:
-    """A program that gave its result and hangs is stopped, and says so; its answer to TERM still counts."""
+    """A program that printed its result and hangs is stopped and reported; its output after TERM counts."""
     script = "trap 'echo bye; exit 0' TERM; echo result; sleep 60 & wait"
     lines: list[bytes] = []
 
@@ -149,21 +149,21 @@ def test_after_its_result_it_has_a_short_while_to_exit() -> None:
 
 
 def test_output_after_the_result_extends_the_while() -> None:
-    """As long as it still talks it is left to exit by itself."""
+    """While it still prints it may exit by itself."""
     script = "for i in $(seq 25); do echo $i; sleep 0.1; done"
     ended, _ = run(sh(script, result_grace_seconds=2), lambda line: line == b"1")
     assert (ended.status, ended.stopped) == (0, None)
 
 
 def test_background_child_that_keeps_stdout_does_not_hold_up_the_end() -> None:
-    """The main process's exit is the end; the output is drained for two seconds and the child stopped."""
+    """The exit of the main process is the end; the output is drained for two seconds, the child stopped."""
     ended, lines = run(sh("sleep 60 & echo done"))
     assert (ended.status, ended.stopped, ended.leftovers, lines) == (0, None, 1, [b"done"])
     assert 1.9 < ended.duration_seconds < 20
 
 
 def test_background_child_without_our_streams_costs_no_time() -> None:
-    """When both streams have ended there is nothing to drain: the child is stopped at once."""
+    """After the end of both streams nothing is drained: the child is stopped at once."""
     for _ in range(5):
         ended, _ = run(sh("sleep 60 >/dev/null 2>&1 & echo done"))
         assert ended.leftovers == 1
@@ -173,7 +173,7 @@ def test_background_child_without_our_streams_costs_no_time() -> None:
 
 
 def test_flood_without_newline_stays_in_bounds(tmp_path: Path) -> None:
-    """A huge line is whole in the transcript, counted, kept from the sink, and fills no memory."""
+    """A huge line is complete in the transcript, counted, not passed to the sink, and not held in memory."""
     size = 1024 if FULL else 64
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     command = sh(f"head -c {size}M /dev/zero | tr '\\0' x; echo; echo end", transcript=str(tmp_path / "raw"))
@@ -184,7 +184,7 @@ def test_flood_without_newline_stays_in_bounds(tmp_path: Path) -> None:
 
 
 def test_many_short_lines_all_arrive() -> None:
-    """A fast writer is held back, and no line is lost."""
+    """A fast writer is slowed down, and no line is lost."""
     count = 5_000_000 if FULL else 300_000
     seen = 0
 
@@ -198,7 +198,7 @@ def test_many_short_lines_all_arrive() -> None:
 
 
 def test_json_line_of_forty_megabytes_is_skipped() -> None:
-    """The lines around one that is too long are still read."""
+    """The lines around a line that is too long are read."""
     script = (
         "import os\nos.write(1, b'{\"a\":1}\\n')\nprint('{' + 'x' * 40_000_000 + '}')\nprint('{\"b\":2}')"
     )
@@ -226,28 +226,28 @@ def test_program_that_cannot_start_is_refused(
 
 
 def test_program_is_found_by_the_childs_own_path(tmp_path: Path) -> None:
-    """PATH of the command's environment decides, not ours; a relative name is relative to its directory."""
+    """PATH of the command's environment decides; a relative name is relative to its directory."""
     _file(tmp_path / "agent", "#!/bin/sh\necho mine\n", 0o700)
     for argv, env in ((("agent",), {"PATH": f"/none:{tmp_path}"}), (("./agent",), {})):
         assert run(sh("", argv=argv, env=env, cwd=str(tmp_path)))[1] == [b"mine"]
 
 
 def test_missing_directory_is_a_lost_worktree(tmp_path: Path) -> None:
-    """A directory that is gone is not mistaken for a missing program."""
+    """A missing directory is not reported as a missing program."""
     with pytest.raises(SpawnError) as caught:
         run(sh("true", cwd=str(tmp_path / "gone")))
     assert caught.value.code is Code.WORKTREE_LOST
 
 
 def test_environment_that_is_too_big_in_sum_is_refused() -> None:
-    """What no single argument shows is still a SpawnError, and a request of megabytes reaches the keeper."""
+    """A total over the limit is a SpawnError, and a request of megabytes reaches the keeper."""
     with pytest.raises(SpawnError) as caught:
         run(sh("true", env={**ENV, **{f"V{number}": "x" * 100_000 for number in range(80)}}))
     assert caught.value.errno == errno.E2BIG
 
 
 def test_no_descriptors_left_is_a_spawn_error() -> None:
-    """EMFILE is said with its advice, nothing leaks, and the next program runs."""
+    """EMFILE is reported with its advice, nothing leaks, and the next program runs."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     async def squeeze() -> None:
@@ -258,7 +258,7 @@ def test_no_descriptors_left_is_a_spawn_error() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
     run(sh("true"))
-    gc.collect()  # what earlier tests left is not to be closed between the two counts
+    gc.collect()  # descriptors left by earlier tests must not be closed between the two counts
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(SpawnError) as caught:
         asyncio.run(squeeze())
@@ -268,7 +268,7 @@ def test_no_descriptors_left_is_a_spawn_error() -> None:
 
 
 def test_full_disk_stops_the_program() -> None:
-    """When the transcript cannot be written the program is stopped and the error says so."""
+    """If the transcript cannot be written, the program is stopped and the error states this."""
     began = time.monotonic()
     with pytest.raises(OstlerError) as caught:
         run(sh("while :; do echo x; sleep 0.01; done", transcript="/dev/full"))
@@ -277,7 +277,7 @@ def test_full_disk_stops_the_program() -> None:
 
 
 def test_error_of_the_sink_stops_the_program_and_is_raised() -> None:
-    """A bug above does not leave a program running."""
+    """A bug in the caller does not leave a program running."""
 
     def sink(line: bytes) -> bool:
         raise LookupError(line)
@@ -287,7 +287,7 @@ def test_error_of_the_sink_stops_the_program_and_is_raised() -> None:
 
 
 def test_second_cancel_kills_at_once() -> None:
-    """Who cancels again does not wait for the grace."""
+    """A second cancellation does not wait for the grace period."""
 
     async def body() -> float:
         ready = asyncio.Event()
@@ -305,7 +305,7 @@ def test_second_cancel_kills_at_once() -> None:
 
 
 def test_cancel_before_it_started_leaves_nothing() -> None:
-    """Cancelling while the program is being started waits until it is gone too."""
+    """Cancelling during the start waits until the program is gone too."""
 
     async def body() -> None:
         running = asyncio.create_task(DefaultCommandRunner().run(sh("sleep 60"), lambda _: False))
@@ -318,7 +318,7 @@ def test_cancel_before_it_started_leaves_nothing() -> None:
 
 
 def test_program_can_be_nice() -> None:
-    """The niceness that was asked for holds for the program."""
+    """The requested niceness applies to the program."""
     nicer = str(os.getpriority(os.PRIO_PROCESS, 0) + 7)
     script = f"for i in $(seq 500); do [ $(nice) = {nicer} ] && break; sleep 0.01; done; nice"
     assert run(sh(script, nice=7))[1] == [nicer.encode()]
@@ -339,9 +339,9 @@ def test_many_at_once() -> None:
 
 
 def test_no_descriptor_leaks() -> None:
-    """A hundred programs later as many descriptors are open as before."""
+    """After a hundred programs as many descriptors are open as before."""
     run(sh("true"))
-    gc.collect()  # what earlier tests left is not to be closed between the two counts
+    gc.collect()  # descriptors left by earlier tests must not be closed between the two counts
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(50):
         run(sh("echo x"))
@@ -358,7 +358,7 @@ def _file(path: Path, text: str, mode: int) -> str:
 
 
 def test_a_stopped_program_can_clean_up(tmp_path: Path) -> None:
-    """A program that is suspended when its time is over still gets TERM, and the grace to act on it."""
+    """A program that is suspended at its timeout still gets TERM, and the grace period to act on it."""
     script = "trap 'echo clean > cleaned; exit 3' TERM; echo x; kill -STOP $$; while :; do sleep 0.01; done"
     for limit in PATIENCE_SECONDS:
         ended, lines = run(sh(script, cwd=str(tmp_path), timeout_seconds=limit, grace_seconds=8.0))

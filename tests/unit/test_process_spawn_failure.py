@@ -1,4 +1,4 @@
-"""What a person is told when a program cannot be started."""
+"""The messages for a program that cannot be started."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AGENT = Command(("agent",), "/place", {})
 
 
 @pytest.mark.parametrize(
-    ("number", "step", "code", "says", "advises"),
+    ("number", "step", "code", "expected", "advises"),
     [
         (errno.ENOENT, "exec", Code.AGENT_NOT_FOUND, "agent was not found", "install"),
         (errno.EACCES, "exec", Code.AGENT_NOT_FOUND, "agent is not executable", "chmod +x"),
@@ -29,12 +29,12 @@ AGENT = Command(("agent",), "/place", {})
     ],
 )
 def test_each_errno_has_its_code_sentence_and_advice(
-    number: int, step: str, code: Code, says: str, advises: str
+    number: int, step: str, code: Code, expected: str, advises: str
 ) -> None:
-    """Every refusal of the operating system says what it was and what to do."""
+    """Every error of the operating system has a reason and a next step."""
     error = create_spawn_error(number, step, AGENT)
     assert (error.code, error.errno) == (code, number)
-    assert says in error.message
+    assert expected in error.message
     assert advises in error.hint
 
 
@@ -56,5 +56,5 @@ def test_arguments_that_exec_would_refuse_are_refused_before(command: Command, n
 
 
 def test_longest_argument_that_exec_takes_is_accepted() -> None:
-    """131071 bytes and the closing NUL are what Linux allows."""
+    """Linux allows 131071 bytes and the closing NUL."""
     check_arguments(Command(("agent", "x" * 131071), "/", {}))

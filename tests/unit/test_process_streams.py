@@ -24,7 +24,7 @@ def expected(data: bytes) -> list[bytes]:
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=6))
 def test_lines_do_not_depend_on_where_the_chunks_end(data: bytes, cuts: list[int]) -> None:
-    """Any bytes, cut anywhere, give the same lines, carriage returns at a cut included."""
+    """Any bytes, cut at any offset, give the same lines, with carriage returns at a cut."""
     data = data.replace(b"0", b"\n").replace(b"1", b"\r")
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     chunks = [data[start:end] for start, end in pairwise(edges)]
@@ -32,7 +32,7 @@ def test_lines_do_not_depend_on_where_the_chunks_end(data: bytes, cuts: list[int
 
 
 def test_json_line_cut_at_every_offset_stays_whole() -> None:
-    """A JSON line with text of several bytes per character survives a cut at each of its offsets."""
+    """A JSON line with multibyte characters is complete after a cut at each of its offsets."""
     line = json.dumps({"text": "Grüße 🐎"}, ensure_ascii=False).encode()
     for cut in range(len(line) + 2):
         whole = line + b"\r\n"
@@ -40,7 +40,7 @@ def test_json_line_cut_at_every_offset_stays_whole() -> None:
 
 
 def test_long_line_is_skipped_to_its_end_and_counted() -> None:
-    """The lines before and after one that is too long are delivered, wherever its chunks end."""
+    """The lines before and after a line that is too long are delivered, for any chunks."""
     data = b"before\n" + b"x" * 50 + b"\nafter"
     for size in (1, 7, 16, 200):
         chunks = [data[at : at + size] for at in range(0, len(data), size)]
@@ -48,7 +48,7 @@ def test_long_line_is_skipped_to_its_end_and_counted() -> None:
 
 
 def test_long_last_line_without_newline_is_counted() -> None:
-    """A stream that breaks off within a long line counts it too."""
+    """A stream that ends within a long line counts it too."""
     assert split([b"x" * 15, b"x" * 15], max_bytes=20) == ([], 1)
 
 
@@ -58,7 +58,7 @@ def test_line_of_exactly_the_limit_is_delivered() -> None:
 
 
 def test_memory_is_bounded_by_the_limit() -> None:
-    """What is kept of a line that is too long does not grow."""
+    """The kept part of a line that is too long does not grow."""
     splitter = LineSplitter(max_bytes=100)
     for _ in range(1000):
         assert list(splitter.feed(b"x" * 50)) == []

@@ -1,4 +1,4 @@
-"""Ending what a crash left, by its marker."""
+"""Ending the processes that a crash left, by their marker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sleepers():
 
 
 def test_only_matching_markers_are_ended(sleepers) -> None:
-    """Those of one store are ended; another's, and those without a marker, live on."""
+    """Those of one store are ended; those of another store and those without a marker continue."""
     store = uuid.uuid4().hex
     ours, other, plain = sleepers(f"{store}:t1:1"), sleepers("other:t1:1"), sleepers(None)
     assert kill_marked_processes(lambda marker: marker.startswith(f"{store}:")) == 1
@@ -38,7 +38,7 @@ def test_only_matching_markers_are_ended(sleepers) -> None:
 
 
 def test_children_that_inherited_the_marker_are_ended(sleepers) -> None:
-    """The marker is inherited, so a whole tree is found, stubborn members too."""
+    """The marker is inherited, so a whole tree is found, with processes that ignore TERM."""
     store = uuid.uuid4().hex
     script = "trap '' TERM; setsid sleep 60 & echo $!; wait"
     shell = sleepers(f"{store}:t1:1", ("sh", "-c", script))
@@ -60,8 +60,8 @@ def test_marker_of_a_name_that_only_ends_alike_is_not_ours(sleepers) -> None:
             process.kill()
 
 
-def test_a_process_and_its_child_carry_the_marker() -> None:
-    """Others, and those that have ended, are not listed."""
+def test_a_process_and_its_child_have_the_marker() -> None:
+    """Other and ended processes are not listed."""
     marker = f"store:task-{os.getpid()}:1"
     script = "import subprocess, sys; subprocess.run(['cat'])"
     child = subprocess.Popen(

@@ -26,7 +26,7 @@ def run(script: str, stdin: bytes = b"") -> tuple[Exit, list[bytes]]:
 
 
 def test_program_has_a_controlling_terminal_of_our_size() -> None:
-    """It sees a terminal on all three descriptors, 120 by 30, as its own, and the name we gave it."""
+    """All three descriptors are its controlling terminal, 120 by 30, with the given TERM."""
     script = """if True:
         import os
         print(*map(os.isatty, range(3)), *os.get_terminal_size(), os.environ["TERM"])
@@ -50,7 +50,7 @@ def test_program_has_a_controlling_terminal_of_our_size() -> None:
     ],
 )
 def test_prompt_arrives_whole_and_then_ends(prompt: bytes) -> None:
-    """Lines over 4096 bytes, control characters and all: the reader gets each byte, then the end of file."""
+    """With lines over 4096 bytes and control characters, the reader gets each byte, then the end of file."""
     script = "import sys, hashlib; d = sys.stdin.buffer.read(); print(len(d), hashlib.sha256(d).hexdigest())"
     import hashlib
 
@@ -60,14 +60,14 @@ def test_prompt_arrives_whole_and_then_ends(prompt: bytes) -> None:
 
 
 def test_prompt_that_is_never_read_does_not_hold_anything_up() -> None:
-    """A program that ignores its input ends as it likes."""
+    """A program that ignores its input ends by itself."""
     ended, lines = run("print('done')", b"x" * 200_000)
     assert (ended.status, ended.stopped, lines) == (0, None, [b"done"])
     assert ended.duration_seconds < 10
 
 
 def test_errors_and_output_are_one_stream_without_translation() -> None:
-    """Standard error is merged, newlines stay newlines and nothing is echoed."""
+    """Standard error is merged, newlines are unchanged and nothing is echoed."""
     ended, lines = run("import os; os.write(2, b'err\\n'); os.write(1, b'a\\tb\\n')", b"secret")
     assert lines == [b"err", b"a\tb"]
     assert ended.stdout_bytes == 8
@@ -80,7 +80,7 @@ def test_spawner_is_chosen_by_preference() -> None:
 
 
 def test_command_can_demand_a_terminal() -> None:
-    """A runner with pipes gives a terminal to the command that asks for one."""
+    """A runner with pipes gives a terminal to a command that requires one."""
     lines: list[bytes] = []
     command = Command((shutil.which("tty") or "tty",), "/", {}, pty=True)
     asyncio.run(DefaultCommandRunner().run(command, lambda line: bool(lines.append(line))))

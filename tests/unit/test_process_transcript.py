@@ -13,7 +13,7 @@ from ostler.process.transcript import TAIL_BYTES, Transcript
 
 
 def test_bytes_are_appended_and_private(tmp_path: Path) -> None:
-    """A second attempt's bytes follow the first's, and nobody else may read them whatever the umask."""
+    """A second attempt's bytes follow the first's, and only the user may read them with any umask."""
     path = tmp_path / "raw"
     before = os.umask(0)
     try:
@@ -28,7 +28,7 @@ def test_bytes_are_appended_and_private(tmp_path: Path) -> None:
 
 
 def test_symbolic_link_is_refused(tmp_path: Path) -> None:
-    """A link that an agent planted leads nowhere."""
+    """A planted link is not followed."""
     (tmp_path / "raw").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OstlerError) as caught:
         Transcript(str(tmp_path / "raw")).open()
@@ -37,7 +37,7 @@ def test_symbolic_link_is_refused(tmp_path: Path) -> None:
 
 
 def test_missing_directory_is_named(tmp_path: Path) -> None:
-    """The sentence has the path, so that a person finds it."""
+    """The error has the path."""
     with pytest.raises(OstlerError, match=str(tmp_path / "none" / "raw")):
         Transcript(str(tmp_path / "none" / "raw")).open()
 
@@ -52,7 +52,7 @@ def test_full_disk_has_its_own_code() -> None:
 
 
 def test_without_a_path_nothing_is_kept() -> None:
-    """An empty path is allowed and silent."""
+    """An empty path is allowed without a message."""
     transcript = Transcript("")
     transcript.write(b"x")
     transcript.close()
@@ -73,7 +73,7 @@ def test_beyond_its_limit_only_the_end_is_kept(tmp_path: Path) -> None:
 
 
 def test_exactly_at_its_limit_nothing_is_cut(tmp_path: Path) -> None:
-    """The mark stands only where something is missing."""
+    """The mark is only present where bytes are missing."""
     path = tmp_path / "raw"
     transcript = Transcript(str(path), limit_bytes=10)
     transcript.write(b"0123456789")

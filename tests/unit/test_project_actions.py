@@ -1,4 +1,4 @@
-"""What can be done to a task: which states allow it, who may do it, and that every interface offers it."""
+"""The actions on a task: which states allow them, who may use them, and that every interface offers them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ostler.cli.app import GROUPS
 from ostler.cli.commands.actions import make_command
 from ostler.errors import UsageError
-from ostler.mcp.tools import TOOLS
+from ostler.mcp.tools import TOOLS, read_arguments
 from ostler.model.event import DecisionRecorded, TaskReopened
 from ostler.model.ids import TaskId
 from ostler.model.state import Stage, State
@@ -43,6 +43,7 @@ ALLOWED: dict[str, set[TaskStatus]] = {
     "cancel": OPEN | {_S.CANCELLED},
     "skip": OPEN,
     "rewind": set(_S) - {_S.APPROVED},
+    "merge": {_S.COMPLETED},
 }
 
 
@@ -71,7 +72,7 @@ def test_the_table_of_allowed_states_has_every_action() -> None:
 @pytest.mark.parametrize("name", ACTIONS)
 def test_each_action_in_each_status(name: str, status: TaskStatus, new_state: State) -> None:
     """An action that is not allowed is refused with the task's id and a command that helps."""
-    state = replace(new_state, status=status)
+    state = replace(new_state, status=status, branch="ostler/x", commit="a" * 40)
     if status in ALLOWED[name]:
         assert isinstance(decide(name, state), DecisionRecorded | TaskReopened)
         return
@@ -83,7 +84,7 @@ def test_each_action_in_each_status(name: str, status: TaskStatus, new_state: St
 @pytest.mark.parametrize("stage", [Stage.CHECKING, Stage.MERGING])
 @pytest.mark.parametrize("name", ["approve", "reject"])
 def test_a_task_that_a_gate_blocked_can_be_decided(name: str, stage: Stage, new_state: State) -> None:
-    """But not one that is blocked elsewhere."""
+    """A task that is blocked for another reason cannot be decided."""
     blocked = replace(new_state, status=_S.BLOCKED, stage=stage)
     assert isinstance(decide(name, blocked), DecisionRecorded)
     with pytest.raises(UsageError, match="not waiting for a decision"):
@@ -202,3 +203,15 @@ def test_a_tool_and_a_route_refuse_the_same_parameters() -> None:
     for kind, values in ((ACTIONS["reject"].params, {}), (tools["reject"].arguments, {"id": TaskId("x")})):
         with pytest.raises(msgspec.ValidationError, match="text"):
             msgspec.convert(values, kind)
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_a_blank_text_is_one_clear_sentence(text: str) -> None:
+    """In every interface that decodes the parameters (no regular expression is shown)."""
+    with pytest.raises(UsageError) as caught:
+        decode_params(ACTIONS["reject"], {"text": text})
+    assert caught.value.message == "invalid text for reject: it must not be blank"
+    reject = next(tool for tool in TOOLS if tool.name == "reject")
+    with pytest.raises(UsageError) as caught:
+        read_arguments(reject, {"id": "x", "text": text})
+    assert caught.value.message == "reject: text: it must not be blank"

@@ -39,7 +39,7 @@ def test_a_run_is_seen_while_it_lasts(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_killed_is_not(tmp_path: Path) -> None:
-    """The lock of a dead run is free; the next run deletes its file."""
+    """The lock of an ended run is free; the next run deletes its file."""
     layout = Layout(tmp_path)
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

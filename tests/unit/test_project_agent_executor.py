@@ -54,7 +54,7 @@ def test_output_file_is_written_to_the_correct_path(world: ExecutorWorld) -> Non
     """outputs/{squad}/{skill}/{task}.md has the answer of the model."""
     result = world.execute()
     path = world.root / "outputs" / "strategy" / "research" / f"{result.task_id}.md"
-    assert path.read_text() == "Mock output for task\n"
+    assert path.read_text() == "Mock output for task"
 
 
 def test_execution_result_has_correct_fields(world: ExecutorWorld) -> None:
@@ -156,7 +156,7 @@ def paused(world: ExecutorWorld, task: Task) -> None:
 def test_task_with_this_status_is_not_executable(
     world: ExecutorWorld, put: Callable[[ExecutorWorld, Task], None]
 ) -> None:
-    """TASK_NOT_EXECUTABLE; no call of the API, and not one more record in the journal."""
+    """TASK_NOT_EXECUTABLE; no call of the API, and no further record in the journal."""
     task = world.add()
     put(world, task)
     calls, records = len(world.client.calls), world.records(task.id)
@@ -283,14 +283,14 @@ def test_foundation_skill_writes_the_context_file(world: ExecutorWorld) -> None:
     """It has no squad."""
     world.skill("product-marketing-context", "squad: null")
     world.execute(replace(RESEARCH, skill="product-marketing-context"))
-    assert (world.root / "context/product-marketing-context.md").read_text() == "Mock output for task\n"
+    assert (world.root / "context/product-marketing-context.md").read_text() == "Mock output for task"
 
 
 def test_the_path_of_the_task_is_the_canonical_one(world: ExecutorWorld) -> None:
     """Section 10: an explicit output path is not derived from the squad."""
-    result = world.execute(replace(RESEARCH, output=Output("drafts/hay.md")))
-    assert result.output_path == "drafts/hay.md"
-    assert (world.root / "drafts/hay.md").is_file() and not (world.root / "outputs").exists()
+    result = world.execute(replace(RESEARCH, output=Output("docs/hay.md")))
+    assert result.output_path == "docs/hay.md"
+    assert (world.root / "docs/hay.md").is_file() and not (world.root / "outputs").exists()
 
 
 def test_workspace_write_fails(world: ExecutorWorld) -> None:
@@ -314,8 +314,8 @@ def test_output_path_that_became_a_link(
 ) -> None:
     """Nothing is written through a link that was created after the task."""
     outside = tmp_path_factory.mktemp("outside")
-    task = world.add(replace(RESEARCH, output=Output("drafts/hay.md")))
-    (world.root / "drafts").symlink_to(outside)
+    task = world.add(replace(RESEARCH, output=Output("docs/hay.md")))
+    (world.root / "docs").symlink_to(outside)
     assert failed_with(world.execute(task), E.WORKSPACE_WRITE_FAILED)
     assert list(outside.iterdir()) == []
 
@@ -337,7 +337,9 @@ def test_the_project_is_a_project_a_path_or_the_configs_root(world: ExecutorWorl
     assert len(list((world.root / "outputs/strategy/research").iterdir())) == 3
 
 
-def test_the_place_that_is_named_stands_above_the_environment(world: ExecutorWorld, tmp_path: Path) -> None:
+def test_the_given_directory_has_precedence_over_the_environment(
+    world: ExecutorWorld, tmp_path: Path
+) -> None:
     """An executor inside an agent of another project uses its own project."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -33,7 +33,7 @@ def world(tmp_path: Path) -> ExecutorWorld:
 
 
 @pytest.mark.parametrize(
-    ("said", "code"),
+    ("printed", "code"),
     [
         (Code.RATE_LIMITED, E.API_RATE_LIMITED),
         (Code.OVERLOADED, E.API_OVERLOADED),
@@ -42,19 +42,21 @@ def world(tmp_path: Path) -> ExecutorWorld:
         (Code.NETWORK, E.API_TIMEOUT),
     ],
 )
-def test_api_error_is_retried_then_fails(world: ExecutorWorld, said: Code, code: ExecutionErrorCode) -> None:
+def test_api_error_is_retried_then_fails(
+    world: ExecutorWorld, printed: Code, code: ExecutionErrorCode
+) -> None:
     """429, 529, 500, 408 and no connection: three attempts, then the seed's code."""
-    world.client.generator = fails(said)
+    world.client.generator = fails(printed)
     result = world.execute()
     assert failed_with(result, code)
     assert len(world.client.calls) == 3
     assert isinstance(result.error and result.error.cause, OstlerError)
 
 
-@pytest.mark.parametrize("said", [Code.AUTH_FAILED, Code.MODEL_NOT_FOUND, Code.BILLING])
-def test_auth_error_fails_immediately(world: ExecutorWorld, said: Code) -> None:
+@pytest.mark.parametrize("printed", [Code.AUTH_FAILED, Code.MODEL_NOT_FOUND, Code.BILLING])
+def test_auth_error_fails_immediately(world: ExecutorWorld, printed: Code) -> None:
     """401, 403 and 404 are API_ERROR and final."""
-    world.client.generator = fails(said)
+    world.client.generator = fails(printed)
     assert failed_with(world.execute(), E.API_ERROR)
     assert len(world.client.calls) == 1
 
@@ -102,7 +104,7 @@ def test_response_truncated_is_a_warning(world: ExecutorWorld) -> None:
     result = world.execute()
     assert (result.status, result.error) == ("completed", None)
     assert result.warning is not None and result.warning.code is E.RESPONSE_TRUNCATED
-    assert (world.root / str(result.output_path)).read_text() == "Half a tex\n"
+    assert (world.root / str(result.output_path)).read_text() == "Half a tex"
     assert world.state(result.task_id).status is TaskStatus.COMPLETED
 
 
@@ -111,7 +113,7 @@ def test_normal_response(world: ExecutorWorld) -> None:
     world.client.generator = lambda request: ClaudeResponse("All of it.", 9, 1, "stop_sequence")
     result = world.execute()
     assert (result.status, result.error, result.warning) == ("completed", None, None)
-    assert (world.root / str(result.output_path)).read_text() == "All of it.\n"
+    assert (world.root / str(result.output_path)).read_text() == "All of it."
 
 
 # Token tracking
@@ -194,10 +196,10 @@ def test_retryable_errors_of_the_config_are_all_that_is_repeated(world: Executor
     assert len(world.client.calls) == 1
 
 
-@pytest.mark.parametrize("said", [Code.OVERLOADED, Code.RATE_LIMITED])
-def test_exponential_backoff_doubles(world: ExecutorWorld, said: Code) -> None:
+@pytest.mark.parametrize("printed", [Code.OVERLOADED, Code.RATE_LIMITED])
+def test_exponential_backoff_doubles(world: ExecutorWorld, printed: Code) -> None:
     """1 s, 2 s, 4 s on a virtual clock; the driver's own short waits are excluded."""
-    world.client.generator = fails(said)
+    world.client.generator = fails(printed)
     clock = VirtualClock(time.time())
     config = create_default_config(max_retries=3)
     executor = AgentExecutor(world.client, world.root, config, environ={}, clock=clock)
@@ -254,7 +256,7 @@ def test_default_config_used_when_no_overrides_provided(world: ExecutorWorld) ->
         ({"tier": "tiny-2"}, {"model_map": {"small": "tiny-1"}}, "tiny-2"),
     ],
 )
-def test_the_tasks_own_tier_stands_above_the_config(
+def test_the_tasks_own_tier_has_precedence_over_the_config(
     world: ExecutorWorld, task: dict[str, Any], config: dict[str, Any], model: str
 ) -> None:
     """A tier that is not in the map is a model name."""

@@ -29,7 +29,7 @@ def marks(task: str, attempt: int = 1) -> dict[str, str]:
 
 
 def asked_below(parent: dict[str, str], own: dict[str, str], root: Path) -> str:
-    """What a process with the environment `own` finds below a shell with `parent`."""
+    """Return what a process with the environment `own` finds below a shell with `parent`."""
     words = [word for mark in own.items() for word in mark]
     shell = '"$@"; exit $?'
     done = subprocess.run(
@@ -42,7 +42,7 @@ def asked_below(parent: dict[str, str], own: dict[str, str], root: Path) -> str:
     return done.stdout.strip()
 
 
-def test_no_marks_is_nobodys(tmp_path: Path) -> None:
+def test_a_process_without_marks_has_no_attempt(tmp_path: Path) -> None:
     """Neither a person's process nor one of an agent without a task is in an attempt."""
     assert find_current_attempt({}, tmp_path) is None
     assert find_current_attempt({"OSTLER_ATTEMPT": "store:session:1"}, None) is None
@@ -67,15 +67,15 @@ def test_a_process_above_counts_where_the_own_marks_are_gone(tmp_path: Path) -> 
     assert asked_below(above, marks("a-task", 3), tmp_path) == "CurrentAttempt(task='a-task', attempt=3)"
 
 
-def test_nobody_below_an_agent_is_anothers(tmp_path: Path) -> None:
+def test_a_process_below_an_agent_has_no_other_attempt(tmp_path: Path) -> None:
     """Neither another task nor another attempt can be claimed."""
     above = marks("a-task") | {"OSTLER_PROJECT": str(tmp_path)}
     for forged, name in (
         (marks("b-task"), "attempt 1 of b-task"),
         (marks("a-task", 2), "attempt 2 of a-task"),
     ):
-        said = asked_below(above, forged, tmp_path)
-        assert said == f"this process claims to belong to attempt 1 of a-task and {name}"
+        printed = asked_below(above, forged, tmp_path)
+        assert printed == f"this process claims to belong to attempt 1 of a-task and {name}"
 
 
 def test_an_agent_of_another_project_above_is_none_of_ours(tmp_path: Path) -> None:

@@ -62,13 +62,13 @@ def test_proved_version_is_just_there(tmp_path: Path) -> None:
     assert agents(environ, tmp_path)["gemini"] == Check("agent gemini", True, detail, "", False, "healthy")
 
 
-def test_other_version_says_which_was_proved(tmp_path: Path) -> None:
+def test_other_version_shows_which_was_proved(tmp_path: Path) -> None:
     """A newer version with the same flags is not drift."""
     check = agents(gemini(tmp_path, "0.99.0"), tmp_path)["gemini"]
     assert (check.ok, check.detail) == (True, f"0.99.0 (tested with 0.61.0) at {tmp_path}/gemini")
 
 
-def test_agent_that_was_never_tried_says_so(tmp_path: Path) -> None:
+def test_agent_that_was_never_tried_is_marked(tmp_path: Path) -> None:
     """Cursor's adapter was written from its documentation."""
     path = fake_agent(tmp_path / "bin", "cursor")
     check = agents({"OSTLER_CURSOR_PATH": str(path), "PATH": "", "HOME": str(tmp_path)}, tmp_path)["cursor"]

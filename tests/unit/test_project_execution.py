@@ -52,7 +52,7 @@ def test_a_seeds_code_becomes_itself_again(code: ExecutionErrorCode) -> None:
     assert to_execution_code(read_code(code)) is code
 
 
-def test_execution_error_carries_what_the_seed_says() -> None:
+def test_execution_error_has_the_fields_of_the_seed() -> None:
     """Message, code, task and cause; the code may be a string."""
     cause = ValueError("why")
     error = ExecutionError("No.", E.API_ERROR, "t-1", cause)
@@ -105,7 +105,7 @@ def test_the_config_becomes_settings() -> None:
     assert settings.models == () and not settings.git.worktree
 
 
-def test_what_is_wanted_stands_above_the_task_and_that_above_the_config() -> None:
+def test_an_argument_has_precedence_over_the_task_and_the_config() -> None:
     """Zero is a value."""
     config = create_default_config()
     plain = apply_config(Task("x"), config, AgentConfig())

@@ -64,8 +64,8 @@ def test_one_mistake_adds_nothing(project: Project) -> None:
     ]
     with pytest.raises(OstlerError) as caught:
         import_tasks(project, wrong, ["e.md:3: unknown key"])
-    told = caught.value.message.splitlines()
-    assert [line.split(":")[0] for line in told] == ["e.md", "B.md", "C.md", "D.md"]
+    reported = caught.value.message.splitlines()
+    assert [line.split(":")[0] for line in reported] == ["e.md", "B.md", "C.md", "D.md"]
     assert not ids(project)
     assert not list((project.layout.state / "tasks").iterdir())
 

@@ -97,7 +97,7 @@ def test_options_of_a_phase(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("toml", "told"),
+    ("toml", "reported"),
     [
         ('[phases.plans]\nsmall = ["implement", "implement"]\n', "listed twice"),
         (
@@ -108,9 +108,9 @@ def test_options_of_a_phase(tmp_path: Path) -> None:
         ('[phases.plans]\nsmall = ["../x"]\n', "invalid phase name"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused(tmp_path: Path, toml: str, told: str) -> None:
+def test_a_plan_that_cannot_be_is_refused(tmp_path: Path, toml: str, reported: str) -> None:
     """One error, before the task is added."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         planned(tmp_path, toml)
 
 

@@ -1,4 +1,4 @@
-"""Schedules: what is due, once, and what is read again."""
+"""Schedules: due times start once, and the file is read again."""
 
 from __future__ import annotations
 
@@ -84,18 +84,18 @@ def test_files_are_read_again_when_they_change(root: Path) -> None:
     ]
 
 
-def test_mistakes_at_the_start_are_told_all_at_once(root: Path) -> None:
+def test_mistakes_at_the_start_are_reported_all_at_once(root: Path) -> None:
     """With file and line."""
     write(root, ".agents/tasks/x.md", TASK.format(line="never"))
     write(root, ".agents/pipelines/y.yaml", "schedule: daily\nsteps: []\n")
     with pytest.raises(OstlerError) as caught:
         Scheduler(root, SIX)
-    told = caught.value.message.splitlines()
-    assert ".agents/tasks/x.md:3: schedule" in told[0] and "a pipeline needs steps" in told[1]
+    reported = caught.value.message.splitlines()
+    assert ".agents/tasks/x.md:3: schedule" in reported[0] and "a pipeline needs steps" in reported[1]
 
 
 def test_a_task_is_begun_once_for_each_time(project: Project) -> None:
-    """However many workers start it, and after one died in between."""
+    """A due time starts one task with any number of workers, also after one was killed in between."""
     (tidy,), _ = find_schedules(project.layout.root)
     (first,) = add_scheduled_tasks(project, tidy, SIX)
     assert add_scheduled_tasks(project, tidy, SIX) == []

@@ -23,8 +23,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         yield made
 
 
-def test_a_task_that_nobody_carries_waits(project: Project) -> None:
-    """A task whose run died is found and counted as abandoned."""
+def test_a_task_without_a_run_waits(project: Project) -> None:
+    """A task of a killed run is found and counted as abandoned."""
     carried, left = (project.add(Task(title)).id for title in ("Carried", "Left"))
     for task in (carried, left):
         append_event(project.journal, task, TaskClaimed("run"), 1.0)
@@ -39,7 +39,7 @@ def test_a_task_that_nobody_carries_waits(project: Project) -> None:
     assert (running.total, running.counts.running, running.counts.waiting) == (1, 1, 1)
 
 
-def test_what_a_task_waits_for_is_told(project: Project) -> None:
+def test_what_a_task_waits_for_is_reported(project: Project) -> None:
     """Also when the dependency is on another page."""
     first = project.add(Task("First")).id
     second = project.add(Task("Second", after=(first,))).id

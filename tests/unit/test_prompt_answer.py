@@ -44,7 +44,14 @@ COMPLETE, BLOCKED = Mark("complete", summary="oiled"), Mark("blocked", "no key",
         (f"```python\n{DONE}\n```", None),
         (f"~~~\n{DONE}\n~~~", COMPLETE),
         (f"```json\n{DONE}\n```\n```json\n{STUCK}\n```", BLOCKED),
-        (f"```json\n{STUCK}\n```\nor {DONE}", BLOCKED),
+        (f"```json\n{STUCK}\n```\nor {DONE}", COMPLETE),
+        (f"{DONE}\n```json\n{STUCK}\n```", BLOCKED),
+        ('No key.\n```json\n{"status": "blocked", "reason": "no key"}\n```', Mark("blocked", "no key")),
+        ('I stop: {"status": "blocked", "reason": "no key"} and wait.', Mark("blocked", "no key")),
+        ('I stop: {"status": "blocked"}', Mark("blocked", NO_REASON)),
+        ('I stop.\n{"status": "blocked", "question": "Which key?"}', Mark("blocked", "Which key?")),
+        ('The job answers {"status": "blocked"} now.', None),
+        ('The job answers {"status": "blocked", "reason": "x", "id": 7} now.', None),
         (f"I say {DONE}.", COMPLETE),
         (f"First {STUCK}, then {DONE}", COMPLETE),
         (f'{DONE} and {{"other": 1}}', COMPLETE),
@@ -59,7 +66,7 @@ COMPLETE, BLOCKED = Mark("complete", summary="oiled"), Mark("blocked", "no key",
     ],
 )
 def test_answers(text: str, expected: Mark | None) -> None:
-    """The whole text, else the last block, else the last object between outermost braces (C100)."""
+    """The whole text, else the last object, in a block or between outermost braces (C100, T9)."""
     assert read_answer(text) == expected
 
 
@@ -95,11 +102,12 @@ def test_phases_that_hand_on_a_document_are_not_shaped() -> None:
     assert STRUCTURED_PHASES.isdisjoint({"research", "spec", "design", "docs", "review"})
 
 
-def test_json_counts_only_where_a_schema_is_enforced() -> None:
-    """JSON in an ordinary answer has no effect; with a schema, marks are the fallback."""
+def test_the_last_of_marks_and_json_counts() -> None:
+    """Without a schema the last of both counts (T9); with one, marks are the fallback."""
     mark = "<phase_complete>true</phase_complete>"
-    assert check_phase_completion(STUCK, "test") is None
+    assert check_phase_completion(STUCK, "test") == BLOCKED
     assert check_phase_completion(f"{STUCK}\n{mark}", "test") == Mark("complete")
+    assert check_phase_completion(f"{mark}\n```json\n{STUCK}\n```", "test") == BLOCKED
     assert check_phase_completion(f"{STUCK}\n{mark}", "test", structured=True) == BLOCKED
     assert check_phase_completion(f"Done. {mark}", "test", structured=True) == Mark("complete")
 

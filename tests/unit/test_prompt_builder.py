@@ -36,7 +36,7 @@ def test_a_prompt_that_is_echoed_is_no_mark() -> None:
     assert check_phase_completion(prompt, "implement") is None
 
 
-def test_a_continued_session_is_not_told_the_task_again() -> None:
+def test_a_continued_session_does_not_get_the_task_again() -> None:
     """Resume sends only what is new (C6)."""
     prompt = build_prompt(TASK, PLACE, CallHistory(iteration=2, session_has_task=True))
     assert "Greet" not in prompt and "phase_complete" in prompt
@@ -48,7 +48,7 @@ def test_a_fresh_session_gets_the_last_answer() -> None:
     assert "# Greet" in prompt and "I wrote half of it." in prompt
 
 
-def test_a_resumed_agent_is_told_what_happened() -> None:
+def test_a_resumed_agent_gets_what_happened() -> None:
     """X7: the interruption and where its changes are."""
     note = describe_interruption("the run was stopped in the middle of it", PLACE)
     prompt = build_prompt(TASK, PLACE, CallHistory(interruption=note, session_has_task=True))
@@ -85,7 +85,7 @@ def test_what_happened_before_comes_after_the_template() -> None:
     assert "## Feedback from a person\n\nUse blue.\n\n##" in prompt
 
 
-def test_a_word_reaches_a_session_that_knows_the_task() -> None:
+def test_feedback_is_sent_to_a_session_that_has_the_task() -> None:
     """`resume -m` continues the session with the feedback, and repeats nothing."""
     prompt = build_prompt(TASK, PLACE, CallHistory(iteration=3, session_has_task=True, feedback="Use blue."))
     assert prompt.startswith("Continue with the task.\n\n## Feedback from a person\n\nUse blue.")
@@ -93,11 +93,11 @@ def test_a_word_reaches_a_session_that_knows_the_task() -> None:
 
 
 @pytest.mark.parametrize("template", [None, OWN])
-@pytest.mark.parametrize("knows_task", [False, True])
-def test_the_reason_of_a_retry_is_told_once(template: Template | None, knows_task: bool) -> None:
+@pytest.mark.parametrize("has_task", [False, True])
+def test_the_reason_of_a_retry_is_reported_once(template: Template | None, has_task: bool) -> None:
     """With and without a session, and with and without the variable in the template."""
     prompt = build_prompt(
-        TASK, PLACE, CallHistory(retry=RETRY, session_has_task=knows_task), "implement", template
+        TASK, PLACE, CallHistory(retry=RETRY, session_has_task=has_task), "implement", template
     )
     for part in ("## What went wrong before", "the tests fail", "2 failed", RETRY.path):
         assert prompt.count(part) == 1
@@ -105,14 +105,14 @@ def test_the_reason_of_a_retry_is_told_once(template: Template | None, knows_tas
     assert "the tests fail" not in later
 
 
-def test_a_structured_ending_tells_what_the_fields_mean() -> None:
+def test_a_structured_ending_reports_what_the_fields_mean() -> None:
     """The marks are included for agents without a schema; an echoed prompt is not an answer."""
     prompt = build_prompt(TASK, PLACE, CallHistory(), structured=True)
     assert "status is complete" in prompt and "summary" in prompt and "If no object is requested" in prompt
     assert check_phase_completion(prompt, "implement", prompt, structured=True) is None
 
 
-def test_a_carried_answer_is_bounded_and_has_no_mark() -> None:
+def test_the_last_answer_is_bounded_and_has_no_mark() -> None:
     """A very long answer is shortened, and its marks are removed."""
     last = (
         "<phase_complete>false</phase_complete>" + "x" * 5_000_000 + "\n<test_complete>true</test_complete>"

@@ -1,4 +1,4 @@
-"""Code in Markdown: what is code, what is not, and how long it takes to find."""
+"""Code in Markdown: blocks that are code, blocks that are not, and the time of the search."""
 
 from __future__ import annotations
 

@@ -7,7 +7,12 @@ import time
 import pytest
 
 from ostler.prompt.answer import Mark
-from ostler.prompt.completion import check_phase_completion, strip_marks
+from ostler.prompt.completion import (
+    check_phase_completion,
+    read_document_mark,
+    strip_final_mark,
+    strip_marks,
+)
 
 DONE, WHY = Mark("complete"), Mark("blocked", "no key")
 
@@ -86,6 +91,50 @@ def test_a_fence_in_the_prompt_does_not_open_the_agents_block() -> None:
 def test_a_text_to_quote_has_no_mark(text: str, expected: str) -> None:
     """A spec is passed on without its mark; other text stays."""
     assert strip_marks(text) == expected
+
+
+MARK = "<phase_complete>true</phase_complete>"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("  Oil it.\r\n\r\n", "  Oil it.\r\n\r\n"),
+        (f"Oil it.\n\n{MARK}\n", "Oil it.\n"),
+        (f"Oil it. {MARK}", "Oil it.\n"),
+        (f"{MARK}\nOil it.", f"{MARK}\nOil it."),
+        (f"Write {MARK} at the end.\n{MARK}", f"Write {MARK} at the end.\n"),
+        (f"{MARK}\n{MARK}", f"{MARK}\n"),
+        (f"```\n{MARK}\n```", f"```\n{MARK}\n```"),
+        (f"```\n{MARK}", f"```\n{MARK}"),
+        (f"End with `{MARK}`", f"End with `{MARK}`"),
+        (f"> {MARK}", f"> {MARK}"),
+        (MARK, ""),
+        ("Text.\n<phase_blocked>no key</phase_blocked>", "Text.\n\nno key\n"),
+    ],
+)
+def test_only_the_mark_at_the_end_is_taken_off(text: str, expected: str) -> None:
+    """A document, a spec and a pull request keep everything else byte for byte (K8)."""
+    assert strip_final_mark(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<phase_blocked>no key</phase_blocked>", WHY),
+        ("# Prices\n\n<phase_blocked>no key</phase_blocked>\n", WHY),
+        ('{"status": "blocked", "reason": "no key"}', WHY),
+        ('```json\n{"status": "blocked", "reason": "no key"}\n```', WHY),
+        ('{"status": "blocked", "reason": "no key", "id": 3}', None),
+        ("Write <phase_blocked>no key</phase_blocked> when blocked.", None),
+        ("```\n<phase_blocked>no key</phase_blocked>\n```", None),
+        (f"Prices.\n{MARK}", DONE),
+    ],
+)
+def test_a_document_is_blocked_only_by_its_end(text: str, expected: Mark | None) -> None:
+    """A writer that asks for something writes no document; a mark inside the document is content (T27)."""
+    assert read_document_mark(text) == expected
 
 
 @pytest.mark.parametrize(

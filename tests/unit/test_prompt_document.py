@@ -130,17 +130,17 @@ def test_an_input_without_a_description_is_called_by_its_file() -> None:
     assert "### Input: survey\n" in build(SKILL, TASK, Upstream("outputs/survey.md", "", "x")).user
 
 
-def test_a_task_that_nobody_sent_is_from_a_person() -> None:
+def test_a_task_without_a_sender_is_from_a_person() -> None:
     """No line has a missing value."""
     assert "- **From:** a person\n" in build(SKILL, Task("Sell hay")).user
 
 
-def test_the_format_of_the_output_is_said() -> None:
+def test_the_format_of_the_output_is_reported() -> None:
     """The format of the task."""
     assert "- Format: html\n" in build(SKILL, Task("Sell hay", output=Output("a.html", "html"))).user
 
 
-def test_over_the_limit_references_are_left_out_last_first_and_that_is_said() -> None:
+def test_over_the_limit_references_are_left_out_last_first_and_that_is_reported() -> None:
     """The body and the inputs always stay; 0 means no limit."""
     references = tuple(Reference(f"{n}.md", n * 4000) for n in "abc")
     skill = SkillContent("copy", "", "Body.", references)
@@ -163,7 +163,7 @@ def test_no_text_is_changed_or_breaks_it(body: str, context: str, content: str, 
         assert text.strip() in built.user
 
 
-def test_a_writer_who_remembers_is_told_only_what_is_wanted() -> None:
+def test_a_resumed_writer_gets_only_the_revision() -> None:
     """Braces in the feedback are not replaced; a missing reason is stated."""
     assert "\n\nUse {name} and 5%.\n\n" in build_revision_prompt("Use {name} and 5%.\n")
     assert "no reason was given" in build_revision_prompt("  ")

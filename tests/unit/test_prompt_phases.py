@@ -7,12 +7,13 @@ import re
 import pytest
 
 from ostler.model.ids import TaskId
+from ostler.model.plan import BUILT_IN_PHASES
 from ostler.model.task import Task
 from ostler.prompt.answer import Mark
 from ostler.prompt.builder import CallHistory, build_prompt
 from ostler.prompt.completion import check_phase_completion
 from ostler.prompt.retry import Retry
-from ostler.prompt.template import GENERAL, PHASES, list_variables, load_built_in, render_template
+from ostler.prompt.template import GENERAL, list_variables, load_built_in, render_template
 from ostler.prompt.variables import KNOWN, EarlierResults, WorkingDirectory
 
 MARK = "<phase_complete>true</phase_complete>"
@@ -23,10 +24,10 @@ FULL = CallHistory(
     retry=Retry("test", "implement", 1, "REASON", "OUTPUT", "/t/retry-context-test-1.md"),
     feedback="WORD",
 )
-EVERY = sorted(PHASES | {GENERAL})
+EVERY = sorted(BUILT_IN_PHASES | {GENERAL})
 READ_ONLY = {"research", "spec", "design", "validate", "review"}
 # What each phase gets from the others, besides the reason of a retry.
-TOLD = {
+REPORTED = {
     "research": set[str](),
     "spec": {"RESEARCH", "REVIEW"},
     "design": {"RESEARCH", "SPEC", "REVIEW"},
@@ -40,11 +41,11 @@ TOLD = {
 
 
 @pytest.mark.parametrize("phase", EVERY)
-def test_a_phase_is_told_what_it_needs(phase: str) -> None:
+def test_a_prompt_has_what_the_phase_needs(phase: str) -> None:
     """The task, its directory, earlier results, the retry reason, feedback, and how to end."""
     prompt = build_prompt(TASK, PLACE, FULL, phase)
     words = set(re.findall(r"\b(?:RESEARCH|SPEC|DESIGN|REVIEW|CHECKS)\b", prompt))
-    assert words == TOLD[phase]
+    assert words == REPORTED[phase]
     for part in (
         "# Mend the gate",
         "/w/gate",
@@ -72,7 +73,7 @@ def test_nothing_is_left_over(phase: str, past: CallHistory, place: WorkingDirec
 
 
 @pytest.mark.parametrize("phase", EVERY)
-def test_an_echo_is_no_word_and_an_own_mark_is(phase: str) -> None:
+def test_an_echoed_mark_is_ignored_and_an_own_mark_counts(phase: str) -> None:
     """E6 in every phase: an echoed prompt has no effect; the agent's own mark counts."""
     prompt = build_prompt(TASK, PLACE, FULL, phase)
     assert check_phase_completion(prompt, phase, prompt) is None
@@ -81,7 +82,7 @@ def test_an_echo_is_no_word_and_an_own_mark_is(phase: str) -> None:
 
 
 @pytest.mark.parametrize("phase", EVERY)
-def test_marks_stand_in_one_place(phase: str) -> None:
+def test_marks_are_in_one_place(phase: str) -> None:
     """A template has the instructions; how to end is appended to each, also to those of the project."""
     assert "<phase_" not in load_built_in(phase).text and "_complete" not in load_built_in(phase).text
     assert build_prompt(TASK, PLACE, CallHistory(), phase).count("`<phase_complete>") == 1

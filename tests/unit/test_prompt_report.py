@@ -73,7 +73,7 @@ def test_a_status_of_work_that_goes_on_is_no_word(status: str) -> None:
         ("status: " + "x" * 60_000, "cannot report"),
     ],
 )
-def test_garbage_is_no_word_but_a_warning(text: str, words: str) -> None:
+def test_garbage_is_a_warning(text: str, words: str) -> None:
     """A meaningless file never ends a phase, and its warning is short."""
     reading = parse_state_file(text)
     assert reading.report is None and words in reading.warning
@@ -97,7 +97,7 @@ def test_the_worst_file_is_read_soon(piece: str) -> None:
     assert time.monotonic() - begun < 20
 
 
-def test_a_report_takes_four_statuses_and_says_so() -> None:
+def test_a_report_takes_four_statuses_and_lists_them() -> None:
     """The statuses that an agent can report, and the error for others."""
     assert [parse_report(status, " why ") for status in STATUSES] == [AgentReport(s, "why") for s in STATUSES]
     for status in ("", "approved", "in_progress", "x" * 999):

@@ -24,7 +24,7 @@ def test_the_six_roles_have_prompts_of_their_own(tmp_path: Path) -> None:
         assert prompt.startswith(f"You are the {name}:") and len(prompt) > 500
 
 
-def test_the_projects_own_words_win(tmp_path: Path) -> None:
+def test_the_projects_own_roles_have_precedence(tmp_path: Path) -> None:
     """.agents/roles/reviewer.md replaces the built-in one; a new file adds a role."""
     (tmp_path / ".agents" / "roles").mkdir(parents=True)
     (tmp_path / ".agents" / "roles" / "reviewer.md").write_text("Be kind.\n")
@@ -34,7 +34,7 @@ def test_the_projects_own_words_win(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["poet", "", "../implementer", "implementer.md"])
-def test_an_unknown_role_is_told_with_the_list(tmp_path: Path, name: str) -> None:
+def test_an_unknown_role_is_reported_with_the_list(tmp_path: Path, name: str) -> None:
     """C4: an error with the existing ones, never a silent default."""
     with pytest.raises(UsageError) as caught:
         find_agent(name, tmp_path)

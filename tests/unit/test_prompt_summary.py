@@ -26,7 +26,7 @@ def attempt(number: int = 1, status: str = "failed", message: str = "", ms: int 
     )
 
 
-def test_everything_that_is_known_is_told() -> None:
+def test_everything_that_is_known_is_reported() -> None:
     """Attempts with their results, files with their lines, commits, warnings, the last answer and the log."""
     work = WorkHistory(
         attempts=(attempt(1, "failed", "the agent exited with status 2", 12_400), attempt(2, "running")),
@@ -52,14 +52,14 @@ def test_everything_that_is_known_is_told() -> None:
         assert line in text.splitlines()
 
 
-def test_nothing_known_is_said_as_such() -> None:
+def test_missing_results_are_stated() -> None:
     """No list is empty; no change and unknown changes differ."""
     nothing, unknown = summarize_work(WorkHistory(files=())), summarize_work(WorkHistory())
     assert "No file was changed." in nothing and "is unknown" in unknown
     assert "- " not in nothing and ">" not in nothing and "Warnings" not in nothing
 
 
-def test_long_work_is_told_shortly() -> None:
+def test_long_work_is_reported_shortly() -> None:
     """It stays small: the newest attempts, the first files, both ends of a text."""
     work = WorkHistory(
         attempts=tuple(attempt(number, message="why " * 999) for number in range(1, 100)),
@@ -98,7 +98,7 @@ def test_marks_in_it_do_not_count() -> None:
     assert check_phase_completion(prompt, "implement") is None
 
 
-def test_the_prompt_tells_it_once_and_asks_for_the_mark() -> None:
+def test_the_prompt_reports_it_once_and_asks_for_the_mark() -> None:
     """The summary replaces the last answer; after the first iteration the mark is requested."""
     past = CallHistory(
         iteration=2, last_answer="half", summary=summarize_work(WorkHistory(last_answer="half"))
@@ -115,7 +115,7 @@ def test_the_prompt_tells_it_once_and_asks_for_the_mark() -> None:
     assert "lost" not in known
 
 
-def test_another_agents_work_is_not_spoken_of_as_the_readers_own() -> None:
+def test_another_agents_work_is_described_as_such() -> None:
     """An agent that takes over gets the other heading."""
     text = summarize_work(
         WorkHistory(attempts=(attempt(1),), last_answer="half", log_tail="- Bash make"), "codex"

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.errors import Code, UsageError
+from ostler.model.plan import BUILT_IN_PHASES, DOCUMENT_PHASE
 from ostler.prompt.template import (
     BUILT_IN,
     GENERAL,
-    PHASES,
-    WRITE,
     Template,
     check_template,
     list_variables,
@@ -75,7 +74,7 @@ def test_rendering(text: str, expected: str) -> None:
         ("{{#PHASE}}\n{{#WEIGHT}}\n{{/PHASE}}\n{{/WEIGHT}}", 3, "{{/PHASE}} closes no open section"),
     ],
 )
-def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_a_mistake_is_reported_with_file_and_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     """An unknown variable is an error when the template is loaded (C103)."""
     write_own(tmp_path, "test", text)
     with pytest.raises(UsageError) as caught:
@@ -85,7 +84,7 @@ def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, text: str, line: i
     assert caught.value.code is Code.CONFIG_INVALID and "TASK_ID" in caught.value.hint
 
 
-def test_all_mistakes_are_told_at_once_within_reason() -> None:
+def test_all_mistakes_are_reported_at_once_within_reason() -> None:
     """One line each, at most twenty."""
     with pytest.raises(UsageError) as two:
         check_template(Template("{{A1}}\n{{B1}}", "x.md"))
@@ -126,7 +125,7 @@ def test_a_phase_is_no_path(tmp_path: Path, phase: str) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"", b" \n\n"])
-def test_a_file_that_says_nothing_readable_is_an_error(tmp_path: Path, content: bytes) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path, content: bytes) -> None:
     """An empty prompt would give the agent no task."""
     write_own(tmp_path, "test", content)
     with pytest.raises(UsageError, match=r"test\.md"):
@@ -139,10 +138,10 @@ def test_a_file_from_another_editor_is_read(tmp_path: Path) -> None:
     assert render_template(load_template("test", "", tmp_path).text, {}) == "y\n"
 
 
-def test_every_built_in_template_stands_in_the_package() -> None:
+def test_every_built_in_template_is_in_the_package() -> None:
     """The list and the folder agree, and each uses only known variables."""
-    assert {path.stem for path in BUILT_IN.glob("*.md")} == PHASES | {GENERAL, WRITE}
-    for phase in (*PHASES, GENERAL):
+    assert {path.stem for path in BUILT_IN.glob("*.md")} == BUILT_IN_PHASES | {GENERAL, DOCUMENT_PHASE}
+    for phase in (*BUILT_IN_PHASES, GENERAL):
         check_template(load_built_in(phase))
         assert list_variables(load_built_in(phase)) >= {"TASK_TITLE", "TASK_DESCRIPTION", "WORKTREE_PATH"}
 

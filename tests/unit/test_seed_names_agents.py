@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, UsageError
@@ -66,7 +67,8 @@ def agent_executor(flag: str, hint: str) -> Check:
         assert f"--resume {CALL.session_id}" in " ".join(runner.commands[0].argv)
         assert runner.commands[0].stdin == b"the prompt"
         skipping = ExecutorSettings(command=str(program), permissions="skip")
-        asyncio.run(executor_class("a", skipping, runner).spawn(CALL, lambda _: None))
+        allowed = replace(CALL, allow_unsandboxed_skip=True)
+        asyncio.run(executor_class("a", skipping, runner).spawn(allowed, lambda _: None))
         assert flag in runner.last.argv
         with pytest.raises(AgentUnavailable) as caught:
             executor_class("a", ExecutorSettings(command="/nowhere"), runner).validate_availability()

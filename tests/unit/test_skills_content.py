@@ -133,8 +133,8 @@ def test_all_other_front_matter_is_kept(tmp_path: Path) -> None:
 def test_what_is_odd_is_a_warning(tmp_path: Path, text: str, warning: str) -> None:
     """The skill is usable."""
     write_skill(tmp_path, text=text)
-    (said,) = load(tmp_path).warnings
-    assert said.startswith(f"{WHERE}/{warning}")
+    (printed,) = load(tmp_path).warnings
+    assert printed.startswith(f"{WHERE}/{warning}")
 
 
 def test_byte_order_mark_and_line_ends_of_windows_change_nothing(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_an_empty_body_is_valid(tmp_path: Path) -> None:
         ("metadata: none", "general"),
     ],
 )
-def test_a_skill_says_its_squad(tmp_path: Path, lines: str, squad: str | None) -> None:
+def test_a_skill_shows_its_squad(tmp_path: Path, lines: str, squad: str | None) -> None:
     """`squad: null` differs from no squad."""
     write_skill(tmp_path, text=matter(lines))
     assert load(tmp_path).squad == squad
@@ -179,9 +179,9 @@ def test_the_settings_decide_over_the_skill(tmp_path: Path) -> None:
     """A skill of others can be assigned in the settings."""
     write_skill(tmp_path, text=matter("squad: other"))
     write_skill(tmp_path, "context", text=matter("squad: other"))
-    said = SkillsSettings(squads={"creative": ("copywriting", "design")}, foundation=("context",))
-    assert load(tmp_path, settings=said).squad == "creative"
-    assert load(tmp_path, "context", said).squad is None
+    printed = SkillsSettings(squads={"creative": ("copywriting", "design")}, foundation=("context",))
+    assert load(tmp_path, settings=printed).squad == "creative"
+    assert load(tmp_path, "context", printed).squad is None
 
 
 @pytest.mark.parametrize("squad", ["a/b", "..", "../x", ".hidden", "7", "[a]", "'a b'", "x" * 65, '"a\\n"'])
@@ -223,7 +223,7 @@ def test_the_output_goes_to_the_squad_or_to_the_context() -> None:
         (b"x" * 300_000, " is larger than 262144 bytes"),
     ],
 )
-def test_a_text_that_cannot_be_used_says_where(tmp_path: Path, data: bytes, message: str) -> None:
+def test_a_text_that_cannot_be_used_shows_where(tmp_path: Path, data: bytes, message: str) -> None:
     """One error, with the line if there is one."""
     write_skill(tmp_path, text=data)
     error = refusal(tmp_path)
@@ -259,7 +259,7 @@ def make_link_inside(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "printed"),
     [
         (make_fifo, "is a device, a socket or a pipe; only regular files are read"),
         (make_device, "is a symbolic link; only regular files are read"),
@@ -268,44 +268,44 @@ def make_link_inside(path: Path) -> None:
         (make_link_inside, "is a symbolic link; only regular files are read"),
     ],
 )
-def test_what_is_no_plain_file_is_not_read(tmp_path: Path, make: object, said: str) -> None:
+def test_what_is_no_plain_file_is_not_read(tmp_path: Path, make: object, printed: str) -> None:
     """As SKILL.md it is an error, as a reference a warning; it neither blocks nor is followed."""
     assert callable(make)
     folder = write_skill(tmp_path, references={"a.md": "A"})
     make(folder / "references" / "b.md")
     skill = load(tmp_path)
     assert [one.name for one in skill.references] == ["a.md"]
-    assert skill.warnings == (f"{WHERE}/references/b.md {said}; it is left out",)
+    assert skill.warnings == (f"{WHERE}/references/b.md {printed}; it is left out",)
     (folder / "SKILL.md").unlink()
     make(folder / "SKILL.md")
-    assert refusal(tmp_path).message == f"{WHERE}/SKILL.md {said}"
+    assert refusal(tmp_path).message == f"{WHERE}/SKILL.md {printed}"
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "printed"),
     [
         (b"caf\xe9", ":1: not UTF-8 text; it is left out"),
         (b"a\0b", ":1: not a text file (NUL character); it is left out"),
         (b"x" * 300_000, " is larger than 262144 bytes; it is left out"),
     ],
 )
-def test_a_reference_that_cannot_be_used_is_left_out(tmp_path: Path, data: bytes, said: str) -> None:
+def test_a_reference_that_cannot_be_used_is_left_out(tmp_path: Path, data: bytes, printed: str) -> None:
     """The skill is usable without the reference."""
     write_skill(tmp_path, references={"a.md": data, "b.md": "B"})
     skill = load(tmp_path)
     assert [one.content for one in skill.references] == ["B"]
-    assert skill.warnings == (f"{WHERE}/references/a.md{said}",)
+    assert skill.warnings == (f"{WHERE}/references/a.md{printed}",)
 
 
-def test_what_may_not_be_read_is_said(tmp_path: Path) -> None:
+def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
     """The message of the operating system."""
     folder = write_skill(tmp_path, references={"a.md": "A"})
     (folder / "references" / "a.md").chmod(0)
     with unprivileged():
-        said = load(tmp_path).warnings
+        printed = load(tmp_path).warnings
         (folder / "SKILL.md").chmod(0)
         refused = refusal(tmp_path).message
-    assert said == (f"{WHERE}/references/a.md cannot be read: Permission denied; it is left out",)
+    assert printed == (f"{WHERE}/references/a.md cannot be read: Permission denied; it is left out",)
     assert refused == f"{WHERE}/SKILL.md cannot be read: Permission denied"
 
 

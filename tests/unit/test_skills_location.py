@@ -126,12 +126,12 @@ def test_a_link_out_of_a_place_of_the_settings_is_not_followed(tmp_path: Path) -
     write_skill(tmp_path, "other", place="elsewhere")
     (tmp_path / "collection" / "other").symlink_to("../elsewhere/other")
     (tmp_path / "linked").symlink_to("collection")
-    root, said = tmp_path / "project", SkillsSettings(paths=(f"{tmp_path}/linked",))
-    assert load_skill_content("kept", root, said).name == "kept"
-    assert refusal(root, "other", said).code == Code.PATH_ESCAPE
+    root, printed = tmp_path / "project", SkillsSettings(paths=(f"{tmp_path}/linked",))
+    assert load_skill_content("kept", root, printed).name == "kept"
+    assert refusal(root, "other", printed).code == Code.PATH_ESCAPE
 
 
-def test_a_link_that_leads_nowhere_is_said(tmp_path: Path) -> None:
+def test_a_link_that_leads_nowhere_is_reported(tmp_path: Path) -> None:
     """A dangling link, and one to itself."""
     home = tmp_path / ".agents" / "skills"
     home.mkdir(parents=True)

@@ -108,7 +108,7 @@ def test_links_and_pipes_are_listed_and_not_opened(tmp_path: Path) -> None:
     assert len(compute_digest(folder)) == 64
 
 
-def test_without_a_lock_file_nothing_is_said_unless_it_is_wanted(tmp_path: Path) -> None:
+def test_without_a_lock_file_nothing_is_reported_unless_it_is_required(tmp_path: Path) -> None:
     """Without a lock file there is no warning; with skills.locked no skill is usable."""
     write_skill(tmp_path)
     assert check_lock("copywriting", tmp_path, DEFAULT) == ""
@@ -164,7 +164,7 @@ def test_the_file_is_sorted_and_stable(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"version": 2, "skills": {}}', '{"version": 1}', "<<<<<<< ours\n{}\n", "\xff"]
 )
-def test_a_damaged_lock_file_is_said(tmp_path: Path, text: str) -> None:
+def test_a_damaged_lock_file_is_reported(tmp_path: Path, text: str) -> None:
     """It is not treated as empty."""
     write_skill(tmp_path)
     (tmp_path / LOCK).write_text(text, "latin-1")

@@ -1,4 +1,4 @@
-"""Boxes of a checklist: found in what people write, and ticked without touching anything else."""
+"""Boxes of a checklist: found in Markdown text, and ticked without any other change."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def texts(data: bytes) -> list[str]:
 
 
 def test_open_boxes_are_found_where_markdown_has_them() -> None:
-    """Every marker, nested ones, behind fences; none in code or comments."""
+    """With every marker, nested, and after fences; none in code or comments."""
     wanted = ["Fix the login", "Write the test", "Plus", "Numbered", "Below a plain one", "Last"]
     assert texts(LIST) == wanted
 
 
 def test_what_is_indented_below_is_its_description() -> None:
-    """With fences and plain items, without the nested box and what belongs to that."""
+    """Fences and plain items are included; the nested box and its text are not."""
     boxes = {box.text: box for box in find_boxes(LIST)}
     wanted = "It loops on Safari.\n\n```sh\n- [ ] in a fence\n```\n- a plain note"
     assert boxes["Fix the login"].body == wanted
@@ -67,15 +67,15 @@ def test_what_is_indented_below_is_its_description() -> None:
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_one_character_changes(end: bytes, mark: bytes) -> None:
-    """Line ends, byte order mark, trailing spaces and bytes that are no UTF-8 stay."""
+    """Line ends, byte order mark, trailing spaces and invalid UTF-8 are unchanged."""
     data = mark + end.join((b"- [ ] First  ", b"\t- [ ] caf\xe9 \xff", b"- [ ] Last"))
     ticked = tick_box_in(data, "First", 1)
     assert ticked == data.replace(b"[ ] First", b"[x] First")
     assert tick_box_in(data, "Last", 1) == data.replace(b"[ ] Last", b"[x] Last")
 
 
-def test_same_texts_are_told_apart_by_their_number() -> None:
-    """Ticked ones count, so that the second stays the second after the first is done."""
+def test_same_texts_are_distinguished_by_their_number() -> None:
+    """Ticked boxes count, so that the second stays the second after the first is ticked."""
     data = b"- [ ] a\n- [ ] b\n- [ ] a\n"
     assert [(box.text, box.number) for box in find_boxes(data)] == [("a", 1), ("b", 1), ("a", 2)]
     once = tick_box_in(data, "a", 1)
@@ -84,7 +84,7 @@ def test_same_texts_are_told_apart_by_their_number() -> None:
 
 
 def test_a_box_is_found_after_the_list_was_edited() -> None:
-    """Re-ordered, nested, with another marker and more lines around it."""
+    """After reordering, nesting, another marker and more lines around it."""
     assert (
         tick_box_in(b"# New\n\n1. x\n   * [ ]   Fix   it\n", "Fix it", 1)
         == b"# New\n\n1. x\n   * [x]   Fix   it\n"
@@ -95,7 +95,7 @@ def test_a_box_is_found_after_the_list_was_edited() -> None:
     "data", [b"", b"- [x] a\n", b"- [X] a\n", b"- [ ] b\n", b"- a\n", b"```\n- [ ] a\n", b"- x\n```\n- [ ] a"]
 )
 def test_ticked_or_gone_is_nothing_to_do(data: bytes) -> None:
-    """No second tick, and no other box instead."""
+    """There is no second tick, and no other box is ticked instead."""
     assert tick_box_in(data, "a", 1) is None
 
 
@@ -118,7 +118,7 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=12), st.sampled_from([b"\n", b"\r\n"]))
 def test_each_open_box_can_be_ticked_alone(lines: list[bytes], end: bytes) -> None:
-    """Whatever the list: one byte differs, and that very box is ticked then, and no other."""
+    """For any list: one byte differs, and exactly that box is ticked."""
     data = end.join(lines)
     for box in find_boxes(data):
         ticked = tick_box_in(data, box.text, box.number)

@@ -1,4 +1,4 @@
-"""A checklist on disk is ticked whole or not at all, whoever else has it in hand."""
+"""A checklist on disk is ticked completely or not at all, also while another program changes it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def todo(tmp_path: Path) -> Path:
 
 
 def test_its_open_boxes_are_tasks(tmp_path: Path, todo: Path) -> None:
-    """Title, description, what they are part of, and where they stand."""
+    """Each task has a title, a description, its parent and its position."""
     one, two = read_checklist(todo, tmp_path)
     assert (one.task.title, one.task.body, one.location) == ("one", "more", f"{todo}:1")
     assert (two.task.body, two.task.source) == ("Part of: one", "checklist:TODO.md#two")
 
 
 def test_a_long_text_is_cut_in_the_title_only(tmp_path: Path, todo: Path) -> None:
-    """The agent still reads all of it."""
+    """The prompt of the agent has all of it."""
     text = "word " * 60
     todo.write_text(f"- [ ] {text}\n")
     (found,) = read_checklist(todo, tmp_path)
@@ -46,7 +46,7 @@ def test_a_long_text_is_cut_in_the_title_only(tmp_path: Path, todo: Path) -> Non
 
 
 def test_ticked_in_place(tmp_path: Path, todo: Path) -> None:
-    """One byte and nothing else: not its mode, and no lock is left beside it."""
+    """One byte changes; the mode is kept, and no lock file is left."""
     before = todo.read_bytes()
     assert ticked(tmp_path, "two") and not ticked(tmp_path, "two")
     assert todo.read_bytes() == before.replace(b"[ ] two", b"[x] two")
@@ -55,7 +55,7 @@ def test_ticked_in_place(tmp_path: Path, todo: Path) -> None:
 
 
 def test_a_file_elsewhere(tmp_path: Path, todo: Path) -> None:
-    """One that is not below the project is named by its whole path."""
+    """A file outside the project is named by its absolute path."""
     root = tmp_path / "project"
     root.mkdir()
     (one, _) = read_checklist(todo, root)
@@ -79,7 +79,7 @@ def test_what_is_not_there_any_more_is_no_failure(tmp_path: Path, todo: Path, ho
 
 
 def test_two_at_once_both_are_ticked(tmp_path: Path, todo: Path) -> None:
-    """Neither overwrites the other: they take turns by the lock."""
+    """The lock orders the two writers, so both ticks are kept."""
     todo.write_text("".join(f"- [ ] box {number}\n" for number in range(8)))
     with ThreadPoolExecutor(8) as threads:
         done = list(threads.map(lambda number: ticked(tmp_path, f"box {number}"), range(8)))
@@ -87,8 +87,8 @@ def test_two_at_once_both_are_ticked(tmp_path: Path, todo: Path) -> None:
     assert todo.read_text() == "".join(f"- [x] box {number}\n" for number in range(8))
 
 
-def test_who_holds_the_lock_is_respected(tmp_path: Path, todo: Path) -> None:
-    """After five seconds it is given up, with a sentence."""
+def test_the_owner_of_the_lock_is_respected(tmp_path: Path, todo: Path) -> None:
+    """After five seconds the command fails with one sentence."""
     lock, clock = FileLock(todo), VirtualClock()
     assert lock.try_acquire(clock.now())
     with pytest.raises(OstlerError, match="is held by") as caught:
@@ -98,7 +98,7 @@ def test_who_holds_the_lock_is_respected(tmp_path: Path, todo: Path) -> None:
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path, todo: Path) -> None:
-    """A file that was swapped for a link since the import leads nowhere."""
+    """A file that was replaced by a link since the import is not followed."""
     (tmp_path / "real").mkdir()
     moved = todo.rename(tmp_path / "real" / "TODO.md")
     todo.symlink_to(moved)
@@ -107,8 +107,8 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, todo: Path) -> None:
     assert b"[ ] one" in moved.read_bytes()
 
 
-def test_a_file_without_boxes_says_how_to_write_one(tmp_path: Path, todo: Path) -> None:
-    """Instead of importing nothing without a word; Latin-1 is refused before it becomes a task."""
+def test_a_file_without_boxes_shows_how_to_write_one(tmp_path: Path, todo: Path) -> None:
+    """Without a box the import is an error; Latin-1 is refused before it becomes a task."""
     todo.write_text("# Plans\n\n- one\n")
     with pytest.raises(UsageError, match="has no boxes"):
         read_checklist(todo, tmp_path)

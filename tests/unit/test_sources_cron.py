@@ -1,4 +1,4 @@
-"""Times of schedules, on the wall clock of a place whose clock is changed twice a year."""
+"""Times of schedules in a time zone with daylight saving time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostler.sources.cron import format_minute, latest_time, local_zone, next_tim
 
 @pytest.fixture(autouse=True)
 def berlin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where 02:30 does not come on 2027-03-28, and 02:30 comes twice on 2027-10-31."""
+    """02:30 does not exist on 2027-03-28 and exists twice on 2027-10-31."""
     monkeypatch.setenv("TZ", "Europe/Berlin")
 
 
@@ -42,7 +42,7 @@ def times(line: str, after: str, count: int) -> list[str]:
     ],
 )
 def test_local_time(line: str, after: str, wanted: list[str]) -> None:
-    """A time that is left out comes right after, one that comes twice comes once, and minutes go on."""
+    """A skipped time is due right after, a repeated time is due once, and minute schedules continue."""
     assert times(line, after, len(wanted)) == wanted
 
 
@@ -58,13 +58,13 @@ def test_local_time(line: str, after: str, wanted: list[str]) -> None:
     ],
 )
 def test_a_line_that_cannot_be_read(line: str, what: str) -> None:
-    """Told with its file and line."""
+    """The mistake is reported with its file and line."""
     with pytest.raises(OstlerError, match=f"a.yaml:3: schedule: .*{what}"):
         next_time(Schedule(line, "a.yaml:3"), 0.0)
 
 
 def test_the_newest_of_a_window() -> None:
-    """Its end belongs to it, its beginning does not."""
+    """The end of the window is included, its beginning is not."""
     every = Schedule("0 * * * *", "x:1")
     noon = at("2026-11-15T12:00")
     assert latest_time(every, noon, noon + 3599) is None
@@ -74,11 +74,11 @@ def test_the_newest_of_a_window() -> None:
 
 @pytest.mark.parametrize("name", ["Nowhere/Land", "XYZ+3", ":Europe/Berlin", ""])
 def test_any_tz_is_a_zone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Also one that the library has never heard of, or none."""
+    """Also a name that the library does not have, or none."""
     monkeypatch.setenv("TZ", name)
     assert datetime.fromtimestamp(0, local_zone()).timestamp() == 0
 
 
 def test_a_minute_has_one_name() -> None:
-    """Also in the hour that comes twice."""
+    """Also in the repeated hour."""
     assert format_minute(at("2027-10-31T00:30")) != format_minute(at("2027-10-31T01:30"))

@@ -1,4 +1,4 @@
-"""Tasks from Markdown files: which are taken, in which order, and what is said of those that are wrong."""
+"""Tasks from Markdown files: which are taken, in which order, and the messages for invalid ones."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def names(paths: list[str]) -> list[str]:
 
 
 def test_a_directory_is_its_markdown(notes: Path) -> None:
-    """Sorted, without hidden ones and others; what is deeper only when asked for."""
+    """Sorted, without hidden and other files; subdirectories only with the option."""
     assert names(find_files([str(notes)], recursive=False)) == ["a.md", "b.md"]
     assert names(find_files([str(notes)], recursive=True)) == ["a.md", "b.md", "d.md"]
 
 
 def test_named_files_are_taken_as_they_are(notes: Path) -> None:
-    """In the order given, each once, whatever they are called."""
+    """In the given order, each once, with any name."""
     given = [str(notes / "c.txt"), "-", str(notes), str(notes / "a.md")]
     assert names(find_files(given, recursive=False)) == ["c.txt", "-", "a.md", "b.md"]
 
 
 def test_an_empty_directory_is_a_mistake(notes: Path) -> None:
-    """It says where it would look with another option."""
+    """The message names the option that searches further."""
     (notes / "empty").mkdir()
     with pytest.raises(UsageError) as caught:
         find_files([str(notes / "empty")], recursive=False)
@@ -47,7 +47,7 @@ def test_an_empty_directory_is_a_mistake(notes: Path) -> None:
 def test_a_source_is_the_same_from_everywhere(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its place in the project, or by its whole path outside."""
+    """By its path in the project, or by its absolute path outside."""
     monkeypatch.chdir(notes)
     (inner,), _ = read_files(["a.md"], tmp_path, read_text)
     (outer,), _ = read_files([str(notes / "a.md")], notes / "deep", read_text)
@@ -56,7 +56,7 @@ def test_a_source_is_the_same_from_everywhere(
 
 
 def test_every_mistake_has_its_line(notes: Path) -> None:
-    """Of all files at once; what can be read is read."""
+    """The mistakes of all files are reported at once; valid files are read."""
     (notes / "x.md").write_text("---\ntitle: X\npriorty: P1\nweight: huge\n---\n")
     (notes / "y.md").write_bytes(b"# caf\xe9\n")
     (notes / "z.md").write_text("\n\n")
@@ -68,8 +68,8 @@ def test_every_mistake_has_its_line(notes: Path) -> None:
     assert "not UTF-8" in third and "no first line" in fourth
 
 
-def test_stdin_is_known_by_what_it_says(notes: Path) -> None:
-    """The same text is the same task, another text is another one."""
+def test_stdin_is_identified_by_its_text(notes: Path) -> None:
+    """The same text is the same task, another text is another task."""
     one, again, other = (
         read_files(["-"], notes, lambda _, text=text: text)[0][0].task for text in ("# A", "# A", "# B")
     )
@@ -78,7 +78,7 @@ def test_stdin_is_known_by_what_it_says(notes: Path) -> None:
 
 
 def test_a_file_that_is_done_is_left_out(notes: Path) -> None:
-    """With a word about it; and a schedule is no use to an import."""
+    """It is left out with a message; an import ignores a schedule."""
     path = notes / "a.md"
     path.write_text("---\ntitle: A\nstatus: completed\n---\n")
     (done,), _ = read_files([str(path)], notes, read_text)

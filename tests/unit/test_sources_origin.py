@@ -1,4 +1,4 @@
-"""What a task came from is one line that can be read back."""
+"""The origin of a task is one line that can be read back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostler.sources.origin import BoxOrigin, IssueOrigin, read_origin
     ],
 )
 def test_both_ways(origin: BoxOrigin | IssueOrigin, text: str) -> None:
-    """As people see it in `show`, and as the program finds its place again."""
+    """The text that `show` prints, and the parsed position."""
     assert str(origin) == text
     assert read_origin(text) == origin
 
@@ -28,12 +28,12 @@ def test_both_ways(origin: BoxOrigin | IssueOrigin, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "file:a.md", "stdin:12", "github:acme/app", "checklist:a.md", "github:a b#1"]
 )
-def test_others_are_not_told(text: str) -> None:
-    """A file stays as it is; what we do not understand, too."""
+def test_other_texts_are_not_origins(text: str) -> None:
+    """A path and a text of another form are not read as an origin."""
     assert read_origin(text) is None
 
 
 @given(st.text(min_size=1).filter(str.strip), st.text(min_size=1), st.integers(1, 999))
 def test_any_path_and_text(file: str, text: str, number: int) -> None:
-    """Nothing in them is taken for a mark of ours."""
+    """No text in them is read as a mark."""
     assert read_origin(str(BoxOrigin(file, text, number))) == BoxOrigin(file, text, number)

@@ -156,7 +156,7 @@ def test_title_and_description(text: str, title: str, body: str) -> None:
 
 
 def test_a_given_title_leaves_the_text_whole() -> None:
-    """With an explicit title the heading stays in the description; a title in the front matter wins."""
+    """An explicit title leaves the heading in the description; a title in the front matter has precedence."""
     assert read_task_file("# A\n\nB\n", "-", "Given").task == Task("Given", "# A\n\nB\n")
     assert read_task_file("---\ntitle: Own\n---\nB\n", "-", "Given").task == Task("Own", "B")
 
@@ -252,7 +252,7 @@ def test_other_spellings(line: str, field: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "reported"),
     [
         ("titel: x", "t.md:3: unknown key 'titel'; did you mean title?"),
         ("maxRetry: 1", "t.md:3: unknown key 'maxRetry'; did you mean max_retries?"),
@@ -278,15 +278,15 @@ def test_other_spellings(line: str, field: str, value: object) -> None:
         ("tags: [", "t.md:"),
     ],
 )
-def test_mistakes_name_their_line(lines: str, told: str) -> None:
+def test_mistakes_name_their_line(lines: str, reported: str) -> None:
     """An error has the file, the line and a suggestion."""
     with pytest.raises(OstlerError) as caught:
         read_task(f"---\ntitle: x\n{lines}\n---\nbody\n", "t.md")
     assert caught.value.code is Code.CONFIG_INVALID
-    assert told in caught.value.message
+    assert reported in caught.value.message
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     """All errors are reported at once."""
     with pytest.raises(OstlerError) as caught:
         read_task("---\ntitel: x\nwight: small\npriority: high\n---\nbody\n", "t.md")

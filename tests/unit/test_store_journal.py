@@ -28,7 +28,7 @@ from ostler.testing.memory_journal import MemoryJournal
 
 
 class ThroughLoop:
-    """Writes through a GroupWriter and reads what it committed, as a run does."""
+    """Writes through a GroupWriter and reads the committed records, as a run does."""
 
     def __init__(self, path: Path) -> None:
         self._writer = GroupWriter(path, create=True)
@@ -83,7 +83,7 @@ def types_of(lines: list[FeedLine]) -> list[str]:
 
 class TestAppend:
     def test_record_comes_back_as_it_was(self, journal: Journal) -> None:
-        """What was appended is read again, field for field."""
+        """An appended record is read back, field for field."""
         record = make_record(1)
         assert journal.append(record, make_row(1))
         assert journal.read(TASK) == [record]
@@ -123,7 +123,7 @@ class TestAppend:
         assert journal.statuses([]) == {}
 
     def test_read_after(self, journal: Journal) -> None:
-        """Only what is newer than `after` is read, in order."""
+        """Only records newer than `after` are read, in order."""
         for seq in (1, 2, 3):
             journal.append(make_record(seq), make_row(seq))
         assert [record.seq for record in journal.read(TASK, 1)] == [2, 3]
@@ -135,7 +135,7 @@ class TestAppend:
         assert journal.read(OTHER) == [make_record(1, OTHER)]
 
     def test_clock_that_jumps_back(self, journal: Journal) -> None:
-        """Order comes from the seq, never from the time."""
+        """The order is that of seq, not of the time."""
         journal.append(make_record(1, at=5e9), make_row(1))
         journal.append(make_record(2, at=-1.0), make_row(2))
         assert [record.seq for record in journal.read(TASK)] == [1, 2]

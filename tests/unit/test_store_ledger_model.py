@@ -64,21 +64,21 @@ class LimitMachine(Machine):
         self.noted: dict[Window, int] = {}
         self.leases: dict[Window, tuple[str, int]] = {}
 
-    @rule(who=CALLER, window=st.sampled_from(WINDOWS), seconds=st.sampled_from([0, 1, 60, 20 * DAY]))
-    def meet_a_limit(self, who: str, window: Window, seconds: int) -> None:
-        self.ledgers[who].close_window(window, self.now + seconds, CODE, "", self.now)
+    @rule(caller=CALLER, window=st.sampled_from(WINDOWS), seconds=st.sampled_from([0, 1, 60, 20 * DAY]))
+    def meet_a_limit(self, caller: str, window: Window, seconds: int) -> None:
+        self.ledgers[caller].close_window(window, self.now + seconds, CODE, "", self.now)
         until = self.now + min(seconds, 8 * DAY)
         if window in self.ends and not self.void(self.noted[window]):
             until = max(until, self.ends[window])
         self.ends[window], self.noted[window] = until, self.now
         self.leases.pop(window, None)
 
-    @rule(who=CALLER)
-    def ask(self, who: str) -> None:
-        result = self.ledgers[who].admit([self.REQUEST], who, self.now)
+    @rule(caller=CALLER)
+    def ask(self, caller: str) -> None:
+        result = self.ledgers[caller].admit([self.REQUEST], caller, self.now)
         met = [one for one in self.WINDOWS[:2] if one in self.ends and not self.void(self.noted[one])]
         last = max((self.ends[window] for window in met), default=0)
-        taken = [window for window in met if self.is_taken(window, who)]
+        taken = [window for window in met if self.is_taken(window, caller)]
         if not met:
             assert result == Open()
         elif last > self.now:
@@ -88,15 +88,15 @@ class LimitMachine(Machine):
             assert self.now < result.until <= self.now + 5
         else:
             assert result == Probe(tuple(sorted(met, key=lambda window: window.model)))
-            self.leases |= dict.fromkeys(met, (who, self.now + 60))
+            self.leases |= dict.fromkeys(met, (caller, self.now + 60))
 
-    def is_taken(self, window: Window, who: str) -> bool:
-        holder, until = self.leases.get(window, (who, 0))
-        return holder != who and self.leased(until)
+    def is_taken(self, window: Window, caller: str) -> bool:
+        holder, until = self.leases.get(window, (caller, 0))
+        return holder != caller and self.leased(until)
 
-    @rule(who=CALLER, window=st.sampled_from(WINDOWS))
-    def find_it_open(self, who: str, window: Window) -> None:
-        assert self.ledgers[who].reopen(window) is (window in self.leases)
+    @rule(caller=CALLER, window=st.sampled_from(WINDOWS))
+    def find_it_open(self, caller: str, window: Window) -> None:
+        assert self.ledgers[caller].reopen(window) is (window in self.leases)
         if self.leases.pop(window, None):
             del self.ends[window]
 
@@ -123,8 +123,8 @@ class RestMachine(Machine):
         for kept in (self.failures, self.failed_at, self.resting, self.trials):
             kept.pop(choice, None)
 
-    @rule(who=CALLER, choice=CHOICE, threshold=st.sampled_from([2, 3]))
-    def fail(self, who: str, choice: str, threshold: int) -> None:
+    @rule(caller=CALLER, choice=CHOICE, threshold=st.sampled_from([2, 3]))
+    def fail(self, caller: str, choice: str, threshold: int) -> None:
         if choice in self.failures and self.void(self.failed_at[choice]):
             self.forget(choice)
         before = self.resting.get(choice)
@@ -136,19 +136,19 @@ class RestMachine(Machine):
             opens = before is not None or self.failures[choice] >= threshold
             if opens:
                 self.resting[choice] = self.now + 60
-        assert self.ledgers[who].record_failure(choice, CODE, "", self.now, threshold, 60) is opens
+        assert self.ledgers[caller].record_failure(choice, CODE, "", self.now, threshold, 60) is opens
 
-    @rule(who=CALLER, choice=CHOICE)
-    def succeed(self, who: str, choice: str) -> None:
-        self.ledgers[who].record_success(choice)
+    @rule(caller=CALLER, choice=CHOICE)
+    def succeed(self, caller: str, choice: str) -> None:
+        self.ledgers[caller].record_success(choice)
         if choice in self.resting or self.failures.get(choice, 0) <= 1:
             self.forget(choice)
         else:
             self.failures[choice] -= 1
 
-    @rule(who=CALLER, choice=CHOICE)
-    def ask(self, who: str, choice: str) -> None:
-        result = self.ledgers[who].check_cooldown(choice, self.now)
+    @rule(caller=CALLER, choice=CHOICE)
+    def ask(self, caller: str, choice: str) -> None:
+        result = self.ledgers[caller].check_cooldown(choice, self.now)
         until = self.resting.get(choice)
         if until is None or self.void(self.failed_at[choice]):
             assert result is None
@@ -178,11 +178,11 @@ class RepeatMachine(Machine):
         super().__init__()
         self.spent: list[int] = []
 
-    @rule(who=CALLER)
-    def spend(self, who: str) -> None:
+    @rule(caller=CALLER)
+    def spend(self, caller: str) -> None:
         counted = [at for at in self.spent if self.now - 3600 < at <= self.now + 60]
         granted = len(counted) < 3
-        assert self.ledgers[who].take_retry(self.now, 3) is granted
+        assert self.ledgers[caller].take_retry(self.now, 3) is granted
         if granted:
             self.spent = [*counted, self.now]
 

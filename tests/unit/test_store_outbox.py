@@ -48,7 +48,7 @@ def test_two_runs_may_enrol_at_once(path: Path, monkeypatch: pytest.MonkeyPatch)
         assert (second.position("notify"), len(second.messages())) == (2, 1)
 
 
-def test_who_is_no_longer_named_is_forgotten(path: Path) -> None:
+def test_a_target_that_is_no_longer_configured_is_removed(path: Path) -> None:
     """A reader that is registered again skips what happened meanwhile, and its old messages are deleted."""
     with Outbox(path) as outbox:
         outbox.register(["notify"], ["hook", "bell"])
@@ -88,7 +88,7 @@ def test_position_and_letters_are_kept_together(path: Path) -> None:
         assert (outbox.position("notify"), outbox.messages()) == (1, [])
 
 
-def test_what_was_given_up_is_forgotten_when_the_target_takes_another(path: Path) -> None:
+def test_given_up_messages_are_removed_after_the_next_delivery(path: Path) -> None:
     """Until then it is kept for doctor; waiting messages stay."""
     with Outbox(path) as outbox:
         outbox.register(["notify"], ["hook", "bell"])

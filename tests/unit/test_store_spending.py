@@ -71,8 +71,8 @@ def test_what_was_spent_today(path: Path, journal: SqliteJournal, old: bool) -> 
         assert spending.spent_today(NOON, UTC) == SpentAmount(0.875, 1)
 
 
-def test_a_task_remembers_all_its_attempts(path: Path, journal: SqliteJournal) -> None:
-    """Retried weeks later, a task has still spent what it spent; other tasks do not count."""
+def test_the_cost_of_a_task_includes_all_its_attempts(path: Path, journal: SqliteJournal) -> None:
+    """A task that is retried weeks later includes its earlier cost; other tasks do not count."""
     pay(journal, 0.5, NOON - 30 * DAY)
     pay(journal, 0.25)
     pay(journal, None)

@@ -107,8 +107,8 @@ class TestLimits:
         limit(ledger, NOW + 300)
         assert ledger.admit([SONNET], "ada", NOW + jump) == (Open() if jump < 0 else Probe((WEEK,)))
         limit(ledger, NOW + jump + 60, NOW + jump)
-        told = ledger.admit([SONNET], "ada", NOW + jump)
-        assert told == Closed(NOW + jump + 60, Code.QUOTA_EXCEEDED, "used up")
+        reported = ledger.admit([SONNET], "ada", NOW + jump)
+        assert reported == Closed(NOW + jump + 60, Code.QUOTA_EXCEEDED, "used up")
         assert ledger.admit([SONNET], "ada", NOW) == (Probe((WEEK,)) if jump < 0 else Open())
 
     def test_asking_is_cheap(self, ledger: Ledger) -> None:
@@ -124,7 +124,7 @@ class TestLimits:
             taken.append(time.perf_counter() - started)
         assert sorted(taken)[250] < 0.0005
 
-    def test_words_of_all_kinds_are_kept(self, ledger: Ledger, other: Ledger) -> None:
+    def test_messages_of_all_kinds_are_kept(self, ledger: Ledger, other: Ledger) -> None:
         """Messages of a provider are stored as text, never run as SQL."""
         odd = Window("pro'vider", 'a"c', "модель", "'; DROP TABLE limit_window; --")
         ledger.close_window(odd, NOW + 9, Code.RATE_LIMITED, "a\nb 'c' 🐎", NOW)
@@ -136,8 +136,8 @@ class TestRests:
     def test_a_rest_is_everyones(self, ledger: Ledger, other: Ledger) -> None:
         """Failures of all processes count together; the one that starts the cooldown gets True."""
         opened = [
-            who.record_failure("sonnet", Code.TIMEOUT, "silent", NOW, 3, 600)
-            for who in (ledger, other, ledger)
+            one.record_failure("sonnet", Code.TIMEOUT, "silent", NOW, 3, 600)
+            for one in (ledger, other, ledger)
         ]
         assert opened == [False, False, True]
         rest = other.check_cooldown("sonnet", NOW + 1)
@@ -230,7 +230,7 @@ class TestStore:
 
     @pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
     def test_a_disk_that_refuses(self, ledger: Ledger, action: str, code: Code) -> None:
-        """Nothing is written in part; a full disk recovers, one that cannot flush is not trusted again (B13,
+        """Nothing is written in part; a full disk recovers, one that cannot flush is not used again (B13,
         B14).
         """
         failpoint.arm(f"ledger.write:{action}")
@@ -251,7 +251,7 @@ class TestStore:
         apsw.Connection(str(path)).execute("UPDATE limit_window SET code = 'TEA_BREAK'")
         assert ledger.admit([SONNET], "ada", NOW) == Closed(NOW + 9, Code.UNKNOWN, "used up")
 
-    def test_damage_is_told(self, path: Path, ledger: Ledger) -> None:
+    def test_damage_is_reported(self, path: Path, ledger: Ledger) -> None:
         """Unexpected tables are refused (B17)."""
         apsw.Connection(str(path)).execute("DROP TABLE limit_window")
         with pytest.raises(StateError) as caught:

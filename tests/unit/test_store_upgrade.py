@@ -135,6 +135,10 @@ def write_old_names(path: Path) -> None:
             db.execute(f"UPDATE {table} SET {column} = {value}", (new, before))
             assert db.changes(), (table, column)
     db.execute("DROP TRIGGER refuse_older_writers; ALTER TABLE feed DROP COLUMN version").fetchall()
+    db.execute("DROP TABLE gate_control; DROP TABLE gate_acceptance").fetchall()
+    for column in ("closings", "reported"):
+        db.execute(f"ALTER TABLE limit_window DROP COLUMN {column}").fetchall()
+    db.execute("DROP TABLE model_turn").fetchall()
     db.pragma("user_version", RELEASED)
     db.close()
 
@@ -341,7 +345,7 @@ class TestTables:
 
 
 def mistakes() -> list[str]:
-    """What in the tables does not fit the structs of this version."""
+    """Return the rows that do not fit the structs of this version."""
     structs = {str(kind.__struct_config__.tag): kind for kind in (*Event.__args__, *Notice.__args__)}
     found = [f"{old} is still a tag" for old in renames.RENAMED_TAGS if old in structs]
     found += [f"{new} is no tag" for new in renames.RENAMED_TAGS.values() if new not in structs]

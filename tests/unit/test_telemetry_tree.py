@@ -1,4 +1,4 @@
-"""Spans from lines of the feed: what they are called, when they end, and that they are always the same."""
+"""Spans from lines of the feed: their names, their ends, and that they are deterministic."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CALL = {**PHASE, "iteration": 1}
 ATTEMPT = {**CALL, "number": 1, "executor": "codex", "model": "gpt-x"}
 
 
-def lines(*said: tuple[float, str, dict[str, object]]) -> list[DecodedLine]:
+def lines(*printed: tuple[float, str, dict[str, object]]) -> list[DecodedLine]:
     return [
         decode_line(FeedLine(place, at, TASK, Raw(json.dumps({"type": kind, **more}).encode())))
-        for place, (at, kind, more) in enumerate(said, 1)
+        for place, (at, kind, more) in enumerate(printed, 1)
     ]
 
 
-STORY = (
+HISTORY = (
     (0.0, "task_created", {}),
     (1.0, "task_claimed", {"run": "one"}),
     (2.0, "phase_started", PHASE),
@@ -45,7 +45,7 @@ def test_a_span_ends_with_its_line() -> None:
     """A tool ends where the next one begins or its attempt ends; the innermost comes first."""
     spans = build_spans(
         lines(
-            *STORY,
+            *HISTORY,
             (7.0, "attempt_ended", {"number": 1, "status": "failed", "code": "TIMEOUT"}),
             (8.0, "call_ended", {**CALL, "verdict": "failed", "code": "TIMEOUT"}),
             (8.0, "phase_failed", {**PHASE, "code": "TIMEOUT"}),
@@ -67,11 +67,11 @@ def test_a_span_ends_with_its_line() -> None:
     assert attempt.attributes["error.type"] == "TIMEOUT"
 
 
-def test_what_a_crash_cut_off_ends_where_it_was_last_heard_of() -> None:
-    """The next run comes an hour later; the call is one, and has two attempts."""
+def test_what_a_crash_cut_off_ends_at_its_last_line() -> None:
+    """The next run starts an hour later; the call is one, and has two attempts."""
     spans = build_spans(
         lines(
-            *STORY,
+            *HISTORY,
             (3600.0, "task_claimed", {"run": "two"}),
             (3601.0, "phase_started", PHASE),
             (3601.0, "iteration_started", CALL),
@@ -90,32 +90,32 @@ def test_what_a_crash_cut_off_ends_where_it_was_last_heard_of() -> None:
 
 
 def test_a_task_that_is_opened_again_has_a_second_root() -> None:
-    """The first one is over and stays as it was."""
+    """The first one has ended and is unchanged."""
     end = (9.0, "task_failed", {"code": "TIMEOUT"})
     spans = build_spans(
-        lines(STORY[0], end, (20.0, "task_reopened", {}), (30.0, "task_completed", {"commit": None}))
+        lines(HISTORY[0], end, (20.0, "task_reopened", {}), (30.0, "task_completed", {"commit": None}))
     )
     assert named(spans) == [("task", 0.0, 9.0, "TIMEOUT"), ("task", 20.0, 30.0, "")]
     assert [span.key for span in spans] == ["task/1", "task/3"]
 
 
 def test_reading_on_changes_no_span_that_was_over() -> None:
-    """Each prefix of a story has the spans of the longer one that ended in it."""
-    story = lines(
-        *STORY,
+    """Each prefix of a log has the spans of the longer one that ended in it."""
+    history = lines(
+        *HISTORY,
         (7.0, "attempt_ended", {"number": 1, "status": "succeeded"}),
         (8.0, "call_ended", {**CALL, "verdict": "complete"}),
         (8.5, "gate_decided", {**PHASE, "verdict": "pass"}),
         (8.5, "phase_completed", PHASE),
         (9.0, "task_completed", {}),
     )
-    whole = build_spans(story)
-    for size in range(len(story)):
-        assert build_spans(story[:size]) == [span for span in whole if span.closed <= size]
+    whole = build_spans(history)
+    for size in range(len(history)):
+        assert build_spans(history[:size]) == [span for span in whole if span.closed <= size]
 
 
 def test_ids_are_of_the_store_and_the_task() -> None:
-    """The same in every process; others in every other project."""
+    """They are the same in every process, and differ in every other project."""
     assert trace_id("store", TASK) == trace_id("store", TASK) != trace_id("other", TASK)
     assert span_id("store", TASK, "task/1") != span_id("store", TASK, "task/3")
     assert 0 < trace_id("store", TASK) < 1 << 128
@@ -123,7 +123,7 @@ def test_ids_are_of_the_store_and_the_task() -> None:
 
 
 def test_a_line_of_a_newer_version_is_passed_over() -> None:
-    """A field of another type is no reason to stop reading."""
+    """A field of another type does not stop the reading."""
     (line,) = lines((0.0, "attempt_ended", {"number": "first"}))
     assert line.event.type == ""
     assert build_spans([line]) == []

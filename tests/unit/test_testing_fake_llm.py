@@ -54,9 +54,9 @@ def test_an_answer_arrives_with_its_text_tools_and_tokens(name: str, streamed: b
     """The same turn gives the same text in every API, streamed or not."""
     tool = call("write_file", path="a.txt", content='odd "text" é').tools
     with FakeLlm([Answer(say="Hello, wörld.", tools=tool, usage=Usage(7, 3))]) as llm:
-        told = ask(llm, APIS[name], streamed)
-    assert (told["text"], told["tokens"]) == ("Hello, wörld.", (7, 3))
-    assert told["calls"] == [("write_file", {"path": "a.txt", "content": 'odd "text" é'})]
+        reported = ask(llm, APIS[name], streamed)
+    assert (reported["text"], reported["tokens"]) == ("Hello, wörld.", (7, 3))
+    assert reported["calls"] == [("write_file", {"path": "a.txt", "content": 'odd "text" é'})]
 
 
 STOPS = {
@@ -69,13 +69,13 @@ STOPS = {
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("name", STOPS)
-def test_the_reason_to_stop_is_told(name: str, streamed: bool) -> None:
+def test_the_reason_to_stop_is_reported(name: str, streamed: bool) -> None:
     """The stop reason of each API."""
     with FakeLlm([say("x"), say("x", stop="max_tokens"), call("t")]) as llm:
         assert tuple(ask(llm, APIS[name], streamed)["stop"] for _ in range(3)) == STOPS[name]
 
 
-def test_a_refusal_is_told() -> None:
+def test_a_refusal_is_reported() -> None:
     """The error format of each API."""
     with FakeLlm([say("No.", stop="refusal")]) as llm:
         assert ask(llm, APIS["anthropic"], True)["stop"] == "refusal"

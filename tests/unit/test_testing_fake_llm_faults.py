@@ -103,7 +103,7 @@ def test_without_a_stream_the_error_is_a_status() -> None:
 
 
 @pytest.mark.parametrize(("name", "sign"), [("d6_pings", b"event: ping"), ("d6_endless", b":::")])
-def test_signs_of_life_go_on_only_as_long_as_told(name: str, sign: bytes) -> None:
+def test_pings_end_after_the_requested_time(name: str, sign: bytes) -> None:
     """D6: only pings, then the end of the connection."""
     turn = FAULTS[name]
     assert isinstance(turn, Answer)
@@ -115,7 +115,7 @@ def test_signs_of_life_go_on_only_as_long_as_told(name: str, sign: bytes) -> Non
     assert 0.2 <= time.monotonic() - began < 5
 
 
-def test_silence_ends_when_told() -> None:
+def test_silence_ends_after_the_requested_time() -> None:
     """D7: the connection is accepted without an answer."""
     with FakeLlm([Silence(0.2)]) as llm, pytest.raises((HTTPException, ConnectionError)):
         send(llm)
@@ -130,7 +130,7 @@ def test_an_answer_can_take_its_time() -> None:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_a_flood_is_as_large_as_told(compressed: bool) -> None:
+def test_a_flood_has_the_requested_size(compressed: bool) -> None:
     """D12: valid JSON of this size; compressed, it is a thousandth of it."""
     with FakeLlm([Flood(8 << 20, compressed)]) as llm, send(llm) as response:
         data = response.read()
@@ -198,7 +198,7 @@ def test_the_program_serves_a_script(tmp_path: Path) -> None:
         assert (child.wait(20), child.stderr.read()) == (130, "")
 
 
-def test_the_program_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
+def test_the_program_shows_what_is_wrong_in_one_line(tmp_path: Path) -> None:
     """A missing script is an error without a traceback."""
     command = [sys.executable, "-m", "ostler.testing.fake_llm", "--script", str(tmp_path / "none.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

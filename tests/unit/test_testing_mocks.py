@@ -41,10 +41,10 @@ def test_executor_functions_are_used() -> None:
         raise AgentUnavailable("not here", "install it")
 
     mock = MockExecutor(spawn_function=fail, validate_function=missing)
-    heard: list[object] = []
-    assert asyncio.run(mock.spawn(CALL, heard.append)).code is Code.OVERLOADED
-    assert heard == [TextReceived("trying")]
-    assert asyncio.run(mock.resume(CALL, heard.append)).ok
+    received: list[object] = []
+    assert asyncio.run(mock.spawn(CALL, received.append)).code is Code.OVERLOADED
+    assert received == [TextReceived("trying")]
+    assert asyncio.run(mock.resume(CALL, received.append)).ok
     with pytest.raises(AgentUnavailable):
         mock.validate_availability()
 
@@ -83,7 +83,7 @@ def test_client_uses_its_generator() -> None:
     assert asyncio.run(mock.complete(ASKED)).content == "Hello?"
 
 
-def test_client_fails_once_or_until_it_is_told() -> None:
+def test_client_fails_once_or_until_it_is_reset() -> None:
     """An error is for the next call only by default; failed calls are recorded too."""
     mock = MockClaudeClient()
     mock.set_error(ModelError(Code.OVERLOADED, "busy"))

@@ -30,11 +30,11 @@ def test_a_cancelled_waiter_moves_no_time() -> None:
     """A cancelled sleep does not happen."""
     clock = VirtualClock(now=0.0)
 
-    async def story() -> None:
+    async def history() -> None:
         waiter = asyncio.create_task(clock.sleep(1000))
         await asyncio.sleep(0)
         waiter.cancel()
         await clock.sleep(5)
 
-    asyncio.run(story())
+    asyncio.run(history())
     assert clock.now() == 5.0

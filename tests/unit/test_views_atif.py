@@ -1,4 +1,4 @@
-"""A task as a trajectory, held against what the format demands of one."""
+"""A task as a trajectory, checked against the rules of the format."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ AGENT = {"name", "version", "model_name", "extra"}
 STEP = {"step_id", "timestamp", "source", "message", "model_name", "tool_calls", "observation", "metrics"}
 
 
-def entries(*told: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"at": 101.0 + place, "offset": place * 10} | entry for place, entry in enumerate(told)]
+def entries(*reported: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"at": 101.0 + place, "offset": place * 10} | entry for place, entry in enumerate(reported)]
 
 
-def made(*told: dict[str, Any], events: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
-    return make_trajectory(TASK, [AttemptLog("Please mend it", "m-1", 100.0, entries(*told))], events, "1.0")
+def made(*reported: dict[str, Any], events: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    return make_trajectory(
+        TASK, [AttemptLog("Please mend it", "m-1", 100.0, entries(*reported))], events, "1.0"
+    )
 
 
 def check(found: dict[str, Any]) -> None:
@@ -43,8 +45,8 @@ def check(found: dict[str, Any]) -> None:
     assert found["final_metrics"]["total_steps"] == len(found["steps"])
 
 
-def test_words_and_the_tools_behind_them_are_one_step() -> None:
-    """The answers of its tools are that step's observation; what comes after an answer is a new one."""
+def test_a_text_and_the_following_tools_are_one_step() -> None:
+    """The results of its tools are that step's observation; text after a result starts a new step."""
     found = made(
         {"type": "text_received", "text": "I look."},
         {"type": "tool_used", "tool": "Read", "id": "a", "input": {"path": "x"}},
@@ -66,7 +68,7 @@ def test_words_and_the_tools_behind_them_are_one_step() -> None:
 
 
 def test_a_tool_without_an_id_gets_one_and_a_stray_answer_is_left_out() -> None:
-    """Older agents name neither; the format needs names."""
+    """Older agents give neither an id nor a name; the format needs both."""
     found = made(
         {"type": "tool_used", "tool": "run", "id": ""}, {"type": "tool_returned", "id": "", "text": "x"}
     )
@@ -75,7 +77,7 @@ def test_a_tool_without_an_id_gets_one_and_a_stray_answer_is_left_out() -> None:
 
 
 def test_gates_and_people_have_their_place_in_time() -> None:
-    """A no of a gate stands between the attempts, in the system's voice; a person's word in the user's."""
+    """A rejection of a gate is between the attempts as a system step; a person's message is a user step."""
     gate = {"time": "1970-01-01T00:01:41.500Z", "type": "gate_decided", "phase": "test", "verdict": "fail"}
     word = {"time": "1970-01-01T00:02:00Z", "type": "decision_recorded", "verb": "approve", "text": "Good."}
     found = made(

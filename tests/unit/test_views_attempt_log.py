@@ -1,4 +1,4 @@
-"""A story read page by page, wherever a reader begins and whatever the file has become."""
+"""An attempt log read page by page, from any offset and after any change of the file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def times(page: AttemptLogPage) -> list[float]:
 
 
 def test_pages_follow_each_other(tmp_path: Path) -> None:
-    """From page to page every entry comes once, with its place in the file."""
+    """The pages contain every entry once, with its position in the file."""
     data = b"".join(line(number) for number in range(10))
     path = write(tmp_path, data)
     offset, seen = 0, list[Any]()
@@ -45,7 +45,7 @@ def test_pages_follow_each_other(tmp_path: Path) -> None:
 
 
 def test_tail_is_the_last_entries(tmp_path: Path) -> None:
-    """Where a long story is opened, its end is what is looked for."""
+    """A long log is opened at its end."""
     path = write(tmp_path, b"".join(line(number) for number in range(10)))
     page = read_log(path, TAIL, 3)
     assert times(page) == [7, 8, 9]
@@ -55,13 +55,13 @@ def test_tail_is_the_last_entries(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("offset", range(1, len(line(0, "日本語"))))
 def test_offset_within_a_line_is_moved_to_the_next(offset: int, tmp_path: Path) -> None:
-    """Also one in the middle of a letter."""
+    """Also an offset inside a character."""
     path = write(tmp_path, line(0, "日本語") + line(1) + line(2))
     assert times(read_log(path, offset, 5)) == [1, 2]
 
 
 def test_unfinished_line_is_left_for_later(tmp_path: Path) -> None:
-    """It is read when it is whole, from wherever the reader stands."""
+    """It is read once it is complete, from any offset."""
     whole, half = line(0) + line(1), line(2)[:-7]
     path = write(tmp_path, whole + half)
     for offset in (0, TAIL):
@@ -75,22 +75,22 @@ def test_unfinished_line_is_left_for_later(tmp_path: Path) -> None:
 
 
 def test_offset_behind_the_end_waits_there(tmp_path: Path) -> None:
-    """A reader who was told of more than there is comes back."""
+    """The page is empty, and its next offset is the end of the file."""
     path = write(tmp_path, line(0))
     page = read_log(path, 10_000)
     assert (page.entries, page.start, page.next) == ((), page.size, page.size)
 
 
 def test_entry_that_is_longer_than_a_page_comes_alone(tmp_path: Path) -> None:
-    """A page has at least one entry, or a reader would never get on."""
+    """A page has at least one entry; otherwise a reader could not continue."""
     path = write(tmp_path, line(0, "x" * (2 * PAGE_BYTES)) + line(1))
     page = read_log(path, 0)
     assert times(page) == [0]
     assert times(read_log(path, page.next)) == [1]
 
 
-def test_large_story_is_sought_in(tmp_path: Path) -> None:
-    """Of 200 MB no more is read than is shown: in the middle, and at the end."""
+def test_large_history_is_sought_in(tmp_path: Path) -> None:
+    """Of 200 MB only the shown part is read: in the middle, and at the end."""
     path = write(tmp_path, b"")
     middle, size = 100 * 1024 * 1024, 200 * 1024 * 1024
     with path.open("r+b") as file:
@@ -119,21 +119,21 @@ def test_large_story_is_sought_in(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_entry_is_passed_over(garbage: bytes, tmp_path: Path) -> None:
-    """A damaged line costs itself, not what is around it."""
+    """A damaged line is skipped, and the lines around it are read."""
     path = write(tmp_path, line(0) + garbage + line(1))
     assert times(read_log(path)) == [0, 1]
 
 
 def test_half_characters_of_an_agent_are_replaced(tmp_path: Path) -> None:
-    """A tool's input is kept as the agent wrote it; what a reader gets is text."""
+    """A tool's input is stored as the agent wrote it; the reader gets valid text."""
     bad = b'{"at":1.0,"type":"tool_used","tool":"T","detail":"","id":"","input":{"a":"\\ud800","b":"\xff"}}\n'
     (entry,) = read_log(write(tmp_path, bad)).entries
     assert entry["input"] == {"a": "?", "b": "\ufffd"}
     json.dumps(entry).encode()
 
 
-def test_cut_is_told(tmp_path: Path) -> None:
-    """Beyond 256 MB only the end is kept, and the reader hears how much is missing."""
+def test_cut_is_reported(tmp_path: Path) -> None:
+    """Beyond 256 MB only the end is kept, and the reader gets the number of missing bytes."""
     path = write(tmp_path, line(4) + b'\n{"type":"ostler_cut","bytes":12}\n' + b"rest of a line\n" + line(9))
     page = read_log(path)
     assert times(page) == [4, 4, 9]
@@ -141,7 +141,7 @@ def test_cut_is_told(tmp_path: Path) -> None:
 
 
 def test_changes_of_files_are_shown_in_one_form(tmp_path: Path) -> None:
-    """Whatever the agent calls them."""
+    """The form is the same for the tool names of every agent."""
     used = b'{"at":1.0,"type":"tool_used","id":"","tool":"e","detail":"","input":%b}\n'
     inputs = (b'{"filePath":"a","oldString":"b","newString":"c"}', b'{"command":"ls"}')
     path = write(tmp_path, b"".join(used % given for given in inputs))
@@ -151,7 +151,7 @@ def test_changes_of_files_are_shown_in_one_form(tmp_path: Path) -> None:
 
 
 def test_attempt_of_an_older_version_is_its_page(tmp_path: Path) -> None:
-    """It has no story; what it has is one message, once."""
+    """It has no log; its page is one message, once."""
     path = tmp_path / "implement-001.log.ndjson"
     (tmp_path / "implement-001.md").write_text("# implement, attempt 1\n\nDone. é\n")
     os.utime(tmp_path / "implement-001.md", (5.0, 7.0))
@@ -165,12 +165,12 @@ def test_attempt_of_an_older_version_is_its_page(tmp_path: Path) -> None:
 
 
 def test_attempt_that_left_nothing_is_empty(tmp_path: Path) -> None:
-    """It may just have begun."""
+    """It may have just begun."""
     assert read_log(tmp_path / "implement-001.log.ndjson") == AttemptLogPage(0, 0, 0)
 
 
-def test_story_is_beside_the_page(tmp_path: Path) -> None:
-    """Under the attempt's own name."""
+def test_history_is_beside_the_page(tmp_path: Path) -> None:
+    """It has the attempt's own name."""
     page = Transcript("implement-001", tmp_path / "implement-001.md")
     assert log_path(page) == tmp_path / "implement-001.log.ndjson"
 

@@ -1,4 +1,4 @@
-"""A task in a list: its group, and what it asks of a person."""
+"""A task in a list: its group, and the action that it needs from a person."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ LANE = Lane("fix-ab12", 0.0, "implement", 1, "edit a.py", live=Usage(100, 20))
     ],
 )
 def test_what_a_task_asks_for(status: str, code: Code | None, asks: str | None) -> None:
-    """The one thing that a person can do for it."""
+    """The one action that a person can take."""
     assert view_row(replace(TASK, status=TaskStatus(status), code=code), None).asks == asks
 
 
 def test_a_running_task_shows_what_it_does() -> None:
-    """Its last action, its tokens with those of the attempt under way, and its phase as running."""
+    """Its last action, its tokens with those of the running attempt, and its phase as running."""
     row = view_row(replace(TASK, status=TaskStatus.IN_PROGRESS), LANE)
     assert (row.activity, row.since, row.tokens) == ("edit a.py", "1970-01-01T00:00:00.000Z", 135)
     assert [mark.status for mark in row.phases] == ["completed", "running", "pending"]
 
 
 def test_a_task_at_rest_has_no_lane() -> None:
-    """Whatever is left of one."""
+    """A task that does not run has no activity, although a lane of it is left."""
     row = view_row(TASK, LANE)
     assert (row.activity, row.since, row.tokens) == ("", None, 15)
     assert [mark.status for mark in row.phases] == ["completed", "pending", "pending"]
@@ -92,19 +92,19 @@ def test_a_task_at_rest_has_no_lane() -> None:
 def test_what_came_out(
     status: str, pr_url: str | None, output_path: str | None, branch: str | None, result: str | None
 ) -> None:
-    """A pull request before a document before a branch, and only of a task that is done."""
+    """A pull request before a document, a document before a branch, and only for a completed task."""
     made = {"pr_url": pr_url, "output_path": output_path, "branch": branch}
     assert view_row(replace(TASK, status=TaskStatus(status), **made), None).result == result
 
 
 def test_counts_are_by_group() -> None:
-    """Those that nobody carries wait."""
+    """Tasks without a run count as waiting."""
     counts = {"in_progress": 3, "pending": 2, "deferred": 1, "blocked": 4, "failed": 5, "approved": 6}
     assert view_counts(counts, 1) == Counts(needs_you=4, running=2, waiting=4, done=6, ended=5)
 
 
 def test_which_statuses_a_query_means() -> None:
-    """A group, some names, or both; what contradicts itself finds nothing."""
+    """A group, some names, or both; a contradiction finds no task."""
     assert statuses_of(None, ()) == ()
     assert statuses_of("done", ()) == ("completed", "approved")
     assert statuses_of(None, ["failed", "paused"]) == ("paused", "failed")
@@ -113,6 +113,11 @@ def test_which_statuses_a_query_means() -> None:
 
 
 def test_every_status_has_a_group() -> None:
-    """A new one cannot be forgotten."""
+    """A new status without a group fails here."""
     for status in TaskStatus:
         assert view_row(replace(TASK, status=status), None).group
+
+
+def test_a_proposal_is_marked() -> None:
+    """The board shows that nothing was done yet."""
+    assert view_row(replace(TASK, status=TaskStatus.NEEDS_REVIEW, held=True), None).held

@@ -1,4 +1,4 @@
-"""The bill by group: nothing is counted twice, nothing unknown becomes nothing."""
+"""The bill by group: nothing is counted twice, and an unknown cost is never zero."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def paid(usd: float | None, days_ago: float = 0, **fields: object) -> EndedAttem
 
 
 def test_all_parts_of_a_bill() -> None:
-    """Tokens by kind, dollars, and which of them are priced, hypothetical or a proxy's."""
+    """Tokens by kind, dollars, and which of them are priced, hypothetical or reported by a proxy."""
     ended = [
         paid(1.0, usage=Usage(1, 2, 3, 4), billing="subscription", cost_source="reported"),
         paid(0.5, usage=Usage(10, 20, 30, 40), billing="proxy", cost_source="priced"),
@@ -49,19 +49,19 @@ def test_all_parts_of_a_bill() -> None:
     ],
 )
 def test_groups(by: GroupBy, keys: list[str]) -> None:
-    """The dearest group comes first; days come in order."""
+    """The most expensive group is first; days are in order."""
     dear = paid(9.0, 1, task=OTHER, model="gpt-5", executor="codex", phase="review")
     assert [line.key for line in view_cost([paid(1.0), dear], by, tz=UTC).lines] == keys
 
 
 def test_a_day_is_that_of_the_place() -> None:
-    """What ends at noon in Greenwich belongs to the next day where it is past midnight."""
+    """An attempt that ends at noon UTC counts for the next day where it is past midnight."""
     view = view_cost([paid(1.0)], "day", tz=timezone(timedelta(hours=13)))
     assert view.lines[0].key == "2026-11-16"
 
 
 def test_unknown_is_null_and_never_zero() -> None:
-    """A group of which nothing is known has no sum; one that cost nothing has the sum 0."""
+    """A group without known costs has no sum; a group that cost nothing has the sum 0."""
     shown = as_json(view_cost([paid(None), paid(0.0, task=OTHER)], "task", NOON))
     lines = {line["key"]: line["cost_usd"] for line in shown["lines"]}  # type: ignore[attr-defined, index]
     assert lines == {TASK: None, OTHER: 0.0}
@@ -69,13 +69,13 @@ def test_unknown_is_null_and_never_zero() -> None:
 
 
 def test_nothing_was_spent() -> None:
-    """Without attempts there are no lines, and a sum of nothing known."""
+    """Without attempts there are no lines, and the sum is unknown."""
     view = view_cost([], "task")
     assert (view.lines, view.total.cost_usd, view.since) == ((), None, None)
 
 
 def test_a_budget_is_shown_where_one_is_set() -> None:
-    """Without limits there is nothing to say."""
+    """Without limits no budget is shown."""
     assert view_budget(BudgetSettings(), SpentAmount(1.0)) is None
     shown = view_budget(BudgetSettings(day_usd=5.0), SpentAmount(1.0, 2))
     assert shown is not None
@@ -95,7 +95,7 @@ ATTEMPTS = st.builds(
 
 @given(st.lists(ATTEMPTS, max_size=12), st.sampled_from(GROUPS))
 def test_the_lines_add_up_to_the_total(ended: list[EndedAttempt], by: GroupBy) -> None:
-    """However it is grouped, every attempt, token and dollar is in one line and in the total."""
+    """For any grouping, every attempt, token and dollar is in one line and in the total."""
     view = view_cost(ended, by, tz=UTC)
     assert sum(line.attempts for line in view.lines) == view.total.attempts == len(ended)
     assert sum((line.usage for line in view.lines), Usage()) == view.total.usage
@@ -103,8 +103,8 @@ def test_the_lines_add_up_to_the_total(ended: list[EndedAttempt], by: GroupBy) -
     assert sum(line.cost_usd or 0 for line in view.lines) == pytest.approx(view.total.cost_usd or 0)
 
 
-def test_an_attempt_says_who_named_its_cost() -> None:
-    """Old rows have a cost and no source: it was the agent's word."""
+def test_an_attempt_shows_the_source_of_its_cost() -> None:
+    """Old rows have a cost and no source: the agent reported it."""
     old: Attempt = make_attempt()
     assert (old.known_cost_source, replace(old, cost_usd=1.0).known_cost_source) == ("unknown", "reported")
     assert replace(old, cost_usd=1.0, cost_source="priced").known_cost_source == "priced"

@@ -1,4 +1,4 @@
-"""What was spent over time: every bucket is there, and the sums are those of the bill."""
+"""Cost over time: every bucket is present, and the sums equal those of the bill."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def paid(usd: float | None, at: float, model: str = "sonnet", task: str = "a") -
 
 
 def test_hours_and_days_are_counted_from_their_beginning() -> None:
-    """The empty ones between them are there as well; what is older is left out."""
+    """Empty buckets between them are present; older ones are left out."""
     ended = [paid(1.0, NOW), paid(2.0, NOW - HOUR), paid(None, NOW - 2 * HOUR), paid(5.0, NOW - 9 * HOUR)]
     view = view_series(ended, "model", "hour", NOW - 3 * HOUR, NOW, UTC)
     assert [start[11:16] for start in view.buckets] == ["09:00", "10:00", "11:00", "12:00"]
@@ -39,7 +39,7 @@ def test_hours_and_days_are_counted_from_their_beginning() -> None:
 
 
 def test_the_dearest_come_first_and_the_rest_is_summed_up() -> None:
-    """Twelve lines are as many as a person can tell apart."""
+    """Twelve lines are the most that can be distinguished."""
     ended = [paid(float(number), NOW, task=f"task-{number:02d}") for number in range(30)]
     series = view_series(ended, "task", "day", NOW, NOW, UTC).series
     assert [one.key for one in series] == [f"task-{number}" for number in range(29, 18, -1)] + [OTHERS]
@@ -49,7 +49,7 @@ def test_the_dearest_come_first_and_the_rest_is_summed_up() -> None:
 
 @pytest.mark.parametrize(("bucket", "most"), [("hour", 24 * 31), ("day", 3 * 366)])
 def test_a_beginning_long_ago_is_cut(bucket: Bucket, most: int) -> None:
-    """A chart of a million bars helps nobody."""
+    """A chart of a million bars is not readable."""
     assert len(view_series([], "model", bucket, 0.0, NOW, UTC).buckets) == most
     assert view_series([], "model", bucket, -1e18, NOW, UTC).series == ()
 

@@ -1,4 +1,4 @@
-"""The changes in a tool's input, in the words of each agent."""
+"""The changes in a tool's input, in the format of each agent."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ ONE = [{"path": "a.py", "old": "x", "new": "y"}]
     ],
 )
 def test_one_change_in_many_words(given: dict[str, Any]) -> None:
-    """Claude, opencode, copilot, ACP, the scripted agent; alone or in a list."""
+    """Claude, opencode, copilot, ACP and the scripted agent; single or in a list."""
     assert find_edits(given) == ONE
 
 
 @pytest.mark.parametrize("name", ["content", "contents", "file_text"])
 def test_new_file_has_nothing_before(name: str) -> None:
-    """What is written whole has only come."""
+    """A file that is written as a whole has only added lines."""
     assert find_edits({"file_path": "a.py", name: "y"}) == [{"path": "a.py", "old": "", "new": "y"}]
 
 
 def test_text_that_is_taken_away_is_a_change() -> None:
-    """An empty new text is one."""
+    """An empty new text is a change."""
     assert find_edits({"path": "a", "old_str": "x", "new_str": ""}) == [{"path": "a", "old": "x", "new": ""}]
 
 
 def test_several_changes_stay_in_order() -> None:
-    """Each with the path of all, where it has none of its own."""
+    """Each has the common path, unless it has its own."""
     parts = [{"old_string": "1", "new_string": "2"}, {"path": "b", "old_string": "3", "new_string": "4"}]
     found = find_edits({"file_path": "a", "edits": parts})
     assert [(edit["path"], edit["old"], edit["new"]) for edit in found] == [("a", "1", "2"), ("b", "3", "4")]
@@ -63,5 +63,5 @@ def test_several_changes_stay_in_order() -> None:
     ],
 )
 def test_what_changes_nothing_has_no_change(given: object) -> None:
-    """Nor has what does not say what it changes."""
+    """An input without a described change has none."""
     assert find_edits(given) == []

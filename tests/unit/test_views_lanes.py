@@ -1,4 +1,4 @@
-"""What runs at this moment, folded from the feed."""
+"""The running tasks, folded from the feed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_task_that_waits_for_a_person_leaves_the_lanes() -> None:
-    """Nothing runs for it; a deferred one that is paused is not counted as waiting either."""
+    """The task does not run; a deferred one that is paused does not count as waiting either."""
     lanes = Lanes()
     lanes.apply(line("task_claimed", run="r"), 1.0)
     assert list(lanes.lanes) == [ID]
@@ -29,7 +29,7 @@ def test_a_task_that_waits_for_a_person_leaves_the_lanes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "doing"),
+    ("reported", "doing"),
     [
         (line("gate_decided", verdict="fail", reason="2 failed"), "gate: fail 2 failed"),
         (line("gate_decided", verdict="pass"), "gate: pass"),
@@ -38,16 +38,16 @@ def test_a_task_that_waits_for_a_person_leaves_the_lanes() -> None:
         (line("published", how="merge"), "published: merge"),
     ],
 )
-def test_the_lane_of_a_task_says_what_became_of_its_work(told: dict[str, Any], doing: str) -> None:
+def test_the_lane_of_a_task_shows_what_became_of_its_work(reported: dict[str, Any], doing: str) -> None:
     """In a few words, until the next call."""
     lanes = Lanes()
     lanes.apply(line("task_claimed", run="r"), 1.0)
-    lanes.apply(told, 2.0)
+    lanes.apply(reported, 2.0)
     assert lanes.lanes[ID].activity == doing
 
 
 def test_a_wait_and_a_chore_are_known_by_when_they_began() -> None:
-    """Until what they were for begins; a tool of an agent has no such time."""
+    """The time is shown until the next step begins; a tool of an agent has no such time."""
     lanes = Lanes()
     lanes.apply(line("task_claimed", run="r"), 1.0)
     lanes.apply(line("step_progress", message="runs `npm ci`", log="workspace.log", files=7), 3.0)

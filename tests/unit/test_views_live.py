@@ -1,4 +1,4 @@
-"""What runs now, kept up with the feed from wherever a look begins."""
+"""The running tasks, updated from the feed, from any first read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def use(journal: SqliteJournal, task: TaskId, detail: str) -> None:
 
 
 def test_what_ran_before_the_first_look_is_known(journal: SqliteJournal) -> None:
-    """Only the feed since it was taken is read."""
+    """Only the feed since the snapshot is read."""
     claim(journal, OTHER, 1)
     release(journal, OTHER, 2)
     claim(journal, TASK, 1)
@@ -55,7 +55,7 @@ def test_what_ran_before_the_first_look_is_known(journal: SqliteJournal) -> None
 
 
 def test_a_look_after_a_long_time_leaps(journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind what nobody runs any more; what still runs is not lost."""
+    """More than a limit of new lines is not folded: the lanes are read from the journal instead."""
     monkeypatch.setattr(live, "_FAR", 50)
     looking = Live()
     assert looking.lanes(journal) == {}

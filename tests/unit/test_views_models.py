@@ -1,4 +1,4 @@
-"""How a model stands, from the settings, the ledger and this machine."""
+"""The availability of a model, from the settings, the ledger and this machine."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_first_reason_that_applies(
     refused: dict[str, OstlerError],
     expected: ModelStatus,
 ) -> None:
-    """Disabled, missing, limited, resting; another account, executor or name is not concerned."""
+    """Disabled, missing, limited or cooling down; other accounts, executors and names are unaffected."""
     assert find_model_status(choice, limits, rests, refused) == expected
 
 
@@ -65,7 +65,7 @@ def test_the_order_is_that_of_the_settings() -> None:
 
 
 def test_json() -> None:
-    """Times are RFC 3339, what is not known is null."""
+    """Times are RFC 3339, unknown values are null."""
     view = ModelView(
         SONNET, find_model_status(SONNET, [WEEK], [], {}), ProbeResult(False, 1.5, Code.TIMEOUT, "silent")
     )
@@ -82,6 +82,7 @@ def test_json() -> None:
         "code": Code.QUOTA_EXCEEDED,
         "message": "used up",
         "answer": {"ok": False, "seconds": 1.5, "code": "TIMEOUT", "message": "silent"},
+        "last_call": None,
     }
     plain = as_json(ModelView(ModelConfig("own", "codex", fallback=True), ModelStatus()))
     assert (plain["model"], plain["until"], plain["answer"], plain["pool"]) == (None, None, None, "fallback")

@@ -1,4 +1,4 @@
-"""The line that tells a person what to do about a task."""
+"""The next step of a task as one line."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def view(status: str, code: Code | None = None) -> TaskView:
     "status", ["pending", "failed", "quarantined", "cancelled", "blocked", "paused", "deferred"]
 )
 def test_a_task_that_is_not_done_names_a_command_for_itself(status: str) -> None:
-    """Whatever stopped it, the person can copy the next command."""
+    """For every reason of a stop, the line has the next command to copy."""
     assert "ostler r" in next_step(view(status)) and "mend-the-gate-ab12" in next_step(view(status))
 
 
 @pytest.mark.parametrize("code", list(Code))
 def test_every_failure_ends_with_the_retry(code: Code) -> None:
-    """With a cause that must be put right first, or with the log."""
+    """A cause that must be corrected is before it, or the log."""
     assert next_step(view("failed", code)).endswith("ostler retry mend-the-gate-ab12")
 
 
-def test_the_cause_stands_before_the_retry() -> None:
-    """A timeout is not cured by reading a log."""
+def test_the_cause_is_before_the_retry() -> None:
+    """The step for a timeout is to raise the limit, not to read a log."""
     assert next_step(view("failed", Code.TIMEOUT)).startswith("raise run.timeout_seconds")
     assert next_step(view("failed", Code.AGENT_FAILED)).startswith("ostler log")
 
@@ -68,16 +68,16 @@ def test_an_interrupted_task_is_simply_run() -> None:
         ("revision", None, ("run",)),
     ],
 )
-def test_a_task_that_waits_for_a_person_names_what_they_may_say(
+def test_a_task_that_waits_for_a_person_names_the_commands(
     status: str, code: Code | None, commands: tuple[str, ...]
 ) -> None:
-    """In the order in which they would say it."""
+    """The commands are in the order in which they are needed."""
     step = next_step(view(status, code))
     assert tuple(re.findall(r"ostler (\w+) mend-the-gate-ab12", step)) == commands
 
 
 def test_a_task_that_comes_after_others_names_them() -> None:
-    """One that waits runs with all; one that cannot begin names the task to retry."""
+    """A waiting task runs with all others; a task that cannot begin names the task to retry."""
     waiting = msgspec.structs.replace(view("pending"), waits_for=("first-ab12",))
     assert next_step(waiting) == "ostler run --all"
     lost = msgspec.structs.replace(waiting, status=TaskStatus.BLOCKED, code=Code.DEPENDENCY_FAILED)
@@ -85,7 +85,7 @@ def test_a_task_that_comes_after_others_names_them() -> None:
     assert next_step(lost).endswith("ostler resume mend-the-gate-ab12")
 
 
-def test_a_task_whose_agent_was_refused_something_says_so() -> None:
-    """Another round of iterations would meet the same refusal."""
+def test_a_task_with_a_permission_denial_shows_it() -> None:
+    """Another round of iterations would have the same refusal."""
     refused = msgspec.structs.replace(view("paused", Code.ITERATION_LIMIT), warnings=("PERMISSION_DENIED",))
     assert "what was denied; allow it" in next_step(refused)

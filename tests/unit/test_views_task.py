@@ -1,4 +1,4 @@
-"""A task as people and scripts see it: what cannot be true any more is not shown as true."""
+"""A task as people and scripts see it: a state that can no longer be true is not shown."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def view(*events: Event, attempts: int = 0, abandoned: bool = False) -> TaskView
 @pytest.mark.parametrize(
     ("abandoned", "statuses"), [(False, ["interrupted", "running"]), (True, ["interrupted", "interrupted"])]
 )
-def test_only_the_newest_attempt_of_a_carried_task_runs(abandoned: bool, statuses: list[str]) -> None:
-    """What a killed run left open was cut off, whatever its row says."""
+def test_only_the_newest_attempt_of_a_running_task_runs(abandoned: bool, statuses: list[str]) -> None:
+    """An attempt that a killed run left open is shown as interrupted, with any status in its row."""
     shown = view(*BEGUN, attempts=2, abandoned=abandoned)
     assert [attempt.status for attempt in shown.attempts] == statuses
     assert shown.attempts[0].code is Code.INTERRUPTED
 
 
 def test_the_iteration_shown_never_passes_the_last_one() -> None:
-    """A task that used all its iterations stands at the last, not at one that will not come."""
+    """A task that used all its iterations is shown at the last one, not at a next one."""
     calls = [CallEnded("implement", n, "continue") for n in range(1, 6)]
     assert view(*BEGUN, *calls[:4]).iteration == 5
     assert view(*BEGUN, *calls, TaskPaused(Code.ITERATION_LIMIT)).iteration == 5
 
 
 def test_more_iterations_than_planned_are_shown_as_such() -> None:
-    """A person has given more, so the sixth of five is the sixth."""
+    """After a person allowed more iterations, the sixth of five is shown as the sixth."""
     calls = [CallEnded("implement", n, "continue") for n in range(1, 6)]
     more = (TaskPaused(Code.ITERATION_LIMIT), DecisionRecorded("resume"), TaskClaimed("r2"), TaskStarted())
     assert view(*BEGUN, *calls, *more).iteration == 6
@@ -86,7 +86,7 @@ def gates(shown: TaskView) -> list[tuple[str, str, str, str | None]]:
 
 
 def test_a_gate_is_shown_from_the_plan_until_it_is_asked() -> None:
-    """Then with what was said of which commit."""
+    """Then it has the verdict and its commit."""
     assert gates(view(TWO)) == [("human", "pending", "", None), ("command", "pending", "", None)]
     assert gates(view(*WAITS))[0] == ("human", "pending", "look at it", "sha1")
     assert gates(view(*PASSED))[0] == ("human", "pass", "fine", "sha1")
@@ -95,25 +95,25 @@ def test_a_gate_is_shown_from_the_plan_until_it_is_asked() -> None:
 
 
 def test_a_person_whom_the_agent_asked_for_is_a_human_gate() -> None:
-    """Whatever the plan says about that phase."""
+    """A phase that the plan lets pass without a person has a human gate as well."""
     asked = (*BEGUN, CallEnded("implement", 1, "review"), CheckpointMade("implement", "sha1"))
     shown = view(*asked, GateWaiting("implement", "sha1", "look at it"))
     assert gates(shown) == [("human", "pending", "look at it", "sha1")]
 
 
-def test_a_task_at_a_gate_stands_at_the_iteration_that_is_over() -> None:
-    """No second one is under way."""
+def test_a_task_at_a_gate_is_shown_at_the_ended_iteration() -> None:
+    """No second iteration is running."""
     shown = view(*WAITS)
     assert (shown.phase, shown.iteration, shown.phases[0].iterations) == ("implement", 1, 1)
 
 
 def test_a_pull_request_is_shown() -> None:
-    """Where it was published to."""
+    """It is the address of the published branch."""
     assert view(*BEGUN, Published("pr", "https://example.org/pull/1")).pr_url == "https://example.org/pull/1"
 
 
 def test_what_a_task_comes_after_is_shown_and_what_is_left_of_it() -> None:
-    """Only as long as the task itself has not ended."""
+    """Only while the task itself has not ended."""
     first = (TaskId("first-ab12"), TaskId("second-ab12"))
     created = TaskCreated(Task("Last", id=ID, after=first, not_before=0.0), PLAN, 1, "seed")
     row = build_row(fold([Record(ID, 1, 1.0, created)]))

@@ -1,4 +1,4 @@
-"""The timeline of a task, drawn from its feed: simple, sent back, waiting, cut off, tried again, alive."""
+"""The timeline of a task from its feed: simple, sent back, waiting, interrupted, retried, running."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ from ostler.views.tool_ends import ToolEnd
 
 ID = TaskId("greet-ab12")
 CREATED = TaskCreated(Task("Greet", id=ID), build_plan("trivial"), 1, "seed")
-Told = list[tuple[float, Event | Notice]]
+Reported = list[tuple[float, Event | Notice]]
 
 
-def timeline(told: Told, ends: dict[int, list[ToolEnd | None]] | None = None) -> Timeline:
+def timeline(reported: Reported, ends: dict[int, list[ToolEnd | None]] | None = None) -> Timeline:
     lines = [
         FeedLine(position, at, ID, Raw(msgspec.json.encode(body)))
-        for position, (at, body) in enumerate(told, 1)
+        for position, (at, body) in enumerate(reported, 1)
     ]
     return view_timeline(lines, 1000.0, ends)
 
 
-def call(at: float, phase: str = "implement", number: int = 1, iteration: int = 1) -> Told:
-    """A phase's first call that ends well after two seconds, with a tool after one."""
+def call(at: float, phase: str = "implement", number: int = 1, iteration: int = 1) -> Reported:
+    """A phase's first call that succeeds after two seconds, with a tool after one."""
     return [
         (at, PhaseStarted(phase)),
         (at, IterationStarted(phase, iteration)),
@@ -75,9 +75,9 @@ def call(at: float, phase: str = "implement", number: int = 1, iteration: int = 
     ]
 
 
-BEGUN: Told = [(0.0, CREATED), (1.0, TaskClaimed("r1")), (2.0, TaskStarted())]
-DONE: Told = [(12.5, PhaseCompleted("implement", "c0ffee")), (12.5, TaskCompleted("c0ffee"))]
-SIMPLE: Told = [*BEGUN, *call(10.0), (12.5, CheckpointMade("implement", "c0ffee" * 5)), *DONE]
+BEGUN: Reported = [(0.0, CREATED), (1.0, TaskClaimed("r1")), (2.0, TaskStarted())]
+DONE: Reported = [(12.5, PhaseCompleted("implement", "c0ffee")), (12.5, TaskCompleted("c0ffee"))]
+SIMPLE: Reported = [*BEGUN, *call(10.0), (12.5, CheckpointMade("implement", "c0ffee" * 5)), *DONE]
 
 
 def brief(span: Span) -> tuple[str, float, float | None, str]:
@@ -89,7 +89,7 @@ def of_kind(drawn: Timeline, kind: str) -> list[tuple[str, float, float | None, 
 
 
 def test_simple_task() -> None:
-    """Phase, iteration, attempt and tool, each within the one before."""
+    """Phase, iteration, attempt and tool are nested in this order."""
     drawn = timeline(SIMPLE)
     assert (drawn.schema, drawn.task, drawn.start, drawn.end) == ("ostler.timeline/1", ID, 0.0, 12.5)
     phase, iteration, attempt, tool = drawn.spans
@@ -104,7 +104,7 @@ def test_simple_task() -> None:
 
 
 def test_moments_are_marked() -> None:
-    """What has no length is told where it happened."""
+    """An event without a duration is shown at its time."""
     drawn = timeline(
         [
             *SIMPLE[:6],
@@ -114,8 +114,8 @@ def test_moments_are_marked() -> None:
             *SIMPLE[8:],
         ]
     )
-    told = [(mark.kind, mark.text) for mark in drawn.marks]
-    assert told == [
+    reported = [(mark.kind, mark.text) for mark in drawn.marks]
+    assert reported == [
         ("task_created", "created"),
         ("task_claimed", "claimed by a run"),
         ("task_started", "workspace ready"),
@@ -128,21 +128,21 @@ def test_moments_are_marked() -> None:
     assert of_kind(drawn, "tool") == []
 
 
-def test_tool_ends_where_its_story_says_so() -> None:
-    """The feed knows only when the attempt said more."""
-    uses: Told = [(11.0, ToolUsedNotice("Bash", "a")), (13.0, ToolUsedNotice("Bash", "b"))]
+def test_tool_ends_at_the_time_in_the_attempt_log() -> None:
+    """The feed only has the time of the attempt's next output."""
+    uses: Reported = [(11.0, ToolUsedNotice("Bash", "a")), (13.0, ToolUsedNotice("Bash", "b"))]
     drawn = timeline([*SIMPLE[:6], *uses], {1: [ToolEnd(11.2, failed=True), None], 7: [ToolEnd(1.0)]})
     assert of_kind(drawn, "tool") == [("Bash", 11.0, 11.2, "failed"), ("Bash", 13.0, None, "running")]
 
 
-def test_tool_goes_on_while_others_speak() -> None:
-    """A person's word is no sign that the agent's tool has ended."""
-    told: Told = [*SIMPLE[:6], (11.0, ToolUsedNotice("Bash")), (12.0, DecisionRecorded("pause"))]
-    assert of_kind(timeline(told), "tool") == [("Bash", 11.0, None, "running")]
+def test_tool_continues_during_other_messages() -> None:
+    """A person's message does not mean that the agent's tool has ended."""
+    reported: Reported = [*SIMPLE[:6], (11.0, ToolUsedNotice("Bash")), (12.0, DecisionRecorded("pause"))]
+    assert of_kind(timeline(reported), "tool") == [("Bash", 11.0, None, "running")]
 
 
 def test_gate_that_fails_sends_the_work_back() -> None:
-    """The gate lasts from the commit to its verdict; both rounds of the phases are there."""
+    """The gate lasts from the commit to its verdict; both rounds of the phases are shown."""
     drawn = timeline(
         [
             *BEGUN,
@@ -174,7 +174,7 @@ def test_gate_that_fails_sends_the_work_back() -> None:
 
 
 def test_wait_within_a_call() -> None:
-    """A limit is waited for between two attempts of one iteration."""
+    """The wait for a limit is between two attempts of one iteration."""
     drawn = timeline(
         [
             *SIMPLE[:6],
@@ -201,7 +201,7 @@ def test_wait_within_a_call() -> None:
     [(TaskDeferred(Code.QUOTA_EXCEEDED, "no more", 90.0), "deferred"), (TaskPaused(), "paused")],
 )
 def test_rest_is_a_wait_of_its_own(rest: Event, name: str) -> None:
-    """While nobody works on it no phase lasts; the next run begins another span of the phase."""
+    """Without a run no phase continues; the next run begins another span of the phase."""
     drawn = timeline(
         [
             *BEGUN,
@@ -219,14 +219,19 @@ def test_rest_is_a_wait_of_its_own(rest: Event, name: str) -> None:
     assert drawn.end is None
 
 
-def test_pause_ends_when_a_person_says_so() -> None:
-    """From then on it waits for a run, which is not the same."""
-    told: Told = [*BEGUN, (12.0, TaskPaused()), (20.0, DecisionRecorded("resume")), (50.0, TaskClaimed("r2"))]
-    assert of_kind(timeline(told), "wait") == [("paused", 12.0, 20.0, "over")]
+def test_pause_ends_with_the_decision_of_a_person() -> None:
+    """After that it waits for a run, which is another kind of wait."""
+    reported: Reported = [
+        *BEGUN,
+        (12.0, TaskPaused()),
+        (20.0, DecisionRecorded("resume")),
+        (50.0, TaskClaimed("r2")),
+    ]
+    assert of_kind(timeline(reported), "wait") == [("paused", 12.0, 20.0, "over")]
 
 
 def test_crash_cuts_off_what_was_open() -> None:
-    """A killed run says nothing: what it did ends where it was heard of last, and its end comes later."""
+    """A killed run records nothing: its spans end at its last event, and its own end is recorded later."""
     drawn = timeline(
         [
             *BEGUN,
@@ -249,7 +254,7 @@ def test_crash_cuts_off_what_was_open() -> None:
 
 
 def test_crash_between_two_steps_leaves_the_gate_in_a_phase() -> None:
-    """The next run goes on with the gate; it is drawn within the phase that it belongs to."""
+    """The next run continues with the gate; it is drawn within its phase."""
     drawn = timeline(
         [
             *BEGUN,
@@ -266,8 +271,8 @@ def test_crash_between_two_steps_leaves_the_gate_in_a_phase() -> None:
 
 
 def test_retry_after_a_failure_begins_again() -> None:
-    """A task that had ended has not ended any more."""
-    failed: Told = [
+    """A task that had ended has no end any more."""
+    failed: Reported = [
         *BEGUN,
         *call(10.0)[:3],
         (11.0, AttemptEnded(1, "failed", Code.AGENT_FAILED, "it broke")),
@@ -287,7 +292,7 @@ def test_retry_after_a_failure_begins_again() -> None:
 
 
 def test_live_task_has_open_ends() -> None:
-    """What goes on has no end yet, and the timeline says what time it is."""
+    """A running span has no end yet, and the timeline has the current time."""
     drawn = timeline(SIMPLE[:7])
     assert [span.end for span in drawn.spans] == [None] * 4
     assert [span.status for span in drawn.spans] == ["running"] * 4
@@ -296,12 +301,12 @@ def test_live_task_has_open_ends() -> None:
 
 @pytest.mark.parametrize(("verb", "status"), [("approve", "pass"), ("reject", "fail")])
 def test_person_decides(verb: str, status: str) -> None:
-    """The gate lasts until they do, also over the end of the run that asked."""
+    """The gate lasts until the decision, also beyond the end of the run that started it."""
     word = msgspec.convert({"type": "decision_recorded", "verb": verb, "text": "hm"}, DecisionRecorded)
-    told: Told = [*BEGUN, *call(10.0), (13.0, GateWaiting("implement", "c1", "look at it"))]
-    waiting = timeline(told)
+    reported: Reported = [*BEGUN, *call(10.0), (13.0, GateWaiting("implement", "c1", "look at it"))]
+    waiting = timeline(reported)
     assert of_kind(waiting, "gate") == [("human", 13.0, None, "waiting")]
-    decided = timeline([*told, (70.0, TaskClaimed("r2")), (90.0, word)])
+    decided = timeline([*reported, (70.0, TaskClaimed("r2")), (90.0, word)])
     assert of_kind(decided, "gate") == [("human", 13.0, 90.0, status)]
     assert decided.marks[-1].text == f"{verb} hm"
 
@@ -310,26 +315,26 @@ def test_person_decides(verb: str, status: str) -> None:
     ("end", "status"), [(TaskCancelled("not needed"), "cancelled"), (TaskReleased("stopped"), "stopped")]
 )
 def test_what_ends_a_task_ends_what_is_open(end: Event, status: str) -> None:
-    """Nothing goes on without it."""
+    """No span continues after the end of the task."""
     drawn = timeline([*BEGUN, *call(10.0)[:3], (30.0, end)])
     assert {(span.end, span.status) for span in drawn.spans} == {(30.0, status)}
 
 
 def test_unknown_events_of_a_newer_version_do_no_harm() -> None:
-    """They are passed over."""
+    """They are skipped."""
     line = FeedLine(1, 5.0, ID, Raw(b'{"type":"moon_landed","phase":"x","until":"whenever"}'))
     drawn = view_timeline([line], 9.0)
     assert (drawn.spans, drawn.marks, drawn.start) == ((), (), 5.0)
 
 
 def test_task_without_a_feed_has_no_length() -> None:
-    """Nothing is known, and nothing breaks."""
+    """An empty feed gives an empty timeline without an error."""
     drawn = view_timeline([], 9.0)
     assert (drawn.start, drawn.end, drawn.spans) == (9.0, None, ())
 
 
 def test_every_event_of_a_task_can_be_read() -> None:
-    """Whatever members an event has, the fields that a timeline reads fit them."""
+    """For any members of an event, the fields that a timeline reads have the right types."""
     bodies: list[type] = [*Event.__args__, *Notice.__args__]
     for body in bodies:
         tag = body.__struct_config__.tag
@@ -337,7 +342,7 @@ def test_every_event_of_a_task_can_be_read() -> None:
 
 
 def test_a_line_in_the_form_of_a_newer_version_is_passed_over() -> None:
-    """A timeline of the rest is better than none."""
+    """The other lines still give a timeline."""
     lines = [
         FeedLine(1, 100.0, TaskId("t"), Raw(b'{"type": "phase_started", "phase": "implement"}')),
         FeedLine(2, 101.0, TaskId("t"), Raw(b'{"type": "attempt_started", "number": "seven"}')),

@@ -1,4 +1,4 @@
-"""When tools returned, read from the stories of a task's attempts."""
+"""The times at which tools returned, read from the attempt logs of a task."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostler.views.tool_ends import ToolEnd, tool_ends
 
 
 def write(task: Path, name: str, *entries: dict[str, Any] | bytes) -> None:
-    """An attempt's page, and its story."""
+    """Write an attempt's page and its log."""
     place = task / "transcripts"
     place.mkdir(exist_ok=True)
     (place / f"{name}.md").touch()
@@ -27,28 +27,28 @@ def returned(use: str, at: float, failed: bool = False) -> dict[str, Any]:
 
 
 def test_each_use_has_its_end(tmp_path: Path) -> None:
-    """In the order of the uses, whatever the order of the ends; one that never returned has none."""
+    """In the order of the uses, for any order of the ends; a use that never returned has none."""
     ends = (returned("b", 4.0, failed=True), returned("a", 5.0), returned("z", 6.0))
     write(tmp_path, "implement-001", used("a"), used("b"), used("c"), *ends)
     assert tool_ends(tmp_path) == {1: [ToolEnd(5.0), ToolEnd(4.0, failed=True), None]}
 
 
 def test_uses_without_a_number_end_one_after_the_other(tmp_path: Path) -> None:
-    """The end of one that has no number is that of the last one before it."""
+    """An end without a number belongs to the last use before it."""
     write(tmp_path, "implement-001", used(""), returned("", 2.0), used(""), returned("", 3.0))
     assert tool_ends(tmp_path) == {1: [ToolEnd(2.0), ToolEnd(3.0)]}
 
 
 def test_every_attempt_is_looked_at(tmp_path: Path) -> None:
-    """By its number, which is the last word of its name; damaged lines are passed over."""
+    """Attempts are found by the number at the end of their name; damaged lines are skipped."""
     write(tmp_path, "implement-001", used("a"), b"half a li", b'{"a":' * 5000, returned("a", 2.0))
     write(tmp_path, "test-012", used("a"))
     (tmp_path / "transcripts" / "implement-003.md").touch()
     assert tool_ends(tmp_path) == {1: [ToolEnd(2.0)], 3: [], 12: [None]}
 
 
-def test_story_that_is_too_long_is_not_read(tmp_path: Path) -> None:
-    """The feed's guess is good enough for it."""
+def test_history_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    """The end from the feed is used instead."""
     write(tmp_path, "implement-001", used("a"))
     with (tmp_path / "transcripts" / "implement-001.log.ndjson").open("r+b") as file:
         file.truncate(200 * 1024 * 1024)
@@ -56,5 +56,5 @@ def test_story_that_is_too_long_is_not_read(tmp_path: Path) -> None:
 
 
 def test_task_that_was_never_begun_has_none(tmp_path: Path) -> None:
-    """Nothing is there, and nothing breaks."""
+    """Without files the result is empty, without an error."""
     assert tool_ends(tmp_path) == {}

@@ -1,4 +1,4 @@
-"""Where a project's server listens."""
+"""The address of a project's server."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ def layout(tmp_path: Path) -> Layout:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "example.org", "127.0.0.2"])
 def test_other_machines_are_never_let_in(host: str) -> None:
-    """The settings cannot ask for it."""
+    """The settings cannot enable it."""
     with pytest.raises(UsageError, match="would allow connections from other machines"):
         listen(host, 0)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_this_machine_is(host: str) -> None:
-    """By either name; a port of 0 is one that is free."""
+    """By either name; port 0 selects a free port."""
     with listen(host, 0) as taken:
         assert taken.getsockname()[0] == "127.0.0.1"
         assert taken.getsockname()[1] > 0
 
 
 def test_addresses_are_written_as_browsers_read_them() -> None:
-    """Also where the host has colons."""
+    """Also for a host with colons."""
     assert HERE.url == "http://127.0.0.1:1"
     assert replace(HERE, host="::1").url == "http://[::1]:1"
 
 
 def test_a_stale_note_gives_no_address(layout: Layout) -> None:
-    """Nor one of another port, nor one that only looks on, nor a broken one."""
+    """A note of another port, of a read-only server, or a broken one gives no address either."""
     assert request_one_time_url(layout, None, runs_tasks=False) is None
     write_address(layout, HERE)
     assert request_one_time_url(layout, None, runs_tasks=False) is None
@@ -54,7 +54,7 @@ def test_a_stale_note_gives_no_address(layout: Layout) -> None:
 
 
 def test_only_our_own_note_is_taken_away(layout: Layout) -> None:
-    """A server that came later keeps its own."""
+    """The note of a server that started later is kept."""
     write_address(layout, replace(HERE, port=2))
     remove_address(layout, HERE)
     assert (layout.state / "server.json").exists()

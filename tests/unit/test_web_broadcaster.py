@@ -1,4 +1,4 @@
-"""One watcher wakes all clients; each hears every line once, from wherever it begins."""
+"""One watcher wakes all clients; each receives every line once, from any position."""
 
 from __future__ import annotations
 
@@ -31,50 +31,52 @@ def write(journal: SqliteJournal, count: int, task: TaskId = TASK) -> None:
     journal.notify(task, 1.0, [AgentWarned(str(number)) for number in range(count)])
 
 
-async def listen(tide: EventBroadcaster, after: int, until: int, task: TaskId | None = None) -> list[int]:
-    """As a stream does, up to a position."""
-    heard: list[int] = []
+async def listen(
+    broadcaster: EventBroadcaster, after: int, until: int, task: TaskId | None = None
+) -> list[int]:
+    """Receive lines as a stream does, up to a position."""
+    received: list[int] = []
     async with asyncio.timeout(30):
         while after < until:
-            mark = tide.change_count
-            while lines := tide.read(after, task):
+            mark = broadcaster.change_count
+            while lines := broadcaster.read(after, task):
                 after = lines[-1].position
-                heard += [line.position for line in lines]
+                received += [line.position for line in lines]
             if after < until:
-                await tide.wait_for_change(mark, 1.0)
-    return heard
+                await broadcaster.wait_for_change(mark, 1.0)
+    return received
 
 
 @pytest.mark.parametrize("bursts", [[1] * 30, [250, 3, 700, 1], [199, 200, 201], [2000]])
-def test_nobody_misses_a_line(path: Path, writer: SqliteJournal, bursts: list[int]) -> None:
-    """However the lines come: early clients, late ones, and one who begins in the middle."""
+def test_no_client_misses_a_line(path: Path, writer: SqliteJournal, bursts: list[int]) -> None:
+    """For any order of lines: early clients, late clients, and a client that begins in the middle."""
     total = sum(bursts)
 
     async def play() -> list[list[int]]:
         with SqliteJournal(path) as journal:
-            tide = EventBroadcaster(journal)
-            clients = [asyncio.create_task(listen(tide, after, total)) for after in (0, 0, total // 2)]
+            broadcaster = EventBroadcaster(journal)
+            clients = [asyncio.create_task(listen(broadcaster, after, total)) for after in (0, 0, total // 2)]
             for burst in bursts:
                 write(writer, burst)
                 await asyncio.sleep(0.006)
-            clients.append(asyncio.create_task(listen(tide, 0, total)))
+            clients.append(asyncio.create_task(listen(broadcaster, 0, total)))
             return await asyncio.gather(*clients)
 
-    heard = asyncio.run(play())
-    assert heard[0] == heard[1] == heard[3] == list(range(1, total + 1))
-    assert heard[2] == list(range(total // 2 + 1, total + 1))
+    received = asyncio.run(play())
+    assert received[0] == received[1] == received[3] == list(range(1, total + 1))
+    assert received[2] == list(range(total // 2 + 1, total + 1))
 
 
 def test_the_feed_of_one_task(path: Path, writer: SqliteJournal) -> None:
-    """Nothing of others, whether read from the shared page or from the store."""
+    """No lines of other tasks, from the shared page or from the store."""
 
     async def play() -> tuple[list[int], list[int]]:
         with SqliteJournal(path) as journal:
-            tide = EventBroadcaster(journal)
+            broadcaster = EventBroadcaster(journal)
             write(writer, 300, OTHER)
             write(writer, 2)
-            far = asyncio.create_task(listen(tide, 0, 302, TASK))
-            near = asyncio.create_task(listen(tide, 300, 304, TASK))
+            far = asyncio.create_task(listen(broadcaster, 0, 302, TASK))
+            near = asyncio.create_task(listen(broadcaster, 300, 304, TASK))
             await far
             write(writer, 2)
             return far.result(), await near
@@ -82,33 +84,33 @@ def test_the_feed_of_one_task(path: Path, writer: SqliteJournal) -> None:
     assert asyncio.run(play()) == ([301, 302], [301, 302, 303, 304])
 
 
-def test_without_clients_nobody_looks(path: Path, writer: SqliteJournal) -> None:
-    """The watcher ends with the last one who waits, and comes back with the next."""
+def test_without_clients_no_watcher_runs(path: Path, writer: SqliteJournal) -> None:
+    """The watcher ends with the last waiting client, and starts again with the next."""
 
     async def play() -> None:
         with SqliteJournal(path) as journal:
-            tide = EventBroadcaster(journal)
+            broadcaster = EventBroadcaster(journal)
             for position in (1, 2):
                 write(writer, 1)
-                assert await listen(tide, position - 1, position) == [position]
+                assert await listen(broadcaster, position - 1, position) == [position]
                 async with asyncio.timeout(30):
-                    while tide._watcher is not None:
+                    while broadcaster._watcher is not None:
                         await asyncio.sleep(0.005)
 
     asyncio.run(play())
 
 
 def test_the_end_lets_everyone_go(path: Path) -> None:
-    """Who waits is woken, and is told that it is over."""
+    """Waiting clients are woken, and receive the end."""
 
     async def play() -> bool:
         with SqliteJournal(path) as journal:
-            tide = EventBroadcaster(journal)
-            while await tide.wait_for_change(tide.change_count, 0.05):
+            broadcaster = EventBroadcaster(journal)
+            while await broadcaster.wait_for_change(broadcaster.change_count, 0.05):
                 continue
-            waiting = asyncio.create_task(tide.wait_for_change(tide.change_count, 60))
+            waiting = asyncio.create_task(broadcaster.wait_for_change(broadcaster.change_count, 60))
             await asyncio.sleep(0)
-            tide.close()
-            return await waiting and tide.closed
+            broadcaster.close()
+            return await waiting and broadcaster.closed
 
     assert asyncio.run(play())

@@ -1,4 +1,4 @@
-"""Who may talk to the server."""
+"""Which requests the server accepts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ostler.web.guard import KEY_SECONDS, Keys
 
 
 def test_the_secret_has_256_bits_and_is_never_the_same() -> None:
-    """43 letters of 64, drawn anew for each server."""
+    """43 letters of 64, random for each server."""
     made = {Keys(1).token for _ in range(50)}
     assert len(made) == 50
     assert {len(token) for token in made} == {43}
 
 
 def test_a_key_opens_once_and_not_for_ever() -> None:
-    """It is used up by the first who brings it, and ends by itself."""
+    """The first use consumes it, and it expires."""
     now = 0.0
     keys = Keys(1, lambda: now)
     first, second = keys.create_key(), keys.create_key()
@@ -45,7 +45,7 @@ def test_a_key_opens_once_and_not_for_ever() -> None:
     ],
 )
 def test_what_opens(cookies: str, authorization: str, opens: bool) -> None:
-    """The whole secret, in the cookie of this port or as a bearer's."""
+    """The whole secret, in the cookie of this port or as a bearer token."""
     keys = Keys(8)
     given = [text.replace("{token}", keys.token) for text in (cookies, authorization)]
     assert keys.is_authorized(*given) is opens

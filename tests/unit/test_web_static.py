@@ -1,4 +1,4 @@
-"""The files of the dashboard: text never becomes markup, nothing stands inline, and no file grows long."""
+"""The files of the dashboard: text never becomes markup, nothing is inline, and no file is long."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ INLINE = r"<style\b|\sstyle\s*=|<script(?![^>]*\ssrc=)|<script[^>]*>[^<]"
 
 
 def broken(text: str, suffix: str) -> list[str]:
-    """The rules that a file breaks."""
+    """Return the rules that a file breaks."""
     found = [name for name, pattern in NEVER.items() if re.search(pattern, text)]
     return [*found, *(["inline"] if suffix == ".html" and re.search(INLINE, text) else [])]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(STATIC)))
 def test_a_file_keeps_the_rules(path: Path) -> None:
-    """No markup from text, nothing inline, nothing from elsewhere, and below 400 lines."""
+    """No markup from text, no inline code, no external resources, and fewer than 400 lines."""
     text = path.read_text("utf-8")
     assert broken(text, path.suffix) == []
     assert text.count("\n") < 400

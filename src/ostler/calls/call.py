@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ostler.calls.attempts.attempt import AttemptRunner, AttemptSpec
 from ostler.calls.attempts.progress import CallProgress
 from ostler.calls.call_events import CallEvents
-from ostler.calls.models.availability import FirstOutput, Unavailable
+from ostler.calls.models.availability import FirstOutput, Unavailable, is_from_model
 from ostler.calls.models.retry import (
     GiveUp,
     RetryContext,
@@ -92,7 +92,8 @@ class AgentCaller:
     async def _wait_for_recovery(self, progress: CallProgress, pool: ModelPool) -> None:
         until = progress.first_recovery(pool)
         progress.waited_seconds += max(0.0, until - self._clock.now())
-        await self._events.wait_until(progress, until, f"{pool.models[0].name} is at its limit")
+        first = pool.models[0].name
+        await self._events.wait_until(progress, until, f"{first}: {progress.unavailable[first].code}")
 
     async def _try_models(self, progress: CallProgress, pool: ModelPool) -> CallOutcome | None:
         """Try each available model of the pool; return None when the call is not over after the last one."""
@@ -159,7 +160,7 @@ class AgentCaller:
             with self._events.report_queueing(progress, pool):
                 slot = await held.enter_async_context(services.slots.acquire(pool, timeout, request.task))
                 reservation = await held.enter_async_context(services.host.reserve(model.executor, timeout))
-            if (stopped := self._check_budget(progress)) is not None:
+            if (stopped := self._check_budget(progress, model)) is not None:
                 return stopped
             admission = services.availability.admit(model, request.task)
             if isinstance(admission, Unavailable):
@@ -168,13 +169,15 @@ class AgentCaller:
             reservation.peak_mb = outcome.result.peak_memory_mb
             return outcome
 
-    def _check_budget(self, progress: CallProgress) -> CallOutcome | None:
-        """Return how the call ends when the budget is used up; None: it continues."""
-        request, guard = progress.request, self._services.budget_guard
-        match guard.check(request.task, request.priority, request.budget_usd):
+    def _check_budget(self, progress: CallProgress, model: ModelConfig) -> CallOutcome | Unavailable | None:
+        """Return how the call ends when the budget is used up or cannot be enforced; None: it continues."""
+        request, guard, now = progress.request, self._services.budget_guard, self._settings.budget
+        if reason := guard.explain_unenforceable(self._make_executor(model), request.budget_usd, now):
+            return Unavailable("failed", Code.BUDGET_EXCEEDED, reason)
+        match guard.check(request.task, request.priority, request.budget_usd, now):
             case BudgetExceeded() as exceeded:
                 outcome = progress.stop(Code.BUDGET_EXCEEDED, exceeded.message)
-                return replace(outcome, resumes_at=guard.resumes_at(exceeded))
+                return replace(outcome, resumes_at=guard.resumes_at(exceeded, now))
             case BudgetWarning() as warning:
                 self._events.record_budget_warning(progress, warning)
                 return None
@@ -194,7 +197,11 @@ class AgentCaller:
         if progress.last_model not in ("", model.name):
             self._events.notify_retry(progress, progress.last_result, model)
 
+        has_worked = False
+
         def on_event(event: AgentEvent) -> None:
+            nonlocal has_worked
+            has_worked = has_worked or is_from_model(event)
             first_output.check_event(event)
             self._events.notify_agent_event(progress, model, event)
 
@@ -218,7 +225,8 @@ class AgentCaller:
         self._events.notify_attempt_ended(attempt, model, outcome.result)
         if outcome.result.ok:
             first_output.confirm()
-        progress.add_attempt(outcome, attempt, can_resume)
+        progress.failed_probe = first_output.is_unanswered
+        progress.add_attempt(outcome, attempt, can_resume, has_worked)
         return outcome
 
     def _record_success(self, progress: CallProgress, model: ModelConfig) -> None:
@@ -236,9 +244,11 @@ class AgentCaller:
         """Record a failed attempt and carry out what the retry table says; None: try the model again."""
         failures = progress.failures_of(model)
         failure = detect_crash_loop(outcome.result, failures)
-        unavailable = self._services.availability.record_failure(model, failure)
         self._adjust_run(progress, failure)
-        decision = self._decide(progress, failure, failures)
+        # One time for both, so that a wait does not end before the limit that it waits for.
+        now = self._clock.now()
+        decision, failure = self._decide(progress, failure, failures, now)
+        unavailable = self._record_failure(progress, model, failure, now, isinstance(decision, Wait))
         failures.append(failure)
         progress.previous_failure = failure.message
         match decision:
@@ -248,12 +258,23 @@ class AgentCaller:
                 return None
             case GiveUp():
                 return replace(outcome, result=failure)
-            case SwitchModel(disable=True):
+            case SwitchModel(disable=True) if not unavailable.recovers:
                 unavailable = self._services.availability.disable_for_run(model, failure)
             case SwitchModel() | SwitchPool():
                 pass
         progress.unavailable[model.name] = unavailable
         return decision
+
+    def _record_failure(
+        self, progress: CallProgress, model: ModelConfig, failure: CallResult, now: float, is_retried: bool
+    ) -> Unavailable:
+        """Record the failure for all calls; report a provider that is not called any more, once."""
+        availability = self._services.availability
+        executor = self._make_executor(model)
+        unavailable = availability.record_failure(model, failure, executor, now, is_retried=is_retried)
+        if not is_retried and availability.take_report(unavailable):
+            self._events.record_provider_unavailable(progress, model, unavailable)
+        return unavailable
 
     def _adjust_run(self, progress: CallProgress, failure: CallResult) -> None:
         self_healing = self._services.self_healing
@@ -261,16 +282,25 @@ class AgentCaller:
             self._events.record_adjustment(progress, adjustment)
 
     def _decide(
-        self, progress: CallProgress, failure: CallResult, failures: list[CallResult]
-    ) -> Wait | SwitchModel | SwitchPool | GiveUp:
+        self, progress: CallProgress, failure: CallResult, failures: list[CallResult], now: float
+    ) -> tuple[Wait | SwitchModel | SwitchPool | GiveUp, CallResult]:
+        """Return what follows the failure, and the failure with the reason if a retry is not possible."""
+        if (session := progress.replace_lost_session()) is not None:
+            self._events.record_session_replaced(progress, session.id)
+            return Wait(now), failure
+        if progress.failed_probe and self._services.availability.is_outage(failure.code):
+            # One call probes for all tasks; the next probe is made after a longer delay.
+            return SwitchModel(), failure
         self_healing = self._services.self_healing
         retry = self_healing.retry if self_healing else self._settings.retry
-        context = RetryContext(retry, progress.request.key, self._clock.now())
+        context = RetryContext(retry, progress.request.key, now)
         decision = decide(failure, len(failures), failures, context)
         # A retry counts against the retries per hour of the whole store.
         if isinstance(decision, Wait) and not self._services.availability.take_retry():
-            return SwitchModel()
-        return decision
+            message = self._services.availability.describe_retries_used_up()
+            self._events.record_retries_used_up(progress, message)
+            return SwitchModel(), replace(failure, message=f"{failure.message}; {message}")
+        return decision, failure
 
 
 def _record_skipped(progress: CallProgress, selection: Selection) -> None:

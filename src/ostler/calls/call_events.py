@@ -18,6 +18,7 @@ from ostler.calls.hooks import (
     create_event_hook,
     create_result_hooks,
 )
+from ostler.calls.models.availability import Unavailable
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.self_healing import Adjustment
 from ostler.calls.spending.budget import BudgetWarning
@@ -26,7 +27,16 @@ from ostler.errors import Code, OstlerError
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentEvent, CallResult
 from ostler.model.model_config import ModelConfig
-from ostler.model.notice import BudgetWarned, ConcurrencyReduced, ModelRecovered, WaitEnded, WaitStarted
+from ostler.model.notice import (
+    BudgetWarned,
+    ConcurrencyReduced,
+    ModelRecovered,
+    ProviderUnavailable,
+    RetriesUsedUp,
+    SessionReplacedNotice,
+    WaitEnded,
+    WaitStarted,
+)
 
 # Real seconds, whatever the clock of the run is: shorter waits are not reported.
 _UNREPORTED_SECONDS = 1.0
@@ -95,6 +105,18 @@ class CallEvents:
 
     def record_model_recovered(self, progress: CallProgress, model: ModelConfig, how: str) -> None:
         self._runner.notify(progress.request.task, ModelRecovered(model.name, f"{model.name} {how}"))
+
+    def record_provider_unavailable(
+        self, progress: CallProgress, model: ModelConfig, unavailable: Unavailable
+    ) -> None:
+        notice = ProviderUnavailable(model.name, unavailable.code, unavailable.message, unavailable.until)
+        self._runner.notify(progress.request.task, notice)
+
+    def record_retries_used_up(self, progress: CallProgress, message: str) -> None:
+        self._runner.notify(progress.request.task, RetriesUsedUp(message))
+
+    def record_session_replaced(self, progress: CallProgress, session_id: str) -> None:
+        self._runner.notify(progress.request.task, SessionReplacedNotice(session_id, resumed=False))
 
     def record_adjustment(self, progress: CallProgress, adjustment: Adjustment) -> None:
         notice = ConcurrencyReduced(adjustment.kind, adjustment.message)

@@ -28,7 +28,7 @@ from ostler.calls.spending.budget import BudgetGuard
 from ostler.clock import Clock, SystemClock
 from ostler.config.settings import Settings
 from ostler.executors.protocol import Executor
-from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.registry import ExecutorRegistry, resolve_name
 from ostler.files.atomic import make_private_dir
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
@@ -81,7 +81,7 @@ class CliExecutor:
             selector=self.selector,
             slots=slots,
             host=host or Host(settings.host, clock),
-            availability=ModelAvailability(self._ledger, settings.retry, clock),
+            availability=ModelAvailability(self._ledger, settings.retry, clock, has_circuits=False),
             budget_guard=BudgetGuard(settings.budget, clock, lambda: self.journal),
             plugins=plugins,
             debugger=None if debugger is None else adapt_debugger(debugger),
@@ -147,7 +147,8 @@ class CliExecutor:
 
 def _create_pool(settings: Settings, timeout_seconds: float | None) -> ModelPool:
     run = settings.run
-    models = configured_models(settings) or (ModelConfig(run.model or run.executor, run.executor, run.model),)
+    executor = resolve_name(run.executor, settings.executors)
+    models = configured_models(settings) or (ModelConfig(run.model or executor, executor, run.model),)
     if timeout_seconds is not None:
         models = tuple(replace(model, timeout_seconds=timeout_seconds) for model in models)
     return ModelPool(models)

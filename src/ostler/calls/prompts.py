@@ -36,7 +36,7 @@ class PromptBuilder:
         """Return the prompt, and the one to send instead when the session is lost (empty: the same)."""
         request, source, fresh = progress.request, answer_format or progress.request, ""
         failure = progress.previous_failure
-        if continues_session or progress.used_other_executor(model):
+        if continues_session or progress.used_other_executor(model) or progress.has_lost_session(model):
             text = await source.build_fresh_prompt(model.executor, failure, request.attempts)
             fresh = self._plugins.with_capabilities(text)
         prompt = self._plugins.with_capabilities(source.build_prompt(continues_session, failure))

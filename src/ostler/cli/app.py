@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ostler import __version__
+from ostler.cli.inside_task import refuse_inside_task
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Work": {
         "new": ("new", "Create a task"),
+        "edit": ("edit", "Edit an open task, in your editor or with options"),
+        "shell": ("shell", "Open a shell in a task's worktree"),
+        "attach": ("attach", "Continue a task's session in the agent's own program"),
         "run": ("run", "Run tasks until each one ends or needs you"),
         "import": ("import_tasks", "Create tasks from files, checklists or issues"),
         "worker": ("worker", "Keep running ready and scheduled tasks"),
@@ -44,12 +48,14 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "cancel": ("actions", "Cancel tasks: end them, keep their work"),
         "skip": ("actions", "Skip a phase of a task"),
         "rewind": ("actions", "Return a task to an earlier phase"),
+        "merge": ("merge", "Merge completed tasks into their target"),
     },
     "Set up": {
         "init": ("init", "Create a project in this directory"),
         "demo": ("demo", "Run three sample tasks; needs no account"),
         "doctor": ("doctor", "Check this machine and this project"),
         "config": ("config", "Show, edit and validate settings"),
+        "gates": ("gates", "List command gates and accept one that cannot fail"),
         "executors": ("executors", "List the agents on this machine"),
         "models": ("models", "List models and their availability"),
         "skills": ("skills", "List, show and check skills"),
@@ -124,6 +130,8 @@ class CommandGroup(click.Group):
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(_describe_unknown(name), ctx)
+        if COMPLETION_VARIABLE not in os.environ:
+            refuse_inside_task(args)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast, get_args, get_origin
 
-from msgspec import inspect
+from msgspec import ValidationError, inspect
 
 from ostler.config.literal import shorten, to_toml
 
 _BOUNDS = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
+_NOT_BLANK = (r"matching regex '\\S'", "of length >= 1")  # how msgspec states that a text must not be blank
 _MAX_NUMBER = 2**63  # the limit of TOML and SQLite; also excludes nan and infinity
 
 
@@ -23,6 +24,13 @@ def describe_expected(kind: Any) -> str:
 def describe_actual(value: object) -> str:
     """Describe a value: short, in the notation of the file."""
     return "a table" if isinstance(value, Mapping) else shorten(to_toml(value))
+
+
+def explain_invalid(error: ValidationError) -> tuple[str, str]:
+    """Return the name of the value that msgspec refuses, empty for the whole, and why."""
+    reason, _, place = str(error).partition(" - at `$.")
+    is_blank = any(rule in reason for rule in _NOT_BLANK)
+    return place.rstrip("`"), "it must not be blank" if is_blank else reason
 
 
 def find_problem(value: object) -> str:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ostler.config.literal import shorten
 from ostler.config.source import Source
+from ostler.errors import Problem
 
 
 class ConfigError(Struct, frozen=True):
@@ -18,8 +19,9 @@ class ConfigError(Struct, frozen=True):
     reason: str
 
     @property
-    def line(self) -> str:
-        return ": ".join(filter(None, (self.source.location, shorten(self.key, 100), self.reason)))
+    def problem(self) -> Problem:
+        source = self.source
+        return Problem(source.name or source.layer, source.line, shorten(self.key, 100), self.reason)
 
 
 class LayerValues(Struct, frozen=True):

@@ -6,19 +6,20 @@ Flag > environment > ostler.toml > the user's config.toml > default.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from msgspec import Struct, ValidationError, convert
 
 from ostler.config.environment import read_environment, read_flags
 from ostler.config.find import PROJECT_FILE
-from ostler.config.layer import LayerValues, merge_layers
+from ostler.config.layer import ConfigError, LayerValues, merge_layers
+from ostler.config.phase_names import find_unknown_phases
 from ostler.config.settings import Settings
 from ostler.config.source import DEFAULT, Layer, Source, format_key, list_values
 from ostler.config.validate import find_missing
-from ostler.errors import SettingsInvalid
+from ostler.errors import Problem, SettingsInvalid
 
 _Tree = TypeVar("_Tree")
 
@@ -28,6 +29,7 @@ class Loaded(Struct, frozen=True):
 
     settings: Settings
     sources: dict[str, Source]  # by dotted key, one for every value
+    locations: dict[str, Source] = {}  # the same, and one for every table
 
 
 def load_settings(
@@ -35,9 +37,10 @@ def load_settings(
 ) -> Loaded:
     """Read all layers; raise SettingsInvalid with every error in them."""
     reading = gather(Settings, project_root, environ, flags)
-    settings = build(Settings, reading)
+    settings = build(Settings, reading, find_unknown_phases(reading, project_root))
     keys = (format_key(path) for path, _ in list_values(settings))
-    return Loaded(settings, {key: reading.sources.get(key, DEFAULT) for key in keys})
+    values = {key: reading.sources.get(key, DEFAULT) for key in keys}
+    return Loaded(settings, values, reading.sources | values)
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
@@ -72,15 +75,20 @@ def _read_file(kind: type, path: Path, name: str, layer: Layer) -> LayerValues:
     return read_file(kind, path, name, layer)
 
 
-def build(kind: type[_Tree], reading: LayerValues) -> _Tree:
+def build(kind: type[_Tree], reading: LayerValues, more: Iterable[ConfigError] = ()) -> _Tree:
     """Return the frozen settings; raise SettingsInvalid on any error."""
-    mistakes = (*reading.errors, *find_missing(kind, reading.values, reading.sources))
+    mistakes = (*reading.errors, *find_missing(kind, reading.values, reading.sources), *more)
     if mistakes:
-        raise SettingsInvalid([mistake.line for mistake in mistakes])
+        raise SettingsInvalid([mistake.problem for mistake in sorted(mistakes, key=_order)])
     try:
         return convert(reading.values, kind)
     except ValidationError as error:  # two settings that are valid alone but not together
-        raise SettingsInvalid([f"settings: {error}"]) from error
+        raise SettingsInvalid([Problem("settings", 0, "", str(error))]) from error
+
+
+def _order(mistake: ConfigError) -> tuple[int, int]:
+    """Sort by layer and line; the errors of one line keep their order."""
+    return get_args(Layer).index(mistake.source.layer), mistake.source.line
 
 
 def _short(path: Path, environ: Mapping[str, str]) -> str:

@@ -38,6 +38,12 @@ class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
     idle_timeout_seconds: PositiveSeconds = 600.0  # maximum time without a sign of activity
     result_grace_seconds: Seconds = 10.0  # time for an agent to exit after its result
     grace_seconds: Seconds = 5.0  # time between SIGTERM and SIGKILL
+    # Different tasks that fail in a row with one code before no further task is started; 0: no limit.
+    stop_after_failures: NotNegative = 5
+    accept_proposals: bool = False  # start tasks that agents propose without asking a person
+    max_proposals: NotNegative = 10  # tasks that the agents of one task may propose
+    # 1: a proposed task cannot propose others; 0: agents propose nothing
+    max_proposal_depth: NotNegative = 1
 
 
 class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -123,6 +129,8 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     base_delay_seconds: Seconds = 1.0  # before the first repeat; doubles each time
     max_delay_seconds: Seconds = 60.0  # longest wait; a task is deferred for longer waits
     rate_limit_wait_seconds: Seconds = 60.0  # after a limit without a reset time
+    # Until a call probes a provider that cannot be reached or used; doubles up to 15 minutes.
+    probe_delay_seconds: PositiveSeconds = 15.0
     jitter: Share = 0.2  # relative random variation of a delay
     breaker_failures: AtLeastOne = 3  # failures in a row before a model is in cooldown
     breaker_seconds: PositiveSeconds = 600.0  # duration of the cooldown
@@ -149,13 +157,38 @@ class PhaseSettings(Struct, frozen=True, forbid_unknown_fields=True):
     retry_map: dict[str, str] = {}  # phase -> the phase to return to when it fails
 
 
+class GateOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """[gates.options.NAME]: a gate by the name of its phase"""
+
+    control: bool = True  # false: do not check whether its command fails when the work is broken
+
+
+class QualityCheck(Struct, frozen=True, forbid_unknown_fields=True):
+    """[gates.checks.NAME]: a command that is run on the commit after a phase, in addition to its gate"""
+
+    command: Word  # a shell command
+    phase: str = "implement"  # phase after which it is run
+    # block: a failure sends the work back; warn: it is a warning; skip: the check is not run
+    on_failure: Literal["block", "warn", "skip"] = "block"
+    timeout_seconds: PositiveSeconds = 120.0  # of the command
+
+
 class GateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[gates]"""
 
     default: GateType = "auto"  # gate after each phase
-    weights: dict[Weight, GateType] = {}  # overrides phases and default
-    phases: dict[str, GateType] = {}  # "merge": before publishing
+    weights: dict[Weight, GateType] = {}  # overrides phases and default; a command still runs
+    phases: dict[str, GateType] = {}  # "merge": before publishing; "skip": also switches its command off
     commands: dict[str, str] = {}  # phase -> command that must succeed on its commit
+    # auto: the strongest that works; bind-over: that or no verdict; none: no verdict if links are found
+    isolation: Literal["auto", "bind-over", "none"] = "auto"
+    control: bool = True  # check once whether a command fails when the work is broken
+    allow_test_changes: bool = False  # true: tasks may remove, skip or change existing tests
+    # How long a human gate waits before human_timeout_action; unset: until a person decides.
+    human_timeout_seconds: PositiveSeconds | None = None
+    human_timeout_action: Literal["approve", "reject", "block"] = "block"  # after human_timeout_seconds
+    options: dict[str, GateOptions] = {}  # phase -> options of its gate
+    checks: dict[FolderName, QualityCheck] = {}  # name -> a command after a phase
     criteria: dict[str, tuple[str, ...]] = {}  # phase -> criteria of an auto or ai gate
     timeout_seconds: PositiveSeconds = 600.0  # per command
 
@@ -186,6 +219,8 @@ class DocumentsSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     context: Word = "context"  # directory of context files
     outputs: Word = "outputs"  # directory of skill outputs
+    # More directories in which a document may be written; "." is the whole project, without hidden files.
+    outputs_allow: tuple[Word, ...] = ("docs",)
     executor: Word = "model_api"  # default executor for documents
     max_context_tokens: NotNegative = 150_000  # above it references are left out, last first; 0: no limit
 

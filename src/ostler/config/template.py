@@ -23,8 +23,11 @@ _TAIL = """
 #   [[notify]] [telemetry]               messages and traces"""
 
 
-def starter_config(executor: str) -> str:
-    """Return a short settings file with the settings that are changed most; only the executor is set."""
+def starter_config(executor: str, test_command: str = "") -> str:
+    """Return a short settings file with the settings that are changed most.
+
+    Only the executor is set, and a test command as the gate of `implement`.
+    """
     settings, agent = Settings(), ExecutorSettings()
     run, git = settings.run, settings.git
     lines = [
@@ -43,6 +46,7 @@ def starter_config(executor: str) -> str:
         "",
         "[git]",
         _default("target", git.target, "base branch; empty: the one checked out"),
+        *_gate_lines(test_command),
         _TAIL,
     ]
     return "\n".join(lines) + "\n"
@@ -52,6 +56,17 @@ def _command_lines(executor: str) -> list[str]:
     if executor != "command":
         return []
     return [_line("command", "my-agent", "the program to run")]
+
+
+def _gate_lines(test_command: str) -> list[str]:
+    if not test_command:
+        return []
+    return [
+        "",
+        "[gates.commands]",
+        "# Must succeed on each commit of the phase; claude may run it. Remove the line for no check.",
+        f"implement = {to_toml(test_command)}",
+    ]
 
 
 def _default(key: str, value: Any, meaning: str) -> str:

@@ -10,30 +10,36 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 from itertools import groupby
-from pathlib import Path
 
 import msgspec
 
+from ostler.calls.models.availability import Unavailable
+from ostler.calls.models.circuits import OUTAGE_CODES
 from ostler.engine.core.evolve import evolve
-from ostler.engine.dependencies import TaskStatuses, find_dependency_event
+from ostler.engine.dependencies import TaskStatuses, find_dependency_event, find_redone_predecessor
+from ostler.engine.failure_streak import FailureStreak
 from ostler.engine.pipeline import find_stop_reason
+from ostler.engine.pipeline_slots import try_lock_task
 from ostler.engine.records import append_event
-from ostler.engine.steps.services import StepServices, lock_path
+from ostler.engine.steps.services import StepServices
 from ostler.engine.task_files import write_state_file
 from ostler.engine.task_queue import choose_tasks, is_runnable, waits_for_dependency
 from ostler.engine.task_runner import Fenced, TaskRunner
-from ostler.files.lock import LockHandle, try_lock
+from ostler.errors import Code, needs_account_fix
+from ostler.files.lock import LockHandle
 from ostler.model.attempt import TaskRow
-from ostler.model.event import DecisionRecorded, Event, Record
+from ostler.model.event import DecisionRecorded, Event, Record, TaskBlocked
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
 from ostler.model.rows import build_row, decode_state
-from ostler.model.state import State
+from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
 
 POLL_SECONDS = 0.1
 REFRESH_SECONDS = 1.0  # delay until a new task of high priority is noticed
 _DEFERRED_POLL_SECONDS = 0.5  # how often a run that waits for a limit reads the task list
+# A task in one of these stages calls its agent next.
+_CALLING = (Stage.NEW, Stage.READY, Stage.ITERATED)
 _BOARD_AGE_RATIO = 10  # an idle run reads the list for at most a tenth of its time
 
 
@@ -57,10 +63,13 @@ class LocalDriver:
         wait_for_deferred: bool = False,
         fail_fast: bool = False,
         skip_locked: bool = False,
+        wait_for_outage: bool = True,
     ) -> None:
         self._services = services
         self._jobs = jobs
         self._wait_for_deferred = wait_for_deferred  # run deferred tasks when they are due
+        self._wait_for_outage = wait_for_outage  # run a task again when its provider is soon probed
+        self._streak = FailureStreak(services.settings.run.stop_after_failures)
         self._fail_fast = fail_fast  # start no further task after a failure
         self._skip_locked = skip_locked  # do not wait for tasks of other runs
         self._runners: dict[TaskId, TaskRunner] = {}
@@ -68,6 +77,7 @@ class LocalDriver:
         self._finished: dict[TaskId, State] = {}
         self._queue: deque[TaskId] = deque()
         self._pipeline_limits: dict[TaskId, tuple[str, int]] = {}  # pipeline run and its max_parallel
+        self._held: dict[TaskId, Unavailable] = {}  # ready tasks whose provider may not be called
         self._locked: list[TaskId] = []  # queued tasks that another run has locked
         self._read_at = 0.0
         self._board_max_age = 0.0  # for an empty queue
@@ -81,8 +91,22 @@ class LocalDriver:
         for runner in self._runners.values():
             runner.stop()
 
+    @property
+    def stop_reason(self) -> str:
+        """Why no further task is started, because of failures of different tasks; empty: none."""
+        return self._streak.reason
+
+    @property
+    def not_started(self) -> dict[TaskId, Unavailable | None]:
+        """The ready tasks that this run did not start: because of a provider, or after failures (None)."""
+        left = self._queue if self._failed_fast or self._streak.reason else ()
+        return {task: hold for task, hold in self._held.items() if task not in self._finished} | {
+            task: None for task in left if task not in self._finished
+        }
+
     def wake_runners(self) -> None:
         """Let the runners read the journal; the watcher does not see writes of this process."""
+        self._block_successors()
         for runner in self._runners.values():
             runner.wake()
 
@@ -98,7 +122,7 @@ class LocalDriver:
 
     async def _run_tasks(self, selection: TaskSelection) -> None:
         while True:
-            starts = not self._stopping and not self._failed_fast
+            starts = not self._stopping and not self._failed_fast and not self._streak.reason
             if starts:
                 await self._start_runnable(selection)
             if self._running or (self._locked and starts and not self._skip_locked):
@@ -109,11 +133,31 @@ class LocalDriver:
                 await self._services.clock.sleep(_DEFERRED_POLL_SECONDS)
 
     def _has_deferred_task(self, selection: TaskSelection) -> bool:
-        """Return whether to wait: a task of this run is deferred until a limit ends."""
-        if not self._wait_for_deferred:
-            return False
+        """Return whether to wait: a task of this run is deferred until a limit or an outage ends."""
         board = self._services.journal.open_rows()
-        return any(selection.includes(row) and row.status == TaskStatus.DEFERRED for row in board)
+        deferred = [row for row in board if selection.includes(row) and row.status == TaskStatus.DEFERRED]
+        return any(self._wait_for_deferred or self._waits_for_outage(row) for row in deferred)
+
+    def _waits_for_outage(self, row: TaskRow) -> bool:
+        """Return whether the provider of a task of this run is probed so soon that the run waits for it."""
+        if not self._wait_for_outage or row.id not in self._finished:
+            return False
+        state, longest = decode_state(row), self._services.settings.retry.max_delay_seconds
+        if state.code not in OUTAGE_CODES or state.resumes_at is None:
+            return False
+        hold = self._services.find_hold(state)
+        due = max(state.resumes_at, (hold.until if hold else None) or 0.0)
+        return due <= self._services.clock.now() + longest
+
+    def _find_hold(self, task: TaskId) -> Unavailable | None:
+        """Return why the task is not started: no model may be called, and it would only be deferred again."""
+        row = self._services.journal.row(task)
+        state = decode_state(row) if row is not None else None
+        if state is None or state.stage not in _CALLING:
+            return None
+        hold = self._services.find_hold(state)
+        is_held = hold and (needs_account_fix(hold.code) or state.status is TaskStatus.DEFERRED)
+        return hold if is_held else None
 
     async def _start_runnable(self, selection: TaskSelection) -> None:
         """Start runnable tasks while there is a free job."""
@@ -121,10 +165,14 @@ class LocalDriver:
         await self._read_board(selection, now)
         while self._queue and len(self._running) < self._jobs and not self._stopping:
             task = self._queue.popleft()
+            if (hold := self._find_hold(task)) is not None:
+                self._held[task] = hold
+                continue
+            self._held.pop(task, None)
             if not self._has_pipeline_slot(task):
                 # It is queued again when another task of its pipeline has ended.
                 continue
-            lock = try_lock(self._lock_of(task), retry=False)
+            lock = try_lock_task(self._read_row(task), self._services)
             if lock is None:
                 self._locked.append(task)
             elif self._is_still_runnable(task, now):
@@ -132,10 +180,10 @@ class LocalDriver:
             else:
                 lock.release()
 
-    def _lock_of(self, task: TaskId) -> Path:
+    def _read_row(self, task: TaskId) -> TaskRow:
         row = self._services.journal.row(task)
         assert row is not None
-        return lock_path(decode_state(row), self._services)
+        return row
 
     async def _read_board(self, selection: TaskSelection, now: float) -> None:
         """Read the task list again if it is outdated, and queue the runnable tasks."""
@@ -169,17 +217,21 @@ class LocalDriver:
     async def _apply_dependencies(self, board: list[TaskRow], statuses: TaskStatuses) -> list[TaskRow]:
         """Block and unblock tasks because of the tasks they depend on, and return the new rows."""
         stopped = self._find_stopped_pipelines(board)
-        changes = [
-            (row, event)
-            for row in board
-            if (event := find_dependency_event(row, statuses, stopped.get(row.pipeline, ""))) is not None
-        ]
         self._cancel_stopped(board, stopped)
-        if not changes:
-            return board
+        changed = await self._append_dependency_events(board, statuses, stopped)
+        # A task whose predecessor has new commits is blocked and reopened, which prepares it again.
+        changed |= await self._append_dependency_events(list(changed.values()), statuses, stopped)
+        return [changed.get(row.id, row) for row in board]
+
+    async def _append_dependency_events(
+        self, rows: list[TaskRow], statuses: TaskStatuses, stopped: Mapping[str, str]
+    ) -> dict[TaskId, TaskRow]:
+        """Block and unblock these tasks, and return the changed ones."""
+        reasons = {row.id: stopped.get(row.pipeline, "") or self._find_redone(row) for row in rows}
+        events = [(row, find_dependency_event(row, statuses, reasons[row.id])) for row in rows]
+        changes = [(row, event) for row, event in events if event is not None]
         written = await asyncio.gather(*(self._append(row, event) for row, event in changes))
-        newer = {row.id: row for row in written}
-        return [newer.get(row.id, row) for row in board]
+        return {row.id: row for row in written}
 
     def _find_stopped_pipelines(self, board: list[TaskRow]) -> dict[str, str]:
         """Return the stopped pipeline runs, each with the reason."""
@@ -192,6 +244,22 @@ class LocalDriver:
         reasons = {run: find_stop_reason(rows) for run, rows in members}
         return {run: reason for run, reason in reasons.items() if reason}
 
+    def _find_redone(self, row: TaskRow) -> str:
+        """Return why a task has to wait for a task that it builds on; empty if it has not started."""
+        if not row.after or row.seq == 1:
+            return ""
+        rows = (self._services.journal.row(task) for task in row.after)
+        states = [decode_state(one) for one in rows if one is not None]
+        return find_redone_predecessor(decode_state(row), {one.task: one for one in states})
+
+    def _block_successors(self) -> None:
+        """Stop running tasks that build on a task which was reopened; they keep their work."""
+        for task in self._runners:
+            row = self._services.journal.row(task)
+            if row is not None and row.status == TaskStatus.IN_PROGRESS and (why := self._find_redone(row)):
+                blocked = TaskBlocked(Code.DEPENDENCY_FAILED, why)
+                append_event(self._services.journal, task, blocked, self._services.clock.now())
+
     def _cancel_stopped(self, board: list[TaskRow], stopped: Mapping[str, str]) -> None:
         """Cancel the running tasks of stopped pipelines."""
         for row in board:
@@ -202,7 +270,7 @@ class LocalDriver:
                 self._runners[row.id].wake()
 
     def _has_pipeline_slot(self, task: TaskId) -> bool:
-        """Return whether the pipeline of the task may run one more task."""
+        """Return whether this run may start one more task of the pipeline; locking counts other runs too."""
         pipeline, max_parallel = self._pipeline_limits.get(task, ("", 0))
         running = sum(self._pipeline_limits.get(other, ("", 0))[0] == pipeline for other in self._runners)
         return not pipeline or running < max_parallel
@@ -223,7 +291,11 @@ class LocalDriver:
         done = self._finished.get(row.id)
         if done is None or done.seq < row.seq:
             return False
-        return not (self._wait_for_deferred and row.status == TaskStatus.DEFERRED and is_runnable(row, now))
+        if needs_account_fix(done.code):
+            # It starts again when its provider may be called or probed.
+            return False
+        waits = row.status == TaskStatus.DEFERRED and (self._wait_for_deferred or self._waits_for_outage(row))
+        return not (waits and is_runnable(row, now))
 
     def _is_still_runnable(self, task: TaskId, now: float) -> bool:
         """Check again under the lock: another run may have finished the task in the meantime."""
@@ -232,6 +304,7 @@ class LocalDriver:
             row is not None
             and is_runnable(row, now)
             and not waits_for_dependency(row, self._read_dependency_statuses([row]))
+            and not self._find_redone(row)
         )
 
     def _start(self, task: TaskId, lock: LockHandle) -> None:
@@ -259,6 +332,7 @@ class LocalDriver:
             assert row is not None
             self._finished[task] = decode_state(row)
         self._task_ended = True
+        self._streak.add(self._finished[task])
         failed = self._finished[task].status in (TaskStatus.FAILED, TaskStatus.QUARANTINED)
         self._failed_fast |= self._fail_fast and failed
         if failed and self._finished[task].pipeline is not None:

@@ -13,7 +13,7 @@ from ostler.model.rows import build_row, decode_state
 from ostler.model.state import State
 from ostler.store.journal import Journal
 
-RULES = 1
+RULES = 2
 """Version of the decide and evolve rules for new tasks; incremented when they change."""
 
 

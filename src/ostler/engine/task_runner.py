@@ -9,20 +9,28 @@ from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
 from ostler.engine.core.moves import list_completed_phases
 from ostler.engine.core.step import Step
+from ostler.engine.records import RULES
+from ostler.engine.steps.gates.choice import find_baseline, read_protection
 from ostler.engine.steps.perform import perform
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.usage import add_unrecorded_usage
-from ostler.engine.steps.workspaces.work_in_progress import save_work_in_progress
-from ostler.engine.task_files import is_state_file_outdated, remove_partial_files, write_state_file
+from ostler.engine.steps.workspaces.work_in_progress import try_save_work_in_progress
+from ostler.engine.task_files import (
+    is_state_file_outdated,
+    remove_partial_files,
+    write_state_file,
+    write_task_file,
+)
 from ostler.errors import Code, OstlerError, StateError
 from ostler.files.lock import LockHandle
-from ostler.model.event import Event, Record, TaskClaimed, TaskCreated, TaskReleased
+from ostler.model.event import Event, Record, TaskClaimed, TaskEdited, TaskReleased
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
 from ostler.model.rows import build_row, decode_state
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
+from ostler.model.task_record import find_current_task
 
 
 class Fenced(Exception):
@@ -38,6 +46,7 @@ class TaskRunner:
         self._services = services
         self._journal_changed = asyncio.Event()
         self._stopping = False
+        self._current_task: Task | None = None  # None: read it from the journal
 
     def stop(self) -> None:
         """Stop after the current step; the next run resumes the task."""
@@ -54,17 +63,30 @@ class TaskRunner:
         An error of the host is raised; the task keeps its progress and the next run resumes it.
         """
         try:
-            task, state = self._load()
+            state = await self._take_in_file(self._load())
             self._repair_files(state)
-            state = await self._claim(state)
+            state = state if state.status is TaskStatus.BLOCKED else await self._claim(state)
             while not self._stopping and (step := decide(state)) is not None:
-                state = await self._perform(task, state, step)
+                state = await self._perform(self._read_task(), state, step)
             return await self._release(state)
         except OstlerError as error:
             await self._release_after_error(error)
             raise
         finally:
             self._lock.release()
+
+    async def _take_in_file(self, state: State) -> State:
+        """Record a change of task.md that a person made since the last claim."""
+        event = None
+        if state.status not in TERMINAL:
+            event = self._services.take_in_file(self._read_task(), state)
+        if event is None:
+            return state
+        state = await self._record(state, event)
+        if isinstance(event, TaskEdited):
+            self._current_task = None
+            write_task_file(event.task, self._services.layout)
+        return state
 
     def _repair_files(self, state: State) -> None:
         """Remove partial files and rewrite state.yaml: a killed run may have left both outdated."""
@@ -75,31 +97,48 @@ class TaskRunner:
         """Record the claim; a task that has ended needs none for the release of its workspace."""
         if state.status in TERMINAL:
             return state
-        return await self._record(state, TaskClaimed(self._services.run))
+        return await self._record(state, self._build_claim(state))
+
+    def _build_claim(self, state: State) -> TaskClaimed:
+        """Return the claim: the first one records the workspace; a task of older rules is upgraded."""
+        if state.rules >= RULES and state.claims:
+            return TaskClaimed(self._services.run)
+        live = read_protection(self._read_task(), state.plan, self._services.refresh().settings)
+        baseline = find_baseline(state, live)
+        if state.rules < RULES:
+            return TaskClaimed(self._services.run, RULES, baseline)
+        return TaskClaimed(self._services.run, protection=baseline if baseline != state.baseline else None)
 
     async def _release(self, state: State) -> State:
         """Save the work of a task that is still in progress, and record that the run has left it."""
         if state.status is not TaskStatus.IN_PROGRESS:
             return state
         message = "the run was stopped; the next run resumes the task"
-        try:
-            await run_in_thread(save_work_in_progress, state, self._services)
-        except OstlerError as error:
-            message += f" (its work is in the worktree, not committed: {error.message})"
+        if warning := await run_in_thread(try_save_work_in_progress, state, self._services):
+            message += f" ({warning})"
         return await self._record_release(state, message)
 
     async def _record_release(self, state: State, message: str) -> State:
         event = add_unrecorded_usage(TaskReleased(message), state, self._services.journal)
         return await self._record(state, event)
 
-    def _load(self) -> tuple[Task, State]:
+    def _load(self) -> State:
         row = self._services.journal.row(self._task)
-        first = self._services.journal.read(self._task)[:1]
-        if row is None or not first or not isinstance(first[0].event, TaskCreated):
-            raise StateError(
-                Code.STATE_CORRUPT, f"task {self._task} has no task_created event in the journal"
-            )
-        return self._services.amend(first[0].event.task), decode_state(row)
+        if row is None:
+            raise self._corrupt()
+        return decode_state(row)
+
+    def _read_task(self) -> Task:
+        """Return the task with its edits, which may be newer than the claim."""
+        if self._current_task is None:
+            task = find_current_task(self._services.journal.read(self._task))
+            if task is None:
+                raise self._corrupt()
+            self._current_task = self._services.amend(task)
+        return self._current_task
+
+    def _corrupt(self) -> StateError:
+        return StateError(Code.STATE_CORRUPT, f"task {self._task} has no task_created event in the journal")
 
     async def _perform(self, task: Task, state: State, step: Step) -> State:
         """Perform a step and record its result."""
@@ -132,7 +171,7 @@ class TaskRunner:
     async def _release_after_error(self, error: OstlerError) -> None:
         """Record that the run has left the task, if the journal can still be written."""
         try:
-            _, state = self._load()
+            state = self._load()
             if state.status is TaskStatus.IN_PROGRESS:
                 await self._record_release(state, error.message)
         except OstlerError:
@@ -159,6 +198,8 @@ class TaskRunner:
         for record in self._services.journal.read(state.task, state.seq):
             if isinstance(record.event, TaskClaimed) and record.event.run != self._services.run:
                 raise Fenced(state.task)
+            if isinstance(record.event, TaskEdited):
+                self._current_task = None
             state = evolve(state, record)
         return state
 

@@ -20,13 +20,26 @@ from ostler.executors.call_setup import build_command, prepend_system_prompt, wr
 from ostler.executors.discover import find_program, require_program
 from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
 from ostler.executors.failures import classify_failure, find_error_line, is_error_answer, parse_retry_after
+from ostler.executors.permissions import require_sandbox
 from ostler.executors.protocol import Capabilities
 from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextReceived
 from ostler.model.command import Exit
 from ostler.process.protocol import CommandRunner
 
 _MAX_TEXT_BYTES = 64 * 1024
-_PROVIDER_FAILURES = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.BILLING, Code.OVERLOADED, Code.AUTH_FAILED)
+_LAST_LINES = 5
+_PROVIDER_FAILURES = (
+    Code.RATE_LIMITED,
+    Code.QUOTA_EXCEEDED,
+    Code.BILLING,
+    Code.OVERLOADED,
+    Code.AUTH_FAILED,
+    Code.NETWORK,
+    Code.STREAM_BROKEN,
+    Code.MODEL_NOT_FOUND,
+    Code.PROMPT_TOO_LARGE,
+)
+_LIMITS = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED)
 _PLACEHOLDER = re.compile(r"\{(prompt_file|session_id|model)\}")
 
 
@@ -36,6 +49,8 @@ class CommandExecutor:
     An argument with {model} is omitted when no model is set. Without {prompt_file} the prompt is passed on
     stdin. A resumed session has the same {session_id}; without {session_id} the program cannot resume.
     """
+
+    kind = ""  # of a preset
 
     def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
         self.name = name
@@ -64,6 +79,7 @@ class CommandExecutor:
     async def _run(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         output = _Output(on_event)
         try:
+            require_sandbox(self.name, self._settings, call.allow_unsandboxed_skip, self.kind)
             with self._prepare(call) as (arguments, stdin):
                 argv = (self._program(), *arguments)
                 command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
@@ -99,9 +115,7 @@ class CommandExecutor:
             exit_code=exit.status,
             duration_seconds=exit.duration_seconds,
             peak_memory_mb=exit.peak_memory_mb,
-            retry_after_seconds=parse_retry_after(status.message)
-            if status.code is Code.RATE_LIMITED
-            else None,
+            retry_after_seconds=parse_retry_after(status.message) if status.code in _LIMITS else None,
         )
 
     def _status(self, exit: Exit, text: str) -> RunStatus:
@@ -112,7 +126,9 @@ class CommandExecutor:
         status = classify_exit(replace(exit, stderr_tail=exit.stderr_tail.strip() or error), self.name)
         if status.code not in (Code.AGENT_FAILED, Code.NO_RESULT):
             return status
-        code = _provider_failure(exit.stderr_tail) or _provider_failure(error)
+        # Only the end of the error output: before it, a program may log anything.
+        code = _provider_failure("\n".join(exit.stderr_tail.strip().splitlines()[-_LAST_LINES:]))
+        code = code or _provider_failure(error)
         return RunStatus(code or Code.AGENT_FAILED, status.message)
 
     def _program(self) -> str:
@@ -143,7 +159,8 @@ class _Output:
 
     @property
     def text(self) -> str:
-        return bytes(self._tail[-_MAX_TEXT_BYTES:]).decode("utf-8", "replace").strip()
+        # Not other white space: the text of a document is written as it is.
+        return bytes(self._tail[-_MAX_TEXT_BYTES:]).decode("utf-8", "replace").strip("\n")
 
 
 class Preset(Struct, frozen=True):
@@ -166,6 +183,7 @@ class PresetExecutor(CommandExecutor):
     """Runs a preset; one that approves every tool needs permissions = "skip"."""
 
     def __init__(self, kind: str, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
+        self.kind = kind
         self._approves_all = PRESETS[kind].approves_all
         args = settings.args or PRESETS[kind].args
         super().__init__(name, replace(settings, command=settings.command or kind, args=args), runner)

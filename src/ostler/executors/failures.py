@@ -72,10 +72,16 @@ HTTP_STATUSES: dict[int, Code] = {
     402: Code.BILLING,
     403: Code.AUTH_FAILED,
     404: Code.MODEL_NOT_FOUND,
-    408: Code.TIMEOUT,
+    408: Code.NETWORK,
     413: Code.PROMPT_TOO_LARGE,
     429: Code.RATE_LIMITED,
+    500: Code.OVERLOADED,
+    502: Code.OVERLOADED,
     503: Code.OVERLOADED,
+    504: Code.OVERLOADED,
+    520: Code.OVERLOADED,
+    522: Code.NETWORK,
+    524: Code.OVERLOADED,
     529: Code.OVERLOADED,
 }
 
@@ -85,7 +91,10 @@ SHARED_RULES = (
         {
             r"insufficient_quota|quota exceeded|exceeded your current quota": Code.QUOTA_EXCEEDED,
             r"spend(ing)?[ _]limit": Code.BILLING,
+            r"billing.{0,40}limit": Code.QUOTA_EXCEEDED,
             r"hit your (\w+ )?limit|usage limit|limit will reset": Code.QUOTA_EXCEEDED,
+            r"(weekly|daily|hour|session) limit reached|limit reached.{0,5}resets": Code.QUOTA_EXCEEDED,
+            r"throttlingexception": Code.RATE_LIMITED,
             r"credit balance|credits? (is|are|was|were)? ?exhausted|payment required": Code.BILLING,
             r"insufficient (funds|credits|balance)|billing.{0,20}not.{0,20}enabled": Code.BILLING,
             r"(exceed|maximum|too long|out of room).{0,60}context.?(length|window)": Code.PROMPT_TOO_LARGE,
@@ -100,24 +109,35 @@ SHARED_RULES = (
         {
             r"rate.?limit|too many requests|resource_exhausted": Code.RATE_LIMITED,
             r"overloaded|at capacity|high demand": Code.OVERLOADED,
+            r"internal server error|server_error|bad gateway|service unavailable": Code.OVERLOADED,
+            r"gateway time-?out|service_?unavailable": Code.OVERLOADED,
+            r"(server|service|model) is (currently|temporarily) unavailable": Code.OVERLOADED,
+            r"server had an error": Code.OVERLOADED,
             r"(invalid|missing|incorrect|bad).{0,20}(api.?key|credentials)|unauthori[sz]ed": Code.AUTH_FAILED,
             r"not (logged in|authenticated)|please (log ?in|sign in)": Code.AUTH_FAILED,
             r"authentication.{0,3}(error|failed|required|failure)|failed to authenticate": Code.AUTH_FAILED,
+            r"oauth token.{0,20}expired|invalid_grant|please.{0,20} (log|sign) in again": Code.AUTH_FAILED,
+            r"please run .{0,20}login\b|api.?key.{0,10}missing|set an auth method": Code.AUTH_FAILED,
+            r"no authentication (information|credentials)": Code.AUTH_FAILED,
             r"model.{0,60}(not found|does not exist|not supported|unknown)|unknown model": (
                 Code.MODEL_NOT_FOUND
             ),
             r"stream (closed|ended|disconnected)|premature close|terminated early": Code.STREAM_BROKEN,
-            r"econn|enotfound|etimedout|eai_again|fetch failed|connection (refused|reset|error)": (
+            r"econn|enotfound|enetunreach|ehostunreach|etimedout|eai_again|epipe|fetch failed": Code.NETWORK,
+            r"connection (refused|reset|error|closed)|network (is unreachable|error)": Code.NETWORK,
+            r"(request|connection|operation|connect|read) timed out|error sending request": Code.NETWORK,
+            r"socket hang up|temporary failure in name resolution|could not resolve": Code.NETWORK,
+            r"getaddrinfo|no route to host|tls handshake timeout|(connection|connect|read) timeout": (
                 Code.NETWORK
             ),
-            r"(request|connection|operation) timed out|error sending request|socket hang up": Code.NETWORK,
+            r"disconnect/reset before headers|err_internet_disconnected|connecttimeout": Code.NETWORK,
+            r"cannot connect to api|dns (lookup|resolution) (failed|error|timed out)": Code.NETWORK,
             r"content.?(filter|policy)|usage policy|refus(al|ed to answer)": Code.REFUSED,
             r"(blocked|flagged|stopped|finish).{0,40}safety|safety.{0,3}(filter|reason|setting)": (
                 Code.REFUSED
             ),
             r"(unknown|unexpected|unrecogni[sz]ed) (option|argument|flag)": Code.AGENT_INCOMPATIBLE,
-            r"internal server error|server_error|api[_ ]?error": Code.API_ERROR,
-            r"bad gateway|bad request|invalid_request": Code.API_ERROR,
+            r"api[_ ]?error|bad request|invalid_request": Code.API_ERROR,
         }
     ),
 )

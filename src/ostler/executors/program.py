@@ -18,6 +18,7 @@ from ostler.executors.discover import AgentProgram
 from ostler.executors.exit_status import result_from_error
 from ostler.executors.health import probe_program
 from ostler.executors.output import OutputFormat, StreamReader
+from ostler.executors.permissions import require_sandbox
 from ostler.executors.protocol import Capabilities, supports_resumption
 from ostler.model.call import (
     AgentCall,
@@ -66,6 +67,7 @@ class ExtraArguments(Struct, frozen=True):
 
     arguments: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    refusal: str = ""  # why the program must not be started; empty: it may be
 
 
 class DefaultSettings(Struct, frozen=True):
@@ -154,7 +156,10 @@ class ProgramExecutor:
 
     async def _run(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
         """Start the program, and once more after a repair."""
-        for warning in self._extra_arguments(call).warnings:
+        extra = self._extra_arguments(call)
+        if extra.refusal:
+            return result_from_error(OstlerError(Code.CONFIG_INVALID, extra.refusal, "correct the file"))
+        for warning in extra.warnings:
             on_event(WarningRaised(warning))
         result, error_output = await self._run_once(call, on_event, resume=resume)
         if result.ok or self.spec.repair is None:
@@ -223,6 +228,7 @@ class ProgramExecutor:
     def _command(
         self, call: AgentCall, stdin: bytes = b"", first: tuple[str, ...] = (), *, resume: bool
     ) -> Command:
+        require_sandbox(self.name, self._settings, call.allow_unsandboxed_skip, self.spec.program.name)
         argv = (self._program(), *first, *self.arguments(call, resume=resume))
         return build_command(call, argv, self._environment(call), stdin)
 

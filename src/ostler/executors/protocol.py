@@ -22,6 +22,7 @@ class Capabilities(Struct, frozen=True):
     reports_cost: bool = False  # its output has the cost in US dollars
     answers: bool = True  # its final text is an answer; false: only its changes count
     starts_program: bool = True  # false: it calls a model API
+    changes_files: bool = True  # false: its answer is the whole result
     stdin_prompt: bool = True  # the prompt is not an argument, so it may have any length
     acp: bool = False  # it supports the Agent Client Protocol
     structured_output: bool = False  # it enforces the schema of a call

@@ -44,6 +44,7 @@ BUILT_IN = {
 }
 ALIASES = {"claude-code": "claude"}
 ENTRY_POINTS = "ostler.executors"
+_DEFAULTS = ExecutorSettings()
 
 
 class ExecutorRegistry:
@@ -66,6 +67,11 @@ class ExecutorRegistry:
             raise UsageError(f"unknown executor: {name}", f"available: {', '.join(self.list())}")
         return _load(name, found) if isinstance(found, str) else found
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a type with this name."""
+        name = ALIASES.get(name, name)
+        return name in self._factories or _installed(name) is not None
+
     def list(self) -> builtins.list[str]:
         """Return the names of all types."""
         return sorted({*self._factories, *(point.name for point in _entry_points())})
@@ -78,20 +84,30 @@ class ExecutorRegistry:
         self, model: ModelConfig, settings: Mapping[str, ExecutorSettings], runner: CommandRunner
     ) -> Executor:
         """Make the executor of a model, with the arguments and variables of the model."""
-        name = model.executor
-        own = settings.get(name) or settings.get(ALIASES.get(name, name)) or ExecutorSettings()
+        name = resolve_name(model.executor, settings)
+        own = find_section(name, settings)
         return self.get(own.type or name)(name, _with_own(own, model), runner)
 
 
 def _with_own(settings: ExecutorSettings, choice: ModelConfig) -> ExecutorSettings:
     args, env = (*settings.args, *choice.args), {**settings.env, **choice.env}
-    return replace(settings, args=args, env=env)
+    permissions = choice.permissions or settings.permissions
+    return replace(settings, args=args, env=env, permissions=permissions)
+
+
+def resolve_name(name: str, settings: Mapping[str, ExecutorSettings]) -> str:
+    """Return the name of an executor without its alias, unless the settings have a section for the alias."""
+    return name if name in settings else ALIASES.get(name, name)
+
+
+def find_section(name: str, settings: Mapping[str, ExecutorSettings]) -> ExecutorSettings:
+    """Return the settings of an executor by its name or alias."""
+    return settings.get(resolve_name(name, settings), _DEFAULTS)
 
 
 def resolve_type(name: str, settings: Mapping[str, ExecutorSettings]) -> str:
-    """Return the type of an executor by its name."""
-    own = settings.get(name)
-    kind = own.type if own and own.type else name
+    """Return the type of an executor by its name or alias."""
+    kind = find_section(name, settings).type or name
     return ALIASES.get(kind, kind)
 
 

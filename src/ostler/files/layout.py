@@ -51,6 +51,10 @@ class Layout(Struct, frozen=True):
         """Held by the process that exports the feed for this reader."""
         return self.state / "locks" / f"feed.{reader}"
 
+    def pipeline_lock(self, run: str) -> Path:
+        """Held for a moment, while a run counts the running tasks of a pipeline run and locks one more."""
+        return self.state / "locks" / f"pipeline.{run}"
+
     @property
     def in_place_lock(self) -> Path:
         """Held where all tasks share one directory, so that they run one at a time."""

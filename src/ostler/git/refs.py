@@ -63,13 +63,26 @@ def _resolve_target(repository: Repository, target: str) -> Base:
         return Base(commit, target if branch else None)
     if not query_git(repository, "for-each-ref", "--count=1"):
         raise _create_no_commits_error(repository)
-    message = f"git.target is {target!r}, which does not exist in {repository.work_tree}"
+    message = f"there is no branch or commit {target!r} in {repository.work_tree}"
     raise GitError(Code.USAGE, message, "list the branches with git branch --all")
 
 
 def resolve_commit(repository: Repository, name: str) -> str:
     """Return the commit that a name refers to, or an empty string."""
     return query_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+
+def has_commit(repository: Repository, commit: str) -> bool:
+    """Return whether the repository has this commit."""
+    check = ("cat-file", "-e", f"{commit}^{{commit}}")
+    return run_git(repository, *check, accept=(0, 1, 128)).status == 0
+
+
+def restore_branch(repository: Repository, branch: str, commit: str) -> None:
+    """Create the branch at a commit unless it exists: a person may have deleted it."""
+    ref = f"refs/heads/{check_branch_name(branch)}"
+    if not resolve_commit(repository, ref) and has_commit(repository, commit):
+        run_git(repository, "update-ref", "-m", "ostler: restored", ref, commit, "0" * len(commit))
 
 
 def _create_head_error(repository: Repository, stderr: bytes) -> GitError:

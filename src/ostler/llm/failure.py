@@ -46,6 +46,8 @@ _STATUS = {
     429: Code.RATE_LIMITED,
     529: Code.OVERLOADED,
 }
+_STREAMED, _SERVER_ERROR = 200, 500
+_SERVER_ERRORS = frozenset({"api_error", "server_error", "internal_server_error"})
 _HINTS = {
     Code.AUTH_FAILED: "check the key",
     Code.BILLING: "add credit to the account, or raise its limit",
@@ -61,6 +63,7 @@ class ModelError(OstlerError):
     def __init__(self, code: Code, message: str, retry_after_seconds: float | None = None) -> None:
         super().__init__(code, message, _HINTS.get(code, ""))
         self.retry_after_seconds = retry_after_seconds
+        self.status = 0  # of the rejection; 0: there was none
         self.partial = ""
         self.usage = Usage()
 
@@ -100,9 +103,17 @@ def make_error(rejection: Rejection, host: str, now: Now = time.time) -> ModelEr
     """Return the error to raise for a rejection by this host."""
     reason = f": {one_line(rejection.message)}" if rejection.message.strip() else ""
     how = "aborted its answer" if rejection.status == 200 else f"answered {rejection.status}"
-    return ModelError(
+    error = ModelError(
         classify_rejection(rejection), f"{host} {how}{reason}", parse_retry_after(rejection.retry_after, now)
     )
+    error.status = _find_status(rejection)
+    return error
+
+
+def _find_status(rejection: Rejection) -> int:
+    """Return the status; an error of the server within a stream has that of a rejection."""
+    is_late = rejection.status == _STREAMED and any(kind in _SERVER_ERRORS for kind in rejection.kinds)
+    return _SERVER_ERROR if is_late else rejection.status
 
 
 def classify_rejection(rejection: Rejection) -> Code:

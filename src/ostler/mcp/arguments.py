@@ -29,7 +29,13 @@ class SubmitArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     executor: Annotated[str, Meta(description="The agent; empty: as configured in the project.")] = ""
     model: Annotated[str, Meta(description="The model; empty: as configured in the project.")] = ""
     skill: Annotated[str, Meta(description="Write a document with this skill instead of changing code.")] = ""
-    after: Annotated[tuple[str, ...], Meta(description="Ids of tasks that must be completed first.")] = ()
+    after: Annotated[
+        tuple[str, ...],
+        Meta(description="Ids of tasks that must be completed first; the work starts from theirs."),
+    ] = ()
+    order_only: Annotated[
+        bool, Meta(description="Wait for the tasks in `after`, but start from the target branch.")
+    ] = False
     budget_usd: Annotated[_Usd | None, Meta(description="The maximum cost in US dollars.")] = None
 
 
@@ -51,6 +57,10 @@ class ListArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 class TaskArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     id: _Id
+
+
+class NoArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The tool takes no arguments."""
 
 
 class ReportArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -18,7 +18,7 @@ from ostler.errors import OstlerError
 from ostler.files.disk import to_machine_error
 from ostler.mcp import protocol
 from ostler.mcp.resources import TEMPLATES, list_resources, read_resource
-from ostler.mcp.tools import TOOLS, read_arguments, report_tool
+from ostler.mcp.tools import TOOLS, list_inside_tools, read_arguments
 from ostler.project.actions import ACTIONS
 from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.project import Project
@@ -77,7 +77,7 @@ class McpHandlers:
 
     def __init__(self, start: Path, environ: Mapping[str, str], attempt: CurrentAttempt | None) -> None:
         self._start, self._environ = start, environ
-        self._tools = {tool.name: tool for tool in ((report_tool(attempt),) if attempt else TOOLS)}
+        self._tools = {tool.name: tool for tool in (list_inside_tools(attempt) if attempt else TOOLS)}
         self._lock = asyncio.Lock()
 
     async def list_tools(self, _context: _Context, _page: _Page) -> mcp.ListToolsResult:

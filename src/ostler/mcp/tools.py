@@ -10,18 +10,23 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs, to_builtins
 
-from ostler.config.expect import find_problem
+from ostler.config.expect import explain_invalid, find_problem
 from ostler.errors import UsageError
-from ostler.mcp.arguments import ListArguments, ReportArguments, SubmitArguments, TaskArguments
+from ostler.mcp.arguments import ListArguments, NoArguments, ReportArguments, SubmitArguments, TaskArguments
 from ostler.mcp.results import TaskResult, ToolResult, describe_task, no_run_message
 from ostler.model.status import EXECUTABLE
 from ostler.project.actions import ACTIONS, Action
 from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.apply_action import apply_action
+from ostler.project.bulk_retry import RetriedTasks, RetryFilter, retry_matching
 from ostler.project.current_attempt import CurrentAttempt
+from ostler.project.inspection.inspect_project import inspect_project
+from ostler.project.preflight import check_new
 from ostler.project.project import Project
+from ostler.project.tasks.edit import TaskChanges, edit_task
 from ostler.project.tasks.submission import create_task
 from ostler.prompt.report import parse_report
+from ostler.views.preflight import PreflightView, view_problems
 from ostler.views.task import TaskView, as_json
 
 Effect = Literal["reads", "adds", "ends"]
@@ -84,21 +89,32 @@ def read_arguments(tool: ToolSpec, values: dict[str, Any]) -> Struct:
     try:
         return msgspec.convert(values, tool.arguments)
     except msgspec.ValidationError as error:
-        message = str(error)
+        name, message = explain_invalid(error)
         for original, plain in _PLAIN_ERRORS.items():
             message = message.replace(original, plain)
+        message = f"{name}: {message}" if name else message
         expected = ", ".join(tool.arguments.__struct_fields__)
         raise UsageError(f"{tool.name}: {message}", f"expected {expected}") from None
 
 
 def submit(project: Project, arguments: SubmitArguments) -> ToolResult:
-    """Add a task."""
-    return describe_task(project, project.show(project.add(create_task(project, arguments)).id))
+    """Add a task; the text lists what it lacks before it can run."""
+    task = create_task(arguments)
+    warnings = "".join(f"\nWarning: {one.text}" for one in check_new(project, task))
+    result = describe_task(project, project.show(project.add(task).id))
+    return ToolResult(result.text + warnings, result.document)
 
 
 def show(project: Project, arguments: TaskArguments) -> ToolResult:
     """Return one task with its attempts."""
     return describe_task(project, project.show(project.resolve(arguments.id)), attempts=True)
+
+
+def check_project(project: Project, arguments: NoArguments) -> ToolResult:
+    """Return what a run needs and lacks."""
+    view = view_problems(inspect_project(project.layout.root, os.environ))
+    lines = [f"{one.severity}: {one.text}" for one in view.problems]
+    return ToolResult("\n".join(lines) or "A run lacks nothing.", to_builtins(view))
 
 
 def list_tasks(project: Project, arguments: ListArguments) -> ToolResult:
@@ -120,8 +136,20 @@ def report(attempt: CurrentAttempt, project: Project, arguments: ReportArguments
     return ToolResult(f"{task} is reported {arguments.status}. End your turn now.", to_builtins(result))
 
 
-def report_tool(attempt: CurrentAttempt) -> ToolSpec:
-    """Return the only tool inside a task; it takes no id, since the task is that of this process."""
+def list_inside_tools(attempt: CurrentAttempt) -> tuple[ToolSpec, ...]:
+    """Return the tools inside a task: a report takes no id, since the task is that of this process."""
+    propose = ToolSpec(
+        "submit",
+        "Propose a task",
+        "Propose a task for work that does not belong to yours. It starts when a person approves it.",
+        SubmitArguments,
+        TaskResult,
+        submit,
+    )
+    return _make_report_tool(attempt), propose
+
+
+def _make_report_tool(attempt: CurrentAttempt) -> ToolSpec:
     return ToolSpec(
         "report",
         "Report on your task",
@@ -180,6 +208,33 @@ def _make_tool(action: Action) -> ToolSpec:
     return ToolSpec(action.name, title, description, arguments_type, TaskResult, apply, effect)
 
 
+_EditArguments = msgspec.defstruct(
+    "EditArguments",
+    [
+        (field.name, field.type) if field.required else (field.name, field.type, field.default)
+        for field in (*structs.fields(TaskArguments), *structs.fields(TaskChanges))
+    ],
+    frozen=True,
+    forbid_unknown_fields=True,
+    kw_only=True,
+)
+
+
+def edit(project: Project, arguments: Any) -> ToolResult:
+    """Edit an open task."""
+    changes = TaskChanges(**{name: getattr(arguments, name) for name in TaskChanges.__struct_fields__})
+    return describe_task(project, edit_task(project, project.resolve(arguments.id), changes, "mcp"))
+
+
+def retry_many(project: Project, arguments: RetryFilter) -> ToolResult:
+    """Make the matching tasks pending again."""
+    retried = retry_matching(project, os.environ, arguments)
+    count = len(retried.tasks)
+    text = f"{count} {'task is' if count == 1 else 'tasks are'} pending again" if count else "No task matches"
+    step = no_run_message() if count and not list_active_runs(project.layout) else ""
+    return ToolResult(f"{text}. {step}".strip(), to_builtins(retried))
+
+
 TOOLS = (
     ToolSpec(
         "submit",
@@ -209,5 +264,33 @@ TOOLS = (
         show,
         "reads",
     ),
+    ToolSpec(
+        "preflight",
+        "Check what a run needs",
+        "List what a run of the project's tasks needs and lacks: mistakes in settings and files with their "
+        "lines, missing programs and logins.",
+        NoArguments,
+        PreflightView,
+        check_project,
+        "reads",
+    ),
+    ToolSpec(
+        "edit",
+        "Edit a task",
+        "Edit an open task. The next agent call uses the new values; weight and dependencies can change only "
+        "before the first run.",
+        _EditArguments,
+        TaskResult,
+        edit,
+    ),
     *(_make_tool(action) for action in ACTIONS.values()),
+    ToolSpec(
+        "retry_many",
+        "Retry many tasks",
+        "Make many tasks pending again: every failed one, those that stopped with a code, or those that "
+        "changed since a time.",
+        RetryFilter,
+        RetriedTasks,
+        retry_many,
+    ),
 )

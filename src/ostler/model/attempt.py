@@ -7,12 +7,11 @@ from typing import Literal
 from msgspec import Struct
 
 from ostler.errors import Code
+from ostler.model.call import Billing
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 
 AttemptStatus = Literal["running", "succeeded", "failed", "interrupted"]
-Billing = Literal["api", "subscription", "proxy", "unknown"]
-"""How the account is billed: per token, by a plan (costs are then estimates), or through a proxy."""
 CostSource = Literal["reported", "priced", "none", "unknown"]
 """Where the cost comes from: the agent, the price list; none: no model was called."""
 

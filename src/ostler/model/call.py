@@ -12,6 +12,8 @@ from ostler.model.command import Supervision
 from ostler.model.usage import Usage
 
 Permissions = Literal["ask", "accept-edits", "skip"]
+Billing = Literal["api", "subscription", "proxy", "unknown"]
+"""How the account is billed: per token, by a plan (costs are then estimates), or through a proxy."""
 
 
 class AgentCall(Struct, frozen=True):
@@ -37,6 +39,8 @@ class AgentCall(Struct, frozen=True):
     session_cost_usd: float = 0.0  # cost of the session so far, for agents that report a running total
     session_usage: Usage = Usage()  # the same for tokens
     supervision: Supervision | None = None  # decides about an idle agent; None: the idle timeout applies
+    allowed_commands: tuple[str, ...] = ()  # shell commands that the agent may run: those of the gates
+    allow_unsandboxed_skip: bool = False  # start an agent that skips its permission checks
 
 
 class SessionStarted(Struct, frozen=True, tag="session_started"):
@@ -129,6 +133,8 @@ class CallResult(Struct, frozen=True):
     retry_after_seconds: float | None = None
     peak_memory_mb: int | None = None  # of the agent and its child processes; None: unknown
     warnings: tuple[str, ...] = ()
+    replayed: bool = False  # an earlier attempt received this answer; no request was sent
+    billing: Billing | None = None  # as the agent reported it; None: not reported
     final: bool = False  # the executor reports that a retry is useless, whatever the code
 
     @property

@@ -14,13 +14,21 @@ from msgspec import Raw, Struct
 from ostler.errors import Code
 from ostler.model.ids import TaskId
 from ostler.model.plan import GateType, Plan, Publishing
+from ostler.model.predecessor import Predecessor
+from ostler.model.protection import Protection
 from ostler.model.remote import Remote
 from ostler.model.state import GateCheck, GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 
-Verdict = Literal["complete", "blocked", "continue", "review", "failed", "deferred", "paused", "interrupted"]
+Verdict = Literal[
+    "complete", "blocked", "continue", "review", "failed", "deferred", "held", "paused", "interrupted"
+]
 ActionName = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject"]
+
+
+TREE_PREFIX = 16
+"""Characters of a tree's hash in the journal; they are only compared for equality."""
 
 
 class Body(Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -39,10 +47,14 @@ class TaskCreated(Body, frozen=True, tag="task_created"):
     plan: Plan
     rules: int  # version of the decide and evolve rules for this task
     session_seed: str  # session ids are derived from it
+    protection: Protection | None = None  # protecting settings of this moment; null: those of the plan
+    held: bool = False  # an agent proposed it: it starts when a person approves it
 
 
 class TaskClaimed(Body, frozen=True, tag="task_claimed"):
     run: str  # id of the run
+    rules: int = 0  # rules from this record on; 0: unchanged
+    protection: Protection | None = None  # set by the first claim, or when the rules change; null: unchanged
 
 
 class TaskStarted(Body, frozen=True, tag="task_started"):
@@ -54,6 +66,11 @@ class TaskStarted(Body, frozen=True, tag="task_started"):
     target: str | None = None  # branch to merge into; null: the work starts from a detached commit
     # Of the target, then the fork; null: written by an older version.
     remotes: tuple[Remote, ...] | None = None
+    # Tasks whose work the base contains; null: as recorded before.
+    predecessors: tuple[Predecessor, ...] | None = None
+    # Set when the branch was rebased onto new work of its predecessors.
+    commit: str | None = None
+    tree: str = ""
 
 
 class CallEnded(UsageEvent, frozen=True, tag="call_ended"):
@@ -66,6 +83,7 @@ class CallEnded(UsageEvent, frozen=True, tag="call_ended"):
     answer: str = ""  # path of the final text, relative to the task's directory
     warnings: tuple[str, ...] = ()
     resumes_at: float | None = None
+    files: str = ""  # hash of the workspace after a call that did not complete its phase
 
 
 class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
@@ -73,6 +91,7 @@ class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
     commit: str | None = None  # null: no git repository
     tree: str = ""  # start of the tree's hash: equal for equal files
     output: str | None = None  # path of the document, relative to the project
+    unchanged: bool = False  # the files are those of the task's base
 
 
 class GateWaiting(Body, frozen=True, tag="gate_waiting"):
@@ -81,6 +100,8 @@ class GateWaiting(Body, frozen=True, tag="gate_waiting"):
     phase: str
     sha: str | None = None
     reason: str = ""  # the request to the person
+    gate: GateType = "human"
+    check: GateCheck | None = None  # command that passed before the person is asked
 
 
 class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
@@ -94,6 +115,24 @@ class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
     check: GateCheck | None = None
     warnings: tuple[str, ...] = ()
     review: str = ""  # why a person has to decide in spite of the verdict; empty: the verdict counts
+    by: str = ""  # person who decided
+    original: GateVerdict | None = None  # verdict that a person overruled
+
+
+class FinalChecked(Body, frozen=True, tag="final_checked"):
+    """Every gate has checked the final commit; the settings of this moment decide what follows."""
+
+    merge: GateType = "skip"  # gate before publishing that is still to be checked; skip: none
+    publish: Publishing = "none"
+    sha: str | None = None
+
+
+class SettingsAccepted(Body, frozen=True, tag="settings_accepted"):
+    """A person accepted the protecting settings for this task, looser values included."""
+
+    protection: Protection
+    by: str = ""
+    differences: tuple[str, ...] = ()  # in words
 
 
 class Published(Body, frozen=True, tag="published"):
@@ -102,6 +141,7 @@ class Published(Body, frozen=True, tag="published"):
     commit: str | None = None  # the target's commit after a merge
     base: str | None = None  # new start commit of the branch
     note: str = ""  # for the user, such as that there is no remote
+    into: str = ""  # branch that has the work, or the base of its pull request
 
 
 class Rebased(Body, frozen=True, tag="work_rebased"):
@@ -133,6 +173,13 @@ class TaskDeferred(UsageEvent, frozen=True, tag="task_deferred"):
     resumes_at: float
 
 
+class TaskHeld(UsageEvent, frozen=True, tag="task_held"):
+    """The provider refuses every call until a person logs in or pays; the task is pending until then."""
+
+    code: Code
+    message: str
+
+
 class TaskPaused(UsageEvent, frozen=True, tag="task_paused"):
     code: Code | None = None
     message: str = ""
@@ -150,6 +197,7 @@ class TaskCompleted(UsageEvent, frozen=True, tag="task_completed"):
 class TaskFailed(UsageEvent, frozen=True, tag="task_failed"):
     code: Code
     message: str
+    counts: bool = True  # false: a failure of the provider or the machine, which does not lead to quarantine
 
 
 class TaskCancelled(UsageEvent, frozen=True, tag="task_cancelled"):
@@ -158,6 +206,12 @@ class TaskCancelled(UsageEvent, frozen=True, tag="task_cancelled"):
 
 class WorkspaceReleased(Body, frozen=True, tag="workspace_released"):
     kept: bool = False  # true: the worktree is kept
+    commit: str | None = None  # last commit of the branch; it is kept under refs/ostler/tasks
+
+
+MERGE_REQUEST = "merge"
+RETARGET_REQUEST = "retarget"
+"""`by` of a completed task that is reopened only to be merged, or to publish its pull request again."""
 
 
 class TaskReopened(Body, frozen=True, tag="task_reopened"):
@@ -167,6 +221,17 @@ class TaskReopened(Body, frozen=True, tag="task_reopened"):
     phase: str = ""
     text: str = ""
     budget_usd: float | None = None  # null: unchanged
+    model: str = ""  # empty: unchanged
+    executor: str = ""  # empty: unchanged
+
+
+class TaskEdited(Body, frozen=True, tag="task_edited"):
+    """A person changed the task; the next call uses the new values."""
+
+    task: Task
+    plan: Plan | None = None  # a new one, before the first claim; null: unchanged
+    by: str = "edit"  # edit, task.md, or the options of a run
+    text: str = ""  # the changes, in words
 
 
 class DecisionRecorded(Body, frozen=True, tag="decision_recorded"):
@@ -175,6 +240,7 @@ class DecisionRecorded(Body, frozen=True, tag="decision_recorded"):
     verb: ActionName
     text: str = ""
     phase: str = ""  # for skip and rewind
+    by: str = ""  # person who decided; empty: written by an older version
 
 
 Event = (
@@ -185,11 +251,13 @@ Event = (
     | CheckpointMade
     | GateWaiting
     | GateDecided
+    | FinalChecked
     | Published
     | Rebased
     | StepFailed
     | TaskReleased
     | TaskDeferred
+    | TaskHeld
     | TaskPaused
     | TaskBlocked
     | TaskCompleted
@@ -197,7 +265,9 @@ Event = (
     | TaskCancelled
     | WorkspaceReleased
     | TaskReopened
+    | TaskEdited
     | DecisionRecorded
+    | SettingsAccepted
 )
 
 
@@ -250,6 +320,7 @@ class FeedEvent(Struct, frozen=True):
     commit: str | None = None
     pr_url: str | None = None
     resumed: bool = False
+    held: bool = False
     seconds: int = 0
     usage: Usage = Usage()
     cost_usd: float | None = None

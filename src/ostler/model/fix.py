@@ -102,3 +102,9 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "read ostler log ID; then ostler approve ID, or ostler reject ID -m TEXT",
     ),
 }
+
+
+def describe_warning(warning: str) -> str:
+    """Return a warning of a task as text: its code with its meaning, or the text that it is."""
+    known = WARNINGS.get(WarningCode(warning)) if warning in list(WarningCode) else None
+    return f"{warning}: {known[0]}" if known else warning

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from typing import NewType
 
+from ostler.errors import UsageError
+
 TaskId = NewType("TaskId", str)
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
@@ -15,6 +17,16 @@ TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 def is_task_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
+
+
+def require_task_id(text: str) -> TaskId:
+    """Return the id; raise UsageError for a text that is not valid as file name, branch name and argument."""
+    if not is_task_id(text):
+        raise UsageError(
+            f"invalid task id {text!r:.80}",
+            "use 3 to 40 lowercase letters, digits and hyphens, with a letter or digit first",
+        )
+    return TaskId(text)
 
 
 def make_id_tail(data: bytes) -> str:

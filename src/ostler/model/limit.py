@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from ostler.errors import Code
 from ostler.model.model_config import ModelConfig
 
 ANY = "*"
+_ROUTE = "#"  # separates the executor from what its model adds to it
 LONGEST_SECONDS = 8 * 86_400.0  # longer than any real window (a week); a later end is an error
 LEASE_SECONDS = 60.0  # for one caller to probe; then it counts as dead
 RECHECK_SECONDS = 5.0  # for the other callers, during a probe
@@ -40,6 +42,31 @@ def window_for(model: ModelConfig, window: str = ANY) -> Window:
     return Window(provider, model.account, model.model, window)
 
 
+def route_for(model: ModelConfig, window: str = ANY) -> Window:
+    """Return the window of the login and the address that a model uses.
+
+    A model with arguments or variables of its own may use another key or address than its executor.
+    """
+    of_account = replace(window_for(model, window), model=ANY)
+    own = "" if model.account or not (model.args or model.env) else _digest(model)
+    return replace(of_account, provider=f"{of_account.provider}{_ROUTE}{own}")
+
+
+def provider_name(window: Window) -> str:
+    """Return the executor of a window without the mark of a route."""
+    return window.provider.partition(_ROUTE)[0]
+
+
+def _digest(model: ModelConfig) -> str:
+    own = repr((model.args, sorted(model.env.items()))).encode()
+    return blake2b(own, digest_size=6).hexdigest()
+
+
+def windows_for(model: ModelConfig) -> tuple[Window, ...]:
+    """Return every window that a call of the model belongs to."""
+    return window_for(model), replace(route_for(model), model=model.model)
+
+
 class Limit(Struct, frozen=True):
     """A closed window; after `until`, one caller may probe whether it is open again."""
 
@@ -50,6 +77,8 @@ class Limit(Struct, frozen=True):
     noted_at: float
     probing_until: float | None = None  # end of the lease of `prober`
     prober: str = ""
+    closings: int = 1  # times in a row that it was closed; the delay before the next probe grows with it
+    reported: bool = False  # a notice about it was recorded
 
     def is_valid(self, now: float) -> bool:
         """Return False if the limit was recorded in the future, so that its end is unreliable."""
@@ -58,9 +87,18 @@ class Limit(Struct, frozen=True):
     def extend(self, until: float, code: Code, message: str, now: float) -> Limit:
         """Return the limit after a further one; its end is never moved forward."""
         later = limit_on(self.window, until, code, message, now)
+        later = replace(later, closings=self.closings, reported=self.reported)
         if not self.is_valid(now) or later.until >= self.until:
             return later
         return replace(later, until=self.until, code=self.code, message=self.message)
+
+    def close_again(self, code: Code, message: str, now: float, first: float, longest: float) -> Limit:
+        """Return the limit after a failed probe; a failure while it is closed changes nothing."""
+        if self.until > now:
+            return self
+        closings = self.closings + 1
+        until = now + probe_delay(closings, first, longest)
+        return Limit(self.window, until, code, message, now, closings=closings, reported=self.reported)
 
 
 class Open(Struct, frozen=True):
@@ -79,6 +117,7 @@ class Closed(Struct, frozen=True):
     until: float
     code: Code
     message: str
+    is_probed: bool = False  # another call is probing; `until` is the time to ask again
 
 
 Admission = Open | Probe | Closed
@@ -88,6 +127,11 @@ def limit_on(window: Window, until: float, code: Code, message: str, now: float)
     """Return a new limit; an end that is too far away, or NaN, is cut."""
     longest = now + LONGEST_SECONDS
     return Limit(window, until if until <= longest else longest, code, message, now)
+
+
+def probe_delay(closings: int, first: float, longest: float) -> float:
+    """Return the delay before the next probe: it doubles with each failed probe."""
+    return min(first * 2.0 ** min(closings - 1, 62), longest)
 
 
 def check_admission(limits: Sequence[Limit], caller: str, now: float) -> Admission:
@@ -100,7 +144,7 @@ def check_admission(limits: Sequence[Limit], caller: str, now: float) -> Admissi
         return Closed(last.until, last.code, last.message)
     for limit in valid:
         if _is_leased(limit.probing_until, now) and limit.prober != caller:
-            return Closed(_next_check_at(limit.probing_until, now), limit.code, limit.message)
+            return Closed(_next_check_at(limit.probing_until, now), limit.code, limit.message, True)
     return Probe(tuple(limit.window for limit in valid))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ostler.model.call import Permissions
+
 
 class ModelConfig(Struct, frozen=True):
     """One model of a pool: executor, model and account."""
@@ -18,6 +20,7 @@ class ModelConfig(Struct, frozen=True):
     fallback: bool = False
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
+    permissions: Permissions | None = None  # that the task allows; None: as in the settings
 
 
 class ModelPool(Struct, frozen=True):

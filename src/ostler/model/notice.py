@@ -103,6 +103,21 @@ class ModelRecovered(Body, frozen=True, tag="model_recovered"):
     reason: str = ""  # the cooldown or limit that ended
 
 
+class ProviderUnavailable(Body, frozen=True, tag="provider_unavailable"):
+    """No call to a provider is started until a probe succeeds; recorded once, not for every task."""
+
+    model: str
+    code: Code
+    message: str
+    until: float | None = None  # time of the next probe, or end of the limit
+
+
+class RetriesUsedUp(Body, frozen=True, tag="retries_used_up"):
+    """The retries per hour of all tasks are used; a failure was not retried."""
+
+    message: str
+
+
 class ConcurrencyReduced(Body, frozen=True, tag="concurrency_reduced"):
     """After many failures of one kind, the run lowers its concurrency or extends its delays."""
 
@@ -162,6 +177,8 @@ Notice = (
     | AgentIdle
     | AgentWarned
     | ModelRecovered
+    | ProviderUnavailable
+    | RetriesUsedUp
     | ConcurrencyReduced
     | BudgetWarned
     | SourceUpdated

@@ -45,9 +45,11 @@ class Outcome(Struct, frozen=True):
         if self.status in WAITS_FOR_PERSON or (self.status in EXECUTABLE and self.code is None):
             # An executable task without a code was not started because of its dependencies.
             return 4
-        return CODES[self.code].exit if self.code is Code.INTERRUPTED else 1
+        is_waiting = self.status in EXECUTABLE and self.code is not None
+        return CODES[self.code].exit if self.code is not None and is_waiting else 1
 
 
+_REFUSED = CODES[Code.USAGE].exit
 _FIRST_THAT_APPLIES = (130, 143, 3, 1, 5, 4)
 
 
@@ -55,3 +57,8 @@ def combine_exit_codes(outcomes: list[Outcome]) -> int:
     """Return one exit code for several tasks."""
     seen = {outcome.exit for outcome in outcomes}
     return next((code for code in _FIRST_THAT_APPLIES if code in seen), 0)
+
+
+def combine_with_refusal(exit_code: int, refused: bool) -> int:
+    """Return the exit code of a run that refused tasks: a failure or an interrupt comes first."""
+    return _REFUSED if refused and exit_code in (0, 4, 5) else exit_code

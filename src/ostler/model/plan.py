@@ -20,6 +20,10 @@ PHASES: dict[Weight, tuple[str, ...]] = {
     "large": ("spec", "implement", "test", "validate"),
     "greenfield": ("research", "spec", "implement", "test", "validate"),
 }
+BUILT_IN_PHASES = frozenset({"research", "spec", "design", "implement", "test", "validate", "review", "docs"})
+"""The phases that have a template of their own."""
+DOCUMENT_PHASE = "write"  # the only phase of a document without a skill
+MERGE = "merge"  # in the settings of gates: before publishing
 RETRY_MAP = {
     "test": "implement",
     "test_unit": "implement",

@@ -9,7 +9,9 @@ from msgspec import Struct
 
 from ostler.errors import Code
 from ostler.model.ids import TaskId
-from ostler.model.plan import Phase, Plan
+from ostler.model.plan import GateType, Phase, Plan, Publishing
+from ostler.model.predecessor import Predecessor
+from ostler.model.protection import Protection, protection_of_plan
 from ostler.model.remote import Remote
 from ostler.model.status import TaskStatus
 from ostler.model.task import PipelineMember, Priority, Weight
@@ -28,6 +30,7 @@ class Stage(StrEnum):
     ITERATED = "iterated"  # checkpoint between two iterations
     ANSWERED = "answered"  # checkpoint at the end of the phase
     CHECKING = "checking"  # check the gate of the phase
+    FINAL = "final"  # check the gates that have not checked the final commit
     MERGING = "merging"  # check the gate before publishing
     PUBLISHING = "publishing"
     DONE = "done"  # record the completion
@@ -53,6 +56,7 @@ class GateCheck(Struct, frozen=True, omit_defaults=True):
     links: tuple[str, ...] = ()  # links from the environment to the user's checkout, and what was done
     control: str = ""  # result of the positive control, such as "fails when broken"
     settings: str = ""  # version of the settings that were used
+    weakened: tuple[str, ...] = ()  # a line for each check that the work weakened
 
 
 class GateState(Struct, frozen=True, omit_defaults=True):
@@ -63,9 +67,17 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     sha: str | None = None
     by_person: bool = False  # decided by a person
     tree: str = ""  # tree that was checked; empty: unknown
-    by: str = ""  # person who overruled the gate
-    original: GateVerdict | None = None  # verdict that a person overruled
+    by: str = ""  # person who decided
+    original: GateVerdict | None = None  # verdict that a person overruled or skipped
     check: GateCheck | None = None
+    type: GateType | None = None  # gate that was used; null: that of the plan
+
+
+class NamedGate(Struct, frozen=True):
+    """The verdict of a gate that is no phase of the task."""
+
+    name: str
+    gate: GateState
 
 
 class PhaseState(Struct, frozen=True, omit_defaults=True):
@@ -105,6 +117,10 @@ class State(Struct, frozen=True, omit_defaults=True):
     target: str | None = None  # branch to merge into
     commit: str | None = None
     tree: str = ""  # of that commit; empty: unknown
+    tip: str | None = None  # last commit of the branch when the workspace was released
+    unchanged: bool = False  # its files are those of the base
+    # asked: the agent was asked for changes; explained: it reported why there are none
+    no_changes: Literal["", "asked", "explained"] = ""
     answer: str = ""  # path of the last answer
     output: str | None = None  # path of the document, once written
     code: Code | None = None
@@ -127,17 +143,37 @@ class State(Struct, frozen=True, omit_defaults=True):
     conflict_commit: str | None = None  # commit of the target that conflicts with the work
     remotes: tuple[Remote, ...] | None = None  # as recorded when the task started
     pr_url: str | None = None
+    publish_as: Publishing | None = None  # requested by a person; None: as planned
+    published_into: str = ""  # branch that has the work, or the base of its pull request
     ending: Ending | None = None
     usage: Usage = Usage()
     cost_usd: float | None = None
     after: tuple[TaskId, ...] = ()  # tasks that must be completed first
     not_before: float | None = None
     after_any: bool = False  # those need only have ended, with any status
+    order_only: bool = False  # `after` gives the order only; the work starts from the target
+    start_commit: str = ""  # commit of the user's uncommitted changes to start from
+    predecessors: tuple[Predecessor, ...] = ()  # tasks whose work the base contains
     pipeline: PipelineMember | None = None
+    proposed_by: TaskId = TaskId("")  # the task whose agent created it
+    held: bool = False  # a proposal that a person has not decided about
+    protection: Protection | None = None  # accepted values; null: those of the plan
+    gates: tuple[NamedGate, ...] = ()  # verdicts of gates that are no phase of this task
+    final_gate: str = ""  # gate that was checked last in the final stage
+
+    @property
+    def baseline(self) -> Protection:
+        """The protecting settings that a person accepted for this task."""
+        return self.protection or protection_of_plan(self.plan)
 
     @property
     def current(self) -> Phase:
         return self.plan.phases[self.phase]
+
+    @property
+    def publishing(self) -> Publishing:
+        """How the work is published, as a person requested or accepted it."""
+        return self.publish_as or self.baseline.publish
 
     @property
     def iteration(self) -> int:

@@ -68,6 +68,10 @@ class Task(Struct, frozen=True, omit_defaults=True):
     tier: str = ""  # opus, sonnet, haiku or another of [tiers]
     timeout_seconds: float | None = None  # of one attempt
     max_retries: int | None = None  # on one model
+    order_only: bool = False  # `after` gives the order only; the work starts from the target
+    start_commit: str = ""  # commit of the user's uncommitted changes to start from; empty: the target
+    allow_test_changes: bool = False  # the work may remove, skip or change existing tests
+    proposed_by: TaskId = TaskId("")  # the task whose agent created it; set by Ostler
     source: str = ""  # imported from: file:a.md, checklist:TODO.md#text, github:acme/app#12
 
     @property

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.clock import format_rfc3339
 from ostler.config.settings import Moment
-from ostler.errors import read_code
+from ostler.errors import CODES, Code, Origin, needs_account_fix, read_code
 from ostler.model.event import FeedLine, decode_event
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
@@ -16,6 +17,7 @@ from ostler.views.next_step import Situation, advise
 
 # No notification: the person who paused the task does not need one.
 _PAUSED_BY_PERSON = "paused by a person"
+_PROPOSED = "an agent proposed it"
 
 
 class _Kind(NamedTuple):
@@ -25,13 +27,20 @@ class _Kind(NamedTuple):
 
 _S = TaskStatus
 _KINDS: dict[str, _Kind] = {
+    "task_created": _Kind("needs_you", _S.NEEDS_REVIEW),  # only a proposal
     "gate_waiting": _Kind("needs_you", _S.NEEDS_REVIEW),
     "task_blocked": _Kind("needs_you", _S.BLOCKED),
     "task_paused": _Kind("needs_you", _S.PAUSED),
     "task_completed": _Kind("completed", _S.COMPLETED),
     "task_failed": _Kind("failed", _S.FAILED),
     "task_deferred": _Kind("limited", _S.DEFERRED),
+    "provider_unavailable": _Kind("limited", _S.DEFERRED),
 }
+
+
+def _is_reported(code: Code | None) -> bool:
+    """Return whether provider_unavailable is the one notification for all tasks that it defers."""
+    return code is not None and CODES[code].origin is Origin.PROVIDER
 
 
 class Occasion(Struct, frozen=True):
@@ -46,22 +55,34 @@ class Occasion(Struct, frozen=True):
     next: str  # from the event alone; message.py uses the whole task when it is still in this status
 
 
+def find_shared_end(line: FeedLine) -> float | None:
+    """Return the end of the day's budget, which defers many tasks with one notification; None: not one."""
+    event = decode_event(line)
+    is_budget = event.type == "task_deferred" and event.code == Code.BUDGET_EXCEEDED
+    return event.resumes_at if is_budget else None
+
+
 def occasion_of(line: FeedLine) -> Occasion | None:
     """Return the occasion of a feed line; None for other events, and for formats of newer versions."""
     event = decode_event(line)
     kind = _KINDS.get(event.type)
-    by_person = event.type == "task_paused" and not event.code and event.message == _PAUSED_BY_PERSON
-    if kind is None or by_person:
-        return None
+    by_person = (event.type == "task_created" and not event.held) or (
+        event.type == "task_paused" and not event.code and event.message == _PAUSED_BY_PERSON
+    )
     code = read_code(event.code) if event.code else None
+    if kind is None or by_person or (event.type == "task_deferred" and _is_reported(code)):
+        return None
+    if event.type == "provider_unavailable" and needs_account_fix(code):
+        kind = _Kind("needs_you", _S.PENDING)
     resumes_at = None if event.resumes_at is None else format_rfc3339(event.resumes_at)
     task = Situation(id=line.task, status=kind.status, code=code, branch=event.commit, resumes_at=resumes_at)
+    task = replace(task, held=event.held)
     return Occasion(
         position=line.position,
         on=kind.moment,
         at=line.at,
         task=line.task,
         status=kind.status,
-        reason=event.reason or event.message,
+        reason=_PROPOSED if event.held else event.reason or event.message,
         next=advise(task).text,
     )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ostler.clock import Clock
 from ostler.config.settings import NotifySettings
-from ostler.errors import OstlerError
+from ostler.errors import Code, OstlerError
 from ostler.files.failpoint import reach
 from ostler.files.layout import Layout
 from ostler.model.event import FeedLine
@@ -25,7 +25,7 @@ from ostler.notify.message import (
     encode,
     target_id,
 )
-from ostler.notify.occasion import Occasion, occasion_of
+from ostler.notify.occasion import Occasion, find_shared_end, occasion_of
 from ostler.store.feed_reader import FeedReader
 from ostler.store.outbox import Outbox, OutboxMessage
 from ostler.store.sqlite import SqliteJournal
@@ -144,7 +144,8 @@ class NotificationSender:
     # Called in the reader's thread
 
     def _handle_lines(self, journal: SqliteJournal, lines: Sequence[FeedLine]) -> list[OutboxMessage]:
-        occasions = [occasion for line in lines if (occasion := occasion_of(line)) is not None]
+        new = (line for line in lines if not _is_repeated(journal, line))
+        occasions = [occasion for line in new if (occasion := occasion_of(line)) is not None]
         return [message for occasion in occasions for message in self._make_messages(journal, occasion)]
 
     def _make_messages(self, journal: SqliteJournal, occasion: Occasion) -> list[OutboxMessage]:
@@ -173,3 +174,9 @@ class NotificationSender:
         last = waiting[-1]
         why = f" ({display_name(self._entries[last.target])}: {last.message})" if last.message else ""
         return f"{count} not delivered yet{why}; the next run tries again"
+
+
+def _is_repeated(journal: SqliteJournal, line: FeedLine) -> bool:
+    """Return whether the same budget of the day has deferred another task before."""
+    end = find_shared_end(line)
+    return end is not None and journal.has_deferral(Code.BUDGET_EXCEEDED, end, line.position)

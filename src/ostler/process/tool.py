@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
+from types import FrameType
 
 from msgspec import Struct
 
@@ -70,9 +72,22 @@ def _run_once(
         return ToolResult(process.returncode, stdout, stderr)
 
 
-def run_in_foreground(argv: list[str]) -> int:
-    """Run a program on our terminal and return its status; 127 when it cannot be started."""
+def run_in_foreground(argv: list[str], cwd: str | None = None, env: dict[str, str] | None = None) -> int:
+    """Run a program on our terminal and return its status; 127 when it cannot be started.
+
+    Ctrl-C is for the program: this process waits until it ends.
+    """
+    # A handler instead of SIG_IGN, which the program would inherit; only the main thread can set one.
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, _do_nothing) if main else None
     try:
-        return subprocess.run(argv, check=False).returncode
+        return subprocess.run(argv, check=False, cwd=cwd, env=env).returncode
     except OSError:
         return 127
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    """Leave the signal to the program in the foreground."""

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from ostler.config.expect import explain_invalid
 from ostler.errors import UsageError
-from ostler.model.event import DecisionRecorded, Event, TaskReopened
+from ostler.model.event import MERGE_REQUEST, DecisionRecorded, Event, TaskReopened
 from ostler.model.state import Stage, State
 from ostler.model.status import EXECUTABLE, REOPENABLE, TERMINAL, TaskStatus
 
@@ -50,6 +51,8 @@ class RetryParams(Params, frozen=True):
     budget_usd: Annotated[
         _Dollars | None, Meta(description="The new budget in US dollars, including what it has cost so far.")
     ] = None
+    model: Annotated[str, Meta(description="The model from now on; empty: unchanged.")] = ""
+    executor: Annotated[str, Meta(description="The agent from now on; empty: unchanged.")] = ""
 
 
 class SkipParams(Params, frozen=True):
@@ -89,10 +92,8 @@ def decode_params(action: Action, values: dict[str, Any]) -> Params:
         return msgspec.convert(values, action.params)
     except msgspec.ValidationError as error:
         expected = ", ".join(action.params.__struct_fields__) or "no parameters"
-        reason, _, name = str(error).partition(" - at `$.")
-        message = (
-            f"invalid {name.rstrip('`')} for {action.name}: {reason}" if name else f"{action.name}: {reason}"
-        )
+        name, reason = explain_invalid(error)
+        message = f"invalid {name} for {action.name}: {reason}" if name else f"{action.name}: {reason}"
         raise UsageError(message, f"expected {expected}") from None
 
 
@@ -128,7 +129,7 @@ def _retry(state: State, params: RetryParams) -> Event:
         raise _needs_review(state)
     if state.status not in REOPENABLE:
         raise _not_allowed(state, "there is nothing to retry")
-    return TaskReopened(budget_usd=params.budget_usd)
+    return TaskReopened(budget_usd=params.budget_usd, model=params.model, executor=params.executor)
 
 
 def _pause(state: State, params: NoParams) -> Event:
@@ -144,6 +145,7 @@ def _cancel(state: State, params: CancelParams) -> Event:
 
 
 def _skip(state: State, params: SkipParams) -> Event:
+    _require_accepted(state)
     index = _require_phase(state, params.phase)
     if state.status in TERMINAL:
         raise _not_allowed(state, "there is nothing to skip")
@@ -156,7 +158,8 @@ def _skip(state: State, params: SkipParams) -> Event:
 
 
 def _rewind(state: State, params: RewindParams) -> Event:
-    _require_phase(state, params.phase)
+    _require_accepted(state)
+    _refuse_later_phase(state, _require_phase(state, params.phase))
     if state.status is _S.APPROVED:
         raise _not_allowed(state, "an approved task cannot be reopened")
     if state.status in TERMINAL:
@@ -164,11 +167,37 @@ def _rewind(state: State, params: RewindParams) -> Event:
     return DecisionRecorded("rewind", params.text, params.phase)
 
 
+def _refuse_later_phase(state: State, index: int) -> None:
+    """Raise for a phase after the current one: its result would be older than the work before it."""
+    open_phases = (i for i, one in enumerate(state.phases) if one.status not in ("completed", "skipped"))
+    current = next(open_phases, len(state.phases) - 1)
+    if index > current:
+        now, later = state.phases[current].id, state.phases[index].id
+        raise UsageError(
+            f"{later} of {state.task} is after its current phase {now}: rewind returns to an earlier phase",
+            f"ostler skip {state.task} --phase {now} --reason TEXT",
+        )
+
+
+def _merge(state: State, params: NoParams) -> Event:
+    if state.status is not _S.COMPLETED:
+        raise _not_allowed(state, "only a completed task can be merged")
+    if state.branch is None or state.commit is None:
+        raise UsageError(f"{state.task} has no commit to merge", f"ostler show {state.task}")
+    return TaskReopened(MERGE_REQUEST)
+
+
 def _require_decision(state: State) -> None:
     """Raise unless a gate waits for a person, or failed with no retry left."""
-    at_gate = state.status is _S.BLOCKED and state.stage in (Stage.CHECKING, Stage.MERGING)
+    at_gate = state.status is _S.BLOCKED and state.stage in (Stage.CHECKING, Stage.FINAL, Stage.MERGING)
     if state.status is not _S.NEEDS_REVIEW and not at_gate:
         raise _not_allowed(state, "it is not waiting for a decision")
+
+
+def _require_accepted(state: State) -> None:
+    """Raise for a proposal: a person approves it first."""
+    if state.held:
+        raise _needs_review(state)
 
 
 def _require_phase(state: State, phase: str) -> int:
@@ -196,8 +225,8 @@ ACTIONS: dict[str, Action] = {
         Action(
             "approve",
             "Approve a task that waits for you",
-            "Approve a task that waits for a review, or one that is blocked by a gate. "
-            "The next run continues it.",
+            "Approve a task that waits for a review, one that is blocked by a gate, or one that an agent "
+            "proposed. The next run continues it.",
             ApproveParams,
             _approve,
             "is approved.",
@@ -207,7 +236,8 @@ ACTIONS: dict[str, Action] = {
             "reject",
             "Reject the work and send it back with a reason",
             "Reject the work of a task that waits for you and send it back with a reason. "
-            "The task is blocked when no retry of the phase is left.",
+            "The task is blocked when no retry of the phase is left. "
+            "A task that an agent proposed is cancelled.",
             RejectParams,
             _reject,
             "is rejected; the work goes back to its agent.",
@@ -269,6 +299,16 @@ ACTIONS: dict[str, Action] = {
             RewindParams,
             _rewind,
             "is back at the start of {phase}.",
+        ),
+        Action(
+            "merge",
+            "Merge completed tasks into their target",
+            "Merge a completed task into its target. The next run rebases it if necessary, asks its gates on "
+            "the merged commit, and moves the target. No agent runs.",
+            NoParams,
+            _merge,
+            "is to be merged.",
+            agent_note=_ONLY_IF_DECIDED,
         ),
     )
 }

@@ -16,7 +16,7 @@ def apply_action(
 ) -> TaskView:
     """Record the decision and return the task; for callers without a running event loop."""
     view = project.act(task, name, **values)
-    if not find_action(name).ends_task:
+    if not find_action(name).ends_task and not project.state(task).cancel_requested:
         return view
     asyncio.run(_settle(project, environ, task))
     return project.show(task)

@@ -10,12 +10,24 @@ from msgspec import Struct
 
 from ostler.errors import UsageError
 
+SHELL_VARIABLE = "OSTLER_SHELL"
+"""Set with OSTLER_TASK in the shell of a person (`ostler shell`), who may decide about tasks there."""
+
 _UNSET = "unset OSTLER_TASK and OSTLER_ATTEMPT: only Ostler sets them, for its agents"
 
 
 class CurrentAttempt(Struct, frozen=True):
     task: str
     attempt: int
+
+
+def require_person(current: CurrentAttempt | None, what: str) -> None:
+    """Raise inside a task: an agent must not do what a person decides."""
+    if current is not None:
+        raise UsageError(
+            f"this process runs inside task {current.task}: only a person can {what}",
+            "an agent can use ostler report, ostler new and the commands that only read",
+        )
 
 
 def find_current_attempt(environ: Mapping[str, str], root: Path | None) -> CurrentAttempt | None:
@@ -33,7 +45,7 @@ def find_current_attempt(environ: Mapping[str, str], root: Path | None) -> Curre
 
 def _parse_variables(marks: Mapping[str, str]) -> CurrentAttempt | None:
     task = marks.get("OSTLER_TASK", "")
-    if not task:
+    if not task or (marks.get(SHELL_VARIABLE) == task and "OSTLER_ATTEMPT" not in marks):
         return None
     owner, _, number = marks.get("OSTLER_ATTEMPT", "").rpartition(":")
     if not number.isdecimal() or owner.rpartition(":")[2] != task:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import apsw
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ostler.clock import SystemClock
 from ostler.config.find import find_root
 from ostler.config.load import load_settings
-from ostler.errors import OstlerError
+from ostler.errors import Code, OstlerError
 from ostler.executors.health import HealthState, LoginStatus
 from ostler.executors.survey import SurveyedAgent, survey_all
 from ostler.files.disk import require_writable
@@ -23,8 +25,14 @@ from ostler.notify.inspection import inspect_target
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.process.tool import run_tool
+from ostler.project.agents.retry_budget import describe_retry_budget
+from ostler.project.inspection.inspect_project import inspect_project
+from ostler.project.project import Project
+from ostler.sandbox.choice import INSTALL_HINT, choose_isolation
+from ostler.store.last_calls import LastCall, read_last_calls
 from ostler.store.outbox import Outbox, OutboxMessage
 from ostler.store.sqlite import SqliteJournal
+from ostler.views.last_call import describe_last_call
 
 _FIXED_SQLITE = (3, 51, 3)
 
@@ -46,12 +54,16 @@ def run_checks(start: Path, environ: Mapping[str, str]) -> list[Check]:
         _run_check("git", _check_git),
         _check_sqlite(),
         _run_check("processes", _check_processes),
+        _check_isolation(environ),
     ]
     settings = _run_check("settings", lambda: _check_settings(root, environ))
     checks.append(settings)
     checks.append(_run_check("tasks", lambda: _check_journal(Layout(root))))
     checks += _check_notify(Layout(root), environ) if settings.ok else []
-    return checks + [_check_agent(agent) for agent in survey_all(environ)]
+    checks += _check_project(root, environ)
+    calls, now = read_last_calls(Layout(root).database).by_executor, SystemClock.now()
+    checks += _check_retries(root, environ) if settings.ok else []
+    return checks + [_add_last_call(_check_agent(agent), agent, calls, now) for agent in survey_all(environ)]
 
 
 def _run_check(name: str, check: Callable[[], str]) -> Check:
@@ -92,10 +104,31 @@ def _check_processes() -> str:
     return f"{how}; tested with one process"
 
 
+def _check_isolation(environ: Mapping[str, str]) -> Check:
+    """Run the self-test of the isolation that the commands of gates will have."""
+    found = choose_isolation("auto", (), environ, network=True).isolation
+    detail = "gates are not isolated" if found == "none" else f"gates: {found}"
+    return Check("isolation", found == "bind-over", detail, INSTALL_HINT, required=False)
+
+
 def _check_settings(root: Path, environ: Mapping[str, str]) -> str:
     load_settings(root, environ, {})
     file = Layout(root).settings
     return str(file) if file.exists() else "defaults (no ostler.toml here)"
+
+
+def _check_project(root: Path, environ: Mapping[str, str]) -> list[Check]:
+    """One check for each problem of the preflight; those of agents and notifications are checked above."""
+    try:
+        problems = inspect_project(root, environ)
+    except OstlerError as error:
+        return [Check("preflight", False, error.message, error.hint)]
+    shown = [one for one in problems if not one.key.startswith("notify[")]
+    found = [
+        Check("preflight", False, one.text, required=one.severity == "error", state=one.severity)
+        for one in shown
+    ]
+    return found or [Check("preflight", True, "a run lacks nothing")]
 
 
 def _check_journal(layout: Layout) -> str:
@@ -147,6 +180,30 @@ def _check_agent(agent: SurveyedAgent) -> Check:
         return Check(name, False, detail, program.login_command, required=False, state="logged_out")
     detail = f"{agent.health.version}{_describe_tested_version(agent)} at {agent.path}"
     return Check(name, True, detail, required=False, state=agent.health.state)
+
+
+def _add_last_call(check: Check, agent: SurveyedAgent, calls: Mapping[str, LastCall], now: float) -> Check:
+    """Return the check with how the last call of the agent ended; a refused login is a failure."""
+    call = calls.get(agent.program.name)
+    if call is None or not check.ok:
+        return check
+    detail = f"{check.detail}; last call: {describe_last_call(call, now)}"
+    if call.code is Code.AUTH_FAILED:
+        return replace(check, ok=False, detail=detail, fix=agent.program.login_command, state="logged_out")
+    return replace(check, detail=detail)
+
+
+def _check_retries(root: Path, environ: Mapping[str, str]) -> list[Check]:
+    """One check, only when failures are not retried any more."""
+    if not Layout(root).database.exists():
+        return []
+    try:
+        with Project.open(root, environ) as project:
+            used_up = describe_retry_budget(project, SystemClock.now())
+    except OstlerError:
+        return []  # the check of the tasks reports the error
+    fix = "wait, fix the cause of the failures, or raise retry.budget_per_hour"
+    return [Check("retries", False, used_up, fix, required=False)] if used_up else []
 
 
 def _describe_tested_version(agent: SurveyedAgent) -> str:

@@ -18,6 +18,7 @@ from ostler.model.command import Command, Exit, Sink
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.process.protocol import Conversation
+from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.model_pool import select_models
 from ostler.project.project import Project
 from ostler.prompt.builder import CallHistory, WorkingDirectory, build_prompt
@@ -60,6 +61,7 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
     place, settings = _choose_workdir(project, task), project.settings
     pool = select_models(task, project.loaded)
     choice = _choose_first_model(pool, project)
+    check_permissions(settings, choice)
     recorder = _Recorder()
     executor = ExecutorRegistry().make_for(choice, settings.executors, recorder)
     executor.validate_availability()

@@ -11,6 +11,7 @@ from ostler.engine.dependencies import list_unmet
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
 from ostler.model.ids import TaskId
+from ostler.project.agents.login import find_login_command
 from ostler.project.project import Project
 from ostler.store.outbox import Outbox
 from ostler.store.sqlite import SqliteJournal
@@ -108,7 +109,8 @@ def _describe(journal: SqliteJournal, task: TaskId) -> dict[str, object]:
     row = journal.row(task)
     assert row is not None
     unmet = list_unmet(row, journal.statuses(row.after))
-    return as_json(view_task(row, journal.attempts(task), False, unmet), attempts=False)
+    login = find_login_command(row, journal)
+    return as_json(view_task(row, journal.attempts(task), False, unmet, login), attempts=False)
 
 
 def _find_endpoint(project: Project, environ: Mapping[str, str]) -> str | None:

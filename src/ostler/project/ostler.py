@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from msgspec.structs import replace
+
 from ostler.calls.debugger import Debugger, EventDebugger, StoppingDebugger, adapt_debugger
 from ostler.calls.host import get_available_memory_mb
+from ostler.calls.models.availability import Unavailable
+from ostler.calls.models.circuits import ACCOUNT_CODES
 from ostler.calls.models.slots import PoolStats
 from ostler.calls.services import CallServices
 from ostler.clock import Clock, SystemClock
@@ -22,6 +25,7 @@ from ostler.errors import UsageError
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import try_lock
+from ostler.model.event import Event
 from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import Notice
@@ -31,14 +35,18 @@ from ostler.model.task import Task
 from ostler.process.forker_client import shared_forker
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
+from ostler.project.accept_settings import describe_unaccepted
+from ostler.project.affordable import resume_affordable
 from ostler.project.agents.call_services import create_call_services
-from ostler.project.agents.executors import require_sandbox
+from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.model_pool import select_models
 from ostler.project.apply_action import apply_action
 from ostler.project.integrations import Integrations, start_integrations
 from ostler.project.project import Project
 from ostler.project.tasks.documents import create_follow_up
+from ostler.project.tasks.merged import approve_merged
 from ostler.project.tasks.outcome_details import add_details
+from ostler.project.tasks.retarget import find_retargetable, list_stacked, reopen_stacked
 from ostler.project.tasks.write_back import update_source
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
@@ -47,6 +55,7 @@ from ostler.views.feed import feed_json
 from ostler.views.task import TaskView
 
 _POLL_SECONDS = 0.2
+_SETTINGS_SECONDS = 0.5  # how often the settings files are compared
 
 
 class Ostler:
@@ -69,6 +78,7 @@ class Ostler:
         self._writer = GroupWriter(project.layout.database)
         self._spawner = create_spawner(prefer_pty=False)
         self._registry = executors or ExecutorRegistry()
+        project.executors = executors
         self._amend = amend or unchanged
         self._clock = clock or SystemClock()
         self._ledger = SqliteLedger(project.layout.database)
@@ -76,6 +86,7 @@ class Ostler:
         self._driver: LocalDriver | None = None
         self._integrations: Integrations | None = None
         self._print_message = print_message or _discard_message
+        project.report_settings_changes(self._print_message)
         self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # recorded with each claim
 
     @classmethod
@@ -172,25 +183,81 @@ class Ostler:
         fail_fast: bool = False,
         skip_locked: bool = False,
         details: bool = True,
+        probe: bool = True,
+        wait_for_outage: bool = True,
     ) -> list[Outcome]:
         """Run these tasks, or all that can start, in parallel.
 
         `wait` waits for limits; `fail_fast` starts no task after a failure; `skip_locked` skips the tasks
-        of other runs instead of waiting for them.
+        of other runs instead of waiting for them; `probe` calls a provider that needed a login or payment
+        at once; `wait_for_outage` waits for a provider that is probed again within retry.max_delay_seconds.
         """
+        self.project.require_person("run tasks")
+        if probe:
+            self._ledger.make_due(ACCOUNT_CODES, self._clock.now())
+        resume_affordable(self.project, self._clock.now())
         shared_forker().prepare_keeper()  # it starts while git creates the first worktree
         asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # preloads psutil
         if self.project.settings.plugins.load:
             self._get_call_services()  # report a plugin that cannot be loaded before any task starts
         self.start_integrations()
+        approve_merged(self.project)
+        if tasks is None:
+            await self.publish_stacked_again()
         services = self._create_step_services()
         max_parallel = jobs or self.project.settings.run.jobs
         self._driver = LocalDriver(
-            services, max_parallel, wait_for_deferred=wait, fail_fast=fail_fast, skip_locked=skip_locked
+            services,
+            max_parallel,
+            wait_for_deferred=wait,
+            fail_fast=fail_fast,
+            skip_locked=skip_locked,
+            wait_for_outage=wait_for_outage,
         )
-        outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
+        watcher = asyncio.create_task(self._watch_settings())
+        try:
+            outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
+        finally:
+            watcher.cancel()
         outcomes += self._read_outcomes(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
         return await asyncio.to_thread(self._add_details, outcomes) if details else outcomes
+
+    async def _watch_settings(self) -> None:
+        """Report changed settings soon, also while agents work; a higher budget resumes tasks."""
+        loaded = self.project.loaded
+        while True:
+            await self._clock.sleep(_SETTINGS_SECONDS)
+            seen, loaded = loaded, self.project.loaded
+            if loaded is not seen:
+                resume_affordable(self.project, self._clock.now())
+                if message := describe_unaccepted(self.project):
+                    self._print_message(message)
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the last run started no further task, because of failures of different tasks; empty: none."""
+        return self._driver.stop_reason if self._driver is not None else ""
+
+    @property
+    def not_started(self) -> dict[TaskId, Unavailable | None]:
+        """The ready tasks that the last run did not start, with the provider's reason; None: failures."""
+        return self._driver.not_started if self._driver is not None else {}
+
+    def find_hold(self, state: State) -> Unavailable | None:
+        """Return why no model for a task may be called now; None when one may."""
+        if not self._ledger.limits(self._clock.now()):
+            return None
+        task = self.project.task(state.task)
+        pool = select_models(replace(task, role=state.current.role or task.role), loaded=self.project.loaded)
+        return self._get_call_services().availability.find_hold(pool)
+
+    async def publish_stacked_again(self) -> None:
+        """Reopen tasks whose pull request is stacked on one that was merged; the next run publishes them."""
+        stacked = list_stacked(self.project)
+        if stacked:
+            merged, problem = await asyncio.to_thread(find_retargetable, stacked)
+            for message in (*reopen_stacked(self.project, merged), *filter(None, (problem,))):
+                self._print_message(message)
 
     def start_integrations(self) -> None:
         """Start notifications and telemetry until the object is closed; repeated calls do nothing."""
@@ -247,12 +314,22 @@ class Ostler:
             clock=self._clock,
             environ=self._environ,
             make_executor=self._create_executor,
-            pool_for=partial(select_models, loaded=self.project.loaded),
+            pool_for=lambda task: select_models(task, self.project.loaded),
             get_call_services=self._get_call_services,
             on_completed=self._on_completed,
             run=self.name,
             amend=self._amend,
+            explicit_settings=self.project.explicit_settings,
+            read_settings=lambda: self.project.settings,
+            find_hold=self.find_hold,
+            take_in_file=self._take_in_file,
         )
+
+    def _take_in_file(self, task: Task, state: State) -> Event | None:
+        # Most runs find no changed file, and planning is not needed then.
+        from ostler.project.tasks.edited_file import take_in_edited_file  # noqa: PLC0415
+
+        return take_in_edited_file(self.project, task, state)
 
     def _on_completed(self, task: Task, state: State) -> tuple[Notice, ...]:
         """Runs in a thread, so it opens its own journal; repeating it has no effect."""
@@ -270,7 +347,7 @@ class Ostler:
         return self._call_services
 
     def _create_executor(self, model: ModelConfig, lock: int) -> Executor:
-        require_sandbox(self.project.settings, model.executor)
+        check_permissions(self.project.settings, model)
         runner = DefaultCommandRunner(self._spawner, (lock,))
         return self._registry.make_for(model, self.project.settings.executors, runner)
 

@@ -2,35 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.clock import SystemClock, format_rfc3339
+from ostler.config.phase_names import explain_new_phase
 from ostler.engine.dependencies import list_unmet
 from ostler.engine.task_queue import is_runnable
-from ostler.errors import OstlerError, UsageError
-from ostler.executors.registry import ExecutorRegistry
+from ostler.errors import OstlerError, Problem, UsageError
 from ostler.files.disk import require_writable
-from ostler.git.refs import check_branch_name, find_base
+from ostler.git.repository import Repository
 from ostler.model.ids import TaskId
+from ostler.model.model_config import ModelConfig
 from ostler.model.status import EXECUTABLE, TERMINAL
 from ostler.model.task import Task
-from ostler.process.runner import DefaultCommandRunner
-from ostler.project.agents.executors import require_sandbox
-from ostler.project.agents.model_pool import select_models, validate_models
+from ostler.project.agents.executors import check_permissions
+from ostler.project.agents.model_pool import select_models
+from ostler.project.inspection.executors import explain_unknown_executor, make_executor
+from ostler.project.inspection.inspect_project import find_run_problems, find_settings_problems
+from ostler.project.inspection.publishing import require_branches
+from ostler.project.inspection.refuse import refuse
+from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
+from ostler.project.tasks.planning import plan_task
+
+_REVIEWER = "reviewer"
+_NAMED = 3  # tasks in a message; the others are counted
 
 
-def check_ready(project: Project, tasks: Iterable[Task]) -> None:
-    """Raise when a worktree cannot be created, or when no agent of one of these tasks is usable."""
+def check_ready(project: Project, tasks: Iterable[Task]) -> list[Problem]:
+    """Raise PreflightFailed with everything that these tasks lack; return the warnings."""
     tasks = list(tasks)
-    check_project(project, tasks)
-    for task in tasks:
-        needed = list_executors(project, task)
-        refused = check_executors(project, needed)
-        if not needed:
-            raise _create_disabled_error(project, task)
-        if len(refused) == len(needed):
-            raise refused[needed[0]]
+    errors, problems = _check_project(project, tasks)
+    checks = TaskChecks(project)
+    refuse([*errors, *(error for task in tasks for error in checks.find_errors(task))], problems)
+    return list_warnings(problems)
+
+
+def check_start(project: Project) -> list[Problem]:
+    """Raise PreflightFailed when the settings or the project's files are wrong; return the warnings."""
+    setup = project.setup()
+    problems = [*find_settings_problems(setup), *find_run_problems(setup, None)]
+    refuse([], problems)
+    return list_warnings(problems)
+
+
+def check_new(project: Project, task: Task) -> list[Problem]:
+    """Raise PreflightFailed for wrong settings and unknown names; return what the task can still get."""
+    setup = project.setup()
+    refuse(
+        [*find_task_errors(task, setup), *project.find_unknown_tasks(task.after)],
+        find_settings_problems(setup),
+    )
+    found = find_run_problems(setup, project.repository() if setup.settings.git.on_complete == "pr" else None)
+    missing = [_with_hint(error) for error in TaskChecks(project).find_errors(task)]
+    missing += filter(None, (explain_new_phase(name, setup.settings, setup.root) for name in task.phases))
+    errors = [*(Problem("", 0, "", message) for message in missing), *found]
+    return [replace(one, severity="warning") for one in errors if one.severity == "error"]
+
+
+def list_warnings(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the warnings among the problems, each once."""
+    return list(dict.fromkeys(one for one in problems if one.severity == "warning"))
 
 
 def require_startable(project: Project, task: TaskId, others: list[TaskId]) -> None:
@@ -53,53 +88,132 @@ def require_startable(project: Project, task: TaskId, others: list[TaskId]) -> N
         )
 
 
-def find_ready_tasks(project: Project) -> tuple[list[TaskId], list[str]]:
-    """Return the tasks that `run --all` can start, and a message for each unusable agent.
+class ReadyTasks(Struct, frozen=True):
+    """The due tasks that can start, and why others cannot."""
+
+    ready: list[TaskId]
+    refused: list[str]  # one message for each reason
+    warnings: list[Problem]
+
+
+def find_ready_tasks(project: Project) -> ReadyTasks:
+    """Return the tasks that `run --all` can start.
 
     Raises when no task can start, so that a machine without its agent fails no task.
     """
     tasks = list_due_tasks(project, [])
-    check_project(project, tasks)
-    due = [(task, list_executors(project, task)) for task in tasks]
-    refused = check_executors(project, (name for _, names in due for name in names))
-    ready = [task.id for task, names in due if not refused.keys() >= set(names)]
-    disabled = [_create_disabled_error(project, task) for task, names in due if not names]
-    if due and not ready:
-        raise next(iter((*refused.values(), *disabled)))
-    needed = {name for task, names in due if task.id not in ready for name in names}
-    waiting = [f"tasks for {name} wait: {refused[name].message}" for name in sorted(needed)]
-    return ready, [*waiting, *(error.message for error in disabled)]
+    errors, problems = _check_project(project, tasks)
+    refuse(errors, problems)
+    checks = TaskChecks(project)
+    refused = {task.id: found for task in tasks if (found := checks.find_errors(task))}
+    if refused and len(refused) == len(tasks):
+        refuse([error for found in refused.values() for error in found])
+    ready = [task.id for task in tasks if task.id not in refused]
+    return ReadyTasks(ready, _describe_refused(refused), list_warnings(problems))
+
+
+def _describe_refused(refused: dict[TaskId, list[OstlerError]]) -> list[str]:
+    """Return one message for each reason, with the tasks that it concerns."""
+    tasks: dict[str, list[TaskId]] = {}
+    for task, errors in refused.items():
+        for error in errors:
+            tasks.setdefault(_with_hint(error), []).append(task)
+    return [f"not run: {_name_tasks(found)}: {message}" for message, found in tasks.items()]
+
+
+def _name_tasks(tasks: list[TaskId]) -> str:
+    more = len(tasks) - _NAMED
+    return ", ".join(tasks[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _with_hint(error: OstlerError) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message
 
 
 def check_executors(project: Project, executors: Iterable[str]) -> dict[str, OstlerError]:
     """Return the error of each executor that is not usable."""
-    found: dict[str, OstlerError] = {}
+    setup, found = project.setup(), dict[str, OstlerError]()
     for name in sorted(set(executors)):
         try:
-            require_sandbox(project.settings, name)
-            executor = ExecutorRegistry().make(name, project.settings.executors, DefaultCommandRunner())
-            executor.validate_availability()
+            check_permissions(project.settings, ModelConfig(name, name))
+            make_executor(name, setup).validate_availability()
         except OstlerError as error:
             found[name] = error
     return found
 
 
-def check_project(project: Project, tasks: Sequence[Task]) -> None:
-    """Raise when these tasks cannot run here, or when a model has an unknown executor.
+class TaskChecks:
+    """Finds what single tasks lack; each executor and each kind of plan is examined once."""
 
-    Documents need no worktree and therefore no commit.
-    """
-    validate_models(project.loaded)
-    settings, layout = project.settings, project.layout
-    documents = tasks and all(task.is_document for task in tasks)
-    repository = None if documents else project.repository()
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._setup = project.setup()
+        self._usable: dict[str, OstlerError | None] = {}
+        self._roles: dict[tuple[object, ...], list[str]] = {}
+
+    def find_errors(self, task: Task) -> list[OstlerError]:
+        """Return what the task names and does not exist, else why no agent of one of its roles is usable."""
+        errors = list(find_task_errors(task, self._setup))
+        return errors or list({one.message: one for one in self._find_agent_errors(task)}.values())
+
+    def _find_agent_errors(self, task: Task) -> Iterator[OstlerError]:
+        for own in (task, *(_with_role(task, role, self._project) for role in self._list_roles(task))):
+            names = list_executors(self._project, own)
+            if any(explain_unknown_executor(name, self._setup) for name in names):
+                continue  # it is reported with the setting that names it
+            if not names:
+                yield _create_disabled_error(self._project, task)
+            elif all(refused := [self._check(name) for name in names]) and refused[0]:
+                yield refused[0]
+
+    def _check(self, name: str) -> OstlerError | None:
+        if name not in self._usable:
+            self._usable[name] = check_executors(self._project, [name]).get(name)
+        return self._usable[name]
+
+    def _list_roles(self, task: Task) -> list[str]:
+        """Return the other roles of the task's phases, and that of its reviewers."""
+        key = (task.weight, task.phases, task.role, task.skill, task.review, bool(task.output))
+        if key not in self._roles:
+            try:
+                plan = plan_task(task, self._project.loaded, self._project.layout.root)
+            except OstlerError:
+                return []  # a saved task has its plan; a new one is refused when it is added
+            gates = (*(phase.gate for phase in plan.phases), plan.merge_gate)
+            reviewers = [_REVIEWER] if any(gate.type == "ai" for gate in gates) else []
+            self._roles[key] = [*{phase.role for phase in plan.phases if phase.role}, *reviewers]
+        return self._roles[key]
+
+
+def _with_role(task: Task, role: str, project: Project) -> Task:
+    """Return the task as its calls in this role select their models."""
+    own = replace(task, role=role)
+    is_assigned = role == _REVIEWER and role in project.settings.agents
+    return replace(own, executor="", model="") if is_assigned else own
+
+
+def _check_project(project: Project, tasks: Sequence[Task]) -> tuple[list[OstlerError], list[Problem]]:
+    """Return why these tasks cannot run here, and the problems of the project."""
+    setup, errors = project.setup(), list[OstlerError]()
+    repository: Repository | None = None
+    try:
+        # Documents need no worktree and therefore no commit.
+        documents = tasks and all(task.is_document for task in tasks)
+        repository = None if documents else project.repository()
+        _require_places(project, repository)
+    except OstlerError as error:
+        errors.append(error)
+    return errors, [*find_settings_problems(setup), *find_run_problems(setup, repository)]
+
+
+def _require_places(project: Project, repository: Repository | None) -> None:
+    layout = project.layout
     for place in (layout.state, layout.state / "locks", layout.state / "tasks"):
         require_writable(place)
     if repository is not None:
         require_writable(layout.worktrees)
         require_writable(repository.common_dir)
-        find_base(repository, settings.git.target)
-        check_branch_name(f"{settings.git.branch_prefix}task")
+        require_branches(project.setup(), repository)
 
 
 def list_due_tasks(project: Project, tasks: list[TaskId]) -> list[Task]:

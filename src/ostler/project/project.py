@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,35 +13,42 @@ import msgspec
 from msgspec.structs import replace
 
 from ostler.clock import SystemClock
+from ostler.config.expect import explain_invalid
 from ostler.config.find import find_root
+from ostler.config.live import LiveSettings
 from ostler.engine.dependencies import TaskStatuses, find_cycle, list_unmet
 from ostler.engine.records import RULES, append_computed_event, create_task
 from ostler.engine.task_files import write_state_file, write_task_file
-from ostler.errors import UsageError
+from ostler.errors import SettingsInvalid, UsageError
 from ostler.files.atomic import make_private_dir, write_atomic
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
 from ostler.git.repository import Repository
 from ostler.model.attempt import TaskRow
 from ostler.model.budget import find_task_budget
-from ostler.model.event import FeedLine, TaskCreated
-from ostler.model.ids import TaskId, make_id_tail, make_task_id
+from ostler.model.event import DecisionRecorded, Event, FeedLine, TaskCreated
+from ostler.model.ids import TaskId, make_id_tail, make_task_id, require_task_id
 from ostler.model.notice import AgentReported
+from ostler.model.protection import list_differences
 from ostler.model.rows import decode_state
 from ostler.model.state import State
-from ostler.model.status import TaskStatus
+from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
+from ostler.model.task_record import find_current_task
 from ostler.project.actions import decode_params, find_action
-from ostler.project.current_attempt import find_current_attempt
+from ostler.project.agents.login import find_login_command
+from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
+from ostler.project.person import read_user_name
+from ostler.project.tasks.title import normalize_title
 from ostler.store.sqlite import SqliteJournal
 from ostler.views.task import TaskView, view_task
 
 if TYPE_CHECKING:
     from ostler.config.load import Loaded
     from ostler.config.settings import Settings
+    from ostler.executors.registry import ExecutorRegistry
+    from ostler.project.inspection.setup import Setup
     from ostler.prompt.report import AgentReport
-
-_MAX_TITLE = 200
 
 
 class Project:
@@ -50,15 +57,17 @@ class Project:
     def __init__(
         self,
         layout: Layout,
-        load: Callable[[], Loaded],
+        load: Callable[[], Loaded] | LiveSettings,
         journal: SqliteJournal,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.layout = layout
         self._environ = environ or {}
-        self._load = load
+        self._live = None if callable(load) else load
+        self._load = load if callable(load) else load.read
         self.journal = journal
         self._clock = SystemClock()
+        self.executors: ExecutorRegistry | None = None  # those of a program that uses the library
 
     @classmethod
     def open(
@@ -73,11 +82,11 @@ class Project:
         if root is None and not create:
             raise UsageError(f"no Ostler project in {start} or above it", "create one: ostler init")
         layout = Layout(root or start.resolve())
-        load = _create_loader(layout, environ, flags or {})
+        live = LiveSettings(layout.root, environ, flags or {})
         if create:
-            load()  # invalid settings create nothing
+            live.read()  # invalid settings create nothing
             create_state_folder(layout)
-        return cls(layout, load, SqliteJournal(layout.database, create=create), environ)
+        return cls(layout, live, SqliteJournal(layout.database, create=create), environ)
 
     def __enter__(self) -> Self:
         return self
@@ -89,38 +98,48 @@ class Project:
 
     @property
     def loaded(self) -> Loaded:
-        """The settings, read on first use: tasks can be listed even when they are invalid."""
+        """The settings, read on use: tasks can be listed even when they are invalid."""
         return self._load()
+
+    def report_settings_changes(self, print_message: Callable[[str], None]) -> None:
+        """Print a line when a settings file changes or becomes invalid."""
+        if self._live is not None:
+            self._live.print_message = print_message
 
     @property
     def settings(self) -> Settings:
         return self.loaded.settings
+
+    @property
+    def explicit_settings(self) -> frozenset[str]:
+        """The settings that a flag or a variable sets, not a file."""
+        sources = self.loaded.sources.items()
+        return frozenset(key for key, source in sources if source.layer in ("environment", "flag"))
 
     def add(self, task: Task) -> Task:
         """Add a task; it is durable when this returns."""
         try:
             task = msgspec.convert(msgspec.to_builtins(task), Task)
         except msgspec.ValidationError as error:
-            reason, _, name = str(error).partition(" - at `$.")
-            raise UsageError(f"invalid {name.rstrip('`') or 'task'}: {reason}") from None
-        title = " ".join(task.title.split())
-        if not title:
-            raise UsageError("a task needs a title", 'ostler new "Fix the login redirect"')
-        if len(title) > _MAX_TITLE:
-            raise UsageError(
-                f"the title has {len(title)} characters: expected at most {_MAX_TITLE}",
-                "put the text into the description: -d or -f",
-            )
+            name, reason = explain_invalid(error)
+            raise UsageError(f"invalid {name or 'task'}: {reason}") from None
+        if task.id:
+            require_task_id(task.id)
+        title = normalize_title(task.title)
+        self._require_known(task)
+        from ostler.engine.steps.gates.choice import read_protection  # noqa: PLC0415
         from ostler.project.tasks.documents import resolve_output  # noqa: PLC0415  (reading a status needs no plan)
         from ostler.project.tasks.planning import plan_task  # noqa: PLC0415
 
+        task, held = self._prepare_new(task)
         plan = plan_task(task, self.loaded, self.layout.root)
-        task = replace(task, after=self._find_dependencies(task.after))
+        task = replace(task, after=self.find_dependencies(task.after))
         while True:
             named = replace(task, id=task.id or make_task_id(title, make_id_tail(os.urandom(4))), title=title)
             if named.is_document:
                 named = resolve_output(named, self.layout.root, self.settings)
-            created = TaskCreated(named, plan, RULES, os.urandom(16).hex())
+            protection = read_protection(named, plan, self.settings)
+            created = TaskCreated(named, plan, RULES, os.urandom(16).hex(), protection, held)
             make_private_dir(
                 self.layout.task(named.id)
             )  # before the record: a run may claim the task at once
@@ -140,6 +159,16 @@ class Project:
             raise UsageError(f"no task {text or 'with an empty id'}", "run ostler status to see the tasks")
         raise UsageError(f"{text} is ambiguous: {', '.join(found[:5])}", "use a longer prefix")
 
+    def find_unknown_tasks(self, names: Sequence[str]) -> list[UsageError]:
+        """Return an error for each id or id prefix that names no task."""
+        errors: list[UsageError] = []
+        for name in names:
+            try:
+                self.resolve(name)
+            except UsageError as error:
+                errors.append(error)
+        return errors
+
     def tasks(self) -> list[TaskView]:
         return self.views(self.journal.rows())
 
@@ -152,7 +181,21 @@ class Project:
         row = self.journal.row(task)
         if row is None:
             raise UsageError(f"no task {task}", "run ostler status to see the tasks")
-        return self._view(row, self.journal.statuses(row.after), with_attempts=True)
+        view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
+        return replace(view, pending_settings=self._list_pending_settings(decode_state(row)))
+
+    def _list_pending_settings(self, state: State) -> tuple[str, ...]:
+        """Return the looser settings that an open task does not use; none if the settings are invalid."""
+        from ostler.engine.steps.gates.choice import find_baseline, read_protection  # noqa: PLC0415
+
+        if state.status in TERMINAL:
+            return ()
+        try:
+            live = read_protection(self.task(state.task), state.plan, self.settings)
+        except SettingsInvalid:
+            return ()
+        found = list_differences(find_baseline(state, live), live, self.explicit_settings)
+        return tuple(one.text for one in found)
 
     def state(self, task: TaskId) -> State:
         row = self.journal.row(task)
@@ -161,10 +204,14 @@ class Project:
         return decode_state(row)
 
     def task(self, task: TaskId) -> Task:
-        """Return the task as it was added."""
-        first = self.journal.read(task)[0].event
-        assert isinstance(first, TaskCreated)
-        return first.task
+        """Return the task as it was added, with its edits."""
+        found = find_current_task(self.journal.read(task))
+        assert found is not None
+        return found
+
+    def now(self) -> float:
+        """Return the time for a record."""
+        return self._clock.now()
 
     def feed(self, after: int, task: TaskId | None) -> list[FeedLine]:
         return self.journal.feed(after, task)
@@ -175,12 +222,15 @@ class Project:
 
     def act(self, task: TaskId, name: str, **values: object) -> TaskView:
         """Record a person's decision about a task (see actions.py); the active or next run applies it."""
-        self._require_person()
+        self.require_person("decide about tasks")
         action = find_action(name)
         params = decode_params(action, values)
-        state = append_computed_event(
-            self.journal, task, lambda state: action.decide(state, params), self._clock.now()
-        )
+
+        def decide(state: State) -> Event:
+            event = action.decide(state, params)
+            return replace(event, by=read_user_name()) if isinstance(event, DecisionRecorded) else event
+
+        state = append_computed_event(self.journal, task, decide, self._clock.now())
         if not self.is_claimed(task):
             make_private_dir(self.layout.task(task))
             write_state_file(state, self.layout)
@@ -193,6 +243,13 @@ class Project:
             raise UsageError(f"attempt {attempt} of {task} has ended", "only the running agent can report")
         self.journal.notify(task, self._clock.now(), [AgentReported(attempt, report.status, report.reason)])
 
+    def setup(self) -> Setup:
+        """Return what the preflight inspects."""
+        from ostler.executors.registry import ExecutorRegistry  # noqa: PLC0415  (reading a status needs no executors)
+        from ostler.project.inspection.setup import Setup  # noqa: PLC0415
+
+        return Setup(self.layout.root, self.loaded, self._environ, self.executors or ExecutorRegistry())
+
     def repository(self) -> Repository | None:
         """Return the repository for worktrees; None when tasks use the project's directory, one at a time."""
         from ostler.git.discovery import discover_repository  # noqa: PLC0415  (reading a status starts no program)
@@ -203,38 +260,49 @@ class Project:
         """Return whether a run has claimed the task."""
         return is_locked(self.layout.lock(task)) or is_locked(self.layout.in_place_lock)
 
-    def _require_person(self) -> None:
-        """Raise inside a task: an agent must not approve, retry or cancel work."""
-        current = find_current_attempt(self._environ, self.layout.root)
-        if current is not None:
-            raise UsageError(
-                f"this process runs inside task {current.task}: only a person can decide about tasks",
-                "ostler report --status needs_review",
-            )
+    @cached_property
+    def current_attempt(self) -> CurrentAttempt | None:
+        """The attempt that this process belongs to, if an agent started it."""
+        return find_current_attempt(self._environ, self.layout.root)
+
+    def require_person(self, what: str) -> None:
+        """Raise UsageError inside a task: `what` is for a person to do."""
+        require_person(self.current_attempt, what)
+
+    def _prepare_new(self, task: Task) -> tuple[Task, bool]:
+        """Return the task, and whether it is held: inside a task it is a proposal of that task."""
+        if self.current_attempt is None:
+            return replace(task, proposed_by=TaskId("")), False
+        from ostler.config.load import load_settings  # noqa: PLC0415
+        from ostler.project.proposals import check_proposal  # noqa: PLC0415
+
+        # Without the variables of the agent, which could set any value.
+        environ = {name: value for name, value in self._environ.items() if not name.startswith("OSTLER_")}
+        run = load_settings(self.layout.root, environ, {}).settings.run
+        proposal = check_proposal(task, self.current_attempt, run, self.journal)
+        accepted = self.state(proposal.proposed_by).baseline.accept_proposals
+        return proposal, not (run.accept_proposals and accepted)
 
     def _view(self, row: TaskRow, statuses: TaskStatuses, with_attempts: bool) -> TaskView:
         attempts = self.journal.attempts(row.id) if with_attempts else []
         abandoned = row.status == TaskStatus.IN_PROGRESS and not self.is_claimed(row.id)
-        return view_task(row, attempts, abandoned, list_unmet(row, statuses))
+        login = find_login_command(row, self.journal)
+        return view_task(row, attempts, abandoned, list_unmet(row, statuses), login)
 
-    def _find_dependencies(self, named: tuple[TaskId, ...]) -> tuple[TaskId, ...]:
-        """Return the tasks with these ids or id prefixes; raises UsageError for a cycle."""
+    def _require_known(self, task: Task) -> None:
+        """Raise with everything that the task names and that does not exist."""
+        from ostler.project.inspection.refuse import refuse  # noqa: PLC0415
+        from ostler.project.inspection.task import find_task_errors  # noqa: PLC0415
+
+        refuse([*find_task_errors(task, self.setup()), *self.find_unknown_tasks(task.after)])
+
+    def find_dependencies(self, named: tuple[TaskId, ...], of: TaskId | None = None) -> tuple[TaskId, ...]:
+        """Return the tasks with these ids or id prefixes; raises UsageError for a cycle with `of`."""
         found = tuple(dict.fromkeys(self.resolve(task) for task in named))
-        if found and (cycle := find_cycle(found, {row.id: row.after for row in self.journal.open_rows()})):
+        after = {row.id: row.after for row in self.journal.open_rows()} | ({of: found} if of else {})
+        if found and (cycle := find_cycle(found, after)):
             raise UsageError(f"dependency cycle: {' -> '.join(cycle)}", "cancel one of these tasks first")
         return found
-
-
-def _create_loader(
-    layout: Layout, environ: Mapping[str, str], flags: Mapping[str, object]
-) -> Callable[[], Loaded]:
-    @cache
-    def load() -> Loaded:
-        from ostler.config.load import load_settings  # noqa: PLC0415
-
-        return load_settings(layout.root, environ, flags)
-
-    return load
 
 
 def create_state_folder(layout: Layout) -> None:

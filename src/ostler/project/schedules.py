@@ -48,8 +48,12 @@ def find_schedules(root: Path) -> tuple[list[ScheduledFile], list[str]]:
 
 def list_schedule_files(root: Path) -> list[Path]:
     """Return the files that may have a schedule, sorted."""
-    tasks = sorted((root / TASKS_FOLDER).glob("[!.]*.md"))
-    return [*tasks, *sorted((root / PIPELINES).glob("[!.]*.y*ml"))]
+    return [*list_task_files(root), *sorted((root / PIPELINES).glob("[!.]*.y*ml"))]
+
+
+def list_task_files(root: Path) -> list[Path]:
+    """Return the task files of the project, sorted."""
+    return sorted((root / TASKS_FOLDER).glob("[!.]*.md"))
 
 
 def add_scheduled_tasks(project: Project, scheduled: ScheduledFile, at: float) -> list[TaskId]:
@@ -58,7 +62,7 @@ def add_scheduled_tasks(project: Project, scheduled: ScheduledFile, at: float) -
     if scheduled.kind == "pipeline":
         return _add_pipeline_run(project, scheduled.file, source, format_minute(at))
     task = replace(
-        _read_task_file(scheduled.file, project.layout.root).task,
+        read_scheduled_task(scheduled.file, project.layout.root).task,
         id=TaskId(""),
         source=source,
         sender="schedule",
@@ -90,7 +94,7 @@ def _generate_names(stem: str, minute: str) -> Iterator[str]:
 
 def _read_schedule(file: Path, root: Path) -> Iterator[ScheduledFile]:
     if file.suffix == ".md":
-        kind, schedule = "task", _read_task_file(file, root).schedule
+        kind, schedule = "task", read_scheduled_task(file, root).schedule
     else:
         kind, schedule = "pipeline", read_pipeline(file)[0].schedule
     if schedule is not None:
@@ -98,7 +102,8 @@ def _read_schedule(file: Path, root: Path) -> Iterator[ScheduledFile]:
         yield ScheduledFile(file.stem, kind, file, schedule)
 
 
-def _read_task_file(file: Path, root: Path) -> TaskFile:
+def read_scheduled_task(file: Path, root: Path) -> TaskFile:
+    """Return the task of a file of .agents/tasks; raise an error with its path."""
     relative = str(file.relative_to(root))
     try:
         text = read_beneath(root, relative, _LARGEST).decode("utf-8")

@@ -7,15 +7,21 @@ from collections.abc import Callable
 
 from ostler.clock import Clock, SystemClock
 from ostler.engine.task_queue import is_runnable, waits_for_dependency
-from ostler.errors import OstlerError
+from ostler.errors import OstlerError, needs_account_fix
 from ostler.files.failpoint import reach
+from ostler.model.attempt import TaskRow
 from ostler.model.outcome import Outcome
+from ostler.model.rows import decode_state
+from ostler.model.status import TaskStatus
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import find_ready_tasks
+from ostler.project.review_timeouts import apply_review_timeouts
 from ostler.project.schedules import Scheduler, add_scheduled_tasks
 
 _POLL_SECONDS = 1.0
 _RETRY_SECONDS = 30.0  # delay after an agent was unusable, unless the journal changes
+_FAILURE_SECONDS = 600.0  # delay after many tasks failed with one cause, unless the journal changes
+_STACKED_SECONDS = 300.0  # between two requests to GitHub
 
 
 class Worker:
@@ -33,6 +39,8 @@ class Worker:
         self._seen_position = -1  # position of the feed at the end of the last run
         self._reported: set[str] = set()  # messages that are printed already
         self._retry_at = 0.0
+        self.refused: list[str] = []  # why due tasks were not started by the last run
+        self._check_stacked_at = 0.0
 
     def stop(self) -> None:
         """Stop the active tasks in a resumable state; `run` then returns."""
@@ -61,6 +69,7 @@ class Worker:
         scheduling.add_done_callback(lambda _: self.stop())  # so that an error in it ends the worker
         try:
             while not self._stopped.is_set():
+                await self._check_stacked()
                 if self._has_due_work():
                     await self._try_due()
                 await self._wait()
@@ -72,7 +81,9 @@ class Worker:
         return []
 
     def start_due(self) -> None:
-        """Add the tasks of every schedule that came due."""
+        """Add the tasks of due schedules, and decide about human gates that waited too long."""
+        for message in apply_review_timeouts(self.project, self._clock.now()):
+            self._print_message(message)
         for mistake in self.scheduler.reload():
             self._print_message(mistake)
         for scheduled, at in self.scheduler.take_due(self._clock.now()):
@@ -90,6 +101,12 @@ class Worker:
             self.start_due()
             await self._clock.sleep(_POLL_SECONDS)
 
+    async def _check_stacked(self) -> None:
+        """Ask GitHub from time to time whether a pull request below another one was merged."""
+        if self._clock.monotonic() >= self._check_stacked_at:
+            self._check_stacked_at = self._clock.monotonic() + _STACKED_SECONDS
+            await self._ostler.publish_stacked_again()
+
     async def _try_due(self) -> None:
         """Run due tasks; when agents are missing, try again later."""
         try:
@@ -99,19 +116,31 @@ class Worker:
                 raise
             self._print_once(f"{error.message}  Next: {error.hint}" if error.hint else error.message)
             self._seen_position = self.project.journal.position()
-        self._retry_at = self._clock.monotonic() + (_RETRY_SECONDS if self._reported else 0.0)
+        self._retry_at = self._clock.monotonic() + self._find_delay()
+
+    def _find_delay(self) -> float:
+        """Return the seconds until the next run, unless the journal changes."""
+        if self._ostler.stop_reason:
+            return _FAILURE_SECONDS
+        return _RETRY_SECONDS if self._reported else 0.0
 
     async def _run_due(self, *, wait: bool) -> list[Outcome]:
-        ready, waiting = find_ready_tasks(self.project)
-        if not waiting:
+        found = find_ready_tasks(self.project)
+        self.refused = found.refused
+        if not found.refused:
             self._reported.clear()
-        for sentence in waiting:
+        for sentence in found.refused:
             self._print_once(sentence)
         outcomes = await self._ostler.run_all(
-            ready if waiting else None, wait=wait and not waiting, details=False
+            found.ready if found.refused else None,
+            wait=wait and not found.refused,
+            details=False,
+            probe=not wait,
         )
         await self._ostler.flush()
         self._seen_position = self.project.journal.position()
+        if self._ostler.stop_reason:
+            self._print_once(self._ostler.stop_reason)
         return outcomes
 
     def _print_once(self, sentence: str) -> None:
@@ -121,15 +150,22 @@ class Worker:
 
     def _has_due_work(self) -> bool:
         """Return whether the journal changed since the last run, or a task became ready by time."""
+        self.project.loaded  # noqa: B018  (reports a changed file)
         written = self.project.journal.position() != self._seen_position
         if not written and self._clock.monotonic() < self._retry_at:
             return False
         rows, now = self.project.journal.open_rows(), self._clock.now()
         if written and rows:
             return True
-        due = [row for row in rows if is_runnable(row, now)]
+        due = [row for row in rows if is_runnable(row, now) and not self._is_held(row)]
         statuses = self.project.journal.statuses({one for row in due for one in row.after})
         return any(not waits_for_dependency(row, statuses) for row in due)
+
+    def _is_held(self, row: TaskRow) -> bool:
+        """Return whether a run could not start the task: its provider waits for a person or for a probe."""
+        state = decode_state(row)
+        waits = needs_account_fix(state.code) or state.status is TaskStatus.DEFERRED
+        return waits and self._ostler.find_hold(state) is not None
 
     async def _wait(self) -> None:
         try:

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from ostler.prompt.code import find_blocks, strip_blocks
+from ostler.prompt.code import blank_blocks, locate_blocks
 
 NO_REASON = "the agent gave no reason"
 
@@ -36,7 +36,12 @@ ANSWER_SCHEMA: dict[str, object] = {
 # write a shorter text when it is one field of an object.
 STRUCTURED_PHASES = frozenset({"implement", "test", "validate"})
 
-_LABELS = frozenset({"json", ""})
+_LABELS = frozenset({"json", "jsonc", "json5", ""})
+_KEYS = frozenset({"status", "reason", "summary", "message", "question"})
+_AFTER_THE_LAST = re.compile(r"[\s`~*_.]*+")  # what may follow an object that ends a text
+_ONE_BLOCK = re.compile(
+    r"\s*+(`{3,}|~{3,})[ \t]*+(?:json\w*+)?[ \t]*+\n(?P<body>.*)\1\s*+", re.DOTALL | re.IGNORECASE
+)
 _OPENING = re.compile(r"\{")
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+"?')  # braces in a string are text
 
@@ -53,20 +58,50 @@ class _Answer(Struct, frozen=True):
     status: str
     reason: str | None = None
     summary: str | None = None
+    message: object = None
+    question: object = None
 
 
 def read_answer(text: str, prompt: str = "") -> Mark | None:
-    """Return the answer that is the whole text, else the last one in a block or between braces; echoes are
+    """Return the answer that is the whole text, else the last one in it, in a block or not; echoes are
     ignored.
     """
+    found = locate_answer(text, prompt)
+    return found[1] if found else None
+
+
+def locate_answer(text: str, prompt: str = "") -> tuple[int, Mark] | None:
+    """Return the answer of a text and the position where it starts."""
     if (mark := _decode_mark(text)) is not None:
-        return mark
-    for candidates in (list(find_blocks(text, _LABELS)), list(_find_objects(strip_blocks(text)))):
-        for candidate in reversed(candidates):
-            mark = _decode_mark(candidate) if _has_required_keys(candidate) else None
-            if mark is not None and candidate.strip() not in prompt:
-                return mark
+        return 0, mark
+    spans = sorted((*locate_blocks(text, _LABELS), *_find_objects(blank_blocks(text))), reverse=True)
+    for start, end in spans:
+        candidate = text[start:end]
+        mark = _decode_mark(candidate) if '"status"' in candidate else None
+        if mark is None or candidate.strip() in prompt:
+            continue
+        if _is_answer(candidate, mark) or _AFTER_THE_LAST.fullmatch(text, end):
+            return start, mark
     return None
+
+
+def _is_answer(candidate: str, mark: Mark) -> bool:
+    """Inside a text, an object with only a status, or with other keys, may be the output of any program."""
+    if '"summary"' in candidate:
+        return True
+    return mark.kind == "blocked" and mark.reason != NO_REASON and _has_only_known_keys(candidate)
+
+
+def _has_only_known_keys(candidate: str) -> bool:
+    return _KEYS.issuperset(msgspec.json.decode(candidate, type=dict[str, msgspec.Raw]))
+
+
+def read_blocked_answer(text: str) -> Mark | None:
+    """Return the blocked answer that is the whole text, in a block or not."""
+    found = _ONE_BLOCK.fullmatch(text)
+    content = found["body"] if found else text
+    mark = _decode_mark(content)
+    return mark if mark is not None and mark.kind == "blocked" and _has_only_known_keys(content) else None
 
 
 def extract_text(text: str) -> str:
@@ -78,11 +113,6 @@ def extract_text(text: str) -> str:
     return "\n\n".join(filter(None, (mark.summary, reason)))
 
 
-def _has_required_keys(candidate: str) -> bool:
-    """Inside a text, an object with only a status may be the output of any program."""
-    return '"status"' in candidate and '"summary"' in candidate
-
-
 def _decode_mark(text: str) -> Mark | None:
     try:
         answer = msgspec.json.decode(text, type=_Answer)
@@ -90,18 +120,19 @@ def _decode_mark(text: str) -> Mark | None:
         return None
     reason, summary = (answer.reason or "").strip(), (answer.summary or "").strip()
     match answer.status.strip().lower():
-        case "complete":
+        case "complete" | "completed":
             return Mark("complete", summary=summary)
         case "continue":
             return Mark("continue", summary=summary)
-        case "blocked":
-            return Mark("blocked", reason or summary or NO_REASON, summary)
+        case "blocked" | "needs_input":
+            other = next((text for text in (answer.question, answer.message) if isinstance(text, str)), "")
+            return Mark("blocked", reason or other.strip() or summary or NO_REASON, summary)
         case _:
             return None
 
 
-def _find_objects(text: str) -> Iterator[str]:
-    """Return the texts between matching outermost braces; a brace without a match is text."""
+def _find_objects(text: str) -> Iterator[tuple[int, int]]:
+    """Return start and end of the texts in matching outermost braces; a brace without a match is text."""
     opened: list[int] = []
     pairs: list[tuple[int, int]] = []
     at = 0
@@ -114,4 +145,4 @@ def _find_objects(text: str) -> Iterator[str]:
             while pairs and pairs[-1][0] > start:
                 pairs.pop()
             pairs.append((start, at))
-    return (text[start:end] for start, end in pairs)
+    return iter(pairs)

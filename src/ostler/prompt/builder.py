@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ostler.model.task import Task
 from ostler.prompt.completion import strip_marks
+from ostler.prompt.dialogue import Exchange, format_dialogue
 from ostler.prompt.excerpt import keep_both_ends
 from ostler.prompt.retry import Retry, format_retry_note
 from ostler.prompt.template import Template, list_variables, load_built_in, render_template
@@ -26,6 +27,11 @@ _ASK_FOR_MARK = """\
 You have not stated whether the work is complete. Check the current state, finish what is missing, and then
 state it."""
 
+NO_CHANGES = """\
+You reported that the work is complete, but every file is as it was at the start of the task. Make the change
+that the task asks for. If there is nothing to change, report why with
+`ostler report --status complete --reason TEXT`, and a person decides."""
+
 _RETRY_VARIABLES = {"RETRY_CONTEXT", "RETRY_FEEDBACK", "RETRY_REASON"}
 _HEAD_LENGTH, _TAIL_LENGTH = 10_000, 30_000  # characters of an earlier answer
 
@@ -39,6 +45,9 @@ class CallHistory(Struct, frozen=True):
     session_has_task: bool = False  # the resumed session has seen the task
     summary: str = ""  # of the work so far, when its session is lost
     feedback: str = ""  # what a person wrote when they resumed the task
+    dialogue: tuple[Exchange, ...] = ()  # questions of the agent and their answers
+    answered: bool = False  # no call has received the last answer yet
+    missing: str = ""  # what the work lacks, such as any change
     results: EarlierResults = EarlierResults()  # of earlier phases
     retry: Retry | None = None  # why this phase is repeated
 
@@ -63,7 +72,9 @@ def build_prompt(
     )
     parts += [
         _format_section("What happened before", history.interruption),
+        _format_section("Your questions and the answers", _format_answers(history)),
         _format_section("Feedback from a person", history.feedback),
+        _format_section("What is missing", history.missing),
         _format_section("How to end", _STRUCTURED if structured else _MARKS),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -101,9 +112,20 @@ def _format_earlier_work(history: CallHistory) -> str:
 def _format_continuation(history: CallHistory) -> str:
     return (
         "Continue with the task."
-        if history.interruption or history.feedback or _needs_retry_note(history)
+        if history.interruption
+        or history.feedback
+        or history.answered
+        or history.missing
+        or _needs_retry_note(history)
         else _ASK_FOR_MARK
     )
+
+
+def _format_answers(history: CallHistory) -> str:
+    """Return every exchange for a new session, and the last one if a session does not have it yet."""
+    if not history.session_has_task:
+        return format_dialogue(history.dialogue)
+    return format_dialogue(history.dialogue[-1:]) if history.answered else ""
 
 
 def _format_retry(history: CallHistory) -> str:

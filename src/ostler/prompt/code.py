@@ -24,11 +24,21 @@ def strip_blocks(text: str) -> str:
     return _BLOCK.sub("", text)
 
 
+def blank_blocks(text: str) -> str:
+    """Return a text of the same length with spaces instead of blocks."""
+    return _BLOCK.sub(lambda found: " " * len(found[0]), text)
+
+
 def find_blocks(text: str, labels: frozenset[str]) -> Iterator[str]:
     """Yield the content of blocks with one of these labels (`json` in "```json")."""
+    return (text[start:end] for start, end in locate_blocks(text, labels))
+
+
+def locate_blocks(text: str, labels: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the same."""
     for found in _BLOCK.finditer(text):
         if (found["label"] or "").strip().lower() in labels:
-            yield found["body"]
+            yield found.span("body")
 
 
 def _strip_spans(paragraph: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ostler.prompt.answer import NO_REASON, Mark, read_answer
+from ostler.prompt.answer import NO_REASON, Mark, locate_answer, read_answer, read_blocked_answer
 from ostler.prompt.code import strip_code
 
 # Possessive, without backtracking, so that the time is linear.
@@ -18,7 +18,7 @@ _ONLY_MARKS = re.compile(r"(?:\s++|true|</?\w+_(?:complete|blocked)>)*+", re.IGN
 def check_phase_completion(
     text: str, phase: str, prompt: str = "", *, structured: bool = False
 ) -> Mark | None:
-    """Return the structured answer if `structured`, else the last mark in the text.
+    """Return the structured answer if `structured`, else the last mark or JSON answer in the text.
 
     Marks in code, in quotes and in echoes of the prompt do not count.
     """
@@ -26,15 +26,53 @@ def check_phase_completion(
         return answer
     tag = rf"(?:phase|{re.escape(phase)})"
     marks = re.compile(rf"<{tag}_complete>\s*+true\s*+</{tag}_complete>|{_BLOCKED}", re.IGNORECASE)
-    last: Mark | None = None
+    last: re.Match[str] | None = None
     for found in marks.finditer(strip_code("\n".join(_drop_echoed_lines(text, prompt)))):
-        reason = found["reason"]
-        last = Mark("complete") if reason is None else Mark("blocked", reason.strip() or NO_REASON)
-    return last
+        last = found
+    located = None if structured else locate_answer(text, prompt)
+    if located is not None and (last is None or located[0] > text.rfind(last[0])):
+        return located[1]
+    return None if last is None else _to_mark(last)
+
+
+def read_document_mark(text: str) -> Mark | None:
+    """Return the mark that ends a document, or the blocked answer that is all of it; other marks are text."""
+    found = _find_final_mark(text)
+    return read_blocked_answer(text) if found is None else _to_mark(found)
+
+
+def strip_final_mark(text: str) -> str:
+    """Return the text without the mark that ends it and the space before it; any other text is unchanged.
+
+    The reason of a blocked mark stays as text.
+    """
+    if (found := _find_final_mark(text)) is None:
+        return text
+    before, reason = text[: found.start()].rstrip(), (found["reason"] or "").strip()
+    kept = "\n\n".join(filter(None, (before, reason)))
+    return f"{kept}\n" if kept else ""
+
+
+def _find_final_mark(text: str) -> re.Match[str] | None:
+    """Return the mark at the very end, outside code and quotes."""
+    last: re.Match[str] | None = None
+    for found in _ANY.finditer(text):
+        last = found
+    if last is None or text[last.end() :].strip():
+        return None
+    line = text[text.rfind("\n", 0, last.start()) + 1 : last.start()]
+    if line.lstrip().startswith(">"):
+        return None
+    return last if strip_code(text).rstrip().endswith(last[0]) else None
+
+
+def _to_mark(found: re.Match[str]) -> Mark:
+    reason = found["reason"]
+    return Mark("complete") if reason is None else Mark("blocked", reason.strip() or NO_REASON)
 
 
 def strip_marks(text: str) -> str:
-    """Return the text without marks of any phase; a reason stays as text."""
+    """Return the text without marks of any phase, for a quote in a prompt; a reason stays as text."""
     return _ANY.sub(lambda found: found["reason"] or "", text)
 
 

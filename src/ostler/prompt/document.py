@@ -25,6 +25,11 @@ Your document was reviewed, and changes are requested:
 Write the whole document again with these changes. Your answer replaces it, so it must be the document and \
 nothing else."""
 
+_ANSWERED = """\
+{dialogue}
+
+Write the whole document now. Your answer must be the document and nothing else."""
+
 
 class Upstream(Struct, frozen=True):
     """One input of the document."""
@@ -63,6 +68,11 @@ def build_prompt(
 def build_revision_prompt(feedback: str) -> str:
     """Return the prompt for a session that has the task and the last answer."""
     return _REVISE.format(feedback=feedback.strip() or "no reason was given")
+
+
+def build_answered_prompt(dialogue: str) -> str:
+    """Return the prompt for a session that asked a question; the dialogue ends with the answer."""
+    return _ANSWERED.format(dialogue=dialogue)
 
 
 def _format_system(body: str, references: Sequence[Reference], dropped: Sequence[str]) -> str:

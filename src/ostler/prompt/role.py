@@ -6,6 +6,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ostler.config.expect import nearest
+from ostler.config.literal import quote
 from ostler.errors import UsageError
 
 BUILT_IN = Path(__file__).parent / "roles"
@@ -43,14 +45,30 @@ def find_agent(name: str, root: Path) -> Agent:
     if name in AGENTS:
         return AGENTS[name]
     if name in list_project_roles(root):
-        return Agent(name, f"defined in {OVERRIDES / name}.md", ())
-    known = ", ".join(sorted({*AGENTS, *list_project_roles(root)}))
-    raise UsageError(f"unknown role: {name}", f"use one of {known}, or create .agents/roles/{name}.md")
+        return Agent(name, f"defined in {prompt_file(name)}", ())
+    known = ", ".join(_list_roles(root))
+    raise UsageError(f"unknown role: {name}", f"use one of {known}, or create {prompt_file(name)}")
+
+
+def describe_unknown_role(name: str, root: Path) -> str:
+    """Return the message for a role that does not exist, with the nearest name."""
+    near = nearest(name, _list_roles(root))
+    suggestion = f"did you mean {near}?" if near else f"create {prompt_file(name)}"
+    return f"unknown role {quote(name)}; {suggestion}"
+
+
+def prompt_file(name: str) -> Path:
+    """Return the project's file for the prompt of a role."""
+    return OVERRIDES / f"{name}.md"
 
 
 def list_project_roles(root: Path) -> list[str]:
     """Return the names of the roles that the project defines."""
     return sorted(path.stem for path in (root / OVERRIDES).glob("*.md"))
+
+
+def _list_roles(root: Path) -> list[str]:
+    return sorted({*AGENTS, *list_project_roles(root)})
 
 
 def load_prompt(agent: Agent, root: Path) -> str:

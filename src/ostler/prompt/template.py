@@ -10,14 +10,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.config.expect import nearest
+from ostler.config.phase_names import TEMPLATES
 from ostler.errors import Code, UsageError
+from ostler.model.plan import BUILT_IN_PHASES, DOCUMENT_PHASE
 from ostler.prompt.variables import KNOWN
 
 BUILT_IN = Path(__file__).parent / "phases"
-OVERRIDES = Path(".agents", "prompts")
-PHASES = frozenset({"research", "spec", "design", "implement", "test", "validate", "review", "docs"})
 GENERAL = "general"
-WRITE = "write"  # the only phase of a document without a skill
 
 _MAX_ERRORS = 20
 _PHASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -54,7 +53,7 @@ def load_template(phase: str, inline: str, root: Path) -> Template:
 
 def load_built_in(phase: str) -> Template:
     """Return the built-in template of a phase, or the general one."""
-    path = BUILT_IN / f"{phase if phase in (*PHASES, WRITE) else GENERAL}.md"
+    path = BUILT_IN / f"{phase if phase in (*BUILT_IN_PHASES, DOCUMENT_PHASE) else GENERAL}.md"
     return Template(_read(path), f"ostler/{BUILT_IN.name}/{path.name}")
 
 
@@ -93,7 +92,7 @@ def render_template(text: str, variables: Mapping[str, str]) -> str:
 def _find(phase: str, inline: str, root: Path) -> Template:
     if inline.strip():
         return Template(inline, f"phase {phase}")
-    own = OVERRIDES / f"{phase}.md"
+    own = TEMPLATES / f"{phase}.md"
     if (root / own).is_file():
         return Template(_read(root / own), str(own))
     return load_built_in(phase)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ostler.model.task import Task
-from ostler.prompt.completion import strip_marks
+from ostler.prompt.completion import strip_final_mark
 from ostler.prompt.excerpt import keep_both_ends
 from ostler.prompt.retry import Retry, format_retry_note, shorten_retry_output
 
@@ -95,4 +95,4 @@ def _list_retry_vars(retry: Retry | None) -> dict[str, str]:
 
 def _shorten(text: str) -> str:
     """Without its mark: the agent's own mark would be treated as an echo of it."""
-    return keep_both_ends(strip_marks(text).strip(), _HEAD_LENGTH, _TAIL_LENGTH)
+    return keep_both_ends(strip_final_mark(text).strip(), _HEAD_LENGTH, _TAIL_LENGTH)

@@ -1,8 +1,8 @@
-"""The ledger that all calls of a store share: limits, cooldowns of models, and retries per hour."""
+"""The ledger that all calls of a store share: limits, cooldowns, turns of models, and retries per hour."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from ostler.errors import Code
@@ -19,6 +19,23 @@ class Ledger(Protocol):
 
     def close_window(self, window: Window, until: float, code: Code, message: str, now: float) -> None:
         """Stop all calls on this window; a closed window can only be closed for longer."""
+        ...
+
+    def open_circuit(
+        self, window: Window, code: Code, message: str, now: float, first: float, longest: float
+    ) -> float:
+        """Stop all calls on this window until the next probe, and return its time.
+
+        The delay is `first` seconds and doubles with each failed probe, up to `longest`.
+        """
+        ...
+
+    def make_due(self, codes: Collection[Code], now: float) -> None:
+        """Let the next call probe the windows that were closed with one of these codes."""
+        ...
+
+    def take_report(self, window: Window) -> bool:
+        """Return True for the first caller since the window was closed: it reports that to the person."""
         ...
 
     def admit(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
@@ -60,6 +77,24 @@ class Ledger(Protocol):
 
     def take_retry(self, now: float, per_hour: int) -> bool:
         """Take one of the retries per hour; return False when none is left."""
+        ...
+
+    def count_retries(self, now: float) -> int:
+        """Return the number of retries in the last hour."""
+        ...
+
+    # Turns
+
+    def take_turn(self, models: Sequence[str], after: str) -> None:
+        """Let round-robin continue with the model after this one."""
+        ...
+
+    def next_turn(self, models: Sequence[str]) -> int:
+        """Return the index of the model that round-robin uses next."""
+        ...
+
+    def reset_turns(self) -> None:
+        """Let round-robin begin with the first model of every pool."""
         ...
 
     def close(self) -> None:

@@ -135,6 +135,38 @@ BEGIN
 END;
 """
 
+_CIRCUITS = """
+-- How often the window was closed in a row, and whether the feed has a notice about it.
+ALTER TABLE limit_window ADD COLUMN closings INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE limit_window ADD COLUMN reported INTEGER NOT NULL DEFAULT 0;
+
+-- The model that round-robin uses next: its index among these models.
+CREATE TABLE model_turn (models TEXT PRIMARY KEY, next INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+_GATES = """
+-- Whether a gate fails when the work is broken; the key covers its command, lockfiles, scripts and isolation.
+CREATE TABLE gate_control (
+    key TEXT PRIMARY KEY,
+    gate TEXT NOT NULL,
+    command TEXT NOT NULL,
+    isolation TEXT NOT NULL,
+    result TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    commit_id TEXT NOT NULL,
+    checked_at REAL NOT NULL
+) WITHOUT ROWID;
+
+-- Commands of gates that a person accepted in spite of their control.
+CREATE TABLE gate_acceptance (
+    gate TEXT NOT NULL,
+    command TEXT NOT NULL,
+    accepted_by TEXT NOT NULL,
+    accepted_at REAL NOT NULL,
+    PRIMARY KEY (gate, command)
+) WITHOUT ROWID;
+"""
+
 
 def _standard_names(db: apsw.Connection) -> None:
     rewrite_names(db)
@@ -142,7 +174,16 @@ def _standard_names(db: apsw.Connection) -> None:
 
 
 Migration = str | Callable[[apsw.Connection], None]
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _LIMITS, _PIPELINES, _LISTING, _OUTBOX, _standard_names)
+MIGRATIONS: tuple[Migration, ...] = (
+    _FIRST,
+    _LIMITS,
+    _PIPELINES,
+    _LISTING,
+    _OUTBOX,
+    _standard_names,
+    _CIRCUITS,
+    _GATES,
+)
 """Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 
 _WAL_FORMAT = slice(18, 20)  # read and write version of the file format; 2 is write-ahead logging

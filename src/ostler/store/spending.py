@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
+from ostler.model.usage import Usage
 from ostler.store import codec
 from ostler.store.database import Database
 
@@ -19,6 +20,7 @@ _PAGE = 5000
 
 # Read from the index alone; count(x) leaves out nulls.
 _SUM_SINCE = "SELECT total(cost_usd), count(*) - count(cost_usd) FROM attempt WHERE ended_at >= ?"
+_SELECT_UNPRICED = "SELECT body FROM attempt WHERE ended_at >= ? AND cost_usd IS NULL"
 _SELECT_UNDATED = "SELECT body FROM attempt WHERE ended_at IS NULL AND status <> 'running'"
 _SELECT_OF_TASK = "SELECT body FROM attempt WHERE task = ? AND status <> 'running'"
 _SELECT_PAGE = """
@@ -32,9 +34,10 @@ class SpentAmount(Struct, frozen=True):
 
     usd: float = 0.0
     unknown: int = 0  # attempts that ended, of unknown cost
+    unpriced: Usage = Usage()  # their tokens
 
     def __add__(self, other: SpentAmount) -> SpentAmount:
-        return SpentAmount(self.usd + other.usd, self.unknown + other.unknown)
+        return SpentAmount(self.usd + other.usd, self.unknown + other.unknown, self.unpriced + other.unpriced)
 
 
 class EndedAttempt(Struct, frozen=True):
@@ -66,9 +69,11 @@ class SpendingReader:
 
     def spent_since(self, since: float) -> SpentAmount:
         usd, unknown = self._db.query(_SUM_SINCE, since)[0]
+        unpriced = self._db.query(_SELECT_UNPRICED, since) if unknown else []
+        tokens = sum((codec.decode_attempt(body).usage for (body,) in unpriced), Usage())
         undated = self._read_undated()
         later = undated[bisect_left(undated, since, key=_time) :]
-        return sum((spent for _, spent in later), SpentAmount(usd, unknown))
+        return sum((spent for _, spent in later), SpentAmount(usd, unknown, tokens))
 
     def spent_on(self, task: TaskId) -> SpentAmount:
         """Return what one task spent in all, also before it was retried or reopened."""
@@ -114,4 +119,6 @@ def _time(undated: tuple[float, SpentAmount]) -> float:
 
 def amount_of(attempt: Attempt) -> SpentAmount:
     """Return the cost of one attempt."""
-    return SpentAmount(unknown=1) if attempt.cost_usd is None else SpentAmount(attempt.cost_usd)
+    if attempt.cost_usd is None:
+        return SpentAmount(unknown=1, unpriced=attempt.usage)
+    return SpentAmount(attempt.cost_usd)

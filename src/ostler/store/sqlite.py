@@ -57,6 +57,11 @@ _SELECT_PIPELINES = f"{_TASK} WHERE {_IN_PIPELINES} ORDER BY created_at, id"
 _SELECT_STATUSES = "SELECT id, status FROM task WHERE id IN (SELECT value FROM json_each(?))"
 _FIND_TASKS = "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id"
 _SELECT_FEED = "SELECT position, at, task, body FROM feed WHERE position > ? ORDER BY position LIMIT ?"
+_FIND_DEFERRAL = """
+    SELECT 1 FROM feed WHERE position < ? AND type = 'task_deferred'
+        AND json_extract(CAST(body AS TEXT), '$.code') = ?
+        AND json_extract(CAST(body AS TEXT), '$.resumes_at') = ?
+    ORDER BY position DESC LIMIT 1"""
 # Notices are found by the index from `after` on; a task has few records.
 _SELECT_FEED_OF_TASK = """
     SELECT position, at, task, body FROM feed WHERE task = ?1 AND seq IS NULL AND position > ?2
@@ -187,6 +192,10 @@ class SqliteJournal:
         else:
             found = self._db.query(_SELECT_FEED_OF_TASK, task, after, limit)
         return [FeedLine(position, at, TaskId(of), Raw(body)) for position, at, of, body in found]
+
+    def has_deferral(self, code: str, resumes_at: float, before: int) -> bool:
+        """Return whether a task was deferred with this code until this time, before a position."""
+        return bool(self._db.query(_FIND_DEFERRAL, before, code, resumes_at))
 
     def position(self) -> int:
         return self._db.query(_SELECT_POSITION)[0][0]

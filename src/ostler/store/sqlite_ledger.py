@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,18 +26,24 @@ _HOUR_SECONDS = 3600.0
 
 # A window is deleted when it is found open, so there are few rows: reading all of them is cheapest.
 _SELECT_LIMITS = """
-    SELECT provider, account, model, name, until, code, message, noted_at, probing_until, prober
+    SELECT provider, account, model, name, until, code, message, noted_at, probing_until, prober, closings,
+        reported
     FROM limit_window"""
 _REPLACE_LIMIT = """
     INSERT OR REPLACE INTO limit_window
-        (provider, account, model, name, until, code, message, noted_at, prober)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, '')"""
+        (provider, account, model, name, until, code, message, noted_at, prober, closings, reported)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?)"""
+_MAKE_DUE = "UPDATE limit_window SET until = ? WHERE code = ? AND until > ?"
+_REPORT = """
+    UPDATE limit_window SET reported = 1
+    WHERE provider = ? AND account = ? AND model = ? AND name = ? AND NOT reported"""
 _LEASE_PROBE = """
     UPDATE limit_window SET probing_until = ?, prober = ?
     WHERE provider = ? AND account = ? AND model = ? AND name = ?"""
 _DELETE_PROBED = """
     DELETE FROM limit_window
     WHERE provider = ? AND account = ? AND model = ? AND name = ? AND probing_until IS NOT NULL"""
+_DELETE_LIMIT = "DELETE FROM limit_window WHERE provider = ? AND account = ? AND model = ? AND name = ?"
 _SELECT_COOLDOWNS = "SELECT choice, failures, until, code, message, noted_at, trying_until FROM breaker"
 _SELECT_COOLDOWN = f"{_SELECT_COOLDOWNS} WHERE choice = ?"
 _REPLACE_COOLDOWN = """
@@ -48,6 +54,9 @@ _LEASE_TRIAL = "UPDATE breaker SET trying_until = ? WHERE choice = ?"
 _DELETE_RETRIES = "DELETE FROM repeat WHERE at <= ? OR at > ?"
 _COUNT_RETRIES = "SELECT count(*) FROM repeat WHERE at > ? AND at <= ?"
 _INSERT_RETRY = "INSERT INTO repeat (at) VALUES (?)"
+_SELECT_TURN = "SELECT next FROM model_turn WHERE models = ?"
+_REPLACE_TURN = "INSERT OR REPLACE INTO model_turn (models, next) VALUES (?, ?)"
+_DELETE_TURNS = "DELETE FROM model_turn"
 
 
 class SqliteLedger:
@@ -66,12 +75,37 @@ class SqliteLedger:
 
     def close_window(self, window: Window, until: float, code: Code, message: str, now: float) -> None:
         with self._db.transaction():
-            known = next((limit for limit in self._read_limits() if limit.window == window), None)
+            known = self._find_limit(window)
             if known is None:
                 limit = limit_on(window, until, code, message, now)
             else:
                 limit = known.extend(until, code, message, now)
-            self._db.run(_REPLACE_LIMIT, *_key(window), limit.until, limit.code, limit.message, now)
+            self._write_limit(limit)
+
+    def open_circuit(
+        self, window: Window, code: Code, message: str, now: float, first: float, longest: float
+    ) -> float:
+        with self._db.transaction():
+            known = self._find_limit(window)
+            if known is None or not known.is_valid(now):
+                limit = limit_on(window, now + first, code, message, now)
+            else:
+                limit = known.close_again(code, message, now, first, longest)
+            if limit is not known:
+                self._write_limit(limit)
+            return limit.until
+
+    def make_due(self, codes: Collection[Code], now: float) -> None:
+        # Most ledgers have no such window, and a read needs no transaction.
+        if any(limit.code in codes and limit.until > now for limit in self._read_limits()):
+            with self._db.transaction():
+                for code in codes:
+                    self._db.run(_MAKE_DUE, now, code, now)
+
+    def take_report(self, window: Window) -> bool:
+        with self._db.transaction():
+            self._db.run(_REPORT, *_key(window))
+            return self._db.connection.changes() == 1
 
     def admit(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
         admission = self._check_admission(windows, caller, now)
@@ -87,6 +121,13 @@ class SqliteLedger:
         with self._db.transaction():
             self._db.run(_DELETE_PROBED, *_key(window))
             return self._db.connection.changes() == 1
+
+    def end_limits(self, window: Window) -> None:
+        """End every limit that blocks this window: a call has just succeeded."""
+        with self._db.transaction():
+            for limit in self._read_limits():
+                if limit.window.applies_to(window):
+                    self._db.run(_DELETE_LIMIT, *_key(limit.window))
 
     def limits(self, now: float) -> list[Limit]:
         return [limit for limit in self._read_limits() if limit.is_valid(now)]
@@ -138,6 +179,23 @@ class SqliteLedger:
             self._db.run(_INSERT_RETRY, now)
             return True
 
+    def count_retries(self, now: float) -> int:
+        return self._db.query(_COUNT_RETRIES, now - _HOUR_SECONDS, now + CLOCK_STEP_SECONDS)[0][0]
+
+    # Turns
+
+    def take_turn(self, models: Sequence[str], after: str) -> None:
+        with self._db.transaction():
+            self._db.run(_REPLACE_TURN, "\n".join(models), (models.index(after) + 1) % len(models))
+
+    def next_turn(self, models: Sequence[str]) -> int:
+        found = self._db.query(_SELECT_TURN, "\n".join(models))
+        return found[0][0] if found else 0
+
+    def reset_turns(self) -> None:
+        with self._db.transaction():
+            self._db.run(_DELETE_TURNS)
+
     # Internal
 
     @cached_property
@@ -149,6 +207,13 @@ class SqliteLedger:
         limits = self._read_limits()
         matching = [one for one in limits if any(one.window.applies_to(window) for window in windows)]
         return check_admission(matching, caller, now)
+
+    def _find_limit(self, window: Window) -> Limit | None:
+        return next((limit for limit in self._read_limits() if limit.window == window), None)
+
+    def _write_limit(self, limit: Limit) -> None:
+        closed = (limit.until, limit.code, limit.message, limit.noted_at, limit.closings, limit.reported)
+        self._db.run(_REPLACE_LIMIT, *_key(limit.window), *closed)
 
     def _read_limits(self) -> list[Limit]:
         return [_to_limit(row) for row in self._db.query(_SELECT_LIMITS)]
@@ -176,8 +241,8 @@ def _key(window: Window) -> tuple[str, str, str, str]:
 
 
 def _to_limit(row: tuple[Any, ...]) -> Limit:
-    until, code, *rest = row[4:]
-    return Limit(Window(*row[:4]), until, read_code(code), *rest)
+    until, code, *rest = row[4:11]
+    return Limit(Window(*row[:4]), until, read_code(code), *rest, reported=bool(row[11]))
 
 
 def _to_cooldown(row: tuple[Any, ...]) -> Cooldown:

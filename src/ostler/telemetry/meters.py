@@ -20,6 +20,7 @@ _ENDINGS = {
     "task_blocked": "blocked",
     "task_paused": "paused",
     "task_deferred": "deferred",
+    "task_held": "held",
 }
 _KEPT = (OPERATION, AGENT, PROVIDER, REQUEST_MODEL)
 

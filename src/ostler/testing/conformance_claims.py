@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from ostler.errors import Code
 from ostler.executors.protocol import Capabilities
+from ostler.files.fingerprint import fingerprint
 from ostler.model.call import CallResult
 from ostler.testing.conformance_bench import Bench, Check, demand, demand_success, read_transcript
 
@@ -38,6 +40,7 @@ class ObservedCall(Struct, frozen=True):
     session_id: str
     result: CallResult
     transcript: bytes
+    changed_files: bool
 
     @property
     def is_json_rpc(self) -> bool:
@@ -78,6 +81,10 @@ def _starts_program(can: Capabilities, call: ObservedCall) -> None:
     demand(can.starts_program or not started, "a program was started, and starts_program is not claimed")
 
 
+def _changes_files(can: Capabilities, call: ObservedCall) -> None:
+    demand(can.changes_files or not call.changed_files, "a file changed, and changes_files is not claimed")
+
+
 def _acp(can: Capabilities, call: ObservedCall) -> None:
     demand(call.is_json_rpc or not can.acp, "acp is claimed, and the transcript is not JSON-RPC")
     demand(can.acp or not call.is_json_rpc, "the transcript is JSON-RPC, and acp is not claimed")
@@ -89,6 +96,7 @@ _OF_ONE_CALL: dict[str, Callable[[Capabilities, ObservedCall], None]] = {
     "reports_cost": _reports_cost,
     "answers": _answers,
     "starts_program": _starts_program,
+    "changes_files": _changes_files,
     "acp": _acp,
 }
 
@@ -96,9 +104,11 @@ _OF_ONE_CALL: dict[str, Callable[[Capabilities, ObservedCall], None]] = {
 async def matches_claims(bench: Bench) -> None:
     """Check the claims that one call can show."""
     call = bench.call(bench.subject.work)
+    before = fingerprint(Path(call.cwd))
     result = await bench.spawn(call)
     demand_success(result)
-    observed = ObservedCall(call.session_id, result, read_transcript(call))
+    changed = fingerprint(Path(call.cwd)) != before
+    observed = ObservedCall(call.session_id, result, read_transcript(call), changed)
     for check in _OF_ONE_CALL.values():
         check(bench.claims, observed)
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
+from ostler.model.fix import describe_warning
 from ostler.model.status import TaskStatus
 from ostler.model.usage import Usage
 from ostler.views.groups import GROUPS, Group, group_of
@@ -37,6 +38,7 @@ class BoardRow(Struct, frozen=True, kw_only=True):
     phases: tuple[PhaseMark, ...]
     code: Code | None
     message: str
+    warnings: tuple[str, ...]  # each with its meaning
     resumes_at: str | None
     created_at: str
     updated_at: str
@@ -52,6 +54,7 @@ class BoardRow(Struct, frozen=True, kw_only=True):
     asks: Asks | None  # the decision that a person can make
     next_step: str  # the commands to type
     result: str | None  # a pull request, a document's path, or the branch
+    held: bool = False  # a proposal that waits for a person
 
 
 class Counts(Struct, frozen=True):
@@ -89,6 +92,7 @@ def view_row(view: TaskView, lane: Lane | None) -> BoardRow:
         phases=tuple(_mark(view, phase) for phase in view.phases),
         code=view.code,
         message=view.message,
+        warnings=tuple(describe_warning(one) for one in view.warnings),
         resumes_at=view.resumes_at,
         created_at=view.created_at,
         updated_at=view.updated_at,
@@ -104,6 +108,7 @@ def view_row(view: TaskView, lane: Lane | None) -> BoardRow:
         asks=advice.asks,
         next_step=advice.text,
         result=(view.pr_url or view.output_path or view.branch) if group_of(view.status) == "done" else None,
+        held=view.held,
     )
 
 

@@ -15,6 +15,8 @@ _TEXTS = {
     "task_started": "workspace ready",
     "checkpoint_made": "commit {commit:.10}",
     "gate_decided": "gate: {verdict} {reason}",
+    "final_checked": "every gate has checked the final commit",
+    "settings_accepted": "settings accepted by {by}",
     "phase_retried": "{phase} returns the work to {to}",
     "published": "published: {how} {pr_url} {note}",
     "work_rebased": "rebased onto {base:.10}",
@@ -29,6 +31,7 @@ _TEXTS = {
     "task_failed": "failed: {error}",
     "task_cancelled": "cancelled {message}",
     "task_reopened": "reopened by {by} {text}",
+    "task_edited": "edited ({by}): {text}",
     "decision_recorded": "{verb} {phase} {text}",
     "agent_warned": "{message}",
     "agent_reported": "the agent reported {status} {reason}",
@@ -36,6 +39,9 @@ _TEXTS = {
     "budget_warned": "{message}",
     "concurrency_reduced": "{message}",
     "model_recovered": "{reason}",
+    "provider_unavailable": "{model} is not called: {error}",
+    "retries_used_up": "{message}",
+    "task_held": "waits for you: {error}",
 }
 
 

@@ -21,6 +21,7 @@ ENDINGS = {
     "task_blocked": "blocked",
     "gate_waiting": "needs_review",
     "task_released": "pending",
+    "task_held": "pending",
 }
 
 

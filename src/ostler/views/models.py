@@ -8,11 +8,13 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 
 from ostler.clock import format_rfc3339
-from ostler.errors import Code, OstlerError
-from ostler.model.limit import Cooldown, Limit, window_for
+from ostler.errors import Code, OstlerError, is_provider_limit
+from ostler.model.limit import Cooldown, Limit, windows_for
 from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.store.last_calls import LastCall
+from ostler.views.last_call import last_call_json
 
-ModelState = Literal["ready", "limited", "cooldown", "disabled", "not_installed", "unusable"]
+ModelState = Literal["ready", "limited", "down", "cooldown", "disabled", "not_installed", "unusable"]
 
 
 class ModelStatus(Struct, frozen=True):
@@ -40,6 +42,7 @@ class ModelView(Struct, frozen=True):
     config: ModelConfig
     status: ModelStatus
     answer: ProbeResult | None = None  # None: not called
+    last_call: LastCall | None = None  # of a task; None: none is recorded
 
 
 def view_models(
@@ -47,10 +50,16 @@ def view_models(
     limits: Sequence[Limit],
     cooldowns: Sequence[Cooldown],
     unusable: Mapping[str, OstlerError],
+    last_calls: Mapping[str, LastCall] | None = None,
 ) -> list[ModelView]:
     """Return every model in the order of the settings; `unusable` maps executors to the reason."""
     return [
-        ModelView(choice, find_model_status(choice, limits, cooldowns, unusable)) for choice in pool.models
+        ModelView(
+            choice,
+            find_model_status(choice, limits, cooldowns, unusable),
+            last_call=(last_calls or {}).get(choice.name),
+        )
+        for choice in pool.models
     ]
 
 
@@ -60,16 +69,18 @@ def find_model_status(
     cooldowns: Sequence[Cooldown],
     unusable: Mapping[str, OstlerError],
 ) -> ModelStatus:
-    """Return the first status that applies: disabled, unusable, limited, in cooldown, ready."""
+    """Return the first status that applies: disabled, unusable, limited or down, in cooldown, ready."""
     if not model.enabled:
         return ModelStatus("disabled")
     if (error := unusable.get(model.executor)) is not None:
         state = "not_installed" if error.code is Code.AGENT_NOT_FOUND else "unusable"
         return ModelStatus(state, code=error.code, message=error.hint or error.message)
-    met = [limit for limit in limits if limit.window.applies_to(window_for(model))]
+    windows = windows_for(model)
+    met = [limit for limit in limits if any(map(limit.window.applies_to, windows))]
     if met:
         last = max(met, key=lambda limit: limit.until)
-        return ModelStatus("limited", last.until, code=last.code, message=last.message)
+        state = "limited" if is_provider_limit(last.code) else "down"
+        return ModelStatus(state, last.until, code=last.code, message=last.message)
     cooldown = next((cooldown for cooldown in cooldowns if cooldown.model == model.name), None)
     if cooldown is None:
         return ModelStatus()
@@ -97,6 +108,7 @@ def as_json(view: ModelView) -> dict[str, Any]:
         "code": now.code,
         "message": now.message,
         "answer": to_builtins(view.answer),
+        "last_call": last_call_json(view.last_call),
     }
 
 

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from ostler.clock import format_local_time
-from ostler.errors import Code, WarningCode
+from ostler.errors import Code, WarningCode, needs_account_fix
 from ostler.model.fix import FIXES
-from ostler.model.status import TaskStatus
+from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.views.task import TaskView
 
 Asks = Literal["approve", "reply", "resume", "retry"]
@@ -52,7 +52,8 @@ _BLOCKED: dict[Code, tuple[str, Asks]] = {
         "approve",
     ),
     Code.GATE_UNRUNNABLE: (
-        "fix the gate's command; then   ostler retry {id}   or   ostler approve {id}",
+        "fix the gate's command; then   ostler config accept   and   ostler retry {id}"
+        "   or   ostler approve {id}",
         "approve",
     ),
     Code.DEPENDENCY_FAILED: ("ostler retry {first}   or, without it,   ostler resume {id}", "resume"),
@@ -62,6 +63,8 @@ _BLOCKED: dict[Code, tuple[str, Asks]] = {
     ),
 }
 _PERMISSION_DENIED = "ostler log {id}   shows what was denied; allow it, then   ostler resume {id}"
+_RAISE_BUDGET = ", or raise budget.day_usd; then   ostler config accept   and   ostler run {id}"
+_NO_PROGRESS = (Code.ITERATION_LIMIT, Code.NEEDS_INPUT)
 _RETRIED_AFTER_FIX = (_S.FAILED, _S.QUARANTINED, _S.PAUSED)
 
 
@@ -76,6 +79,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     resumes_at: str | None = None
     warnings: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
+    held: bool = False
+    login_command: str | None = None
 
 
 class Advice(Struct, frozen=True):
@@ -96,6 +101,8 @@ def situation_of(view: TaskView) -> Situation:
         resumes_at=view.resumes_at,
         warnings=view.warnings,
         waits_for=view.waits_for,
+        held=view.held,
+        login_command=view.login_command,
     )
 
 
@@ -122,23 +129,38 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
     asks = _ASKS.get(status)
     if code and status is _S.BLOCKED and code in _BLOCKED:
         return _BLOCKED[code]
+    if code in _NO_PROGRESS and WarningCode.PERMISSION_DENIED in task.warnings:
+        return _PERMISSION_DENIED, asks
     if status is _S.PAUSED and code is Code.ITERATION_LIMIT:
-        denied = WarningCode.PERMISSION_DENIED in task.warnings
-        return (_PERMISSION_DENIED if denied else _STEPS[_S.BLOCKED]), asks
+        return _STEPS[_S.BLOCKED], asks
+    if code is Code.AUTH_FAILED and status is _S.PENDING:
+        return f"{_describe_login(task)}; then   ostler run {{id}}", asks
+    if code is Code.AUTH_FAILED and status in _RETRIED_AFTER_FIX:
+        return f"{_describe_login(task)}; then   ostler retry {{id}}", "retry"
     if code and status in _RETRIED_AFTER_FIX and _is_prerequisite(FIXES[code]):
         return f"{FIXES[code]}; then   ostler retry {{id}}", "retry"
+    if task.held:
+        return "ostler approve {id}   to let it start, or   ostler reject {id} -m TEXT", asks
     if status is _S.NEEDS_REVIEW and task.output_path:
         return (
             f"read {task.output_path}; then   ostler approve {{id}}   or   ostler reject {{id}} -m TEXT",
             asks,
         )
     if status is _S.DEFERRED and task.resumes_at:
-        return f"ostler run {{id}}   from {_format_local(task.resumes_at)} on", asks
+        more = _RAISE_BUDGET if code is Code.BUDGET_EXCEEDED else ""
+        return f"ostler run {{id}}   from {_format_local(task.resumes_at)} on{more}", asks
+    if code and status in EXECUTABLE and needs_account_fix(code):
+        return f"{FIXES[code]}; then   ostler run {{id}}", asks
     if status is _S.PENDING and task.waits_for:
         return "ostler run --all", asks
     if status is _S.COMPLETED and task.branch is None:
         return (f"read {task.output_path}" if task.output_path else ""), asks
     return _STEPS.get(status, ""), asks
+
+
+def _describe_login(task: Situation) -> str:
+    command = task.login_command
+    return f"{command}   or correct its key" if command else FIXES[Code.AUTH_FAILED]
 
 
 def _is_prerequisite(fix: str) -> bool:

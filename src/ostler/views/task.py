@@ -11,9 +11,9 @@ from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
 from ostler.model.ids import TaskId
-from ostler.model.plan import GateType
+from ostler.model.plan import MERGE, GateType
 from ostler.model.rows import decode_state
-from ostler.model.state import GateState, GateVerdict, Stage, State
+from ostler.model.state import GateCheck, GateState, GateVerdict, NamedGate, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.usage import Usage, add_cost
 
@@ -23,6 +23,16 @@ class GateView(Struct, frozen=True):
     verdict: GateVerdict
     reason: str
     sha: str | None
+    by: str | None = None  # person who decided
+    original: GateVerdict | None = None  # verdict that this person overruled
+    check: GateCheck | None = None  # how a command gate was run
+
+
+class NamedGateView(Struct, frozen=True):
+    """A gate that is no phase of the task, or the one before publishing."""
+
+    name: str
+    gate: GateView
 
 
 class PhaseView(Struct, frozen=True):
@@ -55,6 +65,14 @@ class AttemptView(Struct, frozen=True):
     transcript: str
 
 
+class PredecessorView(Struct, frozen=True):
+    """A task whose work this one starts from."""
+
+    task: str
+    commit: str
+    merged: bool  # the target contained it when this task started
+
+
 class TaskView(Struct, frozen=True, kw_only=True):
     schema: str = "ostler.task/1"
     id: str
@@ -65,10 +83,14 @@ class TaskView(Struct, frozen=True, kw_only=True):
     phase: str
     iteration: int
     branch: str | None
+    base: str | None = None  # the commit that the branch starts from
+    target: str | None = None  # the branch to merge into
+    builds_on: tuple[PredecessorView, ...] = ()
     commit: str | None
     worktree: str | None
     output_path: str | None = None
     pr_url: str | None = None
+    published_into: str | None = None  # the branch that has the work, or the base of its pull request
     session_id: str | None
     code: Code | None
     message: str
@@ -83,17 +105,22 @@ class TaskView(Struct, frozen=True, kw_only=True):
     not_before: str | None = None
     pipeline: str | None = None  # the pipeline run of the task
     step: str | None = None  # the name of the step in that run
+    proposed_by: str | None = None  # the task whose agent created it
+    held: bool = False  # a proposal that waits for a person
+    login_command: str | None = None  # logs in to the agent, after AUTH_FAILED
     phases: tuple[PhaseView, ...]
+    gates: tuple[NamedGateView, ...] = ()  # of the final commit: those that are no phase, and "merge"
+    pending_settings: tuple[str, ...] = ()  # looser settings that the task does not use yet
     attempts: tuple[AttemptView, ...] = ()
 
 
 def view_task(
-    row: TaskRow, attempts: list[Attempt], abandoned: bool, unmet: tuple[TaskId, ...] = ()
+    row: TaskRow, attempts: list[Attempt], abandoned: bool, unmet: tuple[TaskId, ...] = (), login: str = ""
 ) -> TaskView:
     """Return the view of a task.
 
     `abandoned`: the run of a task in progress has died, and the next run resumes the task. `unmet` are the
-    tasks that must be completed first.
+    tasks that must be completed first. `login` logs in to the agent that refused the task.
     """
     state = decode_state(row)
     alive = state.status is TaskStatus.IN_PROGRESS and not abandoned
@@ -106,10 +133,14 @@ def view_task(
         phase=state.current.id,
         iteration=_iteration(state),
         branch=state.branch,
+        base=state.base,
+        target=state.target,
+        builds_on=tuple(PredecessorView(one.task, one.commit, one.merged) for one in state.predecessors),
         commit=state.commit,
         worktree=state.worktree,
         output_path=state.output,
         pr_url=state.pr_url,
+        published_into=state.published_into or None,
         session_id=state.session_id or None,
         code=Code.INTERRUPTED if abandoned else state.code,
         message="the run died; the next run resumes the task" if abandoned else state.message,
@@ -124,7 +155,11 @@ def view_task(
         not_before=_time(state.not_before),
         pipeline=state.pipeline.run if state.pipeline else None,
         step=state.pipeline.step if state.pipeline else None,
+        proposed_by=state.proposed_by or None,
+        held=state.held and state.status is TaskStatus.NEEDS_REVIEW,
+        login_command=login or None,
         phases=tuple(_phase(state, index) for index in range(len(state.phases))),
+        gates=_named_gates(state),
         attempts=tuple(_attempt(attempt, alive and attempt is attempts[-1]) for attempt in attempts),
     )
 
@@ -149,11 +184,28 @@ def _iteration(state: State) -> int:
 
 def _phase(state: State, index: int) -> PhaseView:
     phase = state.phases[index]
+    planned = state.baseline.gate(phase.id).type if state.protection else state.plan.phases[index].gate.type
     by_person = state.review_requested and index == state.phase
-    kind = "human" if by_person else state.plan.phases[index].gate.type
     gate_state = phase.gate or GateState("pending")
-    gate = GateView(kind, gate_state.verdict, gate_state.reason, gate_state.sha)
+    gate = _gate("human" if by_person else gate_state.type or planned, gate_state)
     return PhaseView(phase.id, phase.status, phase.iterations, phase.commit, gate, phase.retries)
+
+
+def _named_gates(state: State) -> tuple[NamedGateView, ...]:
+    merge = (NamedGate(MERGE, state.merge),) if state.merge else ()
+    return tuple(
+        NamedGateView(one.name, _gate(one.gate.type or _planned_type(state, one.name), one.gate))
+        for one in (*state.gates, *merge)
+    )
+
+
+def _planned_type(state: State, name: str) -> GateType:
+    """Return the type of a gate whose verdict an older version recorded."""
+    return state.plan.merge_gate.type if name == MERGE else state.baseline.gate(name).type
+
+
+def _gate(kind: GateType, gate: GateState) -> GateView:
+    return GateView(kind, gate.verdict, gate.reason, gate.sha, gate.by or None, gate.original, gate.check)
 
 
 def _attempt(attempt: Attempt, alive: bool) -> AttemptView:

@@ -32,6 +32,7 @@ _PARENTS: dict[Kind, tuple[Kind, ...]] = {
 _WAITS = {
     "task_released": "stopped",
     "task_deferred": "deferred",
+    "task_held": "waiting for you",
     "task_paused": "paused",
     "task_blocked": "blocked",
 }
@@ -50,12 +51,14 @@ _MARKED = frozenset(
         "step_failed",
         "task_released",
         "task_deferred",
+        "task_held",
         "task_paused",
         "task_blocked",
         "task_completed",
         "task_failed",
         "task_cancelled",
         "task_reopened",
+        "task_edited",
         "decision_recorded",
         "session_replaced",
         "agent_warned",
@@ -64,6 +67,8 @@ _MARKED = frozenset(
         "budget_warned",
         "concurrency_reduced",
         "model_recovered",
+        "provider_unavailable",
+        "retries_used_up",
     }
 )
 _FROM_OUTSIDE = ("task_claimed", "decision_recorded", "agent_reported", "agent_idle", "budget_warned")
@@ -180,7 +185,7 @@ class _TimelineBuilder:
             case "gate_waiting":
                 self._enter(event.phase, at, position)
                 self._begin("gate", "human", at, position, status="waiting", detail=event.reason)
-            case "gate_decided":
+            case "gate_decided" if event.verdict != "not_checked":
                 self._decide(event, at, position)
             case "decision_recorded" if event.verb in _ANSWERS:
                 self._close("gate", at, _ANSWERS[event.verb], event.text)

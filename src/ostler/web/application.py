@@ -16,7 +16,7 @@ from ostler.web.openapi import make_openapi
 from ostler.web.pages import page_routes
 from ostler.web.responses import RequestError, error_response, page_response
 from ostler.web.route import Route, starlette_route
-from ostler.web.routes import actions, artifacts, costs, events, machine, models, pipelines, tasks
+from ostler.web.routes import actions, artifacts, costs, events, machine, models, pipelines, preflight, tasks
 from ostler.web.routes.actions import action_routes
 from ostler.web.site import Site
 
@@ -58,7 +58,9 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/session", "The project, and the options for new tasks", session.show_session),
     Route("GET", "/tasks", "A page of tasks", tasks.list_tasks),
     Route("POST", "/tasks", "Create a task", tasks.new_task, status=201),
+    Route("POST", "/tasks/retry", "Make many tasks pending again", actions.retry_many, slow=True),
     Route("GET", _TASK, "One task in full", tasks.show_task),
+    Route("PATCH", _TASK, "Edit an open task", tasks.edit_task, slow=True),
     Route("GET", f"{_TASK}/request", "The task as it was submitted", tasks.show_request),
     Route("POST", f"{_TASK}/run", "Run a task as soon as a slot is free", actions.run, slow=True),
     *action_routes(_TASK),
@@ -85,6 +87,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("GET", "/models", "Models and their current limits", models.list_models, slow=True),
     Route("GET", "/machine", "Memory, worker slots and running attempts", machine.show_machine, slow=True),
+    Route("GET", "/preflight", "What a run needs and lacks", preflight.show_preflight, slow=True),
     Route("GET", "/cost", "The cost, by group", costs.show_cost, slow=True),
     Route("GET", "/cost/series", "The cost over time", costs.show_series, slow=True),
     Route("POST", "/keys", "Create a one-time URL of this server", session.make_key),

@@ -72,7 +72,7 @@ def _operation(
             **_errors(route, schemas_by_type),
         },
     }
-    if route.method == "POST":
+    if route.writes:
         content = {"application/json": {"schema": schemas_by_type[signature.body]}}
         made["requestBody"] = {"required": True, "content": content}
     return made
@@ -115,5 +115,5 @@ def _errors(route: Route, schemas_by_type: Schemas) -> Document:
     return {
         status: {"description": description, "content": content}
         for status, description in _ERRORS.items()
-        if route.method == "POST" or status not in _POST_ERRORS
+        if route.writes or status not in _POST_ERRORS
     }

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.requests import Request
 
-from ostler.config.expect import find_problem, nearest
+from ostler.config.expect import explain_invalid, find_problem, nearest
 from ostler.errors import UsageError
 from ostler.model.task import Priority, Weight
 from ostler.store.listing import Sort
@@ -79,6 +79,7 @@ class NewTask(Body, frozen=True):
     role: Line = "implementer"
     skill: Line = ""
     after: Annotated[tuple[Line, ...], Meta(max_length=1000)] = ()
+    order_only: bool = False  # start from the target, not from the work of the tasks in `after`
     budget_usd: Dollars | None = None
     hold: bool = False  # pause it at once
 
@@ -150,7 +151,7 @@ def _reject_unknown(kind: type[Struct], values: Mapping[str, object], what: str)
             raise UsageError(f"unknown {what} {name[:80]!r}", hint)
 
 
-def _plain_message(error: Exception) -> str:
+def _plain_message(error: msgspec.ValidationError) -> str:
     """Return the message as `limit: Expected int <= 500`."""
-    what, _, where = str(error).partition(" - at `$.")
-    return f"{where.rstrip('`')}: {what}" if where else what
+    name, reason = explain_invalid(error)
+    return f"{name}: {reason}" if name else reason

@@ -12,11 +12,11 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ostler.errors import CODES, Code, Origin, OstlerError, UsageError, is_host_failure
+from ostler.errors import CODES, Code, Origin, OstlerError, Problem, UsageError, is_host_failure
 from ostler.files.disk import to_machine_error
 from ostler.files.paths import open_beneath
 
@@ -34,6 +34,7 @@ class ErrorView(Struct, frozen=True, kw_only=True):
     code: Code
     message: str
     hint: str
+    problems: tuple[Problem, ...] | UnsetType = UNSET  # of a refusal that lists everything
 
 
 class RequestError(UsageError):
@@ -51,7 +52,8 @@ def to_response(error: Exception, state: Path) -> Response:
 
 
 def error_response(status: int, error: OstlerError) -> Response:
-    body = ErrorView(code=error.code, message=error.message, hint=error.hint)
+    problems = error.problems or UNSET
+    body = ErrorView(code=error.code, message=error.message, hint=error.hint, problems=problems)
     return Response(msgspec.json.encode(body), status, media_type="application/json")
 
 

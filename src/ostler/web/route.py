@@ -56,6 +56,11 @@ class Route(Struct, frozen=True):
     slow: bool = False  # may take seconds; runs in other threads than quick requests
 
     @property
+    def writes(self) -> bool:
+        """Whether a request has a body."""
+        return self.method in ("POST", "PATCH")
+
+    @property
     def name(self) -> str:
         """The name of the handler, used as operation id."""
         return getattr(self.handler or self.stream, "__name__", "")
@@ -89,7 +94,7 @@ async def _answer(route: Route, signature: Signature, site: Site, request: Reque
     if route.stream is not None:
         return await route.stream(site, request, query)
     assert route.handler is not None
-    body = await read_body(signature.body, request) if route.method == "POST" else Empty()
+    body = await read_body(signature.body, request) if route.writes else Empty()
     parts = RequestParts(request.path_params, query, body)
     found = await site.run_in_thread(route.handler, parts, slow=route.slow)
     if isinstance(found, Attachment):

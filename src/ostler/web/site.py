@@ -35,7 +35,7 @@ class Site:
         problems: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self.layout: Layout = project.layout
-        self.loaded = project.loaded
+        self._load = lambda: project.loaded  # thread-safe; reads changed files
         self.address = address
         self.keys = keys
         self.environ = environ
@@ -70,7 +70,7 @@ class Site:
 
     def open_project(self) -> Project:
         """Open another project; it is closed with the site."""
-        project = Project(self.layout, lambda: self.loaded, SqliteJournal(self.layout.database), self.environ)
+        project = Project(self.layout, self._load, SqliteJournal(self.layout.database), self.environ)
         with self._lock:
             self._open.append(project)
         return project

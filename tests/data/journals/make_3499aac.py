@@ -222,7 +222,7 @@ def models(made: Maker) -> None:
     careful = {"MAX_RETRIES": "7", "SELF_HEALING": "true", "BREAKER_FAILURES": "99"}
     task = made.add("run_adjusted")
     made.ostler("run", task, code=None, **{f"OSTLER_RETRY__{key}": value for key, value in careful.items()})
-    made.play("codex", fault="api_error", says="you have hit your usage limit, try again in 2 hours")
+    made.play("codex", fault="api_error", expected="you have hit your usage limit, try again in 2 hours")
     made.ostler("run", made.add("deferred", "--executor", "codex"), code=5)
     made.play("gemini", fault="crash")
     made.ostler("run", made.add("model_at_rest", "--executor", "gemini"), code=1)
@@ -316,7 +316,7 @@ def notified(made: Maker) -> None:
 
 
 def injected(made: Maker) -> list[str]:
-    """Add the notices that no scene brought about, with the encoders of this commit; their tags."""
+    """Add the notices that no scene caused, with the encoders of this commit; return their tags."""
     samples: list[Notice] = [
         ToolUsedNotice("Bash", "rm -r x", denied=True),
         ParseError("not JSON"),

@@ -1,4 +1,4 @@
-"""Pack the project that make_3499aac.py made: one archive, and a manifest that says what is in it."""
+"""Pack the project that make_3499aac.py made: one archive, and a manifest of its content."""
 
 from __future__ import annotations
 

@@ -22,12 +22,13 @@ from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, UsageError, is_host_failure
 from ostler.executors.protocol import Capabilities, Executor, select_environment
-from ostler.executors.registry import resolve_type
+from ostler.executors.registry import find_section, resolve_type
 from ostler.files.failpoint import reach
-from ostler.model.attempt import Attempt, Billing
+from ostler.model.attempt import Attempt
 from ostler.model.call import (
     AgentCall,
     AgentEvent,
+    Billing,
     CallResult,
     OnEvent,
     SessionReplaced,
@@ -103,7 +104,9 @@ class AttemptRunner:
         ) as files:
             call = self._create_call(spec, attempt, str(files.transcript))
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
-            result = await self._run_executor(spec, call, attempt, files)
+            result = _bill_once(await self._run_executor(spec, call, attempt, files), request)
+            if result.billing is not None:
+                attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
             ended = self._complete(spec, attempt, result)
             files.write_result(result, ended.cost_usd)
         reach("attempt.end")
@@ -241,13 +244,22 @@ class AttemptRunner:
     def _notify_idle(self, attempt: Attempt, seconds: float) -> None:
         self.notify(attempt.task, AgentIdle(attempt.number, round(seconds)))
 
-    def _detect_billing(self, spec: AttemptSpec, env: Mapping[str, str]) -> Billing:
+    def _detect_billing(
+        self, spec: AttemptSpec, env: Mapping[str, str], reported: Billing | None = None
+    ) -> Billing:
         name, executors = spec.executor.name, self._settings.executors
-        executor_env = executors[name].env if name in executors else {}
-        return detect_billing(resolve_type(name, executors), {**env, **executor_env, **spec.model.env})
+        variables = {**env, **find_section(name, executors).env, **spec.model.env}
+        return detect_billing(resolve_type(name, executors), variables, reported)
 
     def _marker(self, task: TaskId, number: int) -> str:
         return f"{self._journal.store_id}:{task}:{number}"
+
+
+def _bill_once(result: CallResult, request: CallRequest) -> CallResult:
+    """Return a replayed answer without the tokens that an earlier attempt of the call has recorded."""
+    earlier = [one for one in request.attempts if one.step == request.key and one.usage != Usage()]
+    is_billed = result.replayed and any(one.session_id == result.session_id for one in earlier)
+    return replace(result, usage=Usage(), cost_usd=0.0) if is_billed else result
 
 
 def create_base_call(
@@ -264,6 +276,8 @@ def create_base_call(
         idle_timeout_seconds=run.idle_timeout_seconds,
         result_grace_seconds=run.result_grace_seconds,
         grace_seconds=run.grace_seconds,
+        allowed_commands=tuple(dict.fromkeys(settings.gates.commands.values())),
+        allow_unsandboxed_skip=settings.sandbox.allow_unsandboxed_skip,
     )
 
 

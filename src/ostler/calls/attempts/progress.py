@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ostler.calls.attempts.session import AgentSession
+from ostler.calls.attempts.session import AgentSession, is_session_failure, replace_session
 from ostler.calls.debugger import Debugger, PromptOverride
 from ostler.calls.models.availability import Unavailable, explain_exhaustion
 from ostler.calls.request import CallOutcome, CallRequest
-from ostler.errors import Code
+from ostler.errors import Code, needs_account_fix
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.model_config import ModelConfig, ModelPool
@@ -27,10 +27,13 @@ class CallProgress:
         self.attempts_made = 0
         self.last_model = ""
         self.waited_seconds = 0.0  # for limits that other calls ran into
+        self.failed_probe = False  # the last attempt was a probe that the provider did not answer
         self.unavailable: dict[str, Unavailable] = {}
         self.prompt_override = PromptOverride(debugger)
         self._failures: dict[str, list[CallResult]] = {}
         self._sessions: dict[str, AgentSession] = {}
+        self._lost: set[str] = set()  # executors whose session was replaced in this call
+        self._lost_session = False  # the last attempt could not resume its session
         self._last_outcome = CallOutcome(CallResult(Code.MODELS_EXHAUSTED))
 
     def select_session(self, model: ModelConfig, can_resume: bool) -> AgentSession:
@@ -50,13 +53,30 @@ class CallProgress:
             for attempt in request.attempts
         )
 
-    def add_attempt(self, outcome: CallOutcome, attempt: Attempt, can_resume: bool) -> None:
+    def add_attempt(
+        self, outcome: CallOutcome, attempt: Attempt, can_resume: bool, has_worked: bool = True
+    ) -> None:
         self.attempts_made += 1
+        self._lost_session = is_session_failure(attempt, self.request.attempts, has_worked)
         self.last_model = attempt.model_name
         self.request = replace(self.request, attempts=[*self.request.attempts, attempt])
         started = can_resume and bool(outcome.result.session_id)
         self._sessions[attempt.executor] = AgentSession(attempt.session_id, started=started)
         self._last_outcome = outcome
+
+    def replace_lost_session(self) -> AgentSession | None:
+        """Let the next attempt start a new session if the last one could not resume its own."""
+        if not self._lost_session:
+            return None
+        self._lost_session = False
+        attempt = self.request.attempts[-1]
+        self._lost.add(attempt.executor)
+        self._sessions[attempt.executor] = replace_session(attempt)
+        return self._sessions[attempt.executor]
+
+    def has_lost_session(self, model: ModelConfig) -> bool:
+        """Return whether the model's executor starts a new session because it could not resume one."""
+        return model.executor in self._lost and not self.select_session(model, True).started
 
     @property
     def next_number(self) -> int:
@@ -87,6 +107,8 @@ class CallProgress:
 
 
 def _recovers(unavailable: Unavailable | None, until: float) -> bool:
-    if unavailable is None or unavailable.reason != "limited" or unavailable.called:
+    if unavailable is None or unavailable.reason not in ("limited", "down") or unavailable.called:
+        return False
+    if needs_account_fix(unavailable.code) and not unavailable.is_probed:
         return False
     return unavailable.until is not None and unavailable.until <= until

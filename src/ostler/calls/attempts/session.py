@@ -6,12 +6,29 @@ import uuid
 
 from msgspec import Struct
 
+from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.state import State
 from ostler.model.usage import Usage
 
 # Session ids are derived from this and from the seed below: changing either loses the sessions of open tasks.
 _NAMESPACE = uuid.UUID("6f73746c-6572-4000-8000-736573736e73")
+# Failures of a resumed session that a new session may not have. A provider's failure is not one of them.
+_SESSION_FAILURES = frozenset(
+    {
+        Code.AGENT_FAILED,
+        Code.AGENT_INCOMPATIBLE,
+        Code.API_ERROR,
+        Code.IDLE_TIMEOUT,
+        Code.NO_RESULT,
+        Code.PROMPT_TOO_LARGE,
+        Code.RESPONSE_EMPTY,
+        Code.RESUME_UNSUPPORTED,
+        Code.SESSION_IN_USE,
+        Code.SESSION_NOT_FOUND,
+        Code.TIMEOUT,
+    }
+)
 
 
 class AgentSession(Struct, frozen=True):
@@ -44,6 +61,22 @@ def _is_in_scope(attempt: Attempt, state: State, kept: bool) -> bool:
     if not kept:
         prefix += f"{state.iteration}.{state.call}/"
     return attempt.step.startswith(prefix)
+
+
+def is_session_failure(attempt: Attempt, earlier: list[Attempt], has_worked: bool) -> bool:
+    """Return whether an attempt failed to resume its session: it failed before the model did anything.
+
+    A session in which no earlier attempt came further is not lost: a new one would fail in the same way.
+    """
+    failed = attempt.resumed and not has_worked and attempt.code in _SESSION_FAILURES
+    return failed and any(
+        one.session_id == attempt.session_id and one.code not in _SESSION_FAILURES for one in earlier
+    )
+
+
+def replace_session(attempt: Attempt) -> AgentSession:
+    """Return a new session instead of the one that the attempt could not resume."""
+    return AgentSession(str(uuid.uuid5(_NAMESPACE, f"{attempt.session_id}/{attempt.number}")), started=False)
 
 
 def find_session_cost(attempts: list[Attempt], session_id: str) -> float:

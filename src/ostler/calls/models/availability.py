@@ -9,20 +9,27 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.calls.models.circuits import (
+    CIRCUITS,
+    LONGEST_DELAY_SECONDS,
+    circuit_window,
+    describe_fix,
+    first_delay,
+)
 from ostler.calls.models.retry import get_limit_seconds
 from ostler.clock import Clock, format_local_time
 from ostler.config.settings import RetrySettings
-from ostler.errors import Code, OstlerError, is_provider_limit
-from ostler.executors.failures import find_error_line
+from ostler.errors import Code, OstlerError, is_provider_limit, needs_account_fix
+from ostler.executors.failures import classify_failure, find_error_line, is_short_enough_for_error
 from ostler.executors.protocol import Executor
 from ostler.model.call import AgentEvent, CallResult, TextReceived, ToolDenied, ToolUsed
-from ostler.model.limit import ANY, Closed, Open, Probe, window_for
+from ostler.model.limit import ANY, Closed, Open, Probe, Window, check_admission, window_for, windows_for
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.store.ledger import Ledger
 
-Reason = Literal["failed", "limited", "cooldown", "off", "missing", "disabled", "skipped"]
+Reason = Literal["failed", "limited", "down", "cooldown", "off", "missing", "disabled", "skipped"]
 
-_RECOVERING: tuple[Reason, ...] = ("limited", "cooldown")
+_RECOVERING: tuple[Reason, ...] = ("limited", "down", "cooldown")
 
 
 class Unavailable(Struct, frozen=True):
@@ -33,6 +40,8 @@ class Unavailable(Struct, frozen=True):
     message: str
     until: float | None = None  # when it may work again
     called: bool = False  # it was tried in this call
+    window: Window | None = None  # that this call has closed
+    is_probed: bool = False  # another call is probing it
 
     @property
     def recovers(self) -> bool:
@@ -43,6 +52,7 @@ class Unavailable(Struct, frozen=True):
         texts = {
             "failed": str(self.code),
             "limited": f"{self.code}{until}",
+            "down": f"{self.code}, not called{until}",
             "cooldown": f"in cooldown{until}",
             "off": f"{self.code}, off for this run",
             "missing": str(self.code),
@@ -54,8 +64,11 @@ class Unavailable(Struct, frozen=True):
 class ModelAvailability:
     """Checks models before an attempt and records its result; shared by all calls of a run."""
 
-    def __init__(self, ledger: Ledger, retry: RetrySettings, clock: Clock) -> None:
+    def __init__(
+        self, ledger: Ledger, retry: RetrySettings, clock: Clock, *, has_circuits: bool = True
+    ) -> None:
         self._ledger = ledger
+        self._has_circuits = has_circuits  # false: no task can wait for a provider
         self._retry = retry
         self._clock = clock
         self._disabled: dict[str, Unavailable] = {}
@@ -79,11 +92,11 @@ class ModelAvailability:
 
     def _check_limits(self, model: ModelConfig) -> Unavailable | None:
         """Return the known limit of the model that ends last."""
-        now, window = self._clock.now(), window_for(model)
+        now, windows = self._clock.now(), windows_for(model)
         limits = self._ledger.limits(now)
-        closed = [one for one in limits if one.until > now and one.window.applies_to(window)]
+        closed = [one for one in limits if one.until > now and any(map(one.window.applies_to, windows))]
         last = max(closed, key=lambda one: one.until, default=None)
-        return None if last is None else Unavailable("limited", last.code, last.message, last.until)
+        return None if last is None else _closed(last.code, last.message, last.until)
 
     def _check_cooldown(self, model: ModelConfig) -> Unavailable | None:
         cooldown = self._ledger.check_cooldown(model.name, self._clock.now())
@@ -94,10 +107,26 @@ class ModelAvailability:
 
     def admit(self, model: ModelConfig, caller: str) -> Open | Probe | Unavailable:
         """Return whether the provider may be called now; after a limit one caller probes for all."""
-        admission = self._ledger.admit([window_for(model)], caller, self._clock.now())
+        admission = self._ledger.admit(windows_for(model), caller, self._clock.now())
         if isinstance(admission, Closed):
-            return Unavailable("limited", admission.code, admission.message, admission.until)
+            unavailable = _closed(admission.code, admission.message, admission.until)
+            return replace(unavailable, is_probed=admission.is_probed)
         return admission
+
+    def find_hold(self, pool: ModelPool) -> Unavailable | None:
+        """Return why no model of the pool may be called now; None when one may, or may be probed."""
+        now = self._clock.now()
+        limits = self._ledger.limits(now)
+        holds: list[Unavailable] = []
+        for model in (one for one in pool.models if one.enabled):
+            windows = windows_for(model)
+            met = [limit for limit in limits if any(map(limit.window.applies_to, windows))]
+            admission = check_admission(met, "", now)
+            if not isinstance(admission, Closed):
+                return None
+            holds.append(_closed(admission.code, admission.message, admission.until))
+        # A model that needs a login comes last, as in explain_exhaustion.
+        return min(holds, key=lambda hold: (needs_account_fix(hold.code), hold.until or 0.0), default=None)
 
     def reopen_windows(self, probe: Probe) -> bool:
         """End the limits that a probe found open; return False when one was set again in the meantime."""
@@ -108,9 +137,24 @@ class ModelAvailability:
         """Record a successful attempt; return whether that ends a cooldown of the model."""
         return self._ledger.record_success(model.name)
 
-    def record_failure(self, model: ModelConfig, result: CallResult) -> Unavailable:
-        """Record a failed attempt for all calls of the store; return what it means for the model."""
-        now, code, retry = self._clock.now(), result.code or Code.UNKNOWN, self._retry
+    def record_failure(
+        self,
+        model: ModelConfig,
+        result: CallResult,
+        executor: Executor,
+        now: float,
+        *,
+        is_retried: bool = False,
+    ) -> Unavailable:
+        """Record a failed attempt for all calls of the store; return what it means for the model.
+
+        A failure of the provider opens its circuit when the call does not retry it.
+        """
+        code, retry = result.code or Code.UNKNOWN, self._retry
+        if self.is_outage(code):
+            if is_retried:
+                return Unavailable("failed", code, result.message, called=True)
+            return self._open_circuit(model, result, code, executor, now)
         self._ledger.record_failure(
             model.name, code, result.message, now, retry.breaker_failures, retry.breaker_seconds
         )
@@ -122,7 +166,26 @@ class ModelAvailability:
         self._ledger.close_window(window, until, code, result.message, now)
         # Another call may have recorded a limit that ends later.
         known = self._check_limits(model)
-        return Unavailable("limited", code, result.message, known.until if known else until, called=True)
+        until = known.until if known and known.until else until
+        return Unavailable("limited", code, result.message, until, called=True, window=window)
+
+    def _open_circuit(
+        self, model: ModelConfig, result: CallResult, code: Code, executor: Executor, now: float
+    ) -> Unavailable:
+        """Stop all calls that would fail in the same way, until the next probe."""
+        window = circuit_window(model, code)
+        message = "; ".join(filter(None, (result.message, describe_fix(code, executor))))
+        delay = first_delay(self._retry)
+        until = self._ledger.open_circuit(window, code, message, now, delay, LONGEST_DELAY_SECONDS)
+        return Unavailable("down", code, message, until, called=True, window=window)
+
+    def is_outage(self, code: Code | None) -> bool:
+        """Return whether a failure with this code stops all calls to the provider."""
+        return self._has_circuits and code in CIRCUITS
+
+    def take_report(self, unavailable: Unavailable) -> bool:
+        """Return whether this call reports the closed window to the person: one call does, for all tasks."""
+        return unavailable.window is not None and self._ledger.take_report(unavailable.window)
 
     def disable_for_run(self, model: ModelConfig, result: CallResult) -> Unavailable:
         """Do not use the model again in this run: a key that is rejected once is rejected again."""
@@ -133,6 +196,18 @@ class ModelAvailability:
     def take_retry(self) -> bool:
         """Take one of the retries per hour; return False when none is left."""
         return self._ledger.take_retry(self._clock.now(), self._retry.budget_per_hour)
+
+    def describe_retries_used_up(self) -> str:
+        return describe_retries(self._retry.budget_per_hour)
+
+
+def describe_retries(per_hour: int) -> str:
+    """Return why a failure is not retried."""
+    return f"not retried: all {per_hour} retries of the last hour are used (retry.budget_per_hour)"
+
+
+def _closed(code: Code, message: str, until: float) -> Unavailable:
+    return Unavailable("down" if code in CIRCUITS else "limited", code, message, until)
 
 
 class Exhaustion(Struct, frozen=True):
@@ -150,15 +225,20 @@ def explain_exhaustion(
     known = [(model, unavailable[model.name]) for model in pool.models if model.name in unavailable]
     recovering = [reason for _, reason in known if reason.recovers]
     only_limits = bool(recovering) and not any(reason.reason == "failed" for _, reason in known)
-    first = min(recovering, key=lambda reason: reason.until or 0.0, default=None)
+    # A model that needs a login comes last: the others recover by themselves.
+    first = min(
+        recovering, key=lambda reason: (needs_account_fix(reason.code), reason.until or 0.0), default=None
+    )
     resumes_at = first.until if first and only_limits else None
     if len(pool.models) == 1:
         (_, reason) = known[0]
         return Exhaustion(reason.code, reason.message, resumes_at)
     code = first.code if first and only_limits else Code.MODELS_EXHAUSTED
+    if all(reason.code is Code.BUDGET_EXCEEDED for _, reason in known):
+        code = Code.BUDGET_EXCEEDED
     message = f"no model is left after {attempts} of at most {max_attempts} attempts: "
     message += "; ".join(f"{model.name}: {reason}" for model, reason in known)
-    if first and first.until:
+    if first and first.until and not needs_account_fix(first.code):
         message += f"; the first is available again at {format_local_time(first.until, time.time())}"
     return Exhaustion(code, message, resumes_at)
 
@@ -170,9 +250,21 @@ class FirstOutput:
         self._probe = admission if isinstance(admission, Probe) else None
         self._on_answer = on_answer
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether this call is a probe, and the model has not answered yet."""
+        return self._probe is not None
+
     def check_event(self, event: AgentEvent) -> None:
-        if _is_from_model(event):
+        # Where answers break off, a part of one proves nothing.
+        is_part = isinstance(event, TextReceived) and self._is_about_network
+        if is_from_model(event) and not is_part:
             self.confirm()
+
+    @property
+    def _is_about_network(self) -> bool:
+        network = CIRCUITS[Code.STREAM_BROKEN].window
+        return self._probe is not None and any(one.window == network for one in self._probe.windows)
 
     def confirm(self) -> None:
         """Report the answer, unless that was done before."""
@@ -181,8 +273,10 @@ class FirstOutput:
             self._on_answer(probe)
 
 
-def _is_from_model(event: AgentEvent) -> bool:
+def is_from_model(event: AgentEvent) -> bool:
+    """Return whether an event proves that the model answered."""
     # Some agents print a rejection by their provider as a text.
     if isinstance(event, TextReceived):
-        return not find_error_line(event.text)
+        is_error = is_short_enough_for_error(event.text) and classify_failure(event.text) is not None
+        return bool(event.text.strip()) and not is_error and not find_error_line(event.text)
     return isinstance(event, ToolUsed | ToolDenied)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Protocol
 
 from msgspec import convert
 from msgspec.structs import replace
 
 from ostler.config.settings import Settings, Strategy
+from ostler.executors.registry import resolve_name
 from ostler.model.model_config import ModelConfig, ModelPool
 
 Skip = Callable[[ModelConfig], str]
@@ -20,13 +22,39 @@ NOT_TRIED = "not tried"
 _TRIED = "tried"
 
 
-class ModelSelector:
-    """Shared by all calls of a run, so that round-robin continues where the last call stopped."""
+class Turns(Protocol):
+    """Which model of a list round-robin uses next."""
 
-    def __init__(self, strategy: Strategy, rng: Random) -> None:
+    def next_turn(self, models: Sequence[str]) -> int: ...
+
+    def take_turn(self, models: Sequence[str], after: str) -> None: ...
+
+    def reset_turns(self) -> None: ...
+
+
+class MemoryTurns:
+    """The turns of one process."""
+
+    def __init__(self) -> None:
+        self._next: dict[tuple[str, ...], int] = {}
+
+    def next_turn(self, models: Sequence[str]) -> int:
+        return self._next.get(tuple(models), 0)
+
+    def take_turn(self, models: Sequence[str], after: str) -> None:
+        self._next[tuple(models)] = (models.index(after) + 1) % len(models)
+
+    def reset_turns(self) -> None:
+        self._next.clear()
+
+
+class ModelSelector:
+    """Shared by all calls of a run; the ledger holds the turn of round-robin for all runs of a project."""
+
+    def __init__(self, strategy: Strategy, rng: Random, turns: Turns | None = None) -> None:
         self._strategy: Strategy = strategy
         self._rng = rng
-        self._next_index: dict[tuple[str, ...], int] = {}  # for the primary or fallback models of each pool
+        self._turns = turns or MemoryTurns()  # for the primary or fallback models of each pool
         self._in_fallback = False
 
     def select_from(self, pool: ModelPool, force_fallback: bool = False) -> Selection:
@@ -44,7 +72,7 @@ class ModelSelector:
     def reset_to_primary(self) -> None:
         """Begin with the first primary model again."""
         self._in_fallback = False
-        self._next_index.clear()
+        self._turns.reset_turns()
 
     reset = reset_to_primary
 
@@ -57,7 +85,7 @@ class ModelSelector:
         """Return the primary or fallback models in the order of the strategy."""
         match self._strategy:
             case "round-robin":
-                index = self._next_index.get(_names(models), 0)
+                index = self._turns.next_turn(_names(models)) if len(models) > 1 else 0
                 return [*models[index:], *models[:index]]
             case "priority":
                 return list(models)
@@ -68,8 +96,8 @@ class ModelSelector:
 
     def advance(self, models: tuple[ModelConfig, ...], selected: ModelConfig) -> None:
         """Let round-robin continue with the model after the selected one."""
-        names = _names(models)
-        self._next_index[names] = (names.index(selected.name) + 1) % len(names)
+        if self._strategy == "round-robin" and len(models) > 1:
+            self._turns.take_turn(_names(models), selected.name)
 
 
 class Selection:
@@ -120,7 +148,14 @@ class Selection:
 def configured_models(settings: Settings) -> tuple[ModelConfig, ...]:
     """Return the [[models]] of the settings, in the order of the file."""
     models = (convert(model, ModelConfig, from_attributes=True) for model in settings.models)
-    return tuple(replace(model, model=resolve_tier(model.model, settings.tiers)) for model in models)
+    return tuple(
+        replace(
+            model,
+            executor=resolve_name(model.executor, settings.executors),
+            model=resolve_tier(model.model, settings.tiers),
+        )
+        for model in models
+    )
 
 
 def resolve_tier(model: str, tiers: Mapping[str, str]) -> str:

@@ -71,8 +71,11 @@ _ACCOUNTS: dict[str, _Account] = {
 }
 
 
-def detect_billing(kind: str, env: Mapping[str, str]) -> Billing:
-    """Return how an agent of this kind is billed, as far as its environment shows it."""
+def detect_billing(kind: str, env: Mapping[str, str], reported: Billing | None = None) -> Billing:
+    """Return how an agent of this kind is billed: by its environment, or as it reported it itself.
+
+    An agent reports which key it uses, but not the address or the cloud that it calls.
+    """
     account = _ACCOUNTS.get(kind.removesuffix("-acp"))
     if account is None:
         return "unknown"
@@ -80,6 +83,8 @@ def detect_billing(kind: str, env: Mapping[str, str]) -> Billing:
         return "proxy"
     if any(env.get(name, "").lower() not in _OFF for name in account.switches):
         return "api"
+    if reported is not None:
+        return reported
     if any(env.get(name) for name in account.keys):
         return "api"
     return "subscription" if any(env.get(name) for name in account.tokens) else account.otherwise

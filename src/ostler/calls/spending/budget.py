@@ -6,11 +6,15 @@ from collections.abc import Callable
 from typing import Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ostler.calls.spending.prices import calculate_cost, highest_price
 from ostler.clock import Clock
 from ostler.config.settings import BudgetSettings
+from ostler.executors.protocol import Executor
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITIES, Priority
+from ostler.model.usage import Usage
 from ostler.store.spending import SpentAmount, next_day_start
 
 BudgetScope = Literal["task", "day"]
@@ -84,20 +88,49 @@ class BudgetGuard:
         self._clock = clock
         self._totals = totals
 
-    def check(self, task: TaskId, priority: Priority, task_budget_usd: float | None) -> BudgetDecision:
-        """Return whether the next attempt may be made."""
-        budget = resolve_budget(task_budget_usd, self._settings)
+    def check(
+        self,
+        task: TaskId,
+        priority: Priority,
+        task_budget_usd: float | None,
+        settings: BudgetSettings | None = None,
+    ) -> BudgetDecision:
+        """Return whether the next attempt may be made; `settings`: as they are now."""
+        budget = resolve_budget(task_budget_usd, settings or self._settings)
         if budget.task_usd is None and budget.day_usd is None:
             return Allowed()
         totals = self._totals()
         on_task = SpentAmount() if budget.task_usd is None else totals.spent_on(task)
         today = SpentAmount() if budget.day_usd is None else totals.spent_today(self._clock.now())
-        return check_budget(on_task, today, priority, budget)
+        return check_budget(add_estimate(on_task), add_estimate(today), priority, budget)
 
-    def resumes_at(self, exceeded: BudgetExceeded) -> float | None:
-        """Return when the task continues without a person: tomorrow, if it only waits for its priority."""
-        waits = exceeded.scope == "day" and exceeded.percent < 100
+    def explain_unenforceable(
+        self, executor: Executor, task_budget_usd: float | None, settings: BudgetSettings | None = None
+    ) -> str:
+        """Return why a budget cannot be enforced for an agent; empty if it can, or if there is none."""
+        budget = resolve_budget(task_budget_usd, settings or self._settings)
+        limits = (("task", budget.task_usd), ("day", budget.day_usd))
+        limit = next(((scope, usd) for scope, usd in limits if usd is not None), None)
+        can = executor.capabilities
+        if limit is None or can.reports_cost or can.reports_usage:
+            return ""
+        return (
+            f"the {limit[0]}'s budget of {_format_dollars(limit[1])} cannot be enforced: {executor.name} "
+            "reports neither its cost nor its tokens; remove the budget, or use another agent"
+        )
+
+    def resumes_at(self, exceeded: BudgetExceeded, settings: BudgetSettings | None = None) -> float | None:
+        """Return when the task continues without a person: tomorrow, if the day's budget is used."""
+        is_failure = (settings or self._settings).on_exceed == "fail" and exceeded.percent >= 100
+        waits = exceeded.scope == "day" and not is_failure
         return next_day_start(self._clock.now()) if waits else None
+
+
+def add_estimate(spent: SpentAmount) -> SpentAmount:
+    """Return the amount with the tokens of unknown price, at the highest price of the list."""
+    if spent.unpriced == Usage():
+        return spent
+    return replace(spent, usd=spent.usd + calculate_cost(spent.unpriced, highest_price()))
 
 
 def resolve_budget(task_budget_usd: float | None, settings: BudgetSettings) -> Budget:
@@ -134,7 +167,7 @@ def _check_task(spent: SpentAmount, priority: Priority, budget: Budget) -> Budge
         return BudgetExceeded("task", 100, spent, limit, priority)
     if _is_reached(spent, WARN_PERCENT, limit):
         return BudgetWarning("task", WARN_PERCENT, spent, limit)
-    return Allowed()
+    return _warn_of_estimate("task", spent, limit)
 
 
 def _check_day(spent: SpentAmount, priority: Priority, budget: Budget) -> BudgetDecision:
@@ -146,7 +179,14 @@ def _check_day(spent: SpentAmount, priority: Priority, budget: Budget) -> Budget
             if PRIORITIES.index(priority) >= PRIORITIES.index(most_urgent):
                 return BudgetExceeded("day", percent, spent, limit, priority)
             return BudgetWarning("day", percent, spent, limit)
-    return Allowed()
+    return _warn_of_estimate("day", spent, limit)
+
+
+def _warn_of_estimate(scope: BudgetScope, spent: SpentAmount, limit: float) -> BudgetDecision:
+    """Return a warning when the budget is checked with an estimate."""
+    if spent.unpriced == Usage() or not limit:
+        return Allowed()
+    return BudgetWarning(scope, int(100 * spent.usd / limit), spent, limit)
 
 
 def _is_reached(spent: SpentAmount, percent: int, limit: float) -> bool:
@@ -168,4 +208,7 @@ def describe_unknown_costs(attempts: int) -> str:
 
 
 def _add_unknown_costs(message: str, spent: SpentAmount) -> str:
+    if spent.unpriced != Usage():
+        note = "tokens of unknown price are estimated at the highest listed price; set [prices] for the model"
+        return f"{message}; {note}"
     return f"{message}; {describe_unknown_costs(spent.unknown)}" if spent.unknown else message

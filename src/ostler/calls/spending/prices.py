@@ -61,6 +61,18 @@ def calculate_cost(usage: Usage, price: Price) -> float:
     return dollars / _MILLION
 
 
+@cache
+def highest_price() -> Price:
+    """Return the highest listed price of each kind of token, for tokens of a model without a price."""
+    prices = [dated.price for listed in _listed_prices().values() for dated in listed]
+    return Price(
+        max(one.input for one in prices),
+        max(one.output for one in prices),
+        max(one.cache_read for one in prices),
+        max(one.cache_write for one in prices),
+    )
+
+
 def resolve_cost(
     result: CallResult, model: str, at: float, overrides: Prices | None = None
 ) -> tuple[float | None, CostSource]:

@@ -11,8 +11,11 @@ import msgspec
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.errors import UsageError
+from ostler.model.ids import TaskId
 from ostler.project.actions import ACTIONS, Action, decode_params
 from ostler.project.apply_action import apply_action
+from ostler.project.bulk_retry import RetryFilter, find_retryable
+from ostler.project.project import Project
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
@@ -22,7 +25,10 @@ _FLAGS = {
     "reason": (("--reason",), "TEXT"),
     "phase": (("--phase",), "NAME"),
     "budget_usd": (("--budget-usd",), "USD"),
+    "model": (("--model",), "NAME"),
+    "executor": (("--executor",), "NAME"),
 }
+_FILTERS = RetryFilter.__struct_fields__
 # `rewind --to PHASE` reads better than --phase.
 _SPECIAL_FLAGS = {("rewind", "phase"): (("--to",), "PHASE")}
 
@@ -31,18 +37,54 @@ def make_command(name: str) -> click.Command:
     """Return the command of one action."""
     action = ACTIONS[name]
 
-    def run(tasks: tuple[str, ...], as_json: bool, **given: object) -> None:
+    def run(tasks: tuple[str, ...], as_json: bool, **given: Any) -> None:
+        filters = {key: given.pop(key) for key in _FILTERS if key in given}
         values = {key: value for key, value in given.items() if value is not None}
         _require_texts(action, values)
         params = decode_params(action, values)
         with open_project() as project:
-            for task in [project.resolve(text) for text in tasks]:
+            for task in _find_tasks(project, tasks, filters, as_json):
                 view = apply_action(project, os.environ, task, name, **values)
                 _print_result(view, as_json, action.describe_result(view.status, params))
 
     command = click.command(name, help=action.details)(run)
-    command.params = [click.Argument(["tasks"], nargs=-1, required=True, metavar="ID..."), *_options(action)]
+    ids = click.Argument(["tasks"], nargs=-1, required=name != "retry", metavar="ID...")
+    command.params = [ids, *(_filter_options() if name == "retry" else ()), *_options(action)]
     return json_option(command)
+
+
+def _filter_options() -> list[click.Parameter]:
+    """Return the options that name many tasks at once instead of ids."""
+    metavars = {"code": "CODE", "since": "TIME"}
+    hints = get_type_hints(RetryFilter, include_extras=True)
+    return [
+        click.Option(
+            [f"--{name}"],
+            is_flag=name not in metavars,
+            metavar=metavars.get(name),
+            help=get_args(hints[name])[1].description,
+        )
+        for name in _FILTERS
+    ]
+
+
+def _find_tasks(
+    project: Project, tasks: tuple[str, ...], filters: dict[str, Any], as_json: bool
+) -> list[TaskId]:
+    """Return the named tasks, or those that the filters match; raise UsageError for both or neither."""
+    if bool(tasks) == any(filters.values()):
+        if not filters:
+            return [project.resolve(text) for text in tasks]
+        raise UsageError(
+            "pass either task ids, or --failed, --code or --since",
+            "ostler retry ID...   or   ostler retry --failed",
+        )
+    if tasks:
+        return [project.resolve(text) for text in tasks]
+    found = find_retryable(project, RetryFilter(**{name: value for name, value in filters.items() if value}))
+    if not found and not as_json:
+        print_hint("No task matches.  Next: ostler status")
+    return found
 
 
 def _require_texts(action: Action, values: dict[str, object]) -> None:

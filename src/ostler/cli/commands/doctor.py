@@ -15,7 +15,15 @@ from ostler.cli.terminal.text import paint, terminal_width, to_one_line, truncat
 from ostler.project.doctor import Check, run_checks
 
 _AGENT_PREFIX = "agent "
-_LABELS = {"not_found": "missing", "drift": "DRIFT", "timeout": "timeout", "logged_out": "log in"}
+_LABELS = {
+    "not_found": "missing",
+    "drift": "DRIFT",
+    "timeout": "timeout",
+    "logged_out": "log in",
+    "error": "error",
+    "warning": "warning",
+}
+_PROBLEMS = ("error", "warning")  # lines with a file and a setting to correct, which are never truncated
 _COLOURS = {"ok": "green", "missing": "dim"}
 
 
@@ -55,7 +63,9 @@ def _format_check(check: Check, columns: int) -> list[str]:
     label = "ok" if check.ok else _LABELS.get(check.state, "broken")
     shown_label = paint(f"{label:<8}", _COLOURS.get(label, "yellow"), use_colour(sys.stdout))
     indent = 8 + columns + 2
-    detail = truncate(to_one_line(check.detail), terminal_width() - indent)
+    detail = to_one_line(check.detail)
+    if check.state not in _PROBLEMS:
+        detail = truncate(detail, terminal_width() - indent)
     # A fix is a command to copy, so it is never truncated.
     fix = "" if check.ok else to_one_line(check.fix)
     first, *more = [text for text in ((fix,) if label == "missing" else (detail, fix)) if text]

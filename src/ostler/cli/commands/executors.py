@@ -7,15 +7,20 @@ from pathlib import Path
 
 import click
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.text import escape_controls, format_table
+from ostler.clock import SystemClock
 from ostler.config.find import find_root
 from ostler.config.load import load_settings
 from ostler.executors.health import HealthState
 from ostler.executors.protocol import Capabilities
+from ostler.files.layout import Layout
 from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
+from ostler.store.last_calls import read_last_calls
+from ostler.views.last_call import describe_last_call
 
 _COLOURS = {HealthState.HEALTHY: "green", HealthState.NOT_FOUND: "dim"}
 
@@ -27,21 +32,29 @@ def command(as_json: bool) -> None:
     here = Path.cwd()
     root = find_root(here, os.environ) or here
     entries = probe_executors(list_executors(load_settings(root, os.environ, {}).settings))
+    last_calls, now = read_last_calls(Layout(root).database).by_executor, SystemClock.now()
+    entries = [replace(entry, last_call=last_calls.get(entry.name)) for entry in entries]
     if as_json:
         print_json({"schema": "ostler.executors/1", "executors": to_builtins(entries)})
         return
-    header = ("executor", "state", "version", "supports", "program or install command")
-    colours = [_COLOURS.get(entry.state, "yellow") for entry in entries]
+    header = ("executor", "state", "last call", "version", "supports", "program or install command")
+    colours = [_colour(entry) for entry in entries]
     print_text(
-        format_table(header, [_format_row(entry) for entry in entries], colours, optional=("supports",))
+        format_table(header, [_format_row(entry, now) for entry in entries], colours, optional=("supports",))
     )
 
 
-def _format_row(entry: ExecutorStatus) -> tuple[str, str, str, str, str]:
+def _colour(entry: ExecutorStatus) -> str:
+    failed = entry.last_call is not None and entry.last_call.code is not None
+    return "yellow" if failed else _COLOURS.get(entry.state, "yellow")
+
+
+def _format_row(entry: ExecutorStatus, now: float) -> tuple[str, ...]:
     last = escape_controls(entry.problem.removeprefix("install it with: ") or entry.path or entry.type)
     return (
         entry.name,
         entry.state.replace("_", " "),
+        describe_last_call(entry.last_call, now),
         entry.version,
         _format_capabilities(entry.capabilities),
         last,

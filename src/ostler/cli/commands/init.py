@@ -17,6 +17,7 @@ from ostler.executors.health import HealthState, LoginStatus
 from ostler.executors.survey import SurveyedAgent, survey_installed
 from ostler.files.atomic import write_atomic
 from ostler.git.refs import find_base
+from ostler.project.detect_checks import DetectedCommand, detect_test_command
 from ostler.project.project import Project
 
 _LOGIN = {LoginStatus.YES: ", logged in", LoginStatus.NO: ", not logged in", LoginStatus.UNKNOWN: ""}
@@ -32,16 +33,22 @@ def command(as_json: bool) -> None:
     agents = survey_installed(os.environ)
     settings = Path.cwd() / "ostler.toml"
     fresh = not settings.exists()
+    tests = detect_test_command(Path.cwd()) if fresh else None
     if fresh:
-        write_atomic(
-            settings, starter_config(agents[0].program.name if agents else CLAUDE.name).encode(), mode=0o644
-        )
+        name = agents[0].program.name if agents else CLAUDE.name
+        text = starter_config(name, tests.command if tests else "")
+        write_atomic(settings, text.encode(), mode=0o644)
     with open_project(create=True) as project:
         executor = project.settings.run.executor
         if as_json:
-            _print_json(project, executor, agents, fresh)
+            _print_json(project, executor, agents, fresh, tests)
             return
         print_text(f"{'Created' if fresh else 'Kept'} ostler.toml; state is in .ostler (ignored by git).")
+        if tests is not None:
+            print_text(
+                f"Set the gate of implement to the test command of {tests.found_in}: {tests.command}\n"
+                "It must succeed on each commit, and claude may run it; change it in [gates.commands]."
+            )
         print_text(_format_agents(agents, executor))
         print_text("\nNext:")
         steps = [*_find_setup_steps(agents, executor), *_find_git_steps(project)]
@@ -49,7 +56,9 @@ def command(as_json: bool) -> None:
             print_text(f"  {line}")
 
 
-def _print_json(project: Project, executor: str, found: list[SurveyedAgent], fresh: bool) -> None:
+def _print_json(
+    project: Project, executor: str, found: list[SurveyedAgent], fresh: bool, tests: DetectedCommand | None
+) -> None:
     agents = [
         {
             "name": one.program.name,
@@ -59,7 +68,8 @@ def _print_json(project: Project, executor: str, found: list[SurveyedAgent], fre
         }
         for one in found
     ]
-    where = {"root": str(project.layout.root), "executor": executor, "created": fresh}
+    where: dict[str, object] = {"root": str(project.layout.root), "executor": executor, "created": fresh}
+    where["test_command"] = tests.command if tests else None
     print_json({"schema": "ostler.project/1", **where, "agents": agents})
 
 

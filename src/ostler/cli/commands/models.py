@@ -12,17 +12,22 @@ from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import display_width, format_table, pad, to_one_line
 from ostler.clock import SystemClock, format_local_time
+from ostler.model.limit import windows_for
+from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
 from ostler.project.agents.model_check import TIMEOUT_SECONDS, check_models
 from ostler.project.agents.model_pool import select_models
+from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
+from ostler.store.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.views.last_call import describe_last_call
 from ostler.views.models import ModelStatus, ModelView, ProbeResult, as_json, pool_of, view_models
 
-HEADER = ("name", "state", "answer", "executor", "model", "cost", "pool")
+HEADER = ("name", "state", "last call", "answer", "executor", "model", "cost", "pool")
 OPTIONAL = ("cost", "pool")
-COLOURS = {"ready": "green", "disabled": "dim", "unusable": "red"}
+COLOURS = {"ready": "green", "disabled": "dim", "unusable": "red", "down": "red"}
 
 
 @click.command("models")
@@ -38,13 +43,16 @@ def command(check: bool, as_json: bool) -> int:
     now = SystemClock.now()
     with open_project(create=True) as project:
         views = _load_views(project, now)
+        retries = describe_retry_budget(project, now)
         if check:
             views = _check_models(project, views, now)
     healthy = not check or any(view.answer and view.answer.ok for view in views)
     if as_json:
-        _print_json(views, healthy)
+        _print_json(views, healthy, retries)
     else:
         _print_table(views, now)
+        if retries:
+            print_text(f"\n{retries}")
     if not healthy:
         print_hint("\nostler: no model answered\n        ostler doctor")
     return 0 if healthy else 1
@@ -56,7 +64,8 @@ def _load_views(project: Project, now: float) -> list[ModelView]:
     refused = check_executors(project, {config.executor for config in pool.models})
     ledger = SqliteLedger(project.layout.database)
     try:
-        return view_models(pool, ledger.limits(now), ledger.cooldowns(now), refused)
+        last_calls = read_last_calls(project.layout.database).by_model
+        return view_models(pool, ledger.limits(now), ledger.cooldowns(now), refused, last_calls)
     finally:
         ledger.close()
 
@@ -68,16 +77,28 @@ def _check_models(project: Project, views: list[ModelView], now: float) -> list[
         names = ", ".join(config.name for config in configs)
         print_hint(f"Checking {names}, at most {TIMEOUT_SECONDS:.0f} s each ...\n")
     answers = asyncio.run(check_models(project, configs, os.environ))
+    _reopen(project, [config for config in configs if config.name in answers and answers[config.name].ok])
     return [replace(view, answer=answers.get(view.config.name)) for view in views]
+
+
+def _reopen(project: Project, configs: list[ModelConfig]) -> None:
+    """End the limits of the models that answered, so that tasks continue."""
+    ledger = SqliteLedger(project.layout.database)
+    try:
+        for window in (window for config in configs for window in windows_for(config)):
+            ledger.end_limits(window)
+    finally:
+        ledger.close()
 
 
 def _can_check(status: ModelStatus, now: float) -> bool:
     due = status.until is None or status.until <= now
-    return status.state in ("ready", "cooldown") or (status.state == "limited" and due)
+    return status.state in ("ready", "cooldown", "down") or (status.state == "limited" and due)
 
 
-def _print_json(views: list[ModelView], healthy: bool) -> None:
-    print_json({"schema": "ostler.models/1", "ok": healthy, "models": [as_json(view) for view in views]})
+def _print_json(views: list[ModelView], healthy: bool, retries: str) -> None:
+    models = [as_json(view) for view in views]
+    print_json({"schema": "ostler.models/1", "ok": healthy, "models": models, "retries": retries})
 
 
 def _print_table(views: list[ModelView], now: float) -> None:
@@ -94,6 +115,7 @@ def _format_row(view: ModelView, now: float) -> tuple[str, ...]:
     return (
         to_one_line(config.name),
         _format_state(view.status, now),
+        describe_last_call(view.last_call, now),
         _format_answer(view.answer),
         config.executor,
         to_one_line(config.model) or "default",
@@ -106,6 +128,8 @@ def _format_state(status: ModelStatus, now: float) -> str:
     label = status.state.replace("_", " ")
     if status.until is None:
         return label
+    if status.state == "down" and status.until > now:
+        return f"{label}, next probe {format_local_time(status.until, now)}"
     return (
         f"{label} until {format_local_time(status.until, now)}" if status.until > now else f"{label}, now due"
     )
@@ -124,4 +148,6 @@ def _find_reason(view: ModelView) -> str:
     status = view.status
     if status.state == "cooldown":
         return to_one_line(f"{status.failures} x {status.code}: {status.message}".removesuffix(": "))
+    if status.state == "ready" and view.last_call and view.last_call.code:
+        return to_one_line(view.last_call.message)
     return to_one_line(status.message) if status.state != "ready" else ""

@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from ostler.cli.options import json_option, open_project
 from ostler.cli.task_input import read_task
 from ostler.cli.terminal.output import print_hint, print_json
+from ostler.cli.terminal.problems import print_warnings
 from ostler.clock import read_time
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
-from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Weight
-from ostler.project.agents.executors import require_executor
-from ostler.prompt.role import find_agent
+from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Task, Weight
+from ostler.project.preflight import check_new
+from ostler.project.project import Project
 from ostler.views.task import as_json as task_json
 
 _NOT_SET = (None, "", ())
@@ -53,13 +54,23 @@ _NOT_SET = (None, "", ())
 )
 @click.option("--executor", metavar="NAME", default="", help="The agent.  [default: from the settings]")
 @click.option("--model", metavar="NAME", default="", help="The model.  [default: from the settings]")
-@click.option("--after", metavar="ID", multiple=True, help="Start after this task is completed; repeatable.")
+@click.option(
+    "--after",
+    metavar="ID",
+    multiple=True,
+    help="Start from the work of this task, after it is completed; repeatable.",
+)
+@click.option("--order-only", is_flag=True, help="With --after: start from the target, not from that work.")
+@click.option("--include-changes", is_flag=True, help="Start from a commit of your uncommitted changes.")
 @click.option("--not-before", metavar="TIME", help="Earliest start: 18:30, 2030-01-31 or 2030-01-31T18:30Z.")
 @click.option(
     "--phases", metavar="NAMES", default="", help="Phases, separated by commas.  [default: from the weight]"
 )
 @click.option("--feature", metavar="NAME", default="", help="The slot pool to run in.")
 @click.option("--budget-usd", metavar="USD", type=float, help="The maximum cost in US dollars.")
+@click.option(
+    "--allow-test-changes", is_flag=True, help="The work may remove, skip or change existing tests."
+)
 @json_option
 def command(
     title: str | None,
@@ -76,10 +87,13 @@ def command(
     executor: str,
     model: str,
     after: tuple[str, ...],
+    order_only: bool,
+    include_changes: bool,
     not_before: str | None,
     phases: str,
     feature: str,
     budget_usd: float | None,
+    allow_test_changes: bool,
     as_json: bool,
 ) -> None:
     """Create a task and print its id.
@@ -101,24 +115,47 @@ def command(
         "executor": executor,
         "model": model,
         "after": tuple(TaskId(one) for one in after),
+        "order_only": order_only or None,
         "not_before": parse_not_before(not_before) if not_before is not None else None,
         "budget_usd": budget_usd,
+        "allow_test_changes": allow_test_changes or None,
     }
     task = read_task(title, description, file)
     task = replace(task, **{name: value for name, value in options.items() if value not in _NOT_SET})
     validate_budget(task.budget_usd)
+    if task.order_only and not task.after:
+        raise UsageError("--order-only needs --after", "ostler new TITLE --after ID --order-only")
     if task.is_document and not task.sender:
         task = replace(task, sender="person")
     with open_project(create=True) as project:
-        find_agent(task.role, project.layout.root)
-        if task.executor:
-            require_executor(project.settings, task.executor)
-        added = project.add(task)
+        warnings = check_new(project, task)
+        added = add_task(project, task, include_changes)
+        print_warnings(warnings)
         if as_json:
             print_json(task_json(project.show(added.id)))
         else:
             click.echo(added.id)
-            print_hint(f"Next: ostler run {' '.join((*added.after, added.id))}")
+            print_hint(_describe_next(project, added))
+
+
+def _describe_next(project: Project, added: Task) -> str:
+    view = project.show(added.id)
+    if view.held:
+        return "A person has to approve it before it starts."
+    return f"Next: ostler run {' '.join((*added.after, added.id))}"
+
+
+def add_task(project: Project, task: Task, include_changes: bool) -> Task:
+    """Add the task; warn about uncommitted changes that it does not include."""
+    # Reading a status needs no git.
+    from ostler.project.tasks.uncommitted import add_with_changes, describe_uncommitted  # noqa: PLC0415
+
+    if include_changes:
+        return add_with_changes(project, task)
+    added = project.add(task)
+    if warning := describe_uncommitted(project, [added]):
+        print_hint(warning)
+    return added
 
 
 def parse_not_before(text: str) -> float:

@@ -12,6 +12,7 @@ from msgspec import to_builtins
 from ostler.cli.commands.run import run_tasks
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.text import STATUS_COLOURS, format_reason, format_table, format_usd
 from ostler.engine.pipeline import Node, Pipeline, PipelineStep, group_by_level
 from ostler.model.status import TaskStatus
@@ -68,7 +69,7 @@ def run(
             _print_plan(project, pipeline, as_json)
             return 0
         if not later:
-            check_ready(project, plan_run(project, pipeline)[1])
+            print_warnings(check_ready(project, plan_run(project, pipeline)[1]))
         name, tasks = start_run(project, pipeline)
         if later:
             _print_later(name, tasks, as_json)
@@ -123,7 +124,7 @@ def resume(name: str, jobs: int | None, as_json: bool) -> int:
         found = find_run(project, name)
         max_parallel = max(row.max_parallel for row in list_run_rows(project, found))
         task_ids = reopen_run(project, found)
-        check_ready(project, [project.task(task) for task in task_ids])
+        print_warnings(check_ready(project, [project.task(task) for task in task_ids]))
         return asyncio.run(
             run_tasks(project, task_ids, as_json, print_summary=True, jobs=jobs or max_parallel)
         )

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from ostler.cli.commands.new import add_task
 from ostler.cli.detach import READY_OPTION, notify_when_ready, reject_interactive, run_detached
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, StoppableRun
 from ostler.cli.task_input import read_task
 from ostler.cli.terminal.output import print_hint, print_text
+from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.progress import Progress, open_progress
 from ostler.cli.terminal.streams import ignore_closed_output
+from ostler.clock import SystemClock
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId, make_task_id
-from ostler.model.outcome import Outcome, combine_exit_codes
+from ostler.model.outcome import Outcome, combine_exit_codes, combine_with_refusal
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.detached import keep_descriptor_private
@@ -30,6 +33,7 @@ from ostler.project.active_runs import register_run
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_ready, find_ready_tasks, list_due_tasks, require_startable
 from ostler.project.project import Project
+from ostler.project.review_timeouts import apply_review_timeouts
 from ostler.views.feed import feed_json
 
 if TYPE_CHECKING:
@@ -59,14 +63,17 @@ _TITLE_COLUMNS = 72
     help="With -p or -f: name the files changed since a branch in the prompt; run nothing when none changed.",
 )
 @click.option(
+    "--include-changes", is_flag=True, help="With -p or -f: start from a commit of your uncommitted changes."
+)
+@click.option(
     "--weight",
     metavar="SIZE",
     type=click.Choice(WEIGHTS),
     help=f"The size of the new task: {', '.join(WEIGHTS)}.  [default: trivial with -p, small with -f]",
 )
 @click.option("-j", "--jobs", metavar="N", type=JOBS, help='Tasks to run in parallel, or "auto".')
-@click.option("--executor", metavar="NAME", help="The agent, for tasks without one.")
-@click.option("--model", metavar="NAME", help="The model, for tasks without one.")
+@click.option("--executor", metavar="NAME", help="The agent; recorded with tasks that name another.")
+@click.option("--model", metavar="NAME", help="The model; recorded with tasks that name another.")
 @click.option(
     "--profile",
     metavar="NAME",
@@ -90,6 +97,7 @@ def command(
     prompt: str | None,
     file: str | None,
     changed: str | None,
+    include_changes: bool,
     weight: Weight | None,
     jobs: int | None,
     executor: str | None,
@@ -114,6 +122,8 @@ def command(
         )
     if changed is not None and prompt is None and file is None:
         raise UsageError("--changed needs -p or -f", 'ostler run --changed -p "Review this change"')
+    if include_changes and prompt is None and file is None:
+        raise UsageError("--include-changes needs -p or -f", "ostler new TITLE --include-changes")
     if ready_descriptor is not None:
         keep_descriptor_private(ready_descriptor)
     if detach:
@@ -133,21 +143,34 @@ def command(
                 since, task = _add_changed_files(project, task, changed)
                 if task is None:
                     return _print_nothing_changed(since, as_json)
-            check_ready(project, [task])
+            print_warnings(check_ready(project, [task]))
             if dry_run:
                 return _print_dry_run(project, [replace(task, id=make_task_id(task.title, "xxxx"))], as_json)
-            task_ids = [project.add(task).id]
+            task_ids, refused = [add_task(project, task, include_changes).id], False
         else:
-            task_ids = _resolve_named(project, tasks) if tasks else _resolve_ready(project)
+            if (model or executor) and not dry_run:
+                _override_agents(project, [project.resolve(task) for task in tasks], model, executor)
+            task_ids, refused = _resolve_named(project, tasks) if tasks else _resolve_ready(project)
+            _warn_about_changes(project, task_ids)
             if dry_run:
                 return _print_dry_run(project, list_due_tasks(project, task_ids), as_json)
         waits = sys.stdout.isatty() and not as_json if wait is None else wait
         if detach:
             options = {"--jobs": jobs, "--executor": executor, "--model": model, "--profile": profile}
             switches = {"--wait": waits, "--no-wait": not waits, "--fail-fast": fail_fast}
-            return run_detached(project.layout, task_ids, options, switches, as_json)
+            started = run_detached(project.layout, task_ids, options, switches, as_json)
+            return combine_with_refusal(started, refused)
         run = run_tasks(project, task_ids, as_json, True, stepper, waits, fail_fast, ready_descriptor)
-        return asyncio.run(run)
+        return combine_with_refusal(asyncio.run(run), refused)
+
+
+def _warn_about_changes(project: Project, task_ids: list[TaskId]) -> None:
+    """Warn about uncommitted changes that the tasks which start now do not include."""
+    from ostler.project.tasks.uncommitted import describe_uncommitted  # noqa: PLC0415
+
+    due = [task for task in list_due_tasks(project, task_ids) if project.state(task.id).base is None]
+    if due and (warning := describe_uncommitted(project, due)):
+        print_hint(warning)
 
 
 def _make_task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
@@ -158,6 +181,16 @@ def _make_task(prompt: str | None, file: str | None, weight: Weight | None) -> T
     title = " ".join(prompt.split())
     short = title if len(title) <= _TITLE_COLUMNS else title[: _TITLE_COLUMNS - 1].rstrip() + "…"
     return Task(short, prompt, weight=weight or "trivial")
+
+
+def _override_agents(
+    project: Project, task_ids: list[TaskId], model: str | None, executor: str | None
+) -> None:
+    """Record the agent of the options for tasks that name another one; the others use the options anyway."""
+    from ostler.project.tasks.edit import override_agents  # noqa: PLC0415
+
+    for task, what in override_agents(project, list_due_tasks(project, task_ids), model, executor):
+        print_hint(f"{task} is edited: {what}")
 
 
 def _add_changed_files(project: Project, task: Task, base: str) -> tuple[str, Task | None]:
@@ -186,15 +219,18 @@ def _print_nothing_changed(since: str, as_json: bool) -> int:
     return 0
 
 
-def _resolve_ready(project: Project) -> list[TaskId]:
-    """Return the tasks whose agents are usable; empty, meaning all, when every agent is usable."""
-    ready, waiting = find_ready_tasks(project)
-    for message in waiting:
+def _resolve_ready(project: Project) -> tuple[list[TaskId], bool]:
+    """Return the tasks that lack nothing, empty for all, and whether others are refused."""
+    for message in apply_review_timeouts(project, SystemClock.now()):
         print_hint(message)
-    return ready if waiting else []
+    found = find_ready_tasks(project)
+    print_warnings(found.warnings)
+    for message in found.refused:
+        print_hint(message)
+    return (found.ready, True) if found.refused else ([], False)
 
 
-def _resolve_named(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
+def _resolve_named(project: Project, tasks: tuple[str, ...]) -> tuple[list[TaskId], bool]:
     """Return the named tasks; raises UsageError for a task that must be retried first."""
     found = [project.resolve(task) for task in tasks]
     for task in found:
@@ -202,8 +238,8 @@ def _resolve_named(project: Project, tasks: tuple[str, ...]) -> list[TaskId]:
         if status in TERMINAL and status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
             raise UsageError(f"{task} is {status}", f"ostler retry {task}   makes it pending again")
         require_startable(project, task, found)
-    check_ready(project, list_due_tasks(project, found))
-    return found
+    print_warnings(check_ready(project, list_due_tasks(project, found)))
+    return found, False
 
 
 async def run_tasks(
@@ -233,10 +269,12 @@ async def run_tasks(
             outcomes = await show_progress(ostler, work, screen, stepper)
     finally:
         await ostler.close()
+    if ostler.stop_reason:
+        print_hint(ostler.stop_reason)
     if print_summary or as_json:
         from ostler.cli.terminal.run_summary import print_run_summary  # noqa: PLC0415
 
-        print_run_summary(project, outcomes, as_json)
+        print_run_summary(project, outcomes, as_json, ostler.not_started)
     return (
         signals.exit_code if signals.exit_code and _is_interrupted(outcomes) else combine_exit_codes(outcomes)
     )

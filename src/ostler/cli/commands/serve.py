@@ -13,6 +13,7 @@ from ostler.cli.commands.run import show_progress
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler
 from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.progress import open_progress
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.errors import UsageError
@@ -20,6 +21,7 @@ from ostler.model.outcome import Outcome
 from ostler.process.orphans import become_subreaper
 from ostler.project.active_runs import register_run
 from ostler.project.ostler import Ostler
+from ostler.project.preflight import check_start
 from ostler.project.project import Project
 from ostler.project.worker import Worker
 from ostler.web.address import listen, request_one_time_url
@@ -52,6 +54,8 @@ def serve(project: Project, view_only: bool, as_json: bool) -> int:
     if address := request_one_time_url(project.layout, port, runs_tasks=not view_only):
         _print_address(address, as_json)
         return 0
+    if not view_only:
+        print_warnings(check_start(project))
     try:
         listener = listen(server.host, server.port)
     except OSError as error:

@@ -20,15 +20,19 @@ from ostler.cli.terminal.text import (
     use_colour,
     wrap_hanging,
 )
+from ostler.model.fix import describe_warning
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.views.cost import AttemptCost, CostLine, add
+from ostler.views.gate_check import describe_control, describe_isolation
 from ostler.views.next_step import next_step
-from ostler.views.task import AttemptView, GateView, PhaseView, TaskView
+from ostler.views.task import AttemptView, GateView, NamedGateView, PhaseView, TaskView
 from ostler.views.task import as_json as task_json
+from ostler.views.verdict import format_verdict
 
 # The column where the values of a card start.
 _INDENT = 12
+_MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate have more
 
 
 @click.command("show")
@@ -43,10 +47,19 @@ def command(task: str, as_json: bool) -> None:
         print_json(task_json(view))
         return
     print_text(format_card(view, budget_usd))
-    if len(view.phases) > 1 or any(_format_gate(one.gate) for one in view.phases):
+    if len(view.phases) > 1 or any(one.gate.verdict != "not_checked" for one in view.phases):
         print_text("\n" + format_phases(view.phases))
+    if view.gates:
+        print_text("\n" + format_named_gates(view.gates))
+    if weakened := format_weakened(view.phases, view.gates):
+        print_text(f"\n{weakened}")
+    if links := format_links(view.phases):
+        print_text("\n" + links)
     if view.attempts:
         print_text("\n" + format_attempts(view.attempts))
+    if view.pending_settings:
+        lines = "\n".join(f"  {escape_controls(line)}" for line in view.pending_settings)
+        print_text(f"\nSettings that this task does not use until: ostler config accept\n{lines}")
     if step := next_step(view):
         print_text(f"\nNext: {step}")
 
@@ -56,19 +69,21 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
     facts = {
         "status": status if not view.code else f"{status} ({view.code})",
         "reason": view.message,
+        "proposed": f"by the agent of {view.proposed_by}" if view.proposed_by else "",
         "resumes": view.resumes_at or "",
         "after": ", ".join(f"{one} (waiting)" if one in view.waits_for else one for one in view.after),
         "starts": view.not_before or "",
         "weight": f"{view.weight}, priority {view.priority}",
         "phase": f"{view.phase}, iteration {view.iteration}",
         "branch": view.branch or "",
+        "base": format_base(view),
         "commit": view.commit or "",
         "worktree": view.worktree or "",
         "document": view.output_path or "",
-        "published": view.pr_url or "",
+        "published": format_published(view),
         "tokens": format_usage(view.usage),
         "cost": format_cost(view.attempts, budget_usd),
-        "warnings": ", ".join(view.warnings),
+        "warnings": "\n".join(describe_warning(one) for one in view.warnings),
         "created": view.created_at,
         "updated": view.updated_at,
     }
@@ -79,6 +94,23 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         if value
     ]
     return "\n".join(lines)
+
+
+def format_base(view: TaskView) -> str:
+    """Return what the branch starts from: the target, or the work of other tasks."""
+    if view.base is None:
+        return ""
+    works = [f"{one.task} at {one.commit:.10}" for one in view.builds_on if not one.merged]
+    merged = [one.task for one in view.builds_on if one.merged]
+    where = " and ".join(works) or f"{view.target or 'commit'} at {view.base:.10}"
+    return f"starts from {where}" + (f", which has the work of {', '.join(merged)}" if merged else "")
+
+
+def format_published(view: TaskView) -> str:
+    """Return the pull request with its base, or the branch that the work was merged into."""
+    if view.pr_url and view.published_into:
+        return f"{view.pr_url} (into {view.published_into})"
+    return view.pr_url or (f"merged into {view.published_into}" if view.published_into else "")
 
 
 def format_usage(usage: Usage) -> str:
@@ -126,10 +158,34 @@ def format_phases(phases: tuple[PhaseView, ...]) -> str:
 
 
 def _format_gate(gate: GateView) -> str:
-    """Return the gate's type, verdict and reason; empty for a gate without a check."""
+    """Return the gate's type, verdict and reason; empty for a gate that is not reached yet."""
     if gate.type in ("auto", "skip") and gate.verdict in ("pass", "pending"):
         return ""
-    return f"{gate.type}: {format_reason(gate.verdict, gate.reason)}"
+    verdict = format_verdict(gate.verdict, gate.by, gate.original)
+    facts = (f"{gate.type}: {format_reason(verdict, gate.reason)}", describe_isolation(gate.check))
+    return ", ".join(one for one in (*facts, describe_control(gate.check)) if one)
+
+
+def format_named_gates(gates: tuple[NamedGateView, ...]) -> str:
+    """Return the gates of the final commit that are no phase of the task."""
+    rows = [(one.name, (one.gate.sha or "")[:10], to_one_line(_format_gate(one.gate))) for one in gates]
+    return format_table(("final gate", "commit", "result"), rows)
+
+
+def format_links(phases: tuple[PhaseView, ...]) -> str:
+    """Return the links of gates' environments to the user's checkout; empty if there are none."""
+    found = dict.fromkeys(link for one in phases if one.gate.check for link in one.gate.check.links)
+    lines = [wrap_hanging(f"  {escape_controls(link)}", 4) for link in found]
+    return "\n".join(("Links from the gates' environment to your checkout:", *lines)) if lines else ""
+
+
+def format_weakened(phases: tuple[PhaseView, ...], gates: tuple[NamedGateView, ...]) -> str:
+    """Return the checks that the work weakened; empty if there are none."""
+    checks = [one.gate.check for one in (*phases, *gates) if one.gate.check]
+    found = [*dict.fromkeys(line for check in checks for line in check.weakened)]
+    lines = [wrap_hanging(f"  {to_one_line(line)}", 4) for line in found[:_MAX_WEAKENED]]
+    more = [f"  and {len(found) - _MAX_WEAKENED} more"] if len(found) > _MAX_WEAKENED else []
+    return "\n".join(("Checks that the work weakens:", *lines, *more)) if lines else ""
 
 
 def format_attempts(attempts: tuple[AttemptView, ...]) -> str:

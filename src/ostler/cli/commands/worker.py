@@ -12,14 +12,16 @@ from ostler.cli.commands.run import show_progress
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler
 from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.progress import open_progress
 from ostler.cli.terminal.run_summary import print_run_summary
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.cli.terminal.text import format_table
 from ostler.clock import format_local_time, format_rfc3339
-from ostler.model.outcome import combine_exit_codes
+from ostler.model.outcome import combine_exit_codes, combine_with_refusal
 from ostler.process.orphans import become_subreaper
 from ostler.project.ostler import Ostler
+from ostler.project.preflight import check_start
 from ostler.project.project import Project
 from ostler.project.schedules import Scheduler
 from ostler.project.worker import Worker
@@ -47,6 +49,7 @@ def command(once: bool, listed: bool, jobs: int | None, as_json: bool) -> int:
         if listed:
             _print_schedules(Scheduler(project.layout.root, time.time()), as_json)
             return 0
+        print_warnings(check_start(project))
         return asyncio.run(_run_worker(project, once, as_json))
 
 
@@ -64,8 +67,8 @@ async def _run_worker(project: Project, once: bool, as_json: bool) -> int:
     finally:
         await ostler.close()
     if once:
-        print_run_summary(project, outcomes, as_json)
-    return signals.exit_code or combine_exit_codes(outcomes)
+        print_run_summary(project, outcomes, as_json, ostler.not_started)
+    return signals.exit_code or combine_with_refusal(combine_exit_codes(outcomes), bool(worker.refused))
 
 
 def _format_greeting(timetable: Scheduler) -> str:

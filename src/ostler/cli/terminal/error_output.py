@@ -12,7 +12,7 @@ import click
 
 from ostler.cli.terminal.output import print_json
 from ostler.cli.terminal.text import escape_controls
-from ostler.errors import CODES, Code, OstlerError
+from ostler.errors import CODES, Code, OstlerError, Problem
 from ostler.files.disk import to_machine_error
 
 
@@ -20,7 +20,8 @@ def report_error(error: Exception, argv: list[str]) -> int:
     """Print the error and return the exit code."""
     match error:
         case OstlerError():
-            return _print_error(error.code, error.message, error.hint, argv)
+            _print_error(error.code, error.message, error.hint, argv, error.problems)
+            return error.exit
         case click.ClickException():
             return _report_usage(error, argv)
         case _ if (known := to_machine_error(error)) is not None:
@@ -56,11 +57,14 @@ def _report_bug(error: Exception, argv: list[str]) -> int:
     )
 
 
-def _print_error(code: Code, message: str, hint: str, argv: list[str]) -> int:
+def _print_error(
+    code: Code, message: str, hint: str, argv: list[str], problems: tuple[Problem, ...] = ()
+) -> int:
     if "--json" in argv:
+        document = {"schema": "ostler.error/1", "code": code, "message": message, "hint": hint}
         # Writing to stdout may be what failed.
         with suppress(OSError):
-            print_json({"schema": "ostler.error/1", "code": code, "message": message, "hint": hint})
+            print_json(document | ({"problems": problems} if problems else {}))
     for line in message.splitlines() or [code]:
         sys.stderr.write(f"ostler: {escape_controls(line)}\n")
     if hint:

@@ -72,6 +72,7 @@ _PRINTED_TYPES = {
     "source_update_failed",
     "decision_recorded",
     "task_reopened",
+    "task_edited",
     *ENDINGS,
 }
 
@@ -90,7 +91,7 @@ class PlainProgress:
 
     def handle(self, line: EventJson, at: float) -> None:
         self._lanes.apply(line, at)
-        if line["type"] in _PRINTED_TYPES or _is_failed_attempt(line):
+        if (line["type"] in _PRINTED_TYPES or _is_failed_attempt(line)) and not _is_unchecked(line):
             self._print(line, at)
 
     def tick(self, now: float) -> None:
@@ -110,6 +111,11 @@ def _still_working(lane: Lane, now: float) -> EventJson:
     activity = describe_activity(lane, now) if lane.began is not None else ""
     detail = ", ".join(part for part in (where, f"for {since}", used, activity) if part)
     return {"type": "still_working", "time": format_rfc3339(now), "task_id": task, "detail": detail}
+
+
+def _is_unchecked(line: EventJson) -> bool:
+    """Return whether it is the verdict of a gate that checks nothing; `ostler show` has it."""
+    return line["type"] == "gate_decided" and line.get("verdict") == "not_checked" and not line.get("reason")
 
 
 def _is_failed_attempt(line: EventJson) -> bool:

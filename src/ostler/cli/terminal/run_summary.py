@@ -4,23 +4,46 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 
+from ostler.calls.models.availability import Unavailable
+from ostler.cli.terminal.not_started import describe_not_started
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.task_table import describe_state, describe_waiting
-from ostler.cli.terminal.text import STATUS_COLOURS, paint, terminal_width, to_one_line, use_colour
+from ostler.cli.terminal.text import (
+    STATUS_COLOURS,
+    paint,
+    terminal_width,
+    to_one_line,
+    truncate,
+    use_colour,
+)
 from ostler.clock import format_local_time
-from ostler.model.outcome import Outcome
+from ostler.model.fix import describe_warning
+from ostler.model.ids import TaskId
+from ostler.model.outcome import DiffStat, Outcome
 from ostler.model.status import TaskStatus
 from ostler.project.project import Project
+from ostler.project.tasks.outcome_details import add_details
 from ostler.views.groups import group_of
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
+_INDENT = 14  # below the id of the task
+_MESSAGE_LINES = 3
 
-def print_run_summary(project: Project, outcomes: list[Outcome], as_json: bool) -> None:
-    """Print the result of each task and the next command."""
+
+def print_run_summary(
+    project: Project,
+    outcomes: list[Outcome],
+    as_json: bool,
+    not_started: Mapping[TaskId, Unavailable | None] | None = None,
+) -> None:
+    """Print the result of each task, the ready tasks that were not started, and the next command."""
     views = [project.show(outcome.task_id) for outcome in outcomes]
+    for line in describe_not_started(not_started or {}) if as_json else ():
+        print_hint(line)
     if as_json:
         for view in views:
             print_json(task_json(view))
@@ -34,6 +57,10 @@ def print_run_summary(project: Project, outcomes: list[Outcome], as_json: bool) 
         result = describe_state(view) if has_reason else describe_waiting(view) or _describe_result(view)
         status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
         print_text(f"{status}  {view.id:<{columns}}  {to_one_line(result)}")
+        for line in _list_details(project, view):
+            print_text(" " * _INDENT + line)
+    for line in describe_not_started(not_started or {}):
+        print_hint(line)
     for view in sorted(views, key=lambda view: view.status == TaskStatus.COMPLETED)[:1]:
         names = ("show", "diff", "log") if view.branch else ("show", "log")
         commands = [f"ostler {verb} {view.id}" for verb in names]
@@ -41,6 +68,27 @@ def print_run_summary(project: Project, outcomes: list[Outcome], as_json: bool) 
         shown = ("\n" if narrow else "   ").join(commands)
         step = "" if view.status == TaskStatus.COMPLETED else next_step(view)
         print_hint(f"\nNext: {step}" if step else f"\n{shown}")
+
+
+def _list_details(project: Project, view: TaskView) -> list[str]:
+    """Return the size of the change, the start of the agent's last message, and the warnings."""
+    details = add_details(Outcome(TaskId(view.id), view.status), project.layout, project.journal)
+    size = [_describe_size(details.diffstat)] if details.diffstat else []
+    message = [line for line in details.summary.splitlines() if line.strip()]
+    shown = message[:_MESSAGE_LINES]
+    more = ["..."] if len(message) > len(shown) else []
+    warnings = [f"warning {describe_warning(one)}" for one in view.warnings]
+    room = terminal_width() - _INDENT
+    return [truncate(to_one_line(line), room) for line in (*size, *shown, *more)] + [
+        to_one_line(line) for line in warnings
+    ]
+
+
+def _describe_size(size: DiffStat) -> str:
+    if not size.files:
+        return "no file changed"
+    files = "1 file" if size.files == 1 else f"{size.files} files"
+    return f"{files} changed, +{size.insertions} -{size.deletions}"
 
 
 def _describe_result(view: TaskView) -> str:

@@ -17,6 +17,7 @@ from ostler.cli.terminal.text import (
     to_one_line,
 )
 from ostler.clock import format_local_time
+from ostler.errors import WarningCode
 from ostler.model.status import EXECUTABLE
 from ostler.views.task import TaskView
 
@@ -37,8 +38,13 @@ def format_row(view: TaskView) -> tuple[str, ...]:
         format_tokens(view.usage.total) if view.usage.total else "",
         format_usd(view.cost_usd),
         format_age(datetime.fromisoformat(view.updated_at).timestamp()),
-        to_one_line(describe_state(view)),
+        to_one_line(" ".join((*map(_mark_warning, view.warnings), describe_state(view)))),
     )
+
+
+def _mark_warning(warning: str) -> str:
+    """Return the code of a warning in brackets; one without a code is in `ostler show`."""
+    return f"[{warning}]" if warning in list(WarningCode) else "[warning]"
 
 
 def describe_state(view: TaskView) -> str:

@@ -7,8 +7,8 @@ from typing import assert_never
 from ostler.engine.core.moves import current_gate, merge_gate
 from ostler.engine.core.publishing import find_checked_commit
 from ostler.engine.core.step import (
-    MERGE,
     CallAgent,
+    CheckFinal,
     CheckGate,
     Checkpoint,
     Finish,
@@ -18,6 +18,7 @@ from ostler.engine.core.step import (
     Step,
 )
 from ostler.errors import Code
+from ostler.model.plan import MERGE
 from ostler.model.state import Ending, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 
@@ -56,11 +57,14 @@ def step_for_stage(state: State) -> Step | None:
             return CheckGate(
                 state.task, f"{key}.{state.checks}/gate", phase, current_gate(state), state.commit
             )
+        case Stage.FINAL:
+            asked = state.final_gate if state.review_requested else ""
+            return CheckFinal(state.task, f"{key}.{state.checks}/final", state.commit, asked)
         case Stage.MERGING:
             merge_key = f"{key}.{state.checks}/merge"
             return CheckGate(state.task, merge_key, MERGE, merge_gate(state), state.commit)
         case Stage.PUBLISHING:
-            return Publish(state.task, f"{key}/publish", state.plan.publish, find_checked_commit(state))
+            return Publish(state.task, f"{key}/publish", state.publishing, find_checked_commit(state))
         case Stage.DONE:
             return _finish(state, _COMPLETED)
         case Stage.ENDED:

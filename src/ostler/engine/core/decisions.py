@@ -9,20 +9,31 @@ from msgspec.structs import replace
 from ostler.engine.core.moves import (
     advance,
     apply_gate_decided,
-    replace_phase,
     reset_phases,
     send_back_for_retry,
 )
-from ostler.engine.core.step import MERGE
+from ostler.engine.core.verdicts import (
+    find_gate,
+    has_live_rules,
+    name_current_gate,
+    planned_gate,
+    replace_phase,
+)
 from ostler.errors import Code
-from ostler.model.event import DecisionRecorded, GateDecided
+from ostler.model.event import DecisionRecorded, GateDecided, SettingsAccepted
 from ostler.model.state import GateState, PhaseState, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 
 _S = TaskStatus
-_AT_GATE = (Stage.CHECKING, Stage.MERGING)
+_AT_GATE = (Stage.CHECKING, Stage.FINAL, Stage.MERGING)
 _WORKING = (Stage.NEW, Stage.READY, Stage.ITERATED, Stage.ANSWERED, Stage.CHECKING)
 _WAITING = (_S.PENDING, _S.ASSIGNED, _S.REVISION, _S.DEFERRED)
+
+
+def hold_proposal(state: State) -> State:
+    """Return the state of a new task that an agent proposed: a person decides whether it starts."""
+    message = f"proposed by {state.proposed_by}; it starts when a person approves it"
+    return replace(state, status=_S.NEEDS_REVIEW, message=message, held=True)
 
 
 def apply_decision(state: State, event: DecisionRecorded) -> State:
@@ -38,8 +49,12 @@ def apply_decision(state: State, event: DecisionRecorded) -> State:
             return _pause(state)
         case "resume":
             return _resume(state, event)
+        case "approve" | "reject" if state.held:
+            return _answer_proposal(state, event)
         case "approve" | "reject":
             return _answer_gate(state, event)
+        case "skip" | "rewind" if state.held:
+            return state
         case "skip":
             return _skip_phase(state, event)
         case "rewind":
@@ -72,10 +87,17 @@ def _resume(state: State, event: DecisionRecorded) -> State:
         resumed = replace_phase(resumed, resumed.phase, more)
     rejected = state.status is _S.BLOCKED and state.stage in _AT_GATE
     repeats_gate = state.code is Code.GATE_UNRUNNABLE and not event.text
-    has_conflict = state.code is Code.MERGE_CONFLICT and state.stage is Stage.PUBLISHING and event.text
+    can_merge = state.stage is Stage.PUBLISHING or (state.stage is Stage.NEW and state.conflict_commit)
+    has_conflict = state.code is Code.MERGE_CONFLICT and can_merge and event.text
     if has_conflict or (rejected and not repeats_gate):
         return send_back_for_retry(resumed, state.seq + 1)
     return replace(resumed, conflict_commit=None, rebases=0)
+
+
+def _answer_proposal(state: State, event: DecisionRecorded) -> State:
+    if event.verb == "approve":
+        return replace(state, status=_S.PENDING, message="", held=False)
+    return replace(state, cancel_requested=True, cancel_reason=f"proposal rejected: {event.text}")
 
 
 def _answer_gate(state: State, event: DecisionRecorded) -> State:
@@ -84,20 +106,54 @@ def _answer_gate(state: State, event: DecisionRecorded) -> State:
     if not waits:
         return state
     approved = event.verb == "approve"
-    phase = MERGE if state.stage is Stage.MERGING else state.current.id
-    decision = GateDecided(phase, "human", "pass" if approved else "fail", event.text, state.commit)
-    after = apply_gate_decided(replace(state, code=None, message=""), decision)
+    if state.stage is Stage.PUBLISHING:
+        again = replace(state, code=None, message="", call=state.call + 1)
+        if approved:
+            return replace(again, status=_S.PENDING)
+        return replace(send_back_for_retry(again, state.seq + 1), status=_S.REVISION)
+    after = apply_gate_decided(replace(state, code=None, message=""), _build_verdict(state, event))
     if after.ending is not None:
         end = after.ending
         return replace(after, status=_S.BLOCKED, code=end.code, message=end.message, ending=None)
     return replace(after, status=_S.PENDING if approved else _S.REVISION)
 
 
+def _build_verdict(state: State, event: DecisionRecorded) -> GateDecided:
+    """Return a person's verdict; the approval of what the gate did not pass overrules it."""
+    name = name_current_gate(state)
+    verdict = "pass" if event.verb == "approve" else "fail"
+    decided = GateDecided(name, "human", verdict, event.text, state.commit, by=event.by)
+    found = find_gate(state, name)
+    if found is None or not (event.by or has_live_rules(state)):
+        return decided
+    decided = replace(decided, check=found.check)
+    original = found.original or (found.verdict if found.verdict in ("fail", "could_not_run") else None)
+    if verdict == "fail" or original is None:
+        return decided
+    kind = found.type or planned_gate(state, name).type
+    if original == "pass":
+        # Of the same type as the gate: a verdict of another type would be asked for again.
+        return replace(decided, gate=kind)
+    return replace(decided, gate=kind, verdict="overruled", original=original)
+
+
+def apply_accepted(state: State, event: SettingsAccepted) -> State:
+    """Use the accepted settings; a gate that they remove does not wait for a person any longer."""
+    accepted = replace(state, protection=event.protection)
+    name = name_current_gate(state)
+    waits = state.status is _S.NEEDS_REVIEW and not state.review_requested and not state.held
+    if not waits or event.protection.gate(name).type == "human":
+        return accepted
+    return replace(accepted, status=_S.PENDING, message="", checks=state.checks + 1)
+
+
 def _skip_phase(state: State, event: DecisionRecorded) -> State:
     index = state.plan.index(event.phase)
     if state.status in TERMINAL or index is None or state.phases[index].status == "completed":
         return state
-    gate = GateState("skipped", event.text)
+    before = state.phases[index].gate
+    original = (before.original or before.verdict) if before and before.verdict != "pending" else None
+    gate = GateState("skipped", event.text, by=event.by, original=original)
     skipped = replace_phase(state, index, replace(state.phases[index], status="skipped", gate=gate))
     if state.retry_of == event.phase:
         skipped = replace(skipped, retry_of="", feedback_seq=0, signatures=())
@@ -128,7 +184,9 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
     back = reset_phases(replace(state, phases=(*state.phases[:index], *fresh)), index, index)
     commits = [one.commit for one in state.phases[:index] if one.commit]
     commit = commits[-1] if commits else None
-    back = replace(back, stage=Stage.NEW, commit=commit, tree="", reset_to=commit or state.base, merge=None)
+    back = replace(
+        back, stage=Stage.NEW, commit=commit, tree="", tip=None, reset_to=commit or state.base, merge=None
+    )
     back = replace(
         back,
         ending=None,
@@ -138,6 +196,8 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
         message="",
         resumes_at=None,
     )
+    # The new work is another one: what was requested and published before is not about it.
+    back = replace(back, gates=(), final_gate="", publish_as=None, published_into="")
     back = replace(back, warnings=(), signatures=(), retry_of="", review_requested=False, pr_url=None)
     back = replace(
         back,
@@ -145,5 +205,7 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
         recheck_phases=(),
         rebases=0,
         conflict_commit=None,
+        unchanged=False,
+        no_changes="",
     )
     return back if state.status is _S.IN_PROGRESS else replace(back, status=_S.PENDING)

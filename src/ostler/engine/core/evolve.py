@@ -8,30 +8,37 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from ostler.engine.core.decide import decide, step_for_stage
-from ostler.engine.core.decisions import apply_decision, rewind_to
+from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_proposal, rewind_to
+from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
 from ostler.engine.core.moves import (
-    add_warnings,
     advance,
     apply_gate_decided,
-    can_retry,
-    continue_after_checkpoint,
-    replace_phase,
-    send_back_for_retry,
-    update_phase,
 )
 from ostler.engine.core.publishing import apply_published, apply_rebased, apply_step_failed
-from ostler.engine.core.step import MERGE
+from ostler.engine.core.verdicts import (
+    apply_final_checked,
+    enter_final_stage,
+    find_gate,
+    focus_gate,
+    has_live_rules,
+    name_current_gate,
+    store_gate,
+)
 from ostler.errors import Code
 from ostler.model.event import (
+    MERGE_REQUEST,
+    RETARGET_REQUEST,
     CallEnded,
     CheckpointMade,
     DecisionRecorded,
     Event,
+    FinalChecked,
     GateDecided,
     GateWaiting,
     Published,
     Rebased,
     Record,
+    SettingsAccepted,
     StepFailed,
     TaskBlocked,
     TaskCancelled,
@@ -39,7 +46,9 @@ from ostler.model.event import (
     TaskCompleted,
     TaskCreated,
     TaskDeferred,
+    TaskEdited,
     TaskFailed,
+    TaskHeld,
     TaskPaused,
     TaskReleased,
     TaskReopened,
@@ -47,11 +56,13 @@ from ostler.model.event import (
     UsageEvent,
     WorkspaceReleased,
 )
-from ostler.model.state import Ending, GateState, PhaseState, Stage, State
-from ostler.model.status import REOPENABLE, TaskStatus, may_become
+from ostler.model.plan import MERGE, Publishing
+from ostler.model.state import GateState, PhaseState, Stage, State
+from ostler.model.status import REOPENABLE, TERMINAL, TaskStatus, may_become
 from ostler.model.usage import add_cost
 
 _FAILURES_BEFORE_QUARANTINE = 3
+_PUBLISH_AGAIN: dict[str, Publishing] = {MERGE_REQUEST: "merge", RETARGET_REQUEST: "pr"}
 
 
 class OutOfOrder(Exception):
@@ -64,7 +75,7 @@ def begin(record: Record) -> State:
     if record.seq != 1 or not isinstance(created, TaskCreated):
         raise OutOfOrder(f"{record.task}: the first record must be task_created, with seq 1")
     task = created.task
-    return State(
+    state = State(
         task=record.task,
         seq=1,
         rules=created.rules,
@@ -79,8 +90,13 @@ def begin(record: Record) -> State:
         after=task.after,
         not_before=task.not_before,
         after_any=task.after_any,
+        order_only=task.order_only,
+        start_commit=task.start_commit,
         pipeline=task.pipeline,
+        protection=created.protection,
+        proposed_by=task.proposed_by,
     )
+    return hold_proposal(state) if created.held else state
 
 
 def evolve(state: State, record: Record) -> State:
@@ -106,20 +122,19 @@ def _fold(state: State, record: Record) -> State:
         return state
     match event:
         case TaskClaimed():
-            return _apply_claimed(state)
+            return _apply_claimed(state, event)
         case TaskStarted():
-            started = replace(state, worktree=event.worktree, branch=event.branch, base=event.base)
-            started = replace(started, target=event.target or state.target)
-            started = replace(started, remotes=state.remotes if event.remotes is None else event.remotes)
-            return _continue_after_preparation(replace(started, reset_to=None, conflict_commit=None))
+            return _apply_started(state, event)
         case CallEnded():
-            return _apply_call_ended(state, event)
+            return apply_call_ended(state, event)
         case CheckpointMade():
-            return _apply_checkpoint(state, event)
+            return apply_checkpoint(state, event)
         case GateWaiting():
             return _apply_gate_waiting(state, event)
         case GateDecided():
             return apply_gate_decided(state, event)
+        case FinalChecked():
+            return apply_final_checked(state, event)
         case Published():
             return apply_published(state, event)
         case Rebased():
@@ -133,6 +148,9 @@ def _fold(state: State, record: Record) -> State:
         case TaskDeferred():
             waiting = _set_waiting(state, TaskStatus.DEFERRED, event.code, event.message)
             return replace(waiting, resumes_at=event.resumes_at, call=state.call + 1)
+        case TaskHeld():
+            waiting = _set_waiting(state, TaskStatus.PENDING, event.code, event.message)
+            return replace(waiting, call=state.call + 1)
         case TaskPaused():
             return replace(
                 _set_waiting(state, TaskStatus.PAUSED, event.code, event.message), pause_requested=False
@@ -142,11 +160,16 @@ def _fold(state: State, record: Record) -> State:
         case TaskCompleted() | TaskFailed() | TaskCancelled():
             return _apply_end(state, event)
         case WorkspaceReleased():
-            return replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
+            released = replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
+            return replace(released, tip=event.commit or state.tip)
         case TaskReopened():
             return _apply_reopened(state, event)
+        case TaskEdited():
+            return _apply_edited(state, event)
         case DecisionRecorded():
             return apply_decision(state, event)
+        case SettingsAccepted():
+            return apply_accepted(state, event)
         case TaskCreated():
             raise OutOfOrder(f"{state.task}: duplicate task_created")
         case Raw():
@@ -159,15 +182,42 @@ def _is_stale(state: State, record: Record, event: Event) -> bool:
     """Return whether it is the result of a step that a later decision has superseded."""
     if record.step:
         return record.step not in (step.key for step in (decide(state), step_for_stage(state)) if step)
+    if isinstance(event, GateWaiting | GateDecided) and state.stage is Stage.FINAL:
+        return False
     if isinstance(event, CallEnded | CheckpointMade | GateWaiting | GateDecided):
         return event.phase not in (state.current.id, MERGE)
     return False
 
 
-def _apply_claimed(state: State) -> State:
+def _apply_claimed(state: State, event: TaskClaimed) -> State:
+    if event.rules > state.rules:
+        state = _upgrade_rules(state, event)
+    elif event.protection is not None:
+        state = replace(state, protection=event.protection)
+    if state.stage is Stage.PUBLISHING and has_live_rules(state):
+        # The settings may require more than they did when the task reached this stage.
+        state = enter_final_stage(state)
     stage = Stage.NEW if state.stage is Stage.READY else state.stage
     claimed = replace(state, claims=state.claims + 1, stage=stage, code=None, message="", resumes_at=None)
     return claimed if state.status is TaskStatus.IN_PROGRESS else _set_status(claimed, TaskStatus.IN_PROGRESS)
+
+
+def _upgrade_rules(state: State, event: TaskClaimed) -> State:
+    """Apply newer rules from here on."""
+    upgraded = replace(state, rules=event.rules, protection=event.protection or state.protection)
+    return enter_final_stage(upgraded) if state.recheck_phases else upgraded
+
+
+def _apply_started(state: State, event: TaskStarted) -> State:
+    started = replace(state, worktree=event.worktree, branch=event.branch, base=event.base)
+    started = replace(started, target=event.target or state.target)
+    started = replace(started, remotes=state.remotes if event.remotes is None else event.remotes)
+    if event.predecessors is not None:
+        started = replace(started, predecessors=event.predecessors)
+    if event.commit is not None and state.commit is not None:
+        # Gates that passed another tree check the rebased commit again (moves.py).
+        started = replace(started, commit=event.commit, tree=event.tree)
+    return _continue_after_preparation(replace(started, reset_to=None, conflict_commit=None))
 
 
 def _continue_after_preparation(state: State) -> State:
@@ -185,84 +235,29 @@ def _add_usage(state: State, event: UsageEvent) -> State:
     return replace(state, usage=state.usage + event.usage, cost_usd=cost)
 
 
-def _apply_call_ended(state: State, event: CallEnded) -> State:
-    updated = replace(
-        state,
-        session_id=event.session_id,
-        answer=event.answer or state.answer,
-        warnings=add_warnings(state, event.warnings),
-    )
-    match event.verdict:
-        case "complete" | "review":
-            review = event.verdict == "review"
-            return _complete_iteration(replace(_clear_feedback(updated), review_requested=review))
-        case "continue":
-            return _continue_phase(update_phase(_clear_feedback(updated), "running", 1), event)
-        case "blocked":
-            return _apply_blocked(_clear_feedback(updated), event)
-        case "failed":
-            return _set_ending(updated, event, TaskStatus.FAILED, Code.UNKNOWN)
-        case "deferred":
-            return _set_ending(updated, event, TaskStatus.DEFERRED, Code.RATE_LIMITED)
-        case "paused":
-            return _set_ending(updated, event, TaskStatus.PAUSED, None)
-        case "interrupted":
-            return updated
-        case _:
-            assert_never(event.verdict)
-
-
-def _apply_blocked(state: State, event: CallEnded) -> State:
-    """Retry the phase that this one checks; any other phase waits for a person."""
-    if state.current.retry_to and event.code is Code.AGENT_BLOCKED and can_retry(state):
-        return send_back_for_retry(update_phase(state, "failed", 1), state.seq + 1)
-    return _set_ending(state, event, TaskStatus.BLOCKED, Code.AGENT_BLOCKED)
-
-
-def _clear_feedback(state: State) -> State:
-    """Drop the feedback that was delivered; the reason of a retry stays until its phase passes."""
-    return state if state.retry_of else replace(state, feedback_seq=0)
-
-
-def _complete_iteration(state: State) -> State:
-    """Continue with the checkpoint, or with the gate if a later phase commits the work."""
-    last = all(one.status in ("completed", "skipped") for one in state.phases[state.phase + 1 :])
-    commits = state.current.checkpoint or last or state.current.gate.type in ("command", "ai")
-    if commits:
-        return replace(update_phase(state, "running"), stage=Stage.ANSWERED)
-    return continue_after_checkpoint(update_phase(state, "running", 1))
-
-
-def _continue_phase(state: State, event: CallEnded) -> State:
-    used = state.phases[state.phase].iterations
-    if used < state.max_iterations:
-        stage = Stage.ITERATED if state.current.strategy.checkpoint_each_iteration else Stage.READY
-        return replace(state, call=1, stage=stage)
-    message = f"{event.phase} used all {used} iterations without reporting completion"
-    return replace(state, ending=Ending(TaskStatus.PAUSED, Code.ITERATION_LIMIT, message))
-
-
-def _set_ending(state: State, event: CallEnded, status: TaskStatus, code: Code | None) -> State:
-    return replace(state, ending=Ending(status, event.code or code, event.message, event.resumes_at))
-
-
-def _apply_checkpoint(state: State, event: CheckpointMade) -> State:
-    committed = replace(state, commit=event.commit or state.commit, output=event.output or state.output)
-    committed = replace(committed, tree=event.tree)
-    if state.stage is Stage.ITERATED:
-        return replace(update_phase(committed, "running", 0, event.commit), stage=Stage.READY)
-    status = state.phases[state.phase].status
-    return continue_after_checkpoint(update_phase(committed, status, 1, event.commit))
-
-
 def _apply_gate_waiting(state: State, event: GateWaiting) -> State:
     """Wait for a person."""
-    gate = GateState("pending", event.reason, event.sha)
-    if state.stage is Stage.MERGING:
-        waiting = replace(state, merge=gate)
-    else:
-        waiting = replace_phase(state, state.phase, replace(state.phases[state.phase], gate=gate))
+    if state.stage is Stage.PUBLISHING:
+        # All gates have passed; a person has to merge the commit.
+        return _set_status(replace(state, message=event.reason), TaskStatus.NEEDS_REVIEW)
+    if state.stage is Stage.FINAL:
+        state = focus_gate(state, event.phase)
+    name = name_current_gate(state)
+    earlier = find_gate(state, name)
+    check = event.check or (earlier.check if earlier else None)
+    gate = GateState("pending", event.reason, event.sha, check=check)
+    if has_live_rules(state):
+        gate = _keep_verdict(replace(gate, type=event.gate), earlier, state)
+    waiting = store_gate(state, name, gate)
     return _set_status(replace(waiting, message=event.reason), TaskStatus.NEEDS_REVIEW)
+
+
+def _keep_verdict(waiting: GateState, before: GateState | None, state: State) -> GateState:
+    """Keep the verdict about which a person was asked."""
+    if before is None or not state.review_requested or before.sha != waiting.sha:
+        return waiting
+    original = before.original or (None if before.verdict == "pending" else before.verdict)
+    return replace(waiting, original=original, type=before.type or waiting.type, check=before.check)
 
 
 def _apply_end(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) -> State:
@@ -273,8 +268,10 @@ def _apply_end(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) 
         case TaskCancelled():
             return _set_status(replace(ended, code=Code.ABORTED, message=event.message), TaskStatus.CANCELLED)
         case TaskFailed():
-            failed = replace(ended, code=event.code, message=event.message, failures=state.failures + 1)
-            quarantined = failed.failures >= _FAILURES_BEFORE_QUARANTINE
+            failed = replace(
+                ended, code=event.code, message=event.message, failures=state.failures + event.counts
+            )
+            quarantined = event.counts and failed.failures >= _FAILURES_BEFORE_QUARANTINE
             return _set_status(failed, TaskStatus.QUARANTINED if quarantined else TaskStatus.FAILED)
         case _:
             assert_never(event)
@@ -288,6 +285,8 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     """Reset every phase that did not pass, or all from the named phase on."""
     if event.phase and (state.status in REOPENABLE or state.status is TaskStatus.COMPLETED):
         return rewind_to(state, event.phase, bool(event.text))
+    if event.by in _PUBLISH_AGAIN and state.status is TaskStatus.COMPLETED:
+        return _reopen_to_publish(state, _PUBLISH_AGAIN[event.by])
     if state.status not in REOPENABLE:
         return state
     kept = tuple(
@@ -303,9 +302,31 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
         code=None,
         message="",
     )
-    fresh = replace(fresh, warnings=(), feedback_seq=0, retry_of="", signatures=(), review_requested=False)
-    fresh = replace(fresh, rebases=0, conflict_commit=None)
+    warnings = state.warnings if kept == state.phases else ()  # they are about work that stays
+    fresh = replace(
+        fresh, warnings=warnings, feedback_seq=0, retry_of="", signatures=(), review_requested=False
+    )
+    fresh = replace(fresh, rebases=0, conflict_commit=None, final_gate="", no_changes="", held=False)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
+
+
+def _reopen_to_publish(state: State, how: Publishing) -> State:
+    """Return a completed task to its publication; no phase runs again."""
+    again = replace(state, status=TaskStatus.PENDING, stage=Stage.NEW, round=state.round + 1, call=1)
+    return replace(again, publish_as=how, rebases=0, recheck_phases=(), conflict_commit=None)
+
+
+def _apply_edited(state: State, event: TaskEdited) -> State:
+    """Use the new values; the plan of a task that has started stays."""
+    task = event.task
+    edited = replace(state, title=task.title, priority=task.priority, not_before=task.not_before)
+    if state.claims or state.status in TERMINAL:
+        return edited
+    edited = replace(edited, weight=task.weight, after=task.after, after_any=task.after_any)
+    if event.plan is None:
+        return edited
+    phases = tuple(PhaseState(phase.id) for phase in event.plan.phases)
+    return replace(edited, plan=event.plan, phases=phases, phase=0)
 
 
 def _set_status(state: State, status: TaskStatus) -> State:

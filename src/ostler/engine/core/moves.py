@@ -6,10 +6,20 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from ostler.engine.core.no_changes import forget_no_changes, needs_review, request_review
+from ostler.engine.core.verdicts import (
+    checks_files,
+    enter_final_stage,
+    focus_gate,
+    has_live_rules,
+    name_current_gate,
+    replace_phase,
+    store_gate,
+)
 from ostler.errors import Code
 from ostler.model.event import GateDecided
 from ostler.model.notice import PhaseCompleted
-from ostler.model.plan import Gate
+from ostler.model.plan import MERGE, Gate
 from ostler.model.state import Ending, GateState, PhaseState, PhaseStatus, Stage, State
 from ostler.model.status import TaskStatus
 
@@ -29,18 +39,25 @@ def update_phase(
     return replace_phase(state, state.phase, after)
 
 
-def replace_phase(state: State, index: int, phase: PhaseState) -> State:
-    return replace(state, phases=(*state.phases[:index], phase, *state.phases[index + 1 :]))
-
-
 def current_gate(state: State) -> Gate:
     """Return the gate of the current phase; a person decides if a review was requested."""
-    return Gate("human") if state.review_requested else state.current.gate
+    if state.review_requested:
+        return Gate("human")
+    return state.baseline.gate(state.current.id) if has_live_rules(state) else state.current.gate
+
+
+def commits_phase(state: State) -> bool:
+    """Return whether the work of the current phase is committed at its end, or with a later phase."""
+    last = all(one.status in _FINISHED for one in state.phases[state.phase + 1 :])
+    gate = state.baseline.gate(state.current.id) if has_live_rules(state) else state.current.gate
+    return state.current.checkpoint or last or checks_files(gate)
 
 
 def merge_gate(state: State) -> Gate:
     """Return the gate before publishing; a person decides if a review was requested."""
-    return Gate("human") if state.review_requested else state.plan.merge_gate
+    if state.review_requested:
+        return Gate("human")
+    return state.baseline.gate(MERGE) if has_live_rules(state) else state.plan.merge_gate
 
 
 def add_warnings(state: State, new: tuple[str, ...]) -> tuple[str, ...]:
@@ -53,7 +70,7 @@ def continue_after_checkpoint(state: State) -> State:
     if state.phases[state.phase].status == "skipped":
         return advance(state)
     gate = current_gate(state)
-    if not gate.passes_automatically:
+    if has_live_rules(state) or not gate.passes_automatically:
         return replace(state, stage=Stage.CHECKING)
     verdict = "skipped" if gate.type == "skip" else "pass"
     return pass_phase(state, GateState(verdict, "", state.commit))
@@ -80,13 +97,17 @@ def advance(state: State) -> State:
 
 
 def _after_phases(state: State) -> State:
+    if has_live_rules(state):
+        return enter_final_stage(state)
     state = state if state.recheck_phases else replace(state, recheck_phases=_outdated(state))
     if state.recheck_phases:
         index = state.plan.index(state.recheck_phases[0])
         return replace(state, stage=Stage.CHECKING, phase=state.phase if index is None else index)
+    if needs_review(state):
+        return replace(request_review(state), stage=Stage.MERGING)
     if not state.plan.merge_gate.passes_automatically and not _is_merge_approved(state):
         return replace(state, stage=Stage.MERGING)
-    publishes = state.plan.publish != "none" and state.branch is not None
+    publishes = state.publishing != "none" and state.branch is not None
     return replace(state, stage=Stage.PUBLISHING if publishes else Stage.DONE)
 
 
@@ -114,9 +135,10 @@ def _is_merge_approved(state: State) -> bool:
 
 def apply_gate_decided(state: State, event: GateDecided) -> State:
     """Return the state after a gate's verdict."""
+    if state.stage is Stage.FINAL:
+        state = focus_gate(state, event.phase)
     checked = replace(state, checks=state.checks + 1, warnings=add_warnings(state, event.warnings))
-    gate = GateState(event.verdict, event.reason, event.sha, event.gate == "human", state.tree)
-    gate = replace(gate, check=event.check)
+    gate = _build_gate_state(state, event)
     if event.review:
         # The stage stays the same: a person decides at this gate, with the verdict in view.
         return replace(_store_gate(checked, gate), review_requested=True)
@@ -134,16 +156,34 @@ def apply_gate_decided(state: State, event: GateDecided) -> State:
             assert_never(event.verdict)
 
 
+def _build_gate_state(state: State, event: GateDecided) -> GateState:
+    by_person = event.gate == "human" or event.verdict == "overruled"
+    gate = GateState(event.verdict, event.reason, event.sha, by_person, state.tree, event.by, event.original)
+    return replace(gate, check=event.check, type=event.gate if has_live_rules(state) else None)
+
+
 def _pass_gate(state: State, gate: GateState) -> State:
     if state.stage is Stage.MERGING:
         return _after_phases(replace(state, merge=gate, review_requested=False))
+    if state.stage is Stage.FINAL:
+        stored = store_gate(state, state.final_gate, gate)
+        return enter_final_stage(replace(_complete_phase(stored), review_requested=False))
     return pass_phase(state, gate)
+
+
+def _complete_phase(state: State) -> State:
+    """Complete the phase of the gate that was checked last; another gate has none."""
+    index = state.plan.index(state.final_gate)
+    if index is None:
+        return state
+    return replace_phase(state, index, replace(state.phases[index], status="completed"))
 
 
 def _store_gate(state: State, gate: GateState) -> State:
     """Store a verdict with its phase."""
-    if state.stage is Stage.MERGING:
-        return replace(state, merge=gate)
+    name = name_current_gate(state)
+    if state.plan.index(name) is None:
+        return store_gate(state, name, gate)
     phase = state.phases[state.phase]
     status = "running" if gate.verdict == "fail" else phase.status
     return replace_phase(state, state.phase, replace(phase, status=status, gate=gate))
@@ -161,7 +201,8 @@ def _reject(state: State, event: GateDecided) -> State:
     ):
         # The stage stays the same: from here on a person decides at this gate.
         return replace(state, review_requested=True)
-    if not can_retry(state):
+    if state.publish_as is not None or not can_retry(state):
+        # A person asked for a merge, not for more work: the person decides what follows.
         ending = Ending(TaskStatus.BLOCKED, Code.GATE_REJECTED, event.reason)
         return replace(state, ending=ending, feedback_seq=feedback_seq)
     if stuck:
@@ -179,7 +220,8 @@ def can_retry(state: State) -> bool:
 
 def find_retry_phase(state: State) -> int:
     """Return the index of the phase that repeats the work if the current one does not pass."""
-    after_phases = state.stage in (Stage.MERGING, Stage.PUBLISHING)
+    own_gate = state.stage is Stage.FINAL and state.plan.index(state.final_gate) is not None
+    after_phases = state.stage in (Stage.FINAL, Stage.MERGING, Stage.PUBLISHING) and not own_gate
     name = _DEFAULT_RETRY_PHASE if after_phases else state.current.retry_to
     found = state.plan.index(name) if name else None
     return state.phase if found is None or found > state.phase else found
@@ -192,8 +234,10 @@ def send_back_for_retry(state: State, feedback_seq: int) -> State:
     reset = replace(
         counted, feedback_seq=feedback_seq, retry_of=failed.id, stage=Stage.READY, call=1, merge=None
     )
-    reset = replace(reset, review_requested=False, recheck_phases=(), rebases=0)
-    target, last = find_retry_phase(state), len(state.phases) - 1 if state.recheck_phases else state.phase
+    reset = replace(reset, review_requested=False, recheck_phases=(), rebases=0, gates=(), final_gate="")
+    reset = forget_no_changes(reset)
+    rechecks = bool(state.recheck_phases) or state.stage is Stage.FINAL
+    target, last = find_retry_phase(state), len(state.phases) - 1 if rechecks else state.phase
     if target != last:
         return reset_phases(reset, target, last)
     phase = reset.phases[state.phase]
@@ -215,7 +259,9 @@ def reset_phases(state: State, first: int, last: int) -> State:
 
 def list_completed_phases(before: State, after: State) -> tuple[PhaseCompleted, ...]:
     """Return a notice for each phase that was completed between two states."""
-    pairs = zip(before.phases, after.phases, strict=True)
+    done = {one.id for one in before.phases if one.status == "completed"}
     return tuple(
-        PhaseCompleted(new.id, new.commit) for old, new in pairs if new.status == "completed" != old.status
+        PhaseCompleted(new.id, new.commit)
+        for new in after.phases
+        if new.status == "completed" and new.id not in done
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ostler.engine.core.moves import advance
+from ostler.engine.core.verdicts import drop_outdated_approvals, enter_final_stage, has_live_rules
 from ostler.errors import Code
 from ostler.model.event import Published, Rebased, StepFailed
 from ostler.model.state import Ending, GateState, Stage, State
-from ostler.model.status import TaskStatus
+from ostler.model.status import TERMINAL, TaskStatus
 
 _MAX_REBASES = 3  # in a row, before publishing fails
 _COMMIT_GATES = ("command", "ai")
@@ -16,13 +17,21 @@ _COMMIT_GATES = ("command", "ai")
 
 def find_checked_commit(state: State) -> str | None:
     """Return the commit that the gates checked; None if no gate would check a rebased one."""
+    if has_live_rules(state):
+        return state.commit
     checks_merge = state.plan.merge_gate.type in (*_COMMIT_GATES, "human")
     return state.commit if checks_merge or _phases_to_recheck(state, clean=False) else None
 
 
 def apply_published(state: State, event: Published) -> State:
     notes = (event.note,) if event.note and event.note not in state.warnings else ()
-    done = replace(state, stage=Stage.DONE, pr_url=event.pr_url or state.pr_url)
+    published = replace(
+        state, pr_url=event.pr_url or state.pr_url, published_into=event.into or state.published_into
+    )
+    if state.status in TERMINAL:
+        # Something changed after the end, such as the base of its pull request.
+        return published
+    done = replace(published, stage=Stage.DONE, publish_as=None)
     commit, base = event.commit or state.commit, event.base or state.base
     return replace(done, commit=commit, base=base, warnings=(*state.warnings, *notes))
 
@@ -30,12 +39,24 @@ def apply_published(state: State, event: Published) -> State:
 def apply_rebased(state: State, event: Rebased) -> State:
     """Repeat the gates that check commits, then publish again."""
     moved = replace(state, commit=event.commit, tree="", base=event.base, call=state.call + 1)
+    if has_live_rules(state):
+        return _check_rebased(replace(moved, rebases=state.rebases + 1), event)
     moved = replace(moved, rebases=state.rebases + 1, recheck_phases=_phases_to_recheck(state, event.clean))
     if not _is_merge_still_approved(state, event.clean):
         moved = replace(moved, merge=None)
     return (
         replace(moved, ending=_target_keeps_moving(state)) if moved.rebases > _MAX_REBASES else advance(moved)
     )
+
+
+def _check_rebased(state: State, event: Rebased) -> State:
+    """Return to the final stage; a person's approval covers a clean rebase."""
+    if state.rebases > _MAX_REBASES:
+        return replace(state, ending=_target_keeps_moving(state))
+    keeps = event.clean and not state.plan.reapprove
+    state = state if keeps else drop_outdated_approvals(state)
+    merge = state.merge if _is_still_approved(state, state.merge, event.clean) else None
+    return enter_final_stage(replace(state, merge=merge))
 
 
 def apply_step_failed(state: State, event: StepFailed) -> State:

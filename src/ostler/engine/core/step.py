@@ -40,8 +40,17 @@ class CheckGate(Struct, frozen=True):
     task: TaskId
     key: str
     phase: str  # "merge": the gate before publishing
-    gate: Gate
+    gate: Gate  # as accepted; the performer adds what the settings require now
     sha: str | None
+
+
+class CheckFinal(Struct, frozen=True):
+    """Check one gate that has not checked the final commit, or find that there is none."""
+
+    task: TaskId
+    key: str
+    sha: str | None
+    asked: str = ""  # gate that a person has to decide; empty: the performer chooses
 
 
 class Publish(Struct, frozen=True):
@@ -49,7 +58,7 @@ class Publish(Struct, frozen=True):
 
     task: TaskId
     key: str
-    how: Publishing
+    how: Publishing  # as accepted; the settings may allow less now
     # The only commit that may be published; None: no gate would check another one.
     checked_commit: str | None = None
 
@@ -69,5 +78,6 @@ class ReleaseWorkspace(Struct, frozen=True):
     key: str
 
 
-MERGE = "merge"
-Step = PrepareWorkspace | CallAgent | Checkpoint | CheckGate | Publish | Finish | ReleaseWorkspace
+Step = (
+    PrepareWorkspace | CallAgent | Checkpoint | CheckGate | CheckFinal | Publish | Finish | ReleaseWorkspace
+)

@@ -13,12 +13,18 @@ from ostler.calls.request import CallOutcome, CallRequest
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.caller import make_caller
 from ostler.engine.steps.agent_call.document import DocumentCallPrompt, build_document_prompt
-from ostler.engine.steps.agent_call.evidence import Evidence, depends_on_changes, evaluate
+from ostler.engine.steps.agent_call.evidence import (
+    Evidence,
+    block_repetition,
+    depends_on_changes,
+    evaluate,
+    repeats,
+)
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext
-from ostler.engine.steps.workspaces.worktree import has_changed, working_directory
-from ostler.errors import Code
+from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
+from ostler.errors import Code, needs_account_fix
 from ostler.files.atomic import sync_filesystem
 from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
@@ -131,6 +137,11 @@ async def _build_success(
     if depends_on_changes(evidence):
         evidence = replace(evidence, changed=await asyncio.to_thread(has_changed, context.state, services))
     verdict = evaluate(evidence)
+    files = ""
+    if verdict.verdict in ("continue", "blocked") and not evidence.is_document:
+        files = await asyncio.to_thread(hash_files, context.state, services)
+    if verdict.verdict == "continue" and files and _repeats_last_call(step, outcome, files, services):
+        verdict = block_repetition(_read_answer(step, outcome.answer, services))
     directory = services.layout.root if context.state.worktree is None else services.layout.worktrees
     # A power cut before the commit must not leave empty files.
     await asyncio.to_thread(sync_filesystem, directory)
@@ -143,7 +154,24 @@ async def _build_success(
         session_id=outcome.result.session_id,
         answer=outcome.answer,
         warnings=(*outcome.result.warnings, *verdict.warnings, *filter(None, [reading.warning])),
+        files=files,
     )
+
+
+def _repeats_last_call(step: CallAgent, outcome: CallOutcome, files: str, services: StepServices) -> bool:
+    """Return whether the call gave the answer of the one before it, and left the same files."""
+    calls = (one.event for one in reversed(services.journal.read(step.task)))
+    last = next((event for event in calls if isinstance(event, CallEnded)), None)
+    if last is None or last.phase != step.phase or last.files != files:
+        return False
+    return repeats(_read_answer(step, outcome.answer, services), _read_answer(step, last.answer, services))
+
+
+def _read_answer(step: CallAgent, path: str, services: StepServices) -> str:
+    try:
+        return (services.layout.task(step.task) / path).read_text("utf-8", "replace") if path else ""
+    except FileNotFoundError:
+        return ""
 
 
 def _build_failure(step: CallAgent, outcome: CallOutcome, services: StepServices) -> StepResult:
@@ -166,7 +194,7 @@ def _build_failure(step: CallAgent, outcome: CallOutcome, services: StepServices
 def _choose_verdict(code: Code, outcome: CallOutcome, services: StepServices) -> Verdict:
     """Return what a failed call means for its task."""
     if outcome.resumes_at is not None:
-        return "deferred"
+        return "held" if needs_account_fix(code) else "deferred"
     if code is Code.NEEDS_INPUT:
         return "blocked"
     pauses = code is Code.BUDGET_EXCEEDED and services.settings.budget.on_exceed == "pause"

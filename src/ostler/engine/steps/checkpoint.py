@@ -9,10 +9,11 @@ from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.errors import Code, GitError
 from ostler.files.failpoint import reach
 from ostler.git.commit import checkpoint as commits
+from ostler.git.commit.snapshot import resolve_tree
 from ostler.git.identity import read_identity
-from ostler.model.event import CheckpointMade
-
-_TREE_PREFIX = 16  # characters of a tree's hash; only compared for equality
+from ostler.model.attempt import Attempt
+from ostler.model.event import TREE_PREFIX, CheckpointMade
+from ostler.model.model_config import ModelConfig
 
 
 async def make_checkpoint(step: Checkpoint, context: TaskContext, services: StepServices) -> StepResult:
@@ -21,12 +22,16 @@ async def make_checkpoint(step: Checkpoint, context: TaskContext, services: Step
     if context.state.worktree is None:
         return StepResult(CheckpointMade(step.phase))
     reach("checkpoint.commit")
-    made = await run_in_thread(_commit, step, context, services)
+    made, unchanged = await run_in_thread(_commit, step, context, services)
     reach("checkpoint.committed")
-    return StepResult(CheckpointMade(step.phase, made.commit, made.tree[:_TREE_PREFIX]))
+    tree = made.tree[:TREE_PREFIX]
+    return StepResult(CheckpointMade(step.phase, made.commit, tree, unchanged=unchanged))
 
 
-def _commit(step: Checkpoint, context: TaskContext, services: StepServices) -> commits.Checkpoint:
+def _commit(
+    step: Checkpoint, context: TaskContext, services: StepServices
+) -> tuple[commits.Checkpoint, bool]:
+    """Return the commit, and whether its files are those of the task's base."""
     attempts = services.journal.attempts(step.task)
     trailers = {
         "Task-Id": step.task,
@@ -39,4 +44,14 @@ def _commit(step: Checkpoint, context: TaskContext, services: StepServices) -> c
     worktree = find_worktree(context.state, services)
     if worktree is None:
         raise GitError(Code.WORKTREE_LOST, f"the worktree of {step.task} is no longer in a git repository")
-    return commits.create_checkpoint(worktree, subject.strip(), trailers, read_identity(worktree.repository))
+    made = commits.create_checkpoint(worktree, subject.strip(), trailers, read_identity(worktree.repository))
+    unchanged = made.tree == resolve_tree(worktree, worktree.base)
+    return made, unchanged and _can_change_files(attempts, context, services)
+
+
+def _can_change_files(attempts: list[Attempt], context: TaskContext, services: StepServices) -> bool:
+    """Return whether the last agent changes files; the answer of a model API is the result."""
+    if not attempts:
+        return True
+    model = ModelConfig(attempts[-1].executor, attempts[-1].executor)
+    return services.make_executor(model, context.lock).capabilities.changes_files

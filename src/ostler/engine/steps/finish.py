@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostler.engine.core.step import Finish
-from ostler.errors import Code
+from ostler.errors import Code, is_task_failure
 from ostler.model.event import (
     Event,
     TaskBlocked,
@@ -11,6 +11,7 @@ from ostler.model.event import (
     TaskCompleted,
     TaskDeferred,
     TaskFailed,
+    TaskHeld,
     TaskPaused,
 )
 from ostler.model.state import State
@@ -30,5 +31,8 @@ def build_end_event(step: Finish, state: State) -> Event:
             return TaskPaused(ending.code, ending.message)
         case TaskStatus.DEFERRED:
             return TaskDeferred(ending.code or Code.RATE_LIMITED, ending.message, ending.resumes_at or 0.0)
+        case TaskStatus.PENDING:
+            return TaskHeld(ending.code or Code.AUTH_FAILED, ending.message)
         case _:
-            return TaskFailed(ending.code or Code.UNKNOWN, ending.message)
+            code = ending.code or Code.UNKNOWN
+            return TaskFailed(code, ending.message, is_task_failure(code))

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from ostler.engine.core.moves import apply_gate_decided, find_retry_phase
 from ostler.engine.core.step import CheckGate
+from ostler.engine.core.verdicts import find_gate, has_live_rules
 from ostler.engine.steps.gates.command import run_command_gate
 from ostler.engine.steps.gates.criteria import list_unmet_criteria
+from ostler.engine.steps.gates.live import describe_guarded_files, pass_without_check, use_live_gate
+from ostler.engine.steps.gates.no_changes import describe_no_changes
+from ostler.engine.steps.gates.quality import add_quality_checks, list_checks
 from ostler.engine.steps.gates.result import GateResult
 from ostler.engine.steps.gates.review import ReviewOutcome, review_commit
 from ostler.engine.steps.gates.signature import compute_signature
@@ -18,12 +24,20 @@ from ostler.files.failpoint import reach
 from ostler.git.commit.diff import read_diff_stat
 from ostler.model.event import GateDecided, GateWaiting
 from ostler.model.notice import Notice, PhaseFailed, PhaseRetried
+from ostler.model.plan import GateType
+from ostler.model.state import Stage
 from ostler.prompt.retry import format_retry_file, make_retry_file_name
 
 
 async def check_gate(step: CheckGate, context: TaskContext, services: StepServices) -> StepResult:
     """Return the verdict of the gate; a human gate only records that it waits."""
-    if step.gate.type == "human":
+    step = await run_in_thread(use_live_gate, step, context, services)
+    checks = list_checks(step, context, services)
+    if has_live_rules(context.state) and not checks:
+        passed = pass_without_check(step, context, services)
+        if passed is not None:
+            return StepResult(passed)
+    if step.gate.type == "human" and not step.gate.command and not checks:
         return StepResult(await run_in_thread(_ask_person, step, context, services))
     reach("gate.check")
     try:
@@ -34,23 +48,36 @@ async def check_gate(step: CheckGate, context: TaskContext, services: StepServic
         result = GateResult("could_not_run", f"{error.code}: {error.message}")
     if not isinstance(result, GateResult):
         return StepResult(result)
+    if step.gate.type == "human" and result.verdict == "pass" and not result.review:
+        return StepResult(await run_in_thread(_ask_person, step, context, services, result))
     step_result = await run_in_thread(_build_result, step, result, context, services)
     reach("gate.checked")
     return step_result
 
 
 async def _run_gate(step: CheckGate, context: TaskContext, services: StepServices) -> ReviewOutcome:
+    """Run the command of the gate, then its other check, then the quality checks of the phase."""
+    result = GateResult("pass")
+    if step.gate.command or step.gate.type == "command":
+        result = await run_command_gate(step, context, services)
+    if step.gate.type not in ("command", "human") and result.verdict == "pass" and not result.review:
+        other = await _run_other_check(step, context, services)
+        if not isinstance(other, GateResult):
+            return other
+        result = replace(other, check=result.check)
+    return await add_quality_checks(step, result, context, services)
+
+
+async def _run_other_check(step: CheckGate, context: TaskContext, services: StepServices) -> ReviewOutcome:
     match step.gate.type:
         case "skip":
             return GateResult("skipped")
         case "auto":
             return _check_criteria(step, _read_phase_answer(step, context, services))
-        case "command":
-            return await run_command_gate(step, context, services)
         case "ai":
             return await review_commit(step, _read_phase_answer(step, context, services), context, services)
-        case "human":
-            raise AssertionError("human gates are handled in check_gate")
+        case "command" | "human":
+            raise AssertionError(f"{step.gate.type} gates are handled by the callers")
         case _:
             assert_never(step.gate.type)
 
@@ -66,7 +93,9 @@ def _check_criteria(step: CheckGate, text: str) -> GateResult:
 
 def _read_phase_answer(step: CheckGate, context: TaskContext, services: StepServices) -> str:
     """Return the last answer of the phase; empty if there is none."""
-    answer = _find_earlier_answer(step, services) if context.state.recheck_phases else context.state.answer
+    state = context.state
+    rechecks = state.recheck_phases or state.stage is Stage.FINAL
+    answer = _find_earlier_answer(step, services) if rechecks else state.answer
     try:
         path = services.layout.task(context.state.task) / answer
         return path.read_text("utf-8", "replace") if answer else ""
@@ -87,7 +116,7 @@ def _build_result(
 ) -> StepResult:
     event = GateDecided(
         phase=step.phase,
-        gate=step.gate.type,
+        gate=_name_type(step, result),
         verdict=result.verdict,
         reason=result.reason,
         sha=step.sha,
@@ -110,6 +139,11 @@ def _build_result(
     return StepResult(event, (_write_retry_context(step, result, context, services),))
 
 
+def _name_type(step: CheckGate, result: GateResult) -> GateType:
+    """Return the type of the check that decided: the command of a human gate decides when it fails."""
+    return "command" if step.gate.type == "human" and result.verdict != "pass" else step.gate.type
+
+
 def _write_retry_context(
     step: CheckGate, result: GateResult, context: TaskContext, services: StepServices
 ) -> Notice:
@@ -125,17 +159,29 @@ def _write_retry_context(
     return PhaseRetried(step.phase, target, attempt, name)
 
 
-def _ask_person(step: CheckGate, context: TaskContext, services: StepServices) -> GateWaiting:
+def _ask_person(
+    step: CheckGate, context: TaskContext, services: StepServices, passed: GateResult | None = None
+) -> GateWaiting | GateDecided:
+    """Ask a person, unless one approved this gate and only its command had to be repeated."""
+    check = passed.check if passed else None
+    before = find_gate(context.state, step.phase)
+    if passed and before and before.by_person and before.verdict == "pass":
+        return GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
     criteria = f"; criteria: {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
     what = context.state.output or f"{step.phase}{_describe_change(step, context, services)}"
-    reason = f"{_describe_request(context)} {what}{criteria}"
-    return GateWaiting(step.phase, step.sha, reason)
+    notes = [one for one in (passed.reason, *passed.warnings) if one] if passed else []
+    notes += describe_guarded_files(step, context, services)
+    request = describe_no_changes(context, services) or _describe_request(step, context)
+    reason = "; ".join((f"{request} {what}{criteria}", *notes))
+    return GateWaiting(step.phase, step.sha, reason, check=check)
 
 
-def _describe_request(context: TaskContext) -> str:
-    gate = context.state.phases[context.state.phase].gate
+def _describe_request(step: CheckGate, context: TaskContext) -> str:
+    gate = find_gate(context.state, step.phase)
     if context.state.review_requested and gate is not None and gate.verdict == "fail":
         return f"the reviewer still rejects it ({gate.reason}); please decide on"
+    if context.state.review_requested and gate is not None and gate.verdict in ("pass", "not_checked"):
+        return f"{gate.reason}; please decide on"
     return "the agent requests a review of" if context.state.review_requested else "please review"
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ostler.engine.core.step import (
     CallAgent,
+    CheckFinal,
     CheckGate,
     Checkpoint,
     Finish,
@@ -19,20 +20,24 @@ from ostler.engine.core.step import (
 )
 from ostler.engine.steps.call import call_agent
 from ostler.engine.steps.checkpoint import make_checkpoint
+from ostler.engine.steps.final_check import check_final
 from ostler.engine.steps.finish import build_end_event
 from ostler.engine.steps.gate import check_gate
 from ostler.engine.steps.prepare import prepare_workspace
 from ostler.engine.steps.progress import report_progress
+from ostler.engine.steps.protection import apply_protection
 from ostler.engine.steps.publish import publish
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.usage import add_unrecorded_usage
-from ostler.engine.steps.workspaces.work_in_progress import save_work_in_progress
-from ostler.engine.steps.workspaces.worktree import release_workspace
+from ostler.engine.steps.workspaces.work_in_progress import (
+    try_release_workspace,
+    try_save_work_in_progress,
+)
 from ostler.errors import CODES, Code, Origin, OstlerError, UsageError
 from ostler.files.disk import to_machine_error
 from ostler.git.publish.merge import MergeConflict
 from ostler.model.event import StepFailed
-from ostler.model.notice import Notice
+from ostler.model.notice import AgentWarned, Notice
 from ostler.model.status import TaskStatus
 
 
@@ -42,7 +47,7 @@ async def perform(step: Step, context: TaskContext, services: StepServices) -> S
     Errors of the host are raised, because they end the run; others become a StepFailed event.
     """
     try:
-        result = await _dispatch(step, context, services)
+        result = await _dispatch(step, context, apply_protection(context, services))
         return replace(result, event=add_unrecorded_usage(result.event, context.state, services.journal))
     except asyncio.CancelledError:
         return None
@@ -77,22 +82,30 @@ async def _dispatch(step: Step, context: TaskContext, services: StepServices) ->
             return await make_checkpoint(step, context, services)
         case CheckGate():
             return await check_gate(step, context, services)
+        case CheckFinal():
+            return await check_final(step, context, services)
         case Publish():
             with report_progress("publishing", context, services):
                 return await publish(step, context, services)
         case Finish():
-            if step.ending.status is TaskStatus.FAILED:
-                await run_in_thread(save_work_in_progress, context.state, services)
-            notices = (
-                await _notify_completed(context, services)
-                if step.ending.status is TaskStatus.COMPLETED
-                else ()
-            )
-            return StepResult(build_end_event(step, context.state), notices)
+            return await _finish(step, context, services)
         case ReleaseWorkspace():
-            return StepResult(await run_in_thread(release_workspace, context.state, services))
+            released, warning = await run_in_thread(try_release_workspace, context.state, services)
+            return StepResult(released, (AgentWarned(warning),) if warning else ())
         case _:
             assert_never(step)
+
+
+async def _finish(step: Finish, context: TaskContext, services: StepServices) -> StepResult:
+    """Record the end; a failure to keep the work is part of its message, because a repeat would fail too."""
+    ending, notices = step.ending, ()
+    if ending.status is TaskStatus.FAILED:
+        warning = await run_in_thread(try_save_work_in_progress, context.state, services)
+        message = f"{ending.message} ({warning})" if warning else ending.message
+        step = replace(step, ending=replace(ending, message=message))
+    elif ending.status is TaskStatus.COMPLETED:
+        notices = await _notify_completed(context, services)
+    return StepResult(build_end_event(step, context.state), notices)
 
 
 async def _notify_completed(context: TaskContext, services: StepServices) -> tuple[Notice, ...]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.follow import follow_predecessors
 from ostler.engine.steps.workspaces.setup import WorkspaceSetup, setup_workspace
 from ostler.engine.steps.workspaces.work_in_progress import merge_target, rewind_workspace
 from ostler.engine.steps.workspaces.worktree import find_worktree, prepare_worktree
@@ -34,7 +35,8 @@ async def prepare_workspace(context: TaskContext, services: StepServices) -> Tas
         started = await run_in_thread(_make_or_repair, context.state, services)
     state = replace(context.state, worktree=started.worktree, branch=started.branch, base=started.base)
     worktree = find_worktree(state, services)
-    if worktree is not None:
+    # A merge needs no setup; a task that is sent back to its agent is prepared again.
+    if worktree is not None and state.publish_as is None:
         await _set_up_once(worktree, context, services)
     return started
 
@@ -43,11 +45,9 @@ def _make_or_repair(state: State, services: StepServices) -> TaskStarted:
     started = prepare_worktree(state, services)
     if state.reset_to is not None:
         rewind_workspace(state, started, services)
-    return (
-        started
-        if state.conflict_commit is None
-        else merge_target(state, started, state.conflict_commit, services)
-    )
+    if state.conflict_commit is not None:
+        return merge_target(state, started, state.conflict_commit, services)
+    return follow_predecessors(state, started, services)
 
 
 async def _set_up_once(worktree: Worktree, context: TaskContext, services: StepServices) -> None:

@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ostler.engine.core.step import Publish
+from ostler.engine.core.verdicts import checks_files, has_live_rules
+from ostler.engine.steps.protection import find_protection
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.base import read_works
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.errors import Code, GitError
 from ostler.git.identity import read_identity
 from ostler.git.publish import publish as publishing
+from ostler.git.publish.fast_forward import CheckedOutTarget
 from ostler.git.publish.proposal import Proposal, write_body, write_title
 from ostler.git.publish.secrets import redact_secrets
 from ostler.git.refs import find_base
 from ostler.git.repository import Worktree
-from ostler.model.event import Published, Rebased
-from ostler.model.state import GateState, PhaseState, State
-from ostler.prompt.completion import strip_marks
+from ostler.model.event import GateWaiting, Published, Rebased
+from ostler.model.fix import describe_warning
+from ostler.model.plan import MERGE
+from ostler.model.rows import decode_state
+from ostler.model.state import GateState, State
+from ostler.prompt.completion import strip_final_mark
+from ostler.views.gate_check import describe_check
+from ostler.views.verdict import format_verdict
 
 
 async def publish(step: Publish, context: TaskContext, services: StepServices) -> StepResult:
     """Publish the branch; repeating it after a crash publishes nothing twice."""
-    done = await run_in_thread(_publish, step, context, services)
+    step = _use_live_settings(step, context, services)
+    if step.how == "none":
+        return StepResult(Published("none", note="not published: git.on_complete is none now"))
+    try:
+        done = await run_in_thread(_publish, step, context, services)
+    except CheckedOutTarget as refused:
+        return StepResult(GateWaiting(MERGE, context.state.commit, _ask_to_merge(step, refused)))
     if done.result is publishing.PublishResult.REBASED:
         return StepResult(Rebased(done.commit, done.base, done.clean))
     note = "; ".join(done.notes)
-    return StepResult(Published(step.how, done.pr_url, done.commit, done.base, note))
+    return StepResult(Published(step.how, done.pr_url, done.commit, done.base, note, done.into))
+
+
+def _use_live_settings(step: Publish, context: TaskContext, services: StepServices) -> Publish:
+    """Return the step as the settings allow it now."""
+    if not has_live_rules(context.state):
+        return step
+    used = find_protection(context, services)
+    rechecked = any(checks_files(gate) for gate in used.gates.values()) or used.gate(MERGE).type == "human"
+    return replace(step, how=used.publish, checked_commit=step.checked_commit if rechecked else None)
 
 
 def _publish(step: Publish, context: TaskContext, services: StepServices) -> publishing.PublishOutcome:
@@ -40,11 +66,28 @@ def _publish(step: Publish, context: TaskContext, services: StepServices) -> pub
     return publishing.publish_pull_request(worktree, target, proposal, who, terms)
 
 
+def _ask_to_merge(step: Publish, refused: CheckedOutTarget) -> str:
+    return f"{refused.message}; next: {refused.command}   and then   ostler approve {step.task}"
+
+
 def _build_terms(step: Publish, context: TaskContext, services: StepServices) -> publishing.PublishOptions:
     git = services.settings.git
+    works = read_works(context.state, services) if context.state.predecessors else ()
     return publishing.PublishOptions(
-        step.checked_commit, context.state.remotes, git.push_remote, git.allow_secrets
+        step.checked_commit,
+        context.state.remotes,
+        git.push_remote,
+        git.allow_secrets,
+        works,
+        _find_stack_branch(context.state, services),
     )
+
+
+def _find_stack_branch(state: State, services: StepServices) -> str:
+    """Return the branch of the only unmerged task that this one builds on; empty if there are several."""
+    unmerged = [one.task for one in state.predecessors if not one.merged and one.task in state.after]
+    row = services.journal.row(unmerged[0]) if len(unmerged) == 1 else None
+    return "" if row is None else decode_state(row).branch or ""
 
 
 def _find_target(state: State, worktree: Worktree, services: StepServices) -> str:
@@ -57,11 +100,14 @@ def _find_target(state: State, worktree: Worktree, services: StepServices) -> st
 
 def _build_proposal(context: TaskContext, services: StepServices) -> Proposal:
     settings, state = services.settings.pull_request, context.state
-    checks = tuple(_describe_gate(one, one.gate, state) for one in state.phases if one.gate)
+    verdicts = [(one.id, one.gate) for one in state.phases] + [(one.name, one.gate) for one in state.gates]
+    verdicts.append((MERGE, state.merge))
+    checks = tuple(_describe_gate(name, gate, state) for name, gate in verdicts if gate)
+    warnings = tuple(describe_warning(one) for one in state.warnings)
     return Proposal(
         title=write_title(context.task.title, services.settings.git.commit_prefix or "[ostler]"),
         body=redact_secrets(
-            write_body(state.task, context.task.title, _read_summary(context, services), checks)
+            write_body(state.task, context.task.title, _read_summary(context, services), checks, warnings)
         ),
         draft=settings.draft,
         labels=settings.labels,
@@ -70,11 +116,23 @@ def _build_proposal(context: TaskContext, services: StepServices) -> Proposal:
     )
 
 
-def _describe_gate(phase: PhaseState, gate: GateState, state: State) -> str:
+def _describe_gate(name: str, gate: GateState, state: State) -> str:
     """Return the verdict of a gate, with its commit if another one is published."""
+    verdict = format_verdict(gate.verdict, gate.by, gate.original)
+    if gate.check is not None and gate.check.command:
+        return f"{name}: {describe_check(gate.check, verdict, gate.sha)}{_describe_person(gate)}"
     elsewhere = gate.reason and gate.sha and gate.sha != state.commit
     on = f" (on {gate.sha:.10})" if elsewhere else ""
-    return f"{phase.id}: {gate.verdict} {gate.reason}".strip() + on
+    return f"{name}: {verdict} {gate.reason}".strip() + on
+
+
+def _describe_person(gate: GateState) -> str:
+    """Return what the person who decided about the result of a command wrote; empty without a person."""
+    if not gate.by_person:
+        return ""
+    approved = f"approved by {gate.by or 'a person'}" if gate.verdict == "pass" else ""
+    note = ": ".join(part for part in (approved, gate.reason) if part)
+    return f"; {note}" if note else ""
 
 
 def _read_summary(context: TaskContext, services: StepServices) -> str:
@@ -84,4 +142,4 @@ def _read_summary(context: TaskContext, services: StepServices) -> str:
     if not own:
         return context.task.body
     path = services.layout.task(context.state.task) / f"{own[-1].transcript.removesuffix('.jsonl')}.answer.md"
-    return strip_marks(path.read_text("utf-8", "replace")) if path.exists() else context.task.body
+    return strip_final_mark(path.read_text("utf-8", "replace")) if path.exists() else context.task.body

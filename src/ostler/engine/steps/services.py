@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ostler.calls.models.availability import Unavailable
 from ostler.calls.services import CallServices
 from ostler.clock import Clock
 from ostler.config.settings import Settings
@@ -38,6 +40,15 @@ def unchanged(task: Task) -> Task:
     return task
 
 
+def never_held(state: State) -> Unavailable | None:
+    """Let every task start."""
+    return None
+
+
+def no_event(task: Task, state: State) -> None:
+    """Take in nothing."""
+
+
 class StepServices(Struct, frozen=True):
     """The dependencies of all performers in one run."""
 
@@ -54,6 +65,14 @@ class StepServices(Struct, frozen=True):
     on_completed: Callable[[Task, State], tuple[Notice, ...]]  # called before the completion is recorded
     run: str  # id of this run
     amend: Callable[[Task], Task] = unchanged  # applies options of this run to a task
+    take_in_file: Callable[[Task, State], Event | None] = no_event  # a change of task.md, asked at each claim
+    find_hold: Callable[[State], Unavailable | None] = never_held  # why no model of a task may be called
+    explicit_settings: frozenset[str] = frozenset()  # set by a flag or variable of this run
+    read_settings: Callable[[], Settings] | None = None  # reads changed files again; None: never
+
+    def refresh(self) -> StepServices:
+        """Return the services with the settings of this moment."""
+        return self if self.read_settings is None else replace(self, settings=self.read_settings())
 
 
 def lock_path(state: State, services: StepServices) -> Path:

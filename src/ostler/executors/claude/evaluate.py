@@ -11,12 +11,13 @@ from ostler.executors.claude.messages import Result
 from ostler.executors.claude.stream import ClaudeStream
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
 from ostler.executors.failures import Evidence, is_error_answer, is_short_enough_for_error
-from ostler.model.call import AgentCall, CallResult, OnEvent
+from ostler.model.call import AgentCall, Billing, CallResult, OnEvent
 from ostler.model.command import Exit
 from ostler.text import first_line
 
 # Newer versions report the cost of the whole session.
 _LAST_PER_RUN_COST = (2, 1, 197)
+_SUBSCRIPTION_SOURCES = ("none", "oauth")  # of the key: there is none, or it belongs to a login
 _UNSPECIFIC = (Code.AGENT_FAILED, Code.NO_RESULT)
 # claude itself waits for up to a minute; it does not report how much longer the limit lasts.
 _MORE_THAN_A_MINUTE = 61.0
@@ -61,6 +62,7 @@ def evaluate_claude_run(
         session_cost_usd=total,
         retry_after_seconds=_retry_after(stream, status, now),
         warnings=_warnings(stream, status),
+        billing=_billing(stream.api_key_source),
     )
 
 
@@ -129,6 +131,12 @@ def _retry_after(stream: ClaudeStream, status: RunStatus, now: Now) -> float | N
         return _MORE_THAN_A_MINUTE
     reset = parse_reset_time(status.message) if status.code is Code.QUOTA_EXCEEDED else None
     return max(0.0, reset - now()) if reset is not None else None
+
+
+def _billing(api_key_source: str) -> Billing | None:
+    if not api_key_source:
+        return None
+    return "subscription" if api_key_source in _SUBSCRIPTION_SOURCES else "api"
 
 
 def _warnings(stream: ClaudeStream, status: RunStatus) -> tuple[str, ...]:

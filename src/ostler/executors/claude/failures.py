@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 
 from ostler.errors import Code
-from ostler.executors.failures import Evidence, FailureTable, Rule, make_rules, text_rules
+from ostler.executors.failures import HTTP_STATUSES, Evidence, FailureTable, Rule, make_rules, text_rules
 
-# The shared rules are not used: this table covers the texts of claude.
 CLAUDE_FAILURES = FailureTable(
-    uses_shared_rules=False,
     rules=(
         *make_rules(
             "terminal_reason",
@@ -27,6 +25,7 @@ CLAUDE_FAILURES = FailureTable(
             {
                 r"no conversation found with session id|does not match any session": Code.SESSION_NOT_FOUND,
                 r"session id \S+ is already in use": Code.SESSION_IN_USE,
+                r"billing.{0,40}limit": Code.QUOTA_EXCEEDED,
                 r"credit balance is too low|spend(ing)?.limit|specified api usage limits|billing": (
                     Code.BILLING
                 ),
@@ -47,19 +46,7 @@ CLAUDE_FAILURES = FailureTable(
                 "max_output_tokens": Code.OUTPUT_LIMIT,
             },
         ),
-        *make_rules(
-            "status",
-            {
-                "401": Code.AUTH_FAILED,
-                "402": Code.BILLING,
-                "403": Code.AUTH_FAILED,
-                "404": Code.MODEL_NOT_FOUND,
-                "408": Code.TIMEOUT,
-                "413": Code.PROMPT_TOO_LARGE,
-                "429": Code.RATE_LIMITED,
-                "529": Code.OVERLOADED,
-            },
-        ),
+        *make_rules("status", {str(status): code for status, code in HTTP_STATUSES.items()}),
         # The texts of versions up to 2.1.197, which report no status.
         *text_rules(
             {
@@ -68,9 +55,9 @@ CLAUDE_FAILURES = FailureTable(
                 r"issue with the selected model|api error: 404\b": Code.MODEL_NOT_FOUND,
                 r"prompt is too long|exceeds 10MB|api error: 413\b": Code.PROMPT_TOO_LARGE,
                 r"\(429\)|api error: 429\b|rate_limit_error": Code.RATE_LIMITED,
-                r"529 overloaded|api error: 529\b|overloaded_error": Code.OVERLOADED,
-                r"econn|enotfound|etimedout|connection (refused|error)": Code.NETWORK,
-                r"request timed out|fetch failed": Code.NETWORK,
+                r"529 overloaded|api error: (5[0-3][0-9])\b|overloaded_error": Code.OVERLOADED,
+                r"econn|enotfound|etimedout|eai_again|connection (refused|error)": Code.NETWORK,
+                r"request timed out|fetch failed|socket hang up": Code.NETWORK,
                 r"output token maximum": Code.OUTPUT_LIMIT,
                 r"safeguards flagged|usage policy": Code.REFUSED,
                 r"stream (ended|closed|disconnected)|premature close|json parse error": Code.STREAM_BROKEN,
@@ -78,7 +65,7 @@ CLAUDE_FAILURES = FailureTable(
                 r"^api error": Code.API_ERROR,
             },
         ),
-        Rule("error_type", "server_error", Code.API_ERROR),
+        Rule("error_type", "server_error", Code.OVERLOADED),
         Rule("terminal_reason", "api_error", Code.API_ERROR),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
 from ostler.model.usage import Usage
@@ -86,6 +86,8 @@ class System(Struct, frozen=True):
     session_id: str = ""
     model: str = ""
     claude_code_version: str = ""
+    # none: the login of a subscription
+    api_key_source: str | None = field(default=None, name="apiKeySource")
     error: str | None = None
     error_status: int | None = None
     retry_delay_ms: float = 0.0

@@ -36,6 +36,7 @@ class ClaudeStream:
         self.session_id = ""
         self.model = ""
         self.version = ""
+        self.api_key_source = ""
         self.result: messages.Result | None = None  # the last one: there may be several
         self.error_type = ""  # of the last assistant line
         self.retry: RetryReported | None = None  # set while claude is waiting for its provider
@@ -119,6 +120,7 @@ class ClaudeStream:
         first = not self.session_id
         self._set_session_id(body.session_id)
         self.model, self.version = body.model, body.claude_code_version
+        self.api_key_source = body.api_key_source or ""
         if first:
             self._on_event(SessionStarted(self.session_id, self.model, self.version))
 

@@ -25,6 +25,7 @@ from ostler.config.settings import ExecutorSettings, Provider
 from ostler.errors import AgentUnavailable, Code, OstlerError, WarningCode
 from ostler.executors.call_setup import locate_session_file
 from ostler.executors.exit_status import result_from_error
+from ostler.executors.failures import HTTP_STATUSES
 from ostler.executors.model_api.project_tools import TOOLS, use_tools
 from ostler.executors.model_api.tool_loop import Completion, complete_with_tools
 from ostler.executors.protocol import Capabilities
@@ -89,6 +90,7 @@ class ModelApiExecutor:
             accepts_session_id=True,
             reports_usage=True,
             starts_program=False,
+            changes_files=False,
             structured_output=True,
             environment=self._account.environment,
         )
@@ -195,10 +197,17 @@ def _failed(call: AgentCall, error: ModelError, before: Turns) -> CallResult:
     """Return the failure with the usage so far; without stored messages there is no session."""
     return replace(
         result_from_error(error),
+        code=_find_code(error),
         session_id=call.session_id if before else "",
         usage=error.usage,
         retry_after_seconds=error.retry_after_seconds,
     )
+
+
+def _find_code(error: ModelError) -> Code:
+    """Return the code as for other executors; the clients keep the wider codes of the seed."""
+    is_wide = error.code in (Code.API_ERROR, Code.TIMEOUT)
+    return HTTP_STATUSES.get(error.status, error.code) if is_wide else error.code
 
 
 def _stored_answer(call: AgentCall, session: StoredSession, on_event: OnEvent) -> CallResult:
@@ -214,6 +223,7 @@ def _stored_answer(call: AgentCall, session: StoredSession, on_event: OnEvent) -
         model=session.model,
         usage=session.usage,
         warnings=session.warnings,
+        replayed=True,
     )
 
 

@@ -18,6 +18,7 @@ from ostler.model.outcome import DiffStat
 
 _DIFF_TREE = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
 _LIST_FILES = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--numstat", "-z")
+_LIST_NAMES = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--name-only", "-z")
 _LIST_COMMITS = ("rev-list", "--topo-order", "--format=%h %s")
 
 
@@ -33,6 +34,12 @@ def list_changed_files(repository: Repository, base: str, tip: str) -> tuple[str
     output = run_git(
         repository, *_DIFF_TREE, "--name-only", "-z", "--end-of-options", base, tip, "--", timeout_seconds=300
     )
+    return tuple(path.decode("utf-8", "replace") for path in output.stdout.split(b"\0") if path)
+
+
+def list_touched_files(repository: Repository, base: str, tip: str) -> tuple[str, ...]:
+    """Return the paths that differ between two commits, both names of a renamed file included."""
+    output = run_git(repository, *_LIST_NAMES, "--end-of-options", base, tip, "--", timeout_seconds=300)
     return tuple(path.decode("utf-8", "replace") for path in output.stdout.split(b"\0") if path)
 
 

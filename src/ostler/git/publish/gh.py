@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct
@@ -26,6 +29,7 @@ _UNATTENDED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
+_TOKENS = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 _RETRY_HINT = "the branch is kept; try again later"
 
 
@@ -80,8 +84,7 @@ def run_gh(*args: str, stdin: bytes = b"") -> str:
     try:
         finished = _execute_gh(args, stdin)
     except FileNotFoundError as error:
-        hint = "install it from https://cli.github.com, then: gh auth login"
-        raise GhError("the GitHub CLI (gh) is not installed or not on PATH", hint) from error
+        raise _create_missing_error() from error
     except OSError as error:
         raise GhError(f"gh could not be started: {error.strerror}", "raise the limits with ulimit") from error
     except ToolTimeout as error:
@@ -89,6 +92,25 @@ def run_gh(*args: str, stdin: bytes = b"") -> str:
     if finished.status != 0:
         raise classify_gh_failure(finished.stderr.decode(errors="replace"))
     return finished.stdout.decode(errors="replace")
+
+
+def require_gh() -> None:
+    """Raise GhError when gh is not installed; starts nothing."""
+    if shutil.which("gh", path=search_path()) is None:
+        raise _create_missing_error()
+
+
+def has_stored_login(environ: Mapping[str, str]) -> bool:
+    """Return whether gh has a token or a stored login; starts nothing, so the login may have expired."""
+    if any(environ.get(name) for name in _TOKENS):
+        return True
+    base = environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/"), ".config")
+    return Path(environ.get("GH_CONFIG_DIR") or Path(base, "gh"), "hosts.yml").is_file()
+
+
+def _create_missing_error() -> GhError:
+    hint = "install it from https://cli.github.com, then: gh auth login"
+    return GhError("the GitHub CLI (gh) is not installed or not on PATH", hint)
 
 
 def classify_gh_failure(stderr: str) -> GhError:

@@ -16,6 +16,7 @@ from ostler.git.publish.proposal import Proposal
 _FIELDS = (  # fields that gh 2.23 of Debian supports
     "url,state,headRefOid,isCrossRepository,isDraft,baseRefName,headRepositoryOwner"
 )
+_PULL_URL = re.compile(r"https?://(?P<host>[^/:]+)(?::\d+)?/(?P<slug>[^/]+/[^/]+)/pull/(?P<number>\d+)")
 _REMOTE_URL = re.compile(
     r"(?:\w+://)?(?:[^@/]+@)?(?P<host>\w[^/:]*)(?::\d+)?[/:]/?(?P<slug>\w[\w.-]*/\w[\w.-]*?)(?:\.git)?/?"
 )
@@ -118,6 +119,22 @@ def create_pull_request(
             raise
         return structs.replace(made, note=_describe_missing_metadata(proposal, error))
     return PullRequest(_read_url(output), is_draft=proposal.draft, base_ref_name=target)
+
+
+def retarget_pull_request(request: PullRequest, base: str) -> None:
+    """Change the base branch of a pull request. `gh pr edit` would need the scope read:project."""
+    found = _PULL_URL.fullmatch(request.url)
+    if found is None:
+        raise GhError(f"{request.url} is not the URL of a pull request", "change its base on GitHub")
+    path = f"repos/{found['slug']}/pulls/{found['number']}"
+    run_gh(
+        "api", f"--hostname={found['host']}", "--method=PATCH", "--silent", path, f"--raw-field=base={base}"
+    )
+
+
+def is_pull_request_merged(url: str) -> bool:
+    """Return whether a pull request is merged on GitHub."""
+    return _read_pull_request(PullRequest(url)).is_merged
 
 
 def merge_when_ready(request: PullRequest, pause: Callable[[float], None] = time.sleep) -> str:

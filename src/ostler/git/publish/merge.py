@@ -1,4 +1,4 @@
-"""Merges commits in the object database, into a branch that is not checked out."""
+"""Merges commits in the object database, and into a branch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from ostler.errors import Code, GitError
 from ostler.git.identity import Identity
+from ostler.git.kept import keep_previous_tip
+from ostler.git.names import format_files
+from ostler.git.publish.fast_forward import CheckedOutTarget, fast_forward_checkout
 from ostler.git.refs import check_branch_name, resolve_commit
 from ostler.git.repository import Repository
 from ostler.git.run.command import LONG_SECONDS, query_git, run_git
@@ -48,9 +51,10 @@ def merge_branch(
     *,
     fast_forward_only: bool = False,
 ) -> MergeResult:
-    """Merge a branch into a local branch that is not checked out; a second call changes nothing.
+    """Merge a branch into a local branch; a second call changes nothing.
 
-    With `fast_forward_only` the target becomes the branch's commit, or TargetMoved is raised.
+    With `fast_forward_only` the target becomes the branch's commit, or TargetMoved is raised. A target that
+    is checked out moves with its files, or CheckedOutTarget is raised. Its previous tip is kept under a ref.
     """
     branch_tip = resolve_commit(repository, f"refs/heads/{check_branch_name(branch)}")
     for attempt in range(_MAX_TRIES):
@@ -61,8 +65,12 @@ def merge_branch(
             return MergeResult(target_tip, adopted=True)
         if fast_forward_only and not is_ancestor(repository, target_tip, branch_tip):
             raise TargetMoved(target)
-        _require_not_checked_out(repository, branch, target)
+        checkout = _find_checkout(repository, branch, target)
         new = _create_merge(repository, (target_tip, branch_tip), (target, branch), identity, message)
+        if checkout:
+            fast_forward_checkout(checkout, branch, target, (target_tip, new), identity)
+            return MergeResult(new)
+        keep_previous_tip(repository, target, branch, target_tip)
         if _update_target(repository, target, new, target_tip, last=attempt == _MAX_TRIES - 1):
             return MergeResult(new)
     raise AssertionError("the last attempt raises")
@@ -73,7 +81,7 @@ def merge_trees(repository: Repository, ours: str, theirs: str) -> str:
     tree, files = merge_with_markers(repository, ours, theirs)
     if not files:
         return tree
-    raise MergeConflict(f"both sides changed the same lines in {_format_files(files)}", "", tuple(files))
+    raise MergeConflict(f"both sides changed the same lines in {format_files(files)}", "", tuple(files))
 
 
 def merge_with_markers(repository: Repository, ours: str, theirs: str) -> tuple[str, list[str]]:
@@ -116,7 +124,7 @@ def describe_conflict(
     conflict: MergeConflict, target: str, branch: str, conflict_commit: str
 ) -> MergeConflict:
     """Return the conflict with the names of both branches."""
-    message = f"{branch} and {target} both changed {_format_files(list(conflict.files))}; nothing was merged"
+    message = f"{branch} and {target} both changed {format_files(conflict.files)}; nothing was merged"
     hint = (
         'run ostler resume -m "..." to let an agent resolve it;'
         f" or merge {target} in the worktree, then run ostler resume"
@@ -136,14 +144,13 @@ def _update_target(repository: Repository, target: str, new: str, target_tip: st
     return True
 
 
-def _require_not_checked_out(repository: Repository, branch: str, target: str) -> None:
-    """Raise if the target is checked out somewhere: Ostler does not change files of the user."""
+def _find_checkout(repository: Repository, branch: str, target: str) -> str:
+    """Return the directory in which the target is checked out, or an empty string."""
     checkout = query_git(repository, "for-each-ref", "--format=%(worktreepath)", f"refs/heads/{target}")
-    if not checkout and not _is_in_rebase_or_bisect(repository, target):
-        return
-    where = checkout or str(repository.work_tree)
-    message = f"{target} is checked out in {where} and was not changed; {branch} is ready"
-    raise GitError(Code.PUBLISH_FAILED, message, f"git -C '{where}' merge {branch}")
+    if not checkout and _is_in_rebase_or_bisect(repository, target):
+        reason = "a rebase or bisect there returns to it"
+        raise CheckedOutTarget(target, str(repository.work_tree), branch, reason)
+    return checkout
 
 
 def _is_in_rebase_or_bisect(repository: Repository, target: str) -> bool:
@@ -165,8 +172,3 @@ def _create_missing_branch_error(repository: Repository, name: str) -> GitError:
     return GitError(
         Code.PUBLISH_FAILED, message, f"run git branch {name}, or set git.target to an existing branch"
     )
-
-
-def _format_files(files: list[str], limit: int = 5) -> str:
-    more = f" and {len(files) - limit} more" if len(files) > limit else ""
-    return ", ".join(files[:limit]) + more

@@ -28,15 +28,18 @@ def write_title(task_title: str, prefix: str = _PREFIX) -> str:
     return title if len(title) <= _MAX_TITLE_LENGTH else title[: _MAX_TITLE_LENGTH - 1] + "…"
 
 
-def write_body(task: str, task_title: str, summary: str, checks: tuple[str, ...]) -> str:
-    """Return the body: the summary, the task and the checks that were run."""
+def write_body(
+    task: str, task_title: str, summary: str, checks: tuple[str, ...], warnings: tuple[str, ...] = ()
+) -> str:
+    """Return the body: the summary, the warnings, the task and the checks that were run."""
     check_list = "\n".join(f"- {to_header_line(check)}" for check in checks) or "No check was run."
     parts = {
         "Summary": summary.strip() or task_title,
+        "Warnings": "\n".join(f"- {to_header_line(warning)}" for warning in warnings),
         "Task": f"`{task}`: {to_header_line(task_title)}",
         "How it was checked": check_list,
     }
-    return "\n\n".join(f"## {name}\n\n{_truncate(text)}" for name, text in parts.items()) + "\n"
+    return "\n\n".join(f"## {name}\n\n{_truncate(text)}" for name, text in parts.items() if text) + "\n"
 
 
 def _truncate(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ostler.errors import Code, GitError
 from ostler.files.failpoint import reach
@@ -20,11 +20,13 @@ from ostler.git.publish.github import (
     merge_when_ready,
     parse_repository_name,
     require_known_host,
+    retarget_pull_request,
 )
 from ostler.git.publish.merge import TargetMoved, merge_branch
 from ostler.git.publish.proposal import Proposal
 from ostler.git.publish.push import fetch_commit, push_branch, read_remote_branches, require_task_branch
 from ostler.git.publish.rebase import (
+    Stacked,
     SyncResult,
     is_pure_rebase,
     require_no_conflict_markers,
@@ -37,6 +39,7 @@ from ostler.git.refs import check_branch_name, resolve_commit
 from ostler.git.repository import Worktree
 from ostler.git.run import lock
 from ostler.git.run.failure import with_git_errors
+from ostler.git.stack import Work, is_contained
 from ostler.git.worktree.registration import require_worktree
 
 
@@ -57,6 +60,8 @@ class PublishOptions(Struct, frozen=True):
     remotes: tuple[Remote, ...] | None = None  # at the start of the task; None: unknown
     fork: str = ""  # remote of the fork to push to; empty: the target's remote
     allow_secrets: bool = False
+    works: tuple[Work, ...] = ()  # of the tasks that the branch starts from, as they are now
+    stack_branch: str = ""  # branch of the only unmerged one; base of the pull request if it has one, too
 
 
 class PublishOutcome(Struct, frozen=True):
@@ -69,6 +74,7 @@ class PublishOutcome(Struct, frozen=True):
     adopted: bool = False  # made before a crash
     notes: tuple[str, ...] = ()
     clean: bool = True  # False: the rebase was not the only change
+    into: str = ""  # branch that has the work, or the base of its pull request
 
 
 DEFAULT_OPTIONS = PublishOptions()
@@ -138,31 +144,46 @@ def _merge_locally(job: _PublishJob, message: str) -> PublishOutcome:
         return _merge_locally(job, message)  # the next rebase creates another commit
     reach("publish.merged")
     notes = (f"merged into {job.target} on this machine; nothing was pushed",)
-    return PublishOutcome(PublishResult.MERGED, synced.tip, synced.base, adopted=merged.adopted, notes=notes)
+    return PublishOutcome(
+        PublishResult.MERGED, synced.tip, synced.base, adopted=merged.adopted, notes=notes, into=job.target
+    )
 
 
 def _publish_pull_request(job: _PublishJob, route: Route, proposal: Proposal) -> PublishOutcome:
-    worktree, target = job.worktree, job.target
+    worktree = job.worktree
     repository = _find_github_name(worktree, route.target)
     fork = _find_fork_owner(worktree, route, repository)
+    target, stack_note = _choose_pull_request_base(job, repository, fork)
+    job = structs.replace(job, target=target)
     before = _read_current(worktree)
     found = find_pull_request(repository, worktree.branch, before.tip, fork)
     if found is not None and found.is_merged:
-        return _create_outcome(before, found, ("merged on GitHub",), adopted=True)
+        return _create_outcome(before, found, target, ("merged on GitHub",), adopted=True)
     synced = _sync_with_remote_target(job, route.target)
     reach("publish.rebased")
     if stopped := _check_for_changes(worktree, target, synced) or _check_approved(job, before, synced):
         return stopped
     if not job.options.allow_secrets:
-        require_no_secrets(worktree.repository, synced.base, synced.tip)
+        require_no_secrets(worktree.repository, synced.onto or synced.base, synced.tip)
     pushed = push_branch(worktree, route.push, target)
     reach("publish.pushed")
     request = found or create_pull_request(repository, worktree.branch, target, proposal, fork)
+    if request.base_ref_name != target and request.is_open:
+        retarget_pull_request(request, target)
     reach("publish.created")
     merge_note = merge_when_ready(request) if proposal.auto_merge else ""
-    return _create_outcome(
-        synced, request, (*route.notes, pushed.note, request.note, merge_note), adopted=found is not None
-    )
+    notes = (*route.notes, pushed.note, request.note, merge_note, stack_note)
+    return _create_outcome(synced, request, target, notes, adopted=found is not None)
+
+
+def _choose_pull_request_base(job: _PublishJob, repository: str, fork: str) -> tuple[str, str]:
+    """Return the base branch and a note: the predecessor's branch while its pull request is open."""
+    branch = job.options.stack_branch
+    # The branch of a predecessor in a fork cannot be the base of a pull request to another repository.
+    request = find_pull_request(repository, branch) if branch and not fork else None
+    if request is None or not request.is_open:
+        return job.target, ""
+    return branch, f"stacked on {request.url}; its base becomes {job.target} when that is merged"
 
 
 def _check_approved(job: _PublishJob, before: SyncResult, synced: SyncResult) -> PublishOutcome | None:
@@ -171,17 +192,19 @@ def _check_approved(job: _PublishJob, before: SyncResult, synced: SyncResult) ->
     approved = job.options.approved_commit
     if approved is None or approved == synced.tip:
         return None
+    onto = synced.onto or synced.base
     clean = before.tip == approved or is_pure_rebase(
-        job.worktree, approved, synced.tip, synced.base, job.identity
+        job.worktree, approved, synced.tip, onto, job.identity, _find_stacking(job, onto)
     )
     return PublishOutcome(PublishResult.REBASED, synced.tip, synced.base, clean=clean)
 
 
 def _create_outcome(
-    synced: SyncResult, request: PullRequest, notes: tuple[str, ...], *, adopted: bool
+    synced: SyncResult, request: PullRequest, into: str, notes: tuple[str, ...], *, adopted: bool
 ) -> PublishOutcome:
     notes = tuple(note for note in notes if note)
-    return PublishOutcome(PublishResult.PULL_REQUEST, synced.tip, synced.base, request.url, adopted, notes)
+    outcome = PublishOutcome(PublishResult.PULL_REQUEST, synced.tip, synced.base, request.url, adopted, notes)
+    return structs.replace(outcome, into=into)
 
 
 def _publish_local_branch(job: _PublishJob) -> PublishOutcome:
@@ -203,7 +226,17 @@ def _sync_with_local_target(job: _PublishJob) -> SyncResult:
     onto = resolve_commit(job.worktree.repository, f"refs/heads/{job.target}")
     if not onto:
         return _read_current(job.worktree)
-    return sync_with_target(job.worktree, onto, job.target, job.identity, (job.lock,))
+    stacked = _find_stacking(job, onto)
+    return sync_with_target(job.worktree, onto, job.target, job.identity, (job.lock,), stacked)
+
+
+def _find_stacking(job: _PublishJob, onto: str) -> Stacked:
+    """Return whether the branch starts from the work of other tasks, and whether the target has it."""
+    works, repository = job.options.works, job.worktree.repository
+    if not works:
+        return Stacked.NO
+    merged = all(is_contained(repository, work, onto) for work in works)
+    return Stacked.ON_MERGED_TASK if merged else Stacked.ON_TASK
 
 
 def _sync_with_remote_target(job: _PublishJob, remote: Remote) -> SyncResult:
@@ -216,7 +249,8 @@ def _sync_with_remote_target(job: _PublishJob, remote: Remote) -> SyncResult:
         )
     fetch_commit(worktree, remote, target, onto)
     reach("publish.fetch")
-    return sync_with_target(worktree, onto, target, job.identity, (job.lock,))
+    stacked = _find_stacking(job, onto)
+    return sync_with_target(worktree, onto, target, job.identity, (job.lock,), stacked)
 
 
 def _read_current(worktree: Worktree) -> SyncResult:

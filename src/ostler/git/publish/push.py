@@ -11,7 +11,7 @@ from ostler.errors import Code, GitError
 from ostler.git.publish.merge import is_ancestor
 from ostler.git.publish.remote import Remote, strip_login
 from ostler.git.publish.transport import classify_remote_failure, find_remote_error_line, run_remote_command
-from ostler.git.refs import resolve_commit
+from ostler.git.refs import has_commit, resolve_commit
 from ostler.git.repository import Worktree
 from ostler.git.run.command import run_git
 
@@ -57,7 +57,7 @@ def read_remote_branches(worktree: Worktree, remote: Remote, *branches: str) -> 
 
 def fetch_commit(worktree: Worktree, remote: Remote, branch: str, commit: str) -> None:
     """Fetch a commit of a remote branch; no local or remote-tracking branch moves."""
-    if _has_commit(worktree, commit):
+    if has_commit(worktree.repository, commit):
         return
     flags = (
         "--quiet",
@@ -71,7 +71,7 @@ def fetch_commit(worktree: Worktree, remote: Remote, branch: str, commit: str) -
     run_remote_command(
         worktree.repository, remote, "fetch", *flags, remote.name, ref, known_commits=known_commits
     )
-    if not _has_commit(worktree, commit):
+    if not has_commit(worktree.repository, commit):
         message = f"{branch} on {remote.name} was rewritten while it was fetched"
         raise GitError(Code.PUBLISH_FAILED, message, "try again")
 
@@ -135,12 +135,6 @@ def _list_own_tips(worktree: Worktree) -> set[str]:
     """Return every earlier commit of the local branch; replacing one removes nothing of others."""
     args = ("rev-list", "--walk-reflogs", worktree.ref, "--")
     return set(run_git(worktree.repository, *args, accept=(0, 128)).stdout.decode().split())
-
-
-def _has_commit(worktree: Worktree, commit: str) -> bool:
-    return (
-        run_git(worktree.repository, "cat-file", "-e", f"{commit}^{{commit}}", accept=(0, 1, 128)).status == 0
-    )
 
 
 def _create_foreign_commits_error(worktree: Worktree, remote: Remote) -> GitError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -37,8 +38,17 @@ class SyncResult(Struct, frozen=True):
 
     tip: str
     base: str  # new base
+    onto: str = ""  # commit of the target that the branch contains; empty: unknown
     moved: bool = False
     contained: bool = False  # the target contains the branch
+
+
+class Stacked(StrEnum):
+    """Whether a branch starts from the work of another task."""
+
+    NO = "no"
+    ON_TASK = "on a task"  # whose work the target does not contain, as far as is known
+    ON_MERGED_TASK = "on a merged task"  # the target contains its final work: replay only the own commits
 
 
 class _Commit(Struct, frozen=True):
@@ -54,7 +64,12 @@ class _Position(Struct, frozen=True):
 
 @with_git_errors
 def sync_with_target(
-    worktree: Worktree, onto: str, target: str, identity: Identity, pass_fds: tuple[int, ...] = ()
+    worktree: Worktree,
+    onto: str,
+    target: str,
+    identity: Identity,
+    pass_fds: tuple[int, ...] = (),
+    stacked: Stacked = Stacked.NO,
 ) -> SyncResult:
     """Rebase the branch onto a commit of its target. Raises MergeConflict and changes nothing if it cannot.
 
@@ -66,16 +81,33 @@ def sync_with_target(
     if is_ancestor(worktree.repository, heads.tip, onto):
         return SyncResult(heads.tip, worktree.base, contained=True)
     if is_ancestor(worktree.repository, onto, heads.tip):
-        return SyncResult(heads.tip, onto)
+        keeps_base = stacked is not Stacked.NO and is_ancestor(worktree.repository, onto, worktree.base)
+        return SyncResult(heads.tip, worktree.base if keeps_base else onto, onto)
     if not find_merge_base(worktree, onto, heads.tip):
         message = f"{worktree.branch} and {target} have no common commit"
         raise GitError(Code.MERGE_CONFLICT, message, "compare them with git log --graph")
     try:
-        tip = _rebase(worktree, heads.tip, onto, identity)
+        base, tip = _rebase_stack(worktree, heads.tip, onto, identity, stacked)
     except MergeConflict as conflict:
         raise describe_conflict(conflict, target, worktree.branch, onto) from conflict
     _check_out(worktree, heads, tip, identity, pass_fds)
-    return SyncResult(tip, onto, moved=True)
+    return SyncResult(tip, base, onto, moved=True)
+
+
+@with_git_errors
+def move_to_base(worktree: Worktree, base: str, identity: Identity) -> SyncResult:
+    """Replay the task's own commits onto a new base. Raises MergeConflict and changes nothing if it cannot.
+
+    All files must be committed. A branch that contains the new base stays.
+    """
+    require_worktree(worktree)
+    with lock.hold_lock(worktree.repository.git_dir) as lock_fd:
+        heads = _require_branch_checked_out(worktree)
+        if is_ancestor(worktree.repository, base, heads.tip):
+            return SyncResult(heads.tip, base, base)
+        tip = _replay_all(worktree, _list_commits(worktree, worktree.base, heads.tip), base, identity)
+        _check_out(worktree, heads, tip, identity, (lock_fd,))
+        return SyncResult(tip, base, base, moved=True)
 
 
 @with_git_errors
@@ -138,12 +170,19 @@ def _find_conflict_markers(repository: Repository, synced: SyncResult) -> tuple[
     return tuple(name.partition(":")[2] for name in os.fsdecode(found).split("\0") if name)
 
 
-def is_pure_rebase(worktree: Worktree, before: str, after: str, onto: str, identity: Identity) -> bool:
+def is_pure_rebase(
+    worktree: Worktree,
+    before: str,
+    after: str,
+    onto: str,
+    identity: Identity,
+    stacked: Stacked = Stacked.NO,
+) -> bool:
     """Return whether a commit is exactly the rebase of another one."""
     if is_ancestor(worktree.repository, before, onto):
         return False
     try:
-        return _rebase(worktree, before, onto, identity) == after
+        return _rebase_stack(worktree, before, onto, identity, stacked)[1] == after
     except MergeConflict:
         return False
 
@@ -158,8 +197,26 @@ def _require_branch_checked_out(worktree: Worktree) -> Heads:
     return heads
 
 
+def _rebase_stack(
+    worktree: Worktree, tip: str, onto: str, identity: Identity, stacked: Stacked
+) -> tuple[str, str]:
+    """Return the new base and the new tip; the work of a predecessor is replayed unless the target has it."""
+    base = worktree.base
+    if stacked is Stacked.NO or is_ancestor(worktree.repository, base, onto):
+        return onto, _rebase(worktree, tip, onto, identity)
+    new_base = onto if stacked is Stacked.ON_MERGED_TASK else _rebase(worktree, base, onto, identity)
+    return new_base, _replay_all(worktree, _list_commits(worktree, base, tip), new_base, identity)
+
+
 def _rebase(worktree: Worktree, tip: str, onto: str, identity: Identity) -> str:
-    commits = _list_commits(worktree, onto, tip)
+    return _replay_all(worktree, _list_commits(worktree, onto, tip), onto, identity)
+
+
+def _replay_all(worktree: Worktree, commits: list[_Commit], onto: str, identity: Identity) -> str:
+    """Replay commits, oldest first, and return the new tip."""
+    if not commits:
+        return onto
+    tip = commits[-1].commit
     if any(len(commit.parents) > 1 for commit in commits):
         # Replaying would lose changes made in a merge commit itself; a merge keeps them.
         tree = merge_trees(worktree.repository, tip, onto)
@@ -173,7 +230,7 @@ def _rebase(worktree: Worktree, tip: str, onto: str, identity: Identity) -> str:
 
 
 def _list_commits(worktree: Worktree, onto: str, tip: str) -> list[_Commit]:
-    """Return the commits that the target does not have, oldest first."""
+    """Return the commits of the tip that another commit does not have, oldest first."""
     form = ("--reverse", "--topo-order", "--no-commit-header", "--format=%H %T %P")
     lines = (
         run_git(worktree.repository, "rev-list", *form, f"{onto}..{tip}", "--").stdout.decode().splitlines()

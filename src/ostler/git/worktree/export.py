@@ -17,6 +17,7 @@ from ostler.git.run.command import LONG_SECONDS, encode_names, run_git
 from ostler.git.run.failure import with_git_errors
 from ostler.git.run.safe_config import read_safe_config
 from ostler.git.worktree.trash import discard
+from ostler.git.worktree.work_trees import quote_alternate
 from ostler.git.worktree.worktree_pool import WorktreePool, claim_tree, install_tree, record_tree
 
 _log = logging.getLogger(__name__)
@@ -56,9 +57,7 @@ def _init_repository(project: Repository, commit: str, path: Path) -> Repository
     kind = "sha1" if len(commit) == 40 else "sha256"
     run_git(checkout, "init", "--quiet", "--template=", f"--object-format={kind}")
     (git_dir / "info").mkdir(exist_ok=True)
-    (git_dir / "objects" / "info" / "alternates").write_bytes(
-        _quote_alternate(project.common_dir / "objects")
-    )
+    (git_dir / "objects" / "info" / "alternates").write_bytes(quote_alternate(project.common_dir / "objects"))
     if (project.common_dir / "shallow").is_file():
         shutil.copyfile(project.common_dir / "shallow", git_dir / "shallow")
     return checkout
@@ -93,12 +92,6 @@ def create_project_directory(checkout: Repository) -> Path:
     path_in_tree = resolve_beneath(checkout.work_tree, checkout.prefix)
     path_in_tree.mkdir(parents=True, exist_ok=True)
     return path_in_tree
-
-
-def _quote_alternate(path: Path) -> bytes:
-    """Return a path as a line of the alternates file."""
-    text = os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    return b'"' + text + b'"\n'
 
 
 def _apply_filters(project: Repository, checkout: Repository) -> None:

@@ -95,6 +95,7 @@ class AgentExecutor:
         if not task.id:
             _require_not_aborted(signal)
         async with self._open(overrides) as ostler:
+            ostler.project.require_person("run tasks")
             existing = _find_task(task, ostler.project)
             _require_document(existing or task)
             _require_not_aborted(signal)
@@ -117,7 +118,7 @@ async def _run(ostler: Ostler, task: Task, signal: asyncio.Event) -> ExecutionRe
     watch = asyncio.create_task(_cancel_on_signal(signal, ostler, task.id))
     error: Exception | None = None
     try:
-        await ostler.run_all([task.id], jobs=1, skip_locked=True, details=False)
+        await ostler.run_all([task.id], jobs=1, skip_locked=True, details=False, wait_for_outage=False)
     except Exception as raised:  # noqa: BLE001  (the result needs the task and its tokens)
         error = raised
     finally:

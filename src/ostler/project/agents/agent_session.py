@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,8 +18,9 @@ from ostler.executors.registry import ExecutorRegistry
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.lock import LockHandle, try_lock
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, SessionStarted
+from ostler.model.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.agents.executors import require_sandbox
+from ostler.project.agents.executors import check_permissions
 from ostler.project.project import Project
 
 
@@ -68,6 +69,7 @@ async def send_prompt(
     project: Project, session: AgentSession, prompt: str, on_event: OnEvent, environ: Mapping[str, str]
 ) -> tuple[AgentSession, CallResult]:
     """Run one turn with the session's executor, model and directory; cancelling it stops the agent."""
+    project.require_person("start agents")
     with _lock_session(project, session) as held:
         executor = _create_executor(project, session, held)
         turn = replace(session, turns=session.turns + 1)
@@ -103,7 +105,7 @@ def _lock_session(project: Project, session: AgentSession) -> LockHandle:
 
 
 def _create_executor(project: Project, session: AgentSession, held: LockHandle) -> Executor:
-    require_sandbox(project.settings, session.executor)
+    check_permissions(project.settings, ModelConfig(session.executor, session.executor))
     runner = DefaultCommandRunner(held=(held.fd,))
     executor = ExecutorRegistry().make(session.executor, project.settings.executors, runner)
     executor.validate_availability()
@@ -125,7 +127,7 @@ def _create_call(
         session_id=turn.session_id,
         model=turn.model,
         cwd=turn.cwd,
-        transcript=str(_sessions_folder(project) / f"{turn.session_id}.jsonl"),
+        transcript=str(_session_file(project, turn.session_id).with_suffix(".jsonl")),
         session_cost_usd=turn.cost_usd,
     )
 
@@ -147,7 +149,9 @@ def _update_id(project: Project, turn: AgentSession, session_id: str) -> AgentSe
 
 
 def _session_file(project: Project, session_id: str) -> Path:
-    return _sessions_folder(project) / f"{os.path.basename(session_id)}.json"  # noqa: PTH119
+    """Return the file of a session; the agent may have chosen the id."""
+    name = re.sub(r"[^\w.-]", "_", session_id)[:200]
+    return _sessions_folder(project) / f"{name}.json"
 
 
 def _sessions_folder(project: Project) -> Path:

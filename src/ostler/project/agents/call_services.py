@@ -31,7 +31,7 @@ def create_call_services(
 
     slots = WorkerPool(settings.pools, clock)
     return CallServices(
-        selector=ModelSelector(settings.selection.strategy, Random()),  # noqa: S311
+        selector=ModelSelector(settings.selection.strategy, Random(), ledger),  # noqa: S311
         slots=slots,
         host=Host(settings.host, clock),
         availability=ModelAvailability(ledger, settings.retry, clock),

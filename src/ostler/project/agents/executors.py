@@ -9,36 +9,46 @@ from ostler.config.load import Loaded
 from ostler.config.settings import ExecutorSettings, Settings
 from ostler.errors import Code, OstlerError
 from ostler.executors.health import Health, HealthState, Probe
+from ostler.executors.permissions import find_skipped_checks, require_sandbox
 from ostler.executors.protocol import Capabilities
-from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.registry import ExecutorRegistry, find_section, resolve_name, resolve_type
 from ostler.executors.survey import get_spec, probe_programs
+from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
+from ostler.store.last_calls import LastCall
 
 
-def require_sandbox(settings: Settings, name: str) -> None:
-    """Raise SANDBOX_UNAVAILABLE when an agent would skip all permissions without a sandbox."""
-    section = settings.executors.get(name)
-    if section and section.permissions == "skip" and not settings.sandbox.allow_unsandboxed_skip:
-        raise OstlerError(
-            Code.SANDBOX_UNAVAILABLE,
-            f'executors.{name}.permissions = "skip" lets the agent do anything on this machine',
-            "set sandbox.allow_unsandboxed_skip = true to allow it",
-        )
+def check_permissions(settings: Settings, model: ModelConfig) -> None:
+    """Raise SANDBOX_UNAVAILABLE before a run: the executor would refuse to start this agent."""
+    name = resolve_name(model.executor, settings.executors)
+    section = find_section(name, settings.executors)
+    section = replace(section, args=(*section.args, *model.args))
+    allowed = settings.sandbox.allow_unsandboxed_skip
+    require_sandbox(name, section, allowed, resolve_type(name, settings.executors))
+
+
+def find_skipping_sections(settings: Settings) -> dict[str, str]:
+    """Return each setting that skips all permission checks without a sandbox, with its value."""
+    if settings.sandbox.allow_unsandboxed_skip:
+        return {}
+    found = {
+        f"executors.{name}": find_skipped_checks(section, resolve_type(name, settings.executors))
+        for name, section in settings.executors.items()
+    }
+    for index, model in enumerate(settings.models):
+        kind = resolve_type(model.executor, settings.executors)
+        found[f"models[{index}]"] = find_skipped_checks(ExecutorSettings(args=model.args), kind)
+    pairs = ((section, reason.partition(" = ")) for section, reason in found.items() if reason)
+    return {f"{section}.{key}": value for section, (key, _, value) in pairs}
 
 
 def choose_executor(task: Task, loaded: Loaded) -> str:
     """Return the executor for a task: its own, the one of --executor, that of its role, or the default."""
-    run = loaded.settings.run.executor
-    if task.executor or loaded.sources["run.executor"].layer == "flag":
-        return task.executor or run
-    return loaded.settings.agents.get(task.role, run)
-
-
-def require_executor(settings: Settings, name: str) -> None:
-    """Raise UsageError for an executor that is not in the settings and not installed."""
-    section = settings.executors.get(name)
-    ExecutorRegistry().get(section.type if section and section.type else name)
+    settings = loaded.settings
+    run = settings.run.executor
+    by_role = "" if loaded.sources["run.executor"].layer == "flag" else settings.agents.get(task.role, "")
+    return resolve_name(task.executor or by_role or run, settings.executors)
 
 
 class ExecutorStatus(Struct, frozen=True):
@@ -49,6 +59,7 @@ class ExecutorStatus(Struct, frozen=True):
     state: HealthState = HealthState.HEALTHY
     version: str = ""  # empty: it has no program with a version
     path: str = ""  # of its program; empty: none
+    last_call: LastCall | None = None  # of a task; None: none is recorded
 
 
 def list_executors(settings: Settings) -> list[ExecutorStatus]:
@@ -71,7 +82,7 @@ def _add_health(entry: ExecutorStatus, health: Health) -> ExecutorStatus:
 
 
 def _check_executor(name: str, settings: Settings, registry: ExecutorRegistry) -> ExecutorStatus:
-    own = settings.executors.get(name, ExecutorSettings())
+    own = find_section(name, settings.executors)
     entry = ExecutorStatus(name, own.type or name, Capabilities(), "")
     try:
         executor = registry.make(name, settings.executors, DefaultCommandRunner())

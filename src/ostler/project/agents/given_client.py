@@ -37,7 +37,8 @@ class GivenClient:
         except TimeoutError as error:
             late = f"the answer took longer than {request.timeout_seconds:g} s"
             raise ModelError(Code.TIMEOUT, late) from error
-        except ModelError:
+        except ModelError as error:
+            error.status = 0  # an execution has the codes of the seed: 5xx is API_ERROR
             raise
         except asyncio.CancelledError:
             _require_cancelled()

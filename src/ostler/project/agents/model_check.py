@@ -16,7 +16,7 @@ from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, CallResult
 from ostler.model.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
-from ostler.project.agents.executors import require_sandbox
+from ostler.project.agents.executors import check_permissions
 from ostler.project.project import Project
 from ostler.views.models import ProbeResult
 
@@ -34,6 +34,7 @@ async def check_models(
     """Return the answer of each model by name; models with the same program, model and account share one
     call.
     """
+    project.require_person("call models")
     groups_by_call: dict[Hashable, list[ModelConfig]] = {}
     for model in models:
         groups_by_call.setdefault(_group_key(model), []).append(model)
@@ -61,7 +62,7 @@ async def _check_model(
     project: Project, model: ModelConfig, environ: Mapping[str, str], folder: str, seconds: float
 ) -> ProbeResult:
     try:
-        require_sandbox(project.settings, model.executor)
+        check_permissions(project.settings, model)
         executor = ExecutorRegistry().make_for(model, project.settings.executors, DefaultCommandRunner())
         executor.validate_availability()
     except OstlerError as error:

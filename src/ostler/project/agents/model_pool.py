@@ -7,13 +7,8 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from ostler.calls.models.selector import configured_models, resolve_tier
-from ostler.config.expect import nearest
-from ostler.config.layer import ConfigError
-from ostler.config.literal import quote
 from ostler.config.load import Loaded
-from ostler.config.settings import ExecutorSettings, Settings
-from ostler.errors import SettingsInvalid
-from ostler.executors.registry import ALIASES, ExecutorRegistry
+from ostler.executors.registry import ALIASES
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.project.agents.executors import choose_executor
@@ -44,20 +39,6 @@ def _filter_models(task: Task, loaded: Loaded) -> list[ModelConfig]:
     return _match_name(model, found, settings.tiers) if model else found
 
 
-def validate_models(loaded: Loaded) -> None:
-    """Raise SettingsInvalid with a line for each of the [[models]] with an unknown executor."""
-    if not loaded.settings.models:
-        return
-    known = {*ExecutorRegistry().list(), *ALIASES}
-    problems = {
-        f"models[{index}].executor": _describe_unknown(row.executor, loaded.settings, known)
-        for index, row in enumerate(loaded.settings.models)
-    }
-    mistakes = [ConfigError(loaded.sources[key], key, why).line for key, why in problems.items() if why]
-    if mistakes:
-        raise SettingsInvalid(mistakes)
-
-
 def _get_flag(key: str, value: str, loaded: Loaded) -> str:
     """Return the setting only if it is from the command line; a configured default does not override
     [[models]].
@@ -81,11 +62,3 @@ def _create_default(task: Task, loaded: Loaded) -> ModelConfig:
 
 def _is_same_executor(one: str, other: str) -> bool:
     return ALIASES.get(one, one) == ALIASES.get(other, other)
-
-
-def _describe_unknown(name: str, settings: Settings, known: set[str]) -> str:
-    kind = settings.executors.get(name, ExecutorSettings()).type or name
-    if kind in known:
-        return ""
-    near = nearest(kind, sorted({*settings.executors, *known} - {kind}))
-    return f"unknown executor {quote(kind)}; " + (f"did you mean {near}?" if near else "run ostler executors")

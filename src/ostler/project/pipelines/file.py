@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -49,6 +50,7 @@ _STEP = (
     "model",
     "tier",
 )
+_STEP_ID = re.compile(r"[^\W_][\w .-]{0,63}")
 _GROUP, _REVIEW = ("parallel",), ("review", "max_revisions")
 
 
@@ -175,6 +177,11 @@ class _Parser:
                 self._steps[index] = replace(step, review=who, max_revisions=most)
 
     def _choose_name(self, explicit: str, skill: str, at: Place) -> str:
+        if explicit and not _STEP_ID.fullmatch(explicit):
+            expected = (
+                "expected up to 64 letters, digits, spaces, dots and hyphens, with a letter or digit first"
+            )
+            raise self._document.error((*at, "id"), f"invalid id {explicit!r:.80}: {expected}")
         if explicit and explicit in self._paths:
             raise self._document.error((*at, "id"), f"the id {explicit} is used twice")
         name, number = explicit or skill, 1

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 
+from ostler.config.settings import Settings
 from ostler.engine.pipeline import Pipeline, PipelineStep, build_tasks
 from ostler.errors import OstlerError, UsageError
 from ostler.files.yaml import Document
@@ -13,21 +17,41 @@ from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.project import Project
 from ostler.skills.content import load_skill_content, make_output_path
+from ostler.skills.outputs import check_output
 
 _REOPENABLE = (TaskStatus.FAILED, TaskStatus.QUARANTINED, TaskStatus.CANCELLED, TaskStatus.ABANDONED)
 
 
 def validate_skills(project: Project, pipeline: Pipeline, document: Document) -> None:
-    """Raise with file and line for the first skill that is not usable."""
+    """Raise with file and line for the first skill or output that is not usable."""
+    errors = find_step_errors(pipeline, document, project.layout.root, project.settings)
+    if (first := next(errors, None)) is not None:
+        raise first
+
+
+def find_step_errors(
+    pipeline: Pipeline, document: Document, root: Path, settings: Settings
+) -> Iterator[OstlerError]:
+    """Yield an error with file and line for each skill and output that is not usable."""
+    for path in (step.output.path for step in pipeline.steps if step.output and step.output.path):
+        yield from _locate_error(document, path, partial(check_output, root, path, settings.documents))
     for name in dict.fromkeys(name for step in pipeline.steps for name in (step.skill, step.review)):
-        if name in ("", "human", "ai"):
-            continue
-        try:
-            load_skill_content(name, project.layout.root, project.settings.skills)
-        except OstlerError as error:
-            path = next((path for path in document.lines if _get_value(document, path) == name), ())
-            located = document.error(path, error.message)
-            raise OstlerError(error.code, located.message, error.hint) from None
+        if name not in ("", "human", "ai"):
+            yield from _locate_error(document, name, partial(load_skill_content, name, root, settings.skills))
+
+
+def _locate_error(document: Document, value: str, check: Callable[[], object]) -> Iterator[OstlerError]:
+    """Yield the error of a check with the file and line of the value."""
+    try:
+        check()
+    except OstlerError as error:
+        located = document.error(find_value(document, value), error.message)
+        yield OstlerError(error.code, located.message, error.hint)
+
+
+def find_value(document: Document, value: str) -> tuple[str | int, ...]:
+    """Return the path of a value in a file; empty: it is not there."""
+    return next((path for path in document.lines if _get_value(document, path) == value), ())
 
 
 def plan_run(project: Project, pipeline: Pipeline, run: str = "") -> tuple[str, tuple[Task, ...]]:
@@ -44,6 +68,7 @@ def plan_run(project: Project, pipeline: Pipeline, run: str = "") -> tuple[str, 
 
 def start_run(project: Project, pipeline: Pipeline) -> tuple[str, tuple[Task, ...]]:
     """Add all tasks of a new run, or none."""
+    project.require_person("start pipelines")
     while True:
         run, tasks = plan_run(project, pipeline)
         if not project.journal.statuses(task.id for task in tasks):

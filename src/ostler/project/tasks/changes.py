@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from ostler.errors import UsageError
 from ostler.git.commit.diff import diff_commits, diff_worktree, list_changed_files
+from ostler.git.refs import has_commit
 from ostler.git.repository import Repository, locate_worktree
 from ostler.git.run.command import query_git
+from ostler.git.worktree.registration import WorktreeState, inspect_worktree
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
 from ostler.project.project import Project
@@ -18,8 +20,15 @@ _MAIN_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master
 _MAX_LISTED = 500
 
 
+class CommitsGone(UsageError):
+    """The commits of a task are not in the repository any more."""
+
+
 def read_patch(project: Project, task: TaskId) -> bytes:
-    """Return the patch from the base of the task to its branch, including uncommitted changes."""
+    """Return the patch from the base of the task to its last commit, including uncommitted changes.
+
+    It reads the recorded commits, not the branch: a merged branch may be deleted. Raises UsageError.
+    """
     state = project.state(task)
     repository = project.repository()
     if repository is None or state.branch is None or state.base is None:
@@ -27,9 +36,19 @@ def read_patch(project: Project, task: TaskId) -> bytes:
             "the project is not a git repository" if repository is None else f"{task} has not been started"
         )
         raise UsageError(f"no changes to show: {where}", f"ostler show {task}")
-    if state.worktree is not None and Path(state.worktree).is_dir():
-        return diff_worktree(locate_worktree(repository, Path(state.worktree), state.branch, state.base))
-    return diff_commits(repository, state.base, state.branch)
+    worktree = locate_worktree(repository, Path(state.worktree or ""), state.branch, state.base)
+    if state.worktree is not None and inspect_worktree(worktree) is WorktreeState.COMPLETE:
+        return diff_worktree(worktree)
+    return _diff_recorded(repository, state.base, state.tip or state.commit or state.base, task)
+
+
+def _diff_recorded(repository: Repository, base: str, tip: str, task: TaskId) -> bytes:
+    missing = next((commit for commit in (base, tip) if not has_commit(repository, commit)), "")
+    if missing:
+        raise CommitsGone(
+            f"commit {missing:.10} of {task} is not in the repository any more", f"ostler show {task}"
+        )
+    return diff_commits(repository, base, tip)
 
 
 def find_branch_changes(project: Project, base: str) -> tuple[str, tuple[str, ...]]:

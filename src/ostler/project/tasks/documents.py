@@ -8,14 +8,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ostler.config.settings import Settings
+from ostler.engine.steps.gates.choice import choose_document_gate
 from ostler.errors import UsageError
-from ostler.files.paths import resolve_beneath
 from ostler.model.ids import make_id_tail, make_task_id
-from ostler.model.plan import STANDARD, Gate, Phase, Plan
+from ostler.model.plan import DOCUMENT_PHASE, STANDARD, Gate, Phase, Plan
 from ostler.model.state import State
 from ostler.model.task import Input, Output, Task
-from ostler.prompt.template import WRITE
 from ostler.skills.content import load_skill_content, make_output_path
+from ostler.skills.outputs import check_output
 
 _MAX_REVISIONS = 3
 _MAX_ITERATIONS = 5  # of one draft; any text completes a document
@@ -26,7 +26,7 @@ def plan_document(task: Task, gate: Gate, root: Path, settings: Settings) -> Pla
     """Return a plan with one phase; after the last revision a person decides."""
     _require_writer(task)
     _check_reviewer(task.review, root, settings)
-    phase = Phase(WRITE, _MAX_ITERATIONS, STANDARD, gate=_choose_gate(task.review, gate))
+    phase = Phase(DOCUMENT_PHASE, _MAX_ITERATIONS, STANDARD, gate=choose_document_gate(task.review, gate))
     return Plan(
         (phase,),
         max_phase_retries=_MAX_REVISIONS if task.max_revisions is None else task.max_revisions,
@@ -35,13 +35,13 @@ def plan_document(task: Task, gate: Gate, root: Path, settings: Settings) -> Pla
 
 
 def resolve_output(task: Task, root: Path, settings: Settings) -> Task:
-    """Return the task with the path of its document; raises for a path outside the project."""
+    """Return the task with the path of its document; raises for a path at which none may be written."""
     output = task.output or Output()
-    if output.path:
-        resolve_beneath(root, output.path)
-        return task
-    skill = load_skill_content(task.skill, root, settings.skills)
-    return replace(task, output=replace(output, path=make_output_path(skill, task.id, settings.documents)))
+    if not output.path:
+        skill = load_skill_content(task.skill, root, settings.skills)
+        output = replace(output, path=make_output_path(skill, task.id, settings.documents))
+    check_output(root, output.path, settings.documents)
+    return replace(task, output=output)
 
 
 def create_follow_up(task: Task, state: State) -> Task:
@@ -61,18 +61,6 @@ def create_follow_up(task: Task, state: State) -> Task:
         pipeline=task.pipeline,
         tier=task.tier,
     )
-
-
-def _choose_gate(review: str, default: Gate) -> Gate:
-    match review:
-        case "":
-            return replace(default, escalate_to_person=default.type == _AGENT)
-        case "human":
-            return Gate(_PERSON, default.criteria)
-        case "ai":
-            return Gate(_AGENT, default.criteria, escalate_to_person=True)
-        case skill:
-            return Gate(_AGENT, default.criteria, skill=skill, escalate_to_person=True)
 
 
 def _check_reviewer(review: str, root: Path, settings: Settings) -> None:

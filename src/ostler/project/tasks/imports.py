@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from itertools import count
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.config.settings import Settings
 from ostler.engine.dependencies import find_cycle
 from ostler.engine.pipeline import group_by_level
 from ostler.errors import Code, OstlerError
 from ostler.model.ids import TaskId, make_id_tail, make_task_id
 from ostler.model.task import Task
-from ostler.project.agents.executors import require_executor
+from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
 from ostler.project.tasks.documents import resolve_output
 from ostler.project.tasks.planning import plan_task
-from ostler.prompt.role import find_agent
 from ostler.sources.found import FoundTask, digest_of
 
 
@@ -30,6 +31,7 @@ class Imported(Struct, frozen=True):
 
 def import_tasks(project: Project, found: Sequence[FoundTask], errors: Sequence[str] = ()) -> list[Imported]:
     """Add the new tasks in one transaction; on errors, raises with all of them and adds none."""
+    project.require_person("import tasks")
     selected = {one.task.source: one for one in found if not one.skipped}
     _check(project, list(selected.values()), errors)
     with project.journal.transaction():
@@ -114,11 +116,11 @@ def _find_errors(project: Project, found: FoundTask, new_tasks: Container[TaskId
     task, root = found.task, project.layout.root
     if not task.title:
         yield f"{found.location}: a task needs a title"
+    errors = [*find_task_errors(task, project.setup())]
+    yield from (f"{found.location}: {error.message}" for error in errors)
     checks = (
-        lambda: find_agent(task.role, root),
-        lambda: require_executor(project.settings, task.executor) if task.executor else None,
-        lambda: plan_task(task, project.loaded, root),
-        lambda: resolve_output(task, root, project.settings) if task.is_document else None,
+        lambda: None if errors else plan_task(task, project.loaded, root),
+        lambda: _check_document(task, root, project.settings) if task.is_document and not errors else None,
         *(lambda one=one: project.resolve(one) for one in task.after if one not in new_tasks),
     )
     for check in checks:
@@ -126,3 +128,8 @@ def _find_errors(project: Project, found: FoundTask, new_tasks: Container[TaskId
             check()
         except OstlerError as error:
             yield f"{found.location}: {error.message}"
+
+
+def _check_document(task: Task, root: Path, settings: Settings) -> None:
+    """Raise when the document may not be written; the id of a new task is not known yet."""
+    resolve_output(replace(task, id=task.id or TaskId("new")), root, settings)

@@ -13,7 +13,7 @@ from ostler.git.discovery import discover_repository
 from ostler.model.outcome import DiffStat, Outcome
 from ostler.model.rows import decode_state
 from ostler.model.state import State
-from ostler.prompt.completion import strip_marks
+from ostler.prompt.completion import strip_final_mark
 from ostler.store.sqlite import SqliteJournal
 
 _SUMMARY_CHARS = 2000
@@ -54,4 +54,4 @@ def _read_answer(state: State, layout: Layout) -> str:
         text = (layout.task(state.task) / state.answer).read_text("utf-8", "replace")
     except OSError:
         return ""
-    return strip_marks(text).strip()[:_SUMMARY_CHARS]
+    return strip_final_mark(text).strip()[:_SUMMARY_CHARS]

@@ -9,30 +9,22 @@ from msgspec.structs import replace
 
 from ostler.config.load import Loaded
 from ostler.config.settings import PhaseOptions, Settings
+from ostler.engine.steps.gates.choice import choose_gate, choose_merge_gate
 from ostler.errors import UsageError
-from ostler.model.plan import NO_GATE, PHASES, Gate, GateType, Phase, Plan, build_plan
+from ostler.model.plan import DOCUMENT_PHASE, PHASES, Phase, Plan, build_plan
 from ostler.model.task import Task
 from ostler.project.tasks.documents import plan_document
-from ostler.prompt.template import WRITE, load_template
+from ostler.prompt.template import load_template
 
-MERGE = "merge"
-
-# Gates of a profile, unless the settings name others.
-_PROFILES: dict[str, dict[str, GateType]] = {
-    "auto": {},
-    "fast": {},
-    "safe": {"review": "ai", MERGE: "human"},
-    "strict": {"spec": "human", "design": "human", "review": "ai", "validate": "ai", MERGE: "human"},
-}
 _RETRIES = {"auto": 2, "fast": 1, "safe": 2, "strict": 3}
 _ROLES = {"research": "researcher", "spec": "architect", "design": "architect", "review": "reviewer"}
 
 
 def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
-    """Return the plan of a new task, which does not change later; raises UsageError for an invalid phase."""
+    """Return the plan of a new task, whose phases stay the same; raise UsageError for an invalid phase."""
     settings = loaded.settings
     if task.is_document:
-        return plan_document(task, _choose_gate(WRITE, task, settings), root, settings)
+        return plan_document(task, choose_gate(DOCUMENT_PHASE, task.weight, settings), root, settings)
     names = task.phases or settings.phases.plans.get(task.weight) or PHASES[task.weight]
     plain = build_plan(task.weight, _sort_phases(names, settings))
     for phase in plain.phases:
@@ -40,7 +32,7 @@ def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
     return replace(
         plain,
         phases=tuple(_configure_phase(phase, task, settings) for phase in plain.phases),
-        merge_gate=_choose_merge_gate(settings),
+        merge_gate=choose_merge_gate(settings),
         publish=settings.git.on_complete,
         max_phase_retries=_choose_max_retries(loaded),
         reapprove=settings.phases.profile == "strict",
@@ -53,29 +45,12 @@ def _configure_phase(plain: Phase, task: Task, settings: Settings) -> Phase:
     return replace(
         plain,
         max_iterations=options.max_iterations or plain.max_iterations,
-        gate=_choose_gate(plain.id, task, settings),
+        gate=choose_gate(plain.id, task.weight, settings),
         checkpoint=options.checkpoint,
         depends_on=options.depends_on,
         retry_to=settings.phases.retry_map.get(plain.id, plain.retry_to),
         role=options.role or usual_role,
     )
-
-
-def _choose_gate(name: str, task: Task, settings: Settings) -> Gate:
-    gates = settings.gates
-    command = gates.commands.get(name, "")
-    default = _PROFILES[settings.phases.profile].get(name, gates.default)
-    kind = gates.weights.get(task.weight) or gates.phases.get(name) or ("command" if command else default)
-    return Gate(kind, gates.criteria.get(name, ()), command if kind == "command" else "")
-
-
-def _choose_merge_gate(settings: Settings) -> Gate:
-    """Return the gate before publishing; none unless it is configured."""
-    gates = settings.gates
-    command = gates.commands.get(MERGE, "")
-    default = "command" if command else _PROFILES[settings.phases.profile].get(MERGE, "skip")
-    kind = gates.phases.get(MERGE) or default
-    return Gate(kind, gates.criteria.get(MERGE, ()), command) if kind != "skip" else NO_GATE
 
 
 def _choose_max_retries(loaded: Loaded) -> int:

@@ -6,8 +6,6 @@ from typing import Protocol
 
 from ostler.model.ids import TaskId
 from ostler.model.task import Priority, Task, Weight
-from ostler.project.agents.executors import require_executor
-from ostler.project.project import Project
 
 
 class Submission(Protocol):
@@ -30,13 +28,13 @@ class Submission(Protocol):
     @property
     def after(self) -> tuple[str, ...]: ...
     @property
+    def order_only(self) -> bool: ...
+    @property
     def budget_usd(self) -> float | None: ...
 
 
-def create_task(project: Project, submission: Submission) -> Task:
-    """Return the task without adding it; raises UsageError for an unknown executor."""
-    if submission.executor:
-        require_executor(project.settings, submission.executor)
+def create_task(submission: Submission) -> Task:
+    """Return the task without adding it."""
     return Task(
         submission.title,
         submission.body,
@@ -46,6 +44,7 @@ def create_task(project: Project, submission: Submission) -> Task:
         model=submission.model,
         skill=submission.skill,
         after=tuple(TaskId(one) for one in submission.after),
+        order_only=submission.order_only,
         budget_usd=submission.budget_usd,
         sender="person" if submission.skill else "",
     )

@@ -12,6 +12,7 @@ from ostler.errors import GitError, OstlerError
 from ostler.files.lock import try_lock
 from ostler.git.commit.diff import has_changed_since
 from ostler.git.commit.heads import read_heads
+from ostler.git.kept import keep_task_commit
 from ostler.git.repository import Repository, Worktree, locate_worktree
 from ostler.git.run.command import query_git, run_git
 from ostler.git.worktree.trash import discard, empty_trash
@@ -59,6 +60,7 @@ def list_pooled(project: Project) -> list[TaskWorktree]:
 
 def prune_worktrees(project: Project, force: bool = False) -> tuple[list[TaskWorktree], list[TaskWorktree]]:
     """Remove idle worktrees, with `force` also uncommitted work; return removed and remaining ones."""
+    project.require_person("delete worktrees")
     idle = [worktree for worktree in list_worktrees(project) if worktree.is_idle]
     removed = [
         worktree
@@ -73,6 +75,7 @@ def prune_worktrees(project: Project, force: bool = False) -> tuple[list[TaskWor
 
 def delete_merged_branches(project: Project) -> list[str]:
     """Delete the branches of ended tasks that are merged into their target."""
+    project.require_person("delete branches")
     repository = project.repository()
     if repository is None:
         return []
@@ -164,5 +167,6 @@ def _delete_if_merged(repository: Repository, state: State) -> bool:
     )
     if merged.status != 0:
         return False
+    keep_task_commit(repository, state.task, state.tip or state.commit or tip)
     run_git(repository, "update-ref", "-d", ref, tip)
     return True

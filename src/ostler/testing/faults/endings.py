@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -52,8 +53,10 @@ def a17_error_in_text(agent: FakeAgent) -> int:
 
 
 def a18_exit(agent: FakeAgent) -> int:
-    """Exit with behaviour["status"]; a negative value is a signal."""
+    """Exit with behaviour["status"], after an error_message on stderr; a negative value is a signal."""
     begin(agent)
+    if agent["error_message"] != "fake":
+        print(agent["error_message"], file=sys.stderr)
     if agent["status"] < 0:
         os.kill(os.getpid(), -agent["status"])
         time.sleep(_FOREVER)

@@ -37,7 +37,9 @@ def blocked(agent: FakeAgent) -> int:
 
 
 def no_mark(agent: FakeAgent) -> int:
-    agent.behaviour["text"] = "I changed something."
+    # The same answer without a change would block the task.
+    later = f"\n\nCall {agent.number}." if agent.number > 1 else ""
+    agent.behaviour["text"] = f"I changed something.{later}"
     return behave(agent)
 
 

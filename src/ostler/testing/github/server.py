@@ -21,6 +21,7 @@ from ostler.testing.llm.connection import Connection
 from ostler.testing.loopback import Loopback
 
 HOST = "github.localhost"
+_PULL_PATH = re.compile(r"/pulls/(\d+)$")
 _OPERATION = re.compile(r"\b(query|mutation)\b\s*(\w*)")
 _RATES = {"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "4999"}
 
@@ -128,6 +129,17 @@ class _Handler(Connection):
         if self._token() != self._github.token:
             return self._fail(FAULTS["bad_token"])
         return self._answer(operation, body, is_mutation=bool(found and found[1] == "mutation"))
+
+    def do_PATCH(self) -> None:
+        """Change the base of a pull request, as `gh api` requests it."""
+        body = msgspec.json.decode(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        self._record("PullRequestUpdate", _Body())
+        found = _PULL_PATH.search(self.path)
+        fault = self._github.take_fault("PullRequestUpdate")
+        if found is None or fault is not None:
+            return self._fail(fault or Fault(404, "Not Found"))
+        pull = self._github.hub.change(int(found[1]), base=str(body["base"]))
+        return self.send_json(200, {"number": pull.number, "base": {"ref": pull.base}}, _RATES)
 
     def _answer(self, operation: str, body: _Body, *, is_mutation: bool) -> None:
         fault = self._github.take_fault(operation)

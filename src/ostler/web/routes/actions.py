@@ -7,6 +7,7 @@ from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TERMINAL, WAITS_FOR_PERSON, TaskStatus
 from ostler.project.actions import ACTIONS, Action, Params
 from ostler.project.apply_action import apply_action
+from ostler.project.bulk_retry import RetriedTasks, RetryFilter, retry_matching
 from ostler.project.preflight import check_ready, require_startable
 from ostler.project.project import Project
 from ostler.views.task import TaskView
@@ -37,6 +38,11 @@ def _make_route(action: Action, base: str) -> Route:
     return Route("POST", f"{base}/{action.name}", action.summary, handler, slow=action.ends_task)
 
 
+def retry_many(site: Site, project: Project, request: RequestParts[Empty, RetryFilter]) -> RetriedTasks:
+    """Make the matching tasks pending again."""
+    return retry_matching(project, site.environ, request.body)
+
+
 def run(site: Site, project: Project, request: RequestParts[Empty, EmptyBody]) -> TaskView:
     """Check that this server can run the task, as it runs every ready one; 409 with the reason if not."""
     task = find_task(project, request.path["task"])
@@ -62,4 +68,6 @@ def _require_ready(project: Project, task: TaskId) -> TaskView:
 
 def _conflict(error: UsageError) -> RequestError:
     """409: the task's state does not allow the action."""
-    return RequestError(409, error.message, error.hint, error.code)
+    conflict = RequestError(409, error.message, error.hint, error.code)
+    conflict.problems = error.problems
+    return conflict

@@ -14,7 +14,7 @@ from ostler.model.attempt import Attempt
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
-from ostler.project.tasks.changes import read_patch
+from ostler.project.tasks.changes import CommitsGone, read_patch
 from ostler.views.attempt_log import LOG_SUFFIX, AttemptLogPage, read_log
 from ostler.views.timeline import Timeline, view_timeline
 from ostler.views.tool_ends import tool_ends
@@ -80,6 +80,8 @@ def show_diff(site: Site, project: Project, request: RequestParts[Empty, Empty])
     task = find_task(project, request.path["task"])
     try:
         patch = read_patch(project, task)
+    except CommitsGone as error:
+        raise RequestError(404, error.message, error.hint) from None
     except UsageError as error:
         raise RequestError(409, error.message, error.hint) from None
     text = patch[:_LONGEST_PATCH].decode("utf-8", "replace")

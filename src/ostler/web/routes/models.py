@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
-from ostler.model.limit import Limit
+from ostler.model.limit import Limit, provider_name
 from ostler.model.task import Task
 from ostler.project.agents.model_pool import select_models
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
+from ostler.store.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.models import as_json, view_models
 from ostler.web.route import Empty, RequestParts
@@ -48,14 +49,15 @@ def list_models(site: Site, project: Project, request: RequestParts[Empty, Empty
         limits, cooldowns = ledger.limits(now), ledger.cooldowns(now)
     finally:
         ledger.close()
-    models = tuple(as_json(view) for view in view_models(pool, limits, cooldowns, unusable))
+    last_calls = read_last_calls(project.layout.database).by_model
+    models = tuple(as_json(view) for view in view_models(pool, limits, cooldowns, unusable, last_calls))
     return ModelsView(models=models, limits=tuple(map(_limit, limits)))
 
 
 def _limit(limit: Limit) -> LimitView:
     window = limit.window
     return LimitView(
-        window.provider,
+        provider_name(window),
         window.account,
         window.model,
         window.window,

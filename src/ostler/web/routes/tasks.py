@@ -13,10 +13,12 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output
+from ostler.project.preflight import check_new
 from ostler.project.project import Project
+from ostler.project.tasks import edit
+from ostler.project.tasks.edit import TaskChanges
 from ostler.project.tasks.submission import create_task
 from ostler.project.tasks.task_list import TaskQuery, read_page
-from ostler.prompt.role import find_agent
 from ostler.store.listing import Cursor, Sort, is_valid_cursor
 from ostler.views.board import BoardView, statuses_of
 from ostler.views.task import TaskView
@@ -76,13 +78,22 @@ def show_request(site: Site, project: Project, request: RequestParts[Empty, Empt
 
 def new_task(site: Site, project: Project, request: RequestParts[Empty, NewTask]) -> TaskView:
     new = request.body
-    find_agent(new.role, project.layout.root)
-    task = replace(create_task(project, new), role=new.role)
+    task = replace(create_task(new), role=new.role)
+    check_new(project, task)
     with project.journal.transaction():  # with `hold`, no run may claim it before it is paused
         added = project.add(task)
         if new.hold:
             project.act(added.id, "pause")
     return project.show(added.id)
+
+
+def edit_task(site: Site, project: Project, request: RequestParts[Empty, TaskChanges]) -> TaskView:
+    """Edit an open task; 409 when its state does not allow it."""
+    task = find_task(project, request.path["task"])
+    try:
+        return edit.edit_task(project, task, request.body, "api")
+    except UsageError as error:
+        raise RequestError(409, error.message, error.hint, error.code) from None
 
 
 def find_task(project: Project, text: str) -> TaskId:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from msgspec.structs import replace
 
 from ostler.calls.attempts.attempt import AttemptRunner
 from ostler.calls.call import AgentCaller
 from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.executors.protocol import Executor
+from ostler.model.model_config import ModelConfig
 
 
 def make_caller(context: TaskContext, services: StepServices) -> AgentCaller:
@@ -17,8 +17,13 @@ def make_caller(context: TaskContext, services: StepServices) -> AgentCaller:
     attempts = AttemptRunner(
         services.settings, services.environ, services.writer, services.clock, services.run, root
     )
-    make = partial(services.make_executor, lock=context.lock)
     settings = services.settings
+
+    def make(model: ModelConfig) -> Executor:
+        own = settings.executors.get(model.executor)
+        limited = replace(model, permissions=own.permissions) if own else model
+        return services.make_executor(limited, lock=context.lock)
+
     if context.task.max_retries is not None:
         settings = replace(settings, retry=replace(settings.retry, max_retries=context.task.max_retries))
     return AgentCaller(settings, make, attempts, services.get_call_services(), services.clock)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.engine.core.step import Checkpoint
+from ostler.engine.steps.agent_call.dialogue import read_dialogue
 from ostler.engine.steps.agent_call.prompt import read_feedback
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.errors import Code, OstlerError, PathEscape
@@ -16,13 +17,22 @@ from ostler.files.beneath import exists_and_not_empty, read_beneath, write_benea
 from ostler.files.failpoint import reach
 from ostler.model.attempt import Attempt
 from ostler.model.event import CheckpointMade
+from ostler.model.plan import DOCUMENT_PHASE
 from ostler.model.task import Input, Task
-from ostler.prompt.completion import strip_marks
-from ostler.prompt.document import DocumentPrompt, Upstream, build_prompt, build_revision_prompt
-from ostler.prompt.template import WRITE, load_template, render_template
+from ostler.prompt.completion import read_document_mark, strip_final_mark
+from ostler.prompt.dialogue import format_dialogue
+from ostler.prompt.document import (
+    DocumentPrompt,
+    Upstream,
+    build_answered_prompt,
+    build_prompt,
+    build_revision_prompt,
+)
+from ostler.prompt.template import load_template, render_template
 from ostler.prompt.variables import build_template_vars
 from ostler.skills.content import SkillContent, load_skill_content
 from ostler.skills.lock import check_lock
+from ostler.skills.outputs import check_output
 
 _LARGEST_INPUT = 10 * 1024 * 1024
 
@@ -32,6 +42,7 @@ class DocumentCallPrompt(Struct, frozen=True):
 
     prompts: DocumentPrompt
     feedback: str  # reason of the revision; empty: first version
+    answers: str = ""  # the last question and its answer, for the session that asked
     warnings: tuple[str, ...] = ()
 
     @property
@@ -43,7 +54,9 @@ class DocumentCallPrompt(Struct, frozen=True):
         return self.prompts.system
 
     def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
-        """Return the whole prompt, or only the feedback in a session that has the task."""
+        """Return the whole prompt, or only the answer or the feedback in a session that has the task."""
+        if knows_task and self.answers:
+            return build_answered_prompt(self.answers)
         return build_revision_prompt(self.feedback) if knows_task and self.feedback else self.prompts.user
 
     async def fresh_prompt(self, executor: str, how: str, attempts: list[Attempt]) -> str:
@@ -55,8 +68,12 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
     """Collect skill, context and inputs; raise OstlerError if a required input is missing."""
     task, root = context.task, services.layout.root
     skill = _load_skill(task, services)
-    feedback = _collect_feedback(context, services)
+    dialogue = read_dialogue(context.state, services)
+    answered = bool(dialogue) and dialogue[-1].seq == context.state.feedback_seq
+    feedback = "" if answered else _collect_feedback(context, services)
     inputs = [input_file for one in task.inputs if (input_file := _read_input(one, root)) is not None]
+    if dialogue:
+        inputs.append(Upstream("dialogue", "Your questions and the answers", format_dialogue(dialogue)))
     revision = task.revision + context.state.phases[context.state.phase].retries
     prompt = build_prompt(
         skill,
@@ -67,7 +84,8 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
     )
     left_out = (f"references left out to fit: {', '.join(prompt.dropped)}",) if prompt.dropped else ()
     changed = check_lock(task.skill, root, services.settings.skills) if task.skill else ""
-    return DocumentCallPrompt(prompt, feedback, (*skill.warnings, *left_out, *filter(None, [changed])))
+    warnings = (*skill.warnings, *left_out, *filter(None, [changed]))
+    return DocumentCallPrompt(prompt, feedback, format_dialogue(dialogue[-1:]) if answered else "", warnings)
 
 
 def _load_skill(task: Task, services: StepServices) -> SkillContent:
@@ -75,8 +93,10 @@ def _load_skill(task: Task, services: StepServices) -> SkillContent:
     root = services.layout.root
     if task.skill:
         return load_skill_content(task.skill, root, services.settings.skills)
-    own = render_template(load_template(WRITE, "", root).text, build_template_vars(task, WRITE))
-    return SkillContent(WRITE, "", own)
+    own = render_template(
+        load_template(DOCUMENT_PHASE, "", root).text, build_template_vars(task, DOCUMENT_PHASE)
+    )
+    return SkillContent(DOCUMENT_PHASE, "", own)
 
 
 def read_context_files(services: StepServices) -> str | None:
@@ -104,8 +124,14 @@ def write_document(step: Checkpoint, context: TaskContext, services: StepService
     """Write the last answer to the output path; repeating it changes nothing."""
     task_dir, root = services.layout.task(step.task), services.layout.root
     answer = _read_answer(context, services)
+    mark = read_document_mark(answer)
+    if mark is not None and mark.kind == "blocked":
+        # The phase was skipped after its writer had asked for something: there is no document.
+        return CheckpointMade(step.phase)
     path = context.task.output.path if context.task.output else ""
-    data = f"{strip_marks(answer).strip()}\n".encode()
+    # Again, because the settings and the links may have changed, and older tasks were not checked.
+    check_output(root, path, services.settings.documents)
+    data = strip_final_mark(answer).encode("utf-8", "replace")
     reach("document.write")
     if context.state.output is None:
         _keep_replaced_file(root, path, data, task_dir)
@@ -151,15 +177,18 @@ def _collect_feedback(context: TaskContext, services: StepServices) -> str:
 def _earlier_version(context: TaskContext, services: StepServices, feedback: str) -> tuple[Upstream, ...]:
     """Return the previous version and its review, for a session without history."""
     review = Upstream("review", "Review feedback", feedback)
-    if not context.state.answer:
+    answer = _read_answer(context, services) if context.state.answer else ""
+    mark = read_document_mark(answer)
+    if not answer or (mark is not None and mark.kind == "blocked"):
         return (review,)
-    return (Upstream(context.state.answer, "Previous output", _read_answer(context, services)), review)
+    return (Upstream(context.state.answer, "Previous output", strip_final_mark(answer)), review)
 
 
 def _read_answer(context: TaskContext, services: StepServices) -> str:
     path = services.layout.task(context.state.task) / context.state.answer
     try:
-        return path.read_text("utf-8", "replace")
+        # Without a translation of line ends: a document is written as it was answered.
+        return path.read_bytes().decode("utf-8", "replace")
     except FileNotFoundError:
         message = f"the file of the last answer is missing: {path}"
         raise OstlerError(Code.NO_RESULT, message, f"ostler retry {context.state.task}") from None

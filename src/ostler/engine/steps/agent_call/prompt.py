@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ostler.calls.request import AnswerFormat
 from ostler.engine.core.step import CallAgent
+from ostler.engine.steps.agent_call.dialogue import read_dialogue
 from ostler.engine.steps.agent_call.history import summarize_history
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import read_end
@@ -19,7 +20,7 @@ from ostler.model.attempt import Attempt
 from ostler.model.event import CallEnded, DecisionRecorded, Event, GateDecided, StepFailed, TaskReopened
 from ostler.model.state import State
 from ostler.prompt.answer import ANSWER_SCHEMA, STRUCTURED_PHASES
-from ostler.prompt.builder import CallHistory, build_prompt, describe_interruption
+from ostler.prompt.builder import NO_CHANGES, CallHistory, build_prompt, describe_interruption
 from ostler.prompt.retry import Retry, make_retry_file_name
 from ostler.prompt.role import find_agent, load_prompt
 from ostler.prompt.summary import summarize_work
@@ -55,16 +56,7 @@ class CallPrompt(Struct, frozen=True):
     def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
         """Return the prompt; `how` describes how the previous attempt ended."""
         note = describe_interruption(how, self.workspace) if how else ""
-        past = CallHistory(
-            iteration=self.past.iteration,
-            last_answer=self.past.last_answer,
-            interruption=note,
-            session_has_task=knows_task,
-            summary=summary,
-            feedback=self.past.feedback,
-            results=self.past.results,
-            retry=self.past.retry,
-        )
+        past = replace(self.past, interruption=note, session_has_task=knows_task, summary=summary)
         text = build_prompt(
             self.context.task,
             self.workspace,
@@ -88,10 +80,15 @@ def build_call_prompt(
     state, root = context.state, services.layout.root
     target = services.settings.git.target or state.target
     feedback, retry = read_feedback(context, services)
+    dialogue = read_dialogue(state, services)
+    answered = bool(dialogue) and dialogue[-1].seq == state.feedback_seq
     past = CallHistory(
         iteration=step.iteration,
         last_answer=_read_task_file(services.layout.task(state.task), state.answer),
-        feedback=feedback,
+        feedback="" if answered else feedback,
+        dialogue=dialogue,
+        answered=answered,
+        missing=NO_CHANGES if state.unchanged and state.no_changes == "asked" else "",
         results=_collect_findings(state, services.layout.task(state.task), attempts),
         retry=retry,
     )

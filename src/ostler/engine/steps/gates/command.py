@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from ostler.engine.core.step import CheckGate
-from ostler.engine.steps.gates.isolated import IsolatedRun, run_isolated
+from ostler.engine.steps.gates.control import PassedGate, find_control
+from ostler.engine.steps.gates.file_kinds import split_commands, split_words
+from ostler.engine.steps.gates.isolated import IsolatedRun
+from ostler.engine.steps.gates.recheck import Recheck, add_weakened_checks
+from ostler.engine.steps.gates.reported_run import run_on_commit
 from ostler.engine.steps.gates.result import GateResult, gate_log_path
 from ostler.engine.steps.gates.signature import compute_signature
-from ostler.engine.steps.services import StepServices, TaskContext
-from ostler.engine.steps.workspaces.checkout import check_out_commit
+from ostler.engine.steps.gates.weakened import Changes, find_changed_checks
+from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
+from ostler.errors import WarningCode
+from ostler.model.gate_control import GateControl
+from ostler.model.plan import MERGE
 from ostler.model.state import GateCheck
 
 _NOT_FOUND = (126, 127)  # exit codes of a shell for a command that it cannot run
@@ -28,21 +37,81 @@ async def run_command_gate(step: CheckGate, context: TaskContext, services: Step
         )
     name = gate_log_path(step, context)
     log = services.layout.task(step.task) / name
-    async with check_out_commit(step.sha, log.with_suffix(".setup.log"), context, services) as directory:
-        shell = ShellCommand(step.gate.command, directory, log, services.settings.gates.timeout_seconds)
-        run = await run_isolated(shell, context, services)
-    check = GateCheck(step.gate.command, run.isolation, run.links)
-    return replace(_evaluate_run(shell, run, name), check=check)
+    changes, suspects = await run_in_thread(_find_changes, step, step.sha, context, services)
+    began = services.clock.monotonic()
+    done = await run_on_commit(step.sha, step.gate.command, log, context, services, report=bool(changes))
+    check = GateCheck(step.gate.command, done.run.isolation, done.run.links)
+    result = replace(evaluate_run(done.shell, done.run, name), check=check)
+    if result.verdict == "could_not_run" and done.run.exit.status in _NOT_FOUND and not done.run.blocked:
+        result = replace(result, reason=result.reason + _suggest_link(step.gate.command, services))
+    if result.verdict != "pass":
+        return result
+    seconds = services.clock.monotonic() - began
+    gate = PassedGate(step.phase, step.gate.command, step.sha, log, done.run.isolation, seconds, not suspects)
+    result = await _add_control(result, gate, context, services)
+    if not changes and not suspects:
+        return result
+    assert context.state.base is not None
+    recheck = Recheck(gate, changes, done.results, context.state.base, suspects)
+    return await add_weakened_checks(result, recheck, context, services)
 
 
-def _evaluate_run(shell: ShellCommand, run: IsolatedRun, name: str) -> GateResult:
+def evaluate_run(shell: ShellCommand, run: IsolatedRun, name: str) -> GateResult:
+    """Return the verdict that the exit status means."""
     ended = run.exit
     if run.blocked:
         return GateResult("could_not_run", run.blocked, name)
     if ended.status == 0 and ended.stopped is None:
-        return GateResult("pass", f"`{shell.command}` succeeded", name)
+        return GateResult("pass", f"`{shell.title}` succeeded", name)
     reason = describe_failure(shell, ended)
     if ended.stopped or ended.oom_killed or ended.status in _NOT_FOUND:
         return GateResult("could_not_run", reason, name)
     output = read_end(shell.log, _OUTPUT_BYTES)
     return GateResult("fail", reason, name, output, compute_signature(f"exit {ended.status}\n{output}"))
+
+
+def _suggest_link(command: str, services: StepServices) -> str:
+    """Return what to set if the command names a file of the project that no commit has, such as .venv."""
+    words = [word for part in split_commands(command) for word in split_words(part)]
+    named = [Path(word) for word in words if "/" in word and not word.startswith(("/", "-"))]
+    found = next((one for one in named if (services.layout.root / one).exists()), None)
+    if found is None:
+        return ""
+    return f'; {found} is not in the commit: add link = ["{found.parts[0]}"] to [workspace]'
+
+
+def _find_changes(
+    step: CheckGate, sha: str, context: TaskContext, services: StepServices
+) -> tuple[Changes, tuple[str, ...]]:
+    """Return the checks that the task changed; none for a gate before publishing, which runs once."""
+    base = context.state.base
+    if services.repository is None or step.phase == MERGE or base is None or base == sha:
+        return {}, ()
+    return find_changed_checks(services.repository, base, sha, step.gate.command)
+
+
+async def _add_control(
+    result: GateResult, gate: PassedGate, context: TaskContext, services: StepServices
+) -> GateResult:
+    """Add the result of the control; a gate that cannot fail has checked nothing."""
+    control, acceptance = await find_control(gate, context, services)
+    assert result.check is not None
+    result = replace(result, check=replace(result.check, control=control.describe(acceptance)))
+    if not control.cannot_fail or acceptance is not None:
+        return result
+    review = _describe_inert(gate, control)
+    return replace(
+        result, verdict="not_checked", reason=review, review=review, warnings=(WarningCode.GATE_INERT,)
+    )
+
+
+def _describe_inert(gate: PassedGate, control: GateControl) -> str:
+    what = (
+        "passes whatever the files contain"
+        if control.result == "inert"
+        else "passes with a syntax error in every source file"
+    )
+    return (
+        f"`{gate.command}` {what}, so it does not check the work ({WarningCode.GATE_INERT}); "
+        f"correct the command, or: ostler gates accept {gate.name}"
+    )

@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Generator
+from functools import partial
+from pathlib import Path
+
 from msgspec import Struct
 
-from ostler.engine.steps.services import StepServices, TaskContext
-from ostler.engine.steps.workspaces.shell import ShellCommand, run_shell
+from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.shell import (
+    ShellCommand,
+    build_shell_environment,
+    last_line,
+    read_end,
+    run_shell,
+)
+from ostler.git.repository import Repository
+from ostler.git.run.command import query_git
+from ostler.git.worktree.work_trees import borrow_objects_from, list_work_trees
 from ostler.model.command import Exit
+from ostler.sandbox.bubblewrap import wrap_with_bubblewrap
+from ostler.sandbox.checkout import Checkout
+from ostler.sandbox.choice import Choice, choose_isolation
+from ostler.sandbox.guard import install_guard, read_guard
+from ostler.sandbox.import_paths import extend_python_path, find_import_paths
+from ostler.sandbox.launch import Launch, record_start, was_started
+from ostler.sandbox.links.build import shares_cargo_target
+from ostler.sandbox.links.find import find_links
+from ostler.sandbox.links.link import Link
+from ostler.sandbox.links.python import list_prefixes
+from ostler.sandbox.mounts import Needs, View, plan_mounts, prepare_mount_points, relocate_tools
+from ostler.sandbox.unshare import wrap_with_unshare
+
+_NOT_RUN = Exit(status=126, duration_seconds=0.0)
+_MAX_LINKS = 10  # in the record
+_DONE = {
+    "bind-over": "the checkout is mounted over it",
+    "unshare": "the checkout is mounted over it",
+    "guard": "removed in each Python program",
+    "none": "not removed",
+}
+_IN_VIEW = ("bind-over", "unshare")  # the checkout is mounted over the user's work tree
+_TARGET_DIRECTORY = "CARGO_TARGET_DIR"
 
 
 class IsolatedRun(Struct, frozen=True):
@@ -18,8 +56,153 @@ class IsolatedRun(Struct, frozen=True):
     blocked: str = ""  # why no verdict is possible; empty: the exit status counts
 
 
+class _Situation(Struct, frozen=True):
+    """The checkout, its environment, and the links between that and the user's checkout."""
+
+    repository: Repository
+    checkout: Checkout
+    environ: dict[str, str]
+    links: tuple[Link, ...]
+    choice: Choice
+    view: View  # what the command sees, if it is isolated by mounts
+
+
 async def run_isolated(
     shell: ShellCommand, context: TaskContext, services: StepServices, network: bool = True
 ) -> IsolatedRun:
-    """Run the command in its checkout."""
-    return IsolatedRun(await run_shell(shell, context, services))
+    """Run the command in its checkout so that it cannot use the user's checkout instead.
+
+    If that is impossible, the command does not run or its exit status does not count: see `blocked`.
+    """
+    if services.repository is None:
+        return IsolatedRun(await run_shell(shell, context, services))
+    situation = await run_in_thread(_examine, shell, services.repository, context, services, network)
+    links = _describe_links(situation)
+    if situation.choice.blocked:
+        return IsolatedRun(_NOT_RUN, "none", links, situation.choice.blocked)
+    ended, blocked = await _run(situation, shell, context, services)
+    return IsolatedRun(ended, situation.choice.isolation, links, blocked)
+
+
+async def run_isolated_setup(shell: ShellCommand, context: TaskContext, services: StepServices) -> Exit:
+    """Run the setup of a gate's checkout with the paths that the gate will have."""
+    assert services.repository is not None
+    situation = await run_in_thread(_examine, shell, services.repository, context, services, True, True)
+    if situation.choice.isolation not in _IN_VIEW or situation.choice.blocked:
+        return await run_shell(shell, context, services)
+    ended, blocked = await _run(situation, shell, context, services)
+    return Exit(status=126, duration_seconds=ended.duration_seconds, reason=blocked) if blocked else ended
+
+
+def _examine(
+    shell: ShellCommand,
+    repository: Repository,
+    context: TaskContext,
+    services: StepServices,
+    network: bool,
+    for_setup: bool = False,
+) -> _Situation:
+    checkout = _locate_checkout(shell.cwd, repository)
+    environ = build_shell_environment(context, services)
+    links = find_links(checkout, environ)
+    choice = choose_isolation(services.settings.gates.isolation, links, environ, network)
+    needs = Needs(
+        services.settings.workspace.link,
+        repository.common_dir / "objects",
+        partial(_is_tracked, repository),
+        for_setup,
+    )
+    in_view = choice.isolation in _IN_VIEW and not choice.blocked
+    mounts = plan_mounts(checkout, links, environ, needs) if in_view else ()
+    view = View(mounts, checkout.user / checkout.prefix, network)
+    return _Situation(repository, checkout, environ, links, choice, view)
+
+
+def _is_tracked(repository: Repository, path: str) -> bool:
+    return bool(query_git(repository, "ls-files", "--", path))
+
+
+def _locate_checkout(cwd: Path, repository: Repository) -> Checkout:
+    tree = cwd
+    for _ in Path(repository.prefix).parts:
+        tree = tree.parent
+    user = Path(os.path.realpath(repository.work_tree))
+    others = tuple(one for one in list_work_trees(repository) if one != user)
+    return Checkout(Path(os.path.realpath(tree)), user, repository.prefix, others)
+
+
+async def _run(
+    situation: _Situation, shell: ShellCommand, context: TaskContext, services: StepServices
+) -> tuple[Exit, str]:
+    """Return how the command ended, and why its exit status does not count."""
+    match situation.choice.isolation:
+        case "bind-over" | "unshare":
+            return await _run_in_view(situation, shell, context, services)
+        case "guard":
+            launch = Launch(
+                env={**_private_variables(situation, situation.checkout.tree), **_guard(situation)}
+            )
+            ended = await run_shell(shell, context, services, launch)
+            reason = await run_in_thread(read_guard, situation.checkout)
+            return ended, reason and f"{reason} ({situation.links[0].describe()})"
+        case "none":
+            launch = Launch(env=_private_variables(situation, situation.checkout.tree))
+            return await run_shell(shell, context, services, launch), ""
+
+
+async def _run_in_view(
+    situation: _Situation, shell: ShellCommand, context: TaskContext, services: StepServices
+) -> tuple[Exit, str]:
+    private = situation.checkout.private
+    with _open_view(situation) as launch:
+        ended = await run_shell(shell, context, services, launch)
+    if was_started(private) or ended.stopped is not None:
+        return ended, ""
+    last = last_line(read_end(shell.log, 8192)) or f"it exited with {ended.status}"
+    return ended, f"{situation.choice.program} could not start the command: {last}"
+
+
+@contextlib.contextmanager
+def _open_view(situation: _Situation) -> Generator[Launch]:
+    """Prepare the checkout to be mounted over the user's work tree, and yield how to start a command."""
+    checkout, environ = situation.checkout, situation.environ
+    mounts = situation.view.mounts
+    env = _private_variables(situation, checkout.user) | relocate_tools(checkout, mounts, environ)
+    paths = find_import_paths(checkout, situation.links)
+    env |= extend_python_path((checkout.user / one for one in paths), environ)
+    with (
+        prepare_mount_points(checkout, mounts),
+        borrow_objects_from(checkout.tree, situation.repository, checkout.private / "objects"),
+    ):
+        yield Launch(_wrap(situation), env, record_start(checkout.private))
+
+
+def _wrap(situation: _Situation) -> tuple[str, ...]:
+    program, view = situation.choice.program, situation.view
+    if situation.choice.isolation == "bind-over":
+        return wrap_with_bubblewrap(program, view)
+    return wrap_with_unshare(program, view, situation.checkout.private)
+
+
+def _private_variables(situation: _Situation, tree: Path) -> dict[str, str]:
+    """Return variables that replace a build directory which other checkouts use too."""
+    if not shares_cargo_target(situation.environ):
+        return {}
+    return {_TARGET_DIRECTORY: str(tree / situation.checkout.prefix / "target")}
+
+
+def _guard(situation: _Situation) -> dict[str, str]:
+    checkout = situation.checkout
+    directory = install_guard(checkout, list_prefixes(checkout, situation.environ))
+    paths = find_import_paths(checkout, situation.links)
+    return extend_python_path((directory, *(checkout.tree / one for one in paths)), situation.environ)
+
+
+def _describe_links(situation: _Situation) -> tuple[str, ...]:
+    done = _DONE["none" if situation.choice.blocked else situation.choice.isolation]
+    texts = [f"{one.describe()}: {done}" for one in situation.links[:_MAX_LINKS]]
+    if len(situation.links) > _MAX_LINKS:
+        texts.append(f"and {len(situation.links) - _MAX_LINKS} more")
+    if shares_cargo_target(situation.environ):
+        texts.append(f"a shared {_TARGET_DIRECTORY}: replaced by a private one")
+    return tuple(texts)

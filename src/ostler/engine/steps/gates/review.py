@@ -25,11 +25,11 @@ from ostler.engine.steps.gates.signature import compute_signature
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.checkout import check_out_commit
 from ostler.engine.steps.workspaces.worktree import working_directory
-from ostler.errors import Code
+from ostler.errors import Code, needs_account_fix
 from ostler.git.commit.diff import diff_commits, read_diff_stat
 from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
-from ostler.model.event import TaskDeferred, TaskPaused
+from ostler.model.event import TaskDeferred, TaskHeld, TaskPaused
 from ostler.prompt.role import find_agent, load_prompt
 from ostler.skills.content import load_skill_content
 
@@ -37,7 +37,7 @@ _ROLE = "reviewer"
 _LARGEST_CHANGE = 50_000  # lines; the reviewer reads a larger change in the checkout
 _NAMES = uuid.UUID("6f73746c-6572-4000-8000-677561726473")
 
-ReviewOutcome = GateResult | TaskDeferred | TaskPaused
+ReviewOutcome = GateResult | TaskDeferred | TaskHeld | TaskPaused
 
 
 async def review_commit(
@@ -47,7 +47,7 @@ async def review_commit(
     if services.repository is None or step.sha is None:
         return await _review_in(working_directory(context.state, services), step, answer, context, services)
     log = services.layout.task(step.task) / gate_log_path(step, context).replace(".log", ".setup.log")
-    async with check_out_commit(step.sha, log, context, services) as directory:
+    async with check_out_commit(step.sha, log, context, services, isolated=False) as directory:
         return await _review_in(directory, step, answer, context, services)
 
 
@@ -57,9 +57,9 @@ async def _review_in(
     change = await run_in_thread(_describe_change, step, context, services)
     request = ReviewRequest(context.task, step.phase, step.gate.criteria, step.sha, change, answer)
     answer_path = ""
-    for repeated in (False, True):
+    for question in (1, 2):
         outcome = await make_caller(context, services).run(
-            _build_request(step, request, directory, repeated, context, services)
+            _build_request(step, request, directory, question, context, services)
         )
         if not outcome.result.ok:
             return _build_failure(outcome, services)
@@ -80,6 +80,8 @@ def _build_failure(outcome: CallOutcome, services: StepServices) -> ReviewOutcom
     """Return what a failed call of the reviewer means: wait for a limit, for budget, or no verdict."""
     result = outcome.result
     code = result.code or Code.UNKNOWN
+    if outcome.resumes_at is not None and needs_account_fix(code):
+        return TaskHeld(code, result.message)
     if outcome.resumes_at is not None:
         return TaskDeferred(code, result.message, outcome.resumes_at)
     if code is Code.BUDGET_EXCEEDED and services.settings.budget.on_exceed == "pause":
@@ -104,16 +106,18 @@ def _build_request(
     step: CheckGate,
     review_request: ReviewRequest,
     directory: Path,
-    repeated: bool,
+    question: int,
     context: TaskContext,
     services: StepServices,
 ) -> CallRequest:
     task = context.task
     prompt = build_review_prompt(review_request, _load_reviewer(step.gate.skill, services))
-    key = f"gate:{step.key}"
+    # Another question has another key: an executor replays the answer to a key that it has answered.
+    session_key = f"gate:{step.key}"
+    key = session_key if question == 1 else f"{session_key}/{question}"
 
     def prompt_for(knows_task: bool, how: str) -> str:
-        return build_repeated_prompt(prompt if not knows_task else "") if repeated else prompt
+        return build_repeated_prompt(prompt if not knows_task else "") if question > 1 else prompt
 
     async def fresh_prompt_for(executor: str, how: str, attempts: list[Attempt]) -> str:
         return prompt_for(False, how)
@@ -131,7 +135,7 @@ def _build_request(
         cwd=str(directory),
         task_dir=services.layout.task(step.task),
         attempts=services.journal.attempts(step.task),
-        select_session=partial(_choose_session, f"{context.state.session_seed}/{key}", key),
+        select_session=partial(_choose_session, context.state.session_seed, session_key),
         build_prompt=prompt_for,
         build_fresh_prompt=fresh_prompt_for,
         answer_format=AnswerFormat(REVIEW_SCHEMA, prompt_for, fresh_prompt_for),
@@ -153,8 +157,9 @@ def _load_reviewer(skill: str, services: StepServices) -> str:
 def _choose_session(
     seed: str, key: str, executor: str, resumes: bool, attempts: list[Attempt]
 ) -> AgentSession:
-    """Return a separate session for each check of the gate."""
-    earlier = [a.session_id for a in attempts if a.step == key and a.executor == executor and a.session_id]
+    """Return a separate session for each check of the gate, for all its questions."""
+    own = [a for a in attempts if a.step == key or a.step.startswith(f"{key}/")]
+    earlier = [a.session_id for a in own if a.executor == executor and a.session_id]
     if earlier:
         return AgentSession(earlier[-1], started=resumes)
-    return AgentSession(str(uuid.uuid5(_NAMES, f"{seed}/{executor}")), started=False)
+    return AgentSession(str(uuid.uuid5(_NAMES, f"{seed}/{key}/{executor}")), started=False)

@@ -33,10 +33,11 @@ _NAME = re.compile(r"ostler-gate-[0-9a-f]{16}")
 
 @asynccontextmanager
 async def check_out_commit(
-    sha: str, log: Path, context: TaskContext, services: StepServices
+    sha: str, log: Path, context: TaskContext, services: StepServices, isolated: bool = True
 ) -> AsyncGenerator[Path]:
     """Check out a commit and yield its project directory; the output of the setup goes to `log`.
 
+    `isolated`: the setup runs like the command of a gate, so that both use the same paths.
     Raises OstlerError if it cannot be created. The checkout is removed in any case.
     """
     assert services.repository is not None
@@ -48,7 +49,7 @@ async def check_out_commit(
                 _make_checkout, sha, checkout, services.repository, context.state.task, services
             )
         directory = create_project_directory(made)
-        await setup_workspace(WorkspaceSetup(made, directory, log), context, services)
+        await setup_workspace(WorkspaceSetup(made, directory, log, isolated=isolated), context, services)
         yield directory
     finally:
         await run_in_thread(_discard_checkout, checkout, context.state.task, services)
@@ -116,8 +117,9 @@ def _worktree_pool(services: StepServices) -> WorktreePool:
 
 
 def _find_temporary_directory(services: StepServices) -> Path:
-    """Return a directory for temporary files outside the project."""
-    root = services.layout.root.resolve()
+    """Return a directory for temporary files outside the project and its repository."""
+    repository = services.repository
+    root = (repository.work_tree if repository else services.layout.root).resolve()
     for name in (services.environ.get("TMPDIR", ""), tempfile.gettempdir(), "/var/tmp"):  # noqa: S108
         directory = Path(name).resolve()
         if name and directory.is_dir() and not directory.is_relative_to(root):

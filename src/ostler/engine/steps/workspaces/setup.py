@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.config.settings import WorkspaceSettings
+from ostler.engine.steps.gates.isolated import run_isolated_setup
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, run_shell
 from ostler.errors import Code, OstlerError
@@ -29,6 +30,7 @@ class WorkspaceSetup(Struct, frozen=True):
     log: Path  # output of the setup command
     state_dir: Path | None = None  # where the added paths are stored; None: not stored
     untouched: bool = True  # no agent has worked in it yet
+    isolated: bool = False  # the command runs like a gate: isolated from the user's checkout
 
 
 async def setup_workspace(setup: WorkspaceSetup, context: TaskContext, services: StepServices) -> None:
@@ -39,7 +41,8 @@ async def setup_workspace(setup: WorkspaceSetup, context: TaskContext, services:
         return
     before = () if setup.untouched else await run_in_thread(list_untracked, setup.repository)
     shell = ShellCommand(settings.setup, setup.directory, setup.log, settings.timeout_seconds)
-    ended = await run_shell(shell, context, services)
+    run = run_isolated_setup if setup.isolated else run_shell
+    ended = await run(shell, context, services)
     if ended.status != 0 or ended.stopped:
         message = f"workspace.setup failed: {describe_failure(shell, ended)}; its output is in {shell.log}"
         raise OstlerError(Code.WORKSPACE_WRITE_FAILED, message, "fix [workspace] setup, then: ostler retry")

@@ -15,6 +15,7 @@ from ostler.model.command import Command, Exit, StopReason
 from ostler.process.environment import build_child_environment
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.sweep import MARKER
+from ostler.sandbox.launch import Launch
 
 _ONE_STREAM = "exec 2>&1\n"
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
@@ -28,6 +29,11 @@ class ShellCommand(Struct, frozen=True):
     cwd: Path
     log: Path
     timeout_seconds: float
+    shown: str = ""  # what messages call it; empty: the command
+
+    @property
+    def title(self) -> str:
+        return self.shown or self.command
 
 
 def process_marker(context: TaskContext, services: StepServices) -> str:
@@ -35,33 +41,36 @@ def process_marker(context: TaskContext, services: StepServices) -> str:
     return f"{services.writer.store_id}:{context.state.task}:gate"
 
 
-async def run_shell(shell: ShellCommand, context: TaskContext, services: StepServices) -> Exit:
+async def run_shell(
+    shell: ShellCommand, context: TaskContext, services: StepServices, launch: Launch | None = None
+) -> Exit:
     """Run the command; its processes hold the task's lock while they are alive."""
+    launch = launch or Launch()
     make_private_dir(shell.log.parent)
     shell.log.unlink(missing_ok=True)
     command = Command(
-        argv=("/bin/sh", "-c", _ONE_STREAM + shell.command),
+        argv=(*launch.prefix, "/bin/sh", "-c", launch.prelude + _ONE_STREAM + shell.command),
         cwd=str(shell.cwd),
-        env=_environment(context, services),
+        env=build_shell_environment(context, services) | launch.env,
         transcript=str(shell.log),
         timeout_seconds=shell.timeout_seconds,
         idle_timeout_seconds=shell.timeout_seconds,
         grace_seconds=services.settings.run.grace_seconds,
         nice=_nice(context, services),
     )
-    with report_progress(f"running `{shell.command}`", context, services, shell.log):
+    with report_progress(f"running `{shell.title}`", context, services, shell.log):
         return await DefaultCommandRunner(held=(context.lock,)).run(command, lambda line: False)
 
 
 def describe_failure(shell: ShellCommand, ended: Exit) -> str:
     """Return a message about a command that failed."""
     if ended.stopped in (StopReason.TIMEOUT, StopReason.IDLE):
-        return f"`{shell.command}` did not exit within {shell.timeout_seconds:g} s and was stopped"
+        return f"`{shell.title}` did not exit within {shell.timeout_seconds:g} s and was stopped"
     if ended.oom_killed:
-        return f"`{shell.command}` was killed because the machine is out of memory"
+        return f"`{shell.title}` was killed because the machine is out of memory"
     how = f"was killed by signal {-ended.status}" if ended.status < 0 else f"exited with {ended.status}"
     last = last_line(read_end(shell.log, 8192))
-    return f"`{shell.command}` {how}" + (f": {last}" if last else "")
+    return f"`{shell.title}` {how}" + (f": {last}" if last else "")
 
 
 def read_end(path: Path, size: int) -> str:
@@ -89,7 +98,8 @@ def strip_control_characters(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
-def _environment(context: TaskContext, services: StepServices) -> dict[str, str]:
+def build_shell_environment(context: TaskContext, services: StepServices) -> dict[str, str]:
+    """Return the variables of a gate or setup command."""
     mark = {MARKER: process_marker(context, services)}
     return build_child_environment(services.environ, services.settings.sandbox.env_allow, mark)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ostler.engine.steps.services import StepServices
-from ostler.engine.steps.workspaces.worktree import find_worktree
-from ostler.errors import Code, GitError
+from ostler.engine.steps.workspaces.worktree import find_worktree, release_workspace
+from ostler.errors import Code, GitError, OstlerError
 from ostler.git.commit.checkpoint import create_checkpoint, rewind_branch
 from ostler.git.commit.diff import has_changed_since
 from ostler.git.commit.heads import read_heads
 from ostler.git.commit.trailers import build_message
 from ostler.git.identity import read_identity
 from ostler.git.publish.rebase import merge_with_conflict_markers
-from ostler.model.event import TaskStarted
+from ostler.model.event import TaskStarted, WorkspaceReleased
 from ostler.model.state import State
+from ostler.model.status import TaskStatus
 
 
 def save_work_in_progress(state: State, services: StepServices) -> str | None:
@@ -28,6 +29,28 @@ def save_work_in_progress(state: State, services: StepServices) -> str | None:
     trailers = {"Task-Id": state.task, "Phase": state.current.id, "Step": f"{key}/wip"}
     subject = f"{services.settings.git.commit_prefix} {state.task}: {state.current.id} - work in progress"
     return create_checkpoint(worktree, subject.strip(), trailers, read_identity(worktree.repository)).commit
+
+
+def try_save_work_in_progress(state: State, services: StepServices) -> str:
+    """Commit uncommitted changes; return a warning if that fails: it must not keep a task from ending."""
+    try:
+        save_work_in_progress(state, services)
+    except (OstlerError, OSError) as error:
+        reason = error.message if isinstance(error, OstlerError) else str(error)
+        return f"its work is in the worktree, not committed: {reason}"
+    return ""
+
+
+def try_release_workspace(state: State, services: StepServices) -> tuple[WorkspaceReleased, str]:
+    """Release the workspace; keep it and return a warning if that fails or would lose uncommitted work."""
+    is_removed = services.settings.git.cleanup_on_fail and state.status is not TaskStatus.COMPLETED
+    if is_removed and (warning := try_save_work_in_progress(state, services)):
+        return WorkspaceReleased(kept=True), warning
+    try:
+        return release_workspace(state, services), ""
+    except (OstlerError, OSError) as error:
+        reason = error.message if isinstance(error, OstlerError) else str(error)
+        return WorkspaceReleased(kept=True), f"its worktree is kept: {reason}"
 
 
 def rewind_workspace(state: State, started: TaskStarted, services: StepServices) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from ostler.engine.steps.services import StepServices
+from ostler.engine.steps.workspaces.base import choose_base
 from ostler.engine.steps.workspaces.checkout import remove_checkout
+from ostler.errors import Code, GitError
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.fingerprint import fingerprint
-from ostler.git.commit.diff import has_changed_since
+from ostler.git.commit.diff import has_changed_since, write_current_tree
+from ostler.git.commit.heads import read_heads
+from ostler.git.kept import keep_task_commit
 from ostler.git.publish.remote import record_remotes
-from ostler.git.refs import find_base
+from ostler.git.refs import resolve_commit, restore_branch
 from ostler.git.repository import Repository, Worktree, locate_worktree
 from ostler.git.worktree import worktree as worktrees
 from ostler.git.worktree.registration import is_empty
@@ -35,21 +39,24 @@ def prepare_worktree(state: State, services: StepServices) -> TaskStarted:
     if repository is None:
         _save_fingerprint(state, services)
         return TaskStarted()
-    found = None if state.base else find_base(repository, services.settings.git.target)
-    base, target = (found.commit, found.branch) if found else (state.base or "", state.target)
+    found = None if state.base else choose_base(repository, state, services)
+    base, target = (found.commit, found.target) if found else (state.base or "", state.target)
     branch = state.branch or f"{services.settings.git.branch_prefix}{state.task}"
+    if state.worktree is None and (commit := state.tip or state.commit):
+        restore_branch(repository, branch, commit)
     path, warm = services.layout.worktree(state.task), services.settings.git.warm_worktrees
     made = worktrees.prepare_worktree(repository, path, branch, base, state.task, warm)
     empty_trash_later(services.layout.worktrees)
     remotes = _record_remotes(state, repository, target, services) if found else None
-    return TaskStarted(str(made.path), made.branch, made.base, target, remotes)
+    predecessors = found.predecessors if found else None
+    return TaskStarted(str(made.path), made.branch, made.base, target, remotes, predecessors)
 
 
 def _record_remotes(
     state: State, repository: Repository, target: str | None, services: StepServices
 ) -> tuple[Remote, ...] | None:
     """Return the remotes to push to, read before an agent can change them."""
-    if state.plan.publish != "pr" or state.remotes is not None:
+    if "pr" not in (state.plan.publish, state.baseline.publish) or state.remotes is not None:
         return None
     return record_remotes(repository, target or "", services.settings.git.push_remote)
 
@@ -61,11 +68,33 @@ def release_workspace(state: State, services: StepServices) -> WorkspaceReleased
     done = state.status is TaskStatus.COMPLETED
     cleans_up = settings.cleanup_on_complete if done else settings.cleanup_on_fail
     worktree = find_worktree(state, services)
+    commit = _keep_commit(state, services)
     if worktree is None or not (cleans_up or is_empty(worktree.path)):
-        return WorkspaceReleased(kept=worktree is not None)
+        return WorkspaceReleased(worktree is not None, commit)
+    if state.claims > 1 and not is_empty(worktree.path):
+        _require_no_changes(worktree)
     worktrees.release_worktree(worktree, settings.warm_worktrees)
     tidy_pool_later(WorktreePool(services.layout.worktrees, settings.warm_worktrees), worktree.repository)
-    return WorkspaceReleased()
+    return WorkspaceReleased(commit=commit)
+
+
+def _require_no_changes(worktree: Worktree) -> None:
+    """Raise for changes that no step committed: a person made them between two runs (`ostler shell`)."""
+    if has_changed_since(worktree, read_heads(worktree).tip):
+        where = worktree.path
+        raise GitError(
+            Code.WORKSPACE_WRITE_FAILED, f"{where} has changes that are not part of the task's commit"
+        )
+
+
+def _keep_commit(state: State, services: StepServices) -> str | None:
+    """Keep the last commit under refs/ostler, so that the task can be shown without its branch."""
+    if services.repository is None or state.branch is None:
+        return None
+    commit = resolve_commit(services.repository, f"refs/heads/{state.branch}") or state.commit
+    if commit is not None:
+        keep_task_commit(services.repository, state.task, commit)
+    return commit
 
 
 def find_worktree(state: State, services: StepServices) -> Worktree | None:
@@ -90,6 +119,12 @@ def has_changed(state: State, services: StepServices) -> bool:
         return has_changed_since(worktree, worktree.base)
     before = services.layout.task(state.task) / _BEFORE
     return not before.exists() or before.read_text() != fingerprint(services.layout.root)
+
+
+def hash_files(state: State, services: StepServices) -> str:
+    """Return a hash of the files in the workspace, equal for equal files."""
+    worktree = find_worktree(state, services)
+    return fingerprint(services.layout.root) if worktree is None else write_current_tree(worktree)
 
 
 def _save_fingerprint(state: State, services: StepServices) -> None:

@@ -16,7 +16,7 @@ export function watchCounts(watcher, signal = undefined) {
   if (counts) watcher(counts);
 }
 
-/** Counts that came with another answer. */
+/** Counts from another response. */
 export function countsCame(now) {
   if (counts && Object.keys(now).every((group) => now[group] === counts[group])) return;
   counts = now;

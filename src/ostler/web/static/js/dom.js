@@ -15,7 +15,7 @@ export function svg(tag, props = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
 
-/** Puts these children in the place of all that a node has. */
+/** Replaces all children of a node by these. */
 export function replace(node, ...children) {
   node.replaceChildren(...flat(children));
   return node;
@@ -51,7 +51,7 @@ function set(node, name, value) {
   }
 }
 
-/** Only addresses that cannot run anything. */
+/** Only addresses that cannot run code. */
 function setAddress(node, name, value) {
   if (/^(https?:\/\/|mailto:|\/(?![/\\])|#|\.?\/?[\w-]+(\/|$))/i.test(value)) node.setAttribute(name, value);
 }

@@ -1,6 +1,6 @@
 /**
  * The live feed, which continues at its position after a lost connection. A browser has six connections for all tabs of a
- * server, so only the first tabs keep one open; further ones look every two seconds, until a seat is free.
+ * server, so only the first tabs keep one open; further ones poll every two seconds, until a connection is free.
  */
 
 import { address, get } from "./api.js";
@@ -13,7 +13,7 @@ let source = null;
 let position = null;
 let state = "connecting";
 
-/** Calls `listener(event)` for everything that happens from now on, until `signal` is aborted. */
+/** Calls `listener(event)` for every event from now on, until `signal` is aborted. */
 export function follow(listener, signal) {
   listeners.add(listener);
   signal?.addEventListener("abort", () => listeners.delete(listener), { once: true });
@@ -39,25 +39,25 @@ export async function begin(after) {
 function listen() {
   if (source) source.close();
   source = new EventSource(address("/stream", { after: position }));
-  source.onopen = () => tell("live");
-  source.onmessage = (message) => hear(Number(message.lastEventId), JSON.parse(message.data));
+  source.onopen = () => setConnection("live");
+  source.onmessage = (message) => receive(Number(message.lastEventId), JSON.parse(message.data));
   source.onerror = () => {
-    tell(source.readyState === EventSource.CLOSED ? "lost" : "connecting");
+    setConnection(source.readyState === EventSource.CLOSED ? "lost" : "connecting");
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 3000);
   };
 }
 
-/** What happened since, page by page. */
+/** The events since then, page by page. */
 async function look() {
   try {
     let page;
     do {
       page = await get("/events", { after: position });
-      for (const event of page.events) hear(event.seq, event);
+      for (const event of page.events) receive(event.seq, event);
     } while (page.events.length);
-    tell("live");
+    setConnection("live");
   } catch (error) {
-    tell(error.status === 401 ? "lost" : "connecting");
+    setConnection(error.status === 401 ? "lost" : "connecting");
   }
 }
 
@@ -67,7 +67,7 @@ async function takeSeat() {
   return false;
 }
 
-/** Whether the seat was free; it is kept for as long as the page lives. */
+/** Whether the connection was free; it is kept while the page is open. */
 function take(seat) {
   return new Promise((resolve) => {
     navigator.locks.request(seat, { ifAvailable: true }, (lock) => {
@@ -77,12 +77,12 @@ function take(seat) {
   });
 }
 
-function hear(seq, event) {
+function receive(seq, event) {
   position = seq || position;
   for (const listener of [...listeners]) listener(event);
 }
 
-function tell(now) {
+function setConnection(now) {
   if (now === state) return;
   state = now;
   for (const watcher of watchers) watcher(state);

@@ -6,16 +6,16 @@ let begun = "";
 let begunAt = 0;
 
 /**
- * Binds `combo` ("n", "g b", "Enter", "Escape") until `signal` is aborted. The latest of the same combo wins.
+ * Binds `combo` ("n", "g b", "Enter", "Escape") until `signal` is aborted. The latest binding of a combo is used.
  * If `run` returns false, the browser handles the key.
  */
-export function bind(combo, says, run, { group = "Everywhere", signal } = {}) {
-  const one = { combo, says, run, group };
+export function bind(combo, description, run, { group = "Everywhere", signal } = {}) {
+  const one = { combo, description, run, group };
   bound.push(one);
   signal?.addEventListener("abort", () => bound.splice(bound.indexOf(one), 1), { once: true });
 }
 
-/** What is bound now, by group, each combo once. */
+/** The current bindings by group, each combo once. */
 export function shortcuts() {
   const groups = new Map();
   for (const one of latest()) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
@@ -43,7 +43,7 @@ function begins(key) {
   return bound.some((one) => one.combo.startsWith(`${key} `));
 }
 
-/** In a field every key is text, and in a dialog every key is the dialog's; a button keeps its own keys. */
+/** In a field every key is text, and in a dialog the dialog handles every key; a button keeps its own keys. */
 function isTyping({ target, key }) {
   if (document.querySelector("dialog[open]")) return true;
   if (target.closest?.("input, textarea, select, [contenteditable]")) return key !== "Escape";

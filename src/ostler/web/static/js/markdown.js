@@ -1,4 +1,4 @@
-/** Markdown as nodes: built, never parsed as HTML, and in time that grows with its length only. */
+/** Markdown as nodes: built, never parsed as HTML, in linear time. */
 
 import { h } from "./dom.js";
 import { inline } from "./markdown_inline.js";
@@ -15,7 +15,7 @@ const ITEM = /^( *)([-*+]|\d{1,9}[.)])([ \t]+|$)(.*)$/;
 const BOX = /^\[([ xX])\] /;
 const DELIMITER = /^[ \t:|-]+$/;
 
-/** What an agent wrote, as an element. What is very long ends as plain text. */
+/** The text of an agent as an element. The end of a very long text is plain text. */
 export function markdown(text) {
   const root = h("div", { class: "md" }, blocks(text.slice(0, MOST).split(/\r\n|[\n\r\u2028\u2029]/), 0));
   if (text.length > MOST) root.append(h("pre", {}, text.slice(MOST)));

@@ -23,7 +23,7 @@ export function inline(text, depth = 0) {
   return scan.out;
 }
 
-/** indexOf that never looks at the same stretch twice for the same needle: hostile text stays linear. */
+/** indexOf that never searches the same part twice for the same needle: hostile text takes linear time. */
 function finder(text) {
   const known = new Map();
   return (needle, from) => {

@@ -50,9 +50,9 @@ function badge({ needs_you: count }) {
   const board = links.get("board");
   board.querySelector(".badge")?.remove();
   if (!count) return;
-  const says = count === 1 ? "1 task needs you" : `${count} tasks need you`;
+  const description = count === 1 ? "1 task needs you" : `${count} tasks need you`;
   const shown = h("span", { "aria-hidden": "true" }, count > 99 ? "99+" : count);
-  board.append(h("span", { class: "badge num", title: says }, shown, h("span", { class: "hidden-text" }, says)));
+  board.append(h("span", { class: "badge num", title: description }, shown, h("span", { class: "hidden-text" }, description)));
 }
 
 function lookingOn() {

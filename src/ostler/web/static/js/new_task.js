@@ -1,4 +1,4 @@
-/** The dialog for a new task. What was typed is kept until it is sent. */
+/** The dialog for a new task. The typed text is kept until it is sent. */
 
 import { post } from "./api.js";
 import { sendOnCtrlEnter } from "./ask.js";
@@ -6,12 +6,12 @@ import { h, replace } from "./dom.js";
 import { field, options, readForm } from "./form.js";
 import { go } from "./router.js";
 import { session } from "./session.js";
-import { said } from "./toast.js";
+import { notify } from "./toast.js";
 
 const KEY = "ostler.new_task";
 let shown = null;
 
-/** Opens it, with what was typed before. */
+/** Opens it, with the text typed before. */
 export async function openNewTask() {
   if (shown) return;
   shown = draw(await session());
@@ -76,7 +76,7 @@ async function send(event, form, errorText) {
     const task = await post("/tasks", asTask(readForm(form)));
     sessionStorage.removeItem(KEY);
     shown.close();
-    said(`Created: ${task.title}`);
+    notify(`Created: ${task.title}`);
     if (location.pathname !== "/") go(`/tasks/${encodeURIComponent(task.id)}`);
   } catch (error) {
     replace(errorText, error.message, error.hint && h("span", { class: "mono muted" }, ` ${error.hint}`));

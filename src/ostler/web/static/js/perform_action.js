@@ -2,7 +2,7 @@
 
 import { post, taskPath } from "./api.js";
 import { askText } from "./ask.js";
-import { refused, said } from "./toast.js";
+import { refused, notify } from "./toast.js";
 
 const ASK = {
   reject: { title: "Reject", label: "What to change", required: true, action: "Reject" },
@@ -18,7 +18,7 @@ export async function perform(verb, { id, title, message, code }) {
   if (body === null) return null;
   try {
     const task = await post(taskPath(id, verb === "reply" ? "resume" : verb), body);
-    said(`${DONE[verb]}: ${title}`);
+    notify(`${DONE[verb]}: ${title}`);
     return task;
   } catch (error) {
     refused(error);

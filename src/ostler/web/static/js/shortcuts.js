@@ -14,7 +14,7 @@ const PAGES = {
 };
 const SHOWN = { Escape: "Esc", ArrowDown: "↓", ArrowUp: "↑" };
 
-/** Binds them for good. */
+/** Binds them permanently. */
 export function goKeys() {
   for (const [key, [path, name]] of Object.entries(PAGES)) {
     bind(`g ${key}`, `Go to ${name}`, () => go(path), { group: "Go to" });
@@ -23,7 +23,7 @@ export function goKeys() {
   bind("?", "This list", () => openHelp());
 }
 
-/** The list of what this page has. */
+/** The list of the shortcuts of this page. */
 export function openHelp() {
   const dialog = h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" }, h("h2", {}, "Keyboard"), groups(), closing());
   dialog.addEventListener("close", () => dialog.remove());
@@ -36,9 +36,9 @@ function groups() {
   return h("div", { class: "help-groups" }, parts);
 }
 
-function line({ combo, says }) {
+function line({ combo, description }) {
   const keys = combo.split(" ").map((key) => h("kbd", { class: "key" }, SHOWN[key] ?? key));
-  return h("div", {}, h("dt", {}, keys), h("dd", {}, says));
+  return h("div", {}, h("dt", {}, keys), h("dd", {}, description));
 }
 
 function closing() {

@@ -1,4 +1,4 @@
-/** Times that go on by themselves: how long something runs, how long ago it was, how long until it is. */
+/** Times that update themselves: the duration, the time since, and the time until. */
 
 import { h } from "./dom.js";
 import { ago, clock, span } from "./format.js";
@@ -14,25 +14,25 @@ export function ticking(kind, time) {
   return setTicking(h("time", { class: "num", data: { tick: kind } }), time);
 }
 
-/** Gives such an element another time. */
+/** Sets another time of such an element. */
 export function setTicking(node, time) {
   node.dateTime = time ?? "";
   tick(node, Date.now());
   return node;
 }
 
-/** Lets all that are below `root` tick. */
+/** Updates all times below `root`. */
 export function keepTicking(root, signal) {
   const timer = setInterval(() => {
     if (document.hidden) return;
     for (const node of root.querySelectorAll("[data-tick]")) tick(node, Date.now());
   }, 1000);
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });
-  root.addEventListener("pointerover", ({ target }) => target.dataset?.tick && tell(target), { signal });
+  root.addEventListener("pointerover", ({ target }) => target.dataset?.tick && showTip(target), { signal });
 }
 
-/** The time of day in full, worked out only when it is looked at. */
-function tell(node) {
+/** The full time of day, computed only when it is shown. */
+function showTip(node) {
   node.title = node.dateTime ? clock(node.dateTime, true) : "";
 }
 

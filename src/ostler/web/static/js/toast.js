@@ -6,7 +6,7 @@ const SHOWN_MS = 6000;
 let shelf = null;
 
 /** Confirms an action. */
-export function said(message) {
+export function notify(message) {
   show("done", message);
 }
 

@@ -1,4 +1,4 @@
-/** The last few actions of each running task, for the lines that go by on its card. */
+/** The last few actions of each running task, for the lines on its card. */
 
 import { get } from "../api.js";
 import { activity, groupAfter } from "./happened.js";
@@ -11,12 +11,12 @@ const LONG = 300;
 export class Actions {
   #of = new Map();
 
-  /** What was done last, the newest at the end; each with the number of its event. */
+  /** The last actions, the newest at the end; each with the number of its event. */
   of(id) {
     return this.#of.get(id) ?? [];
   }
 
-  /** Takes an event, an older one too. */
+  /** Adds an event, which may be an older one. */
   take(event) {
     const group = groupAfter(event);
     if (group && group !== "running") this.#of.delete(event.task_id);
@@ -28,7 +28,7 @@ export class Actions {
     this.#of.set(event.task_id, [...others, action].sort((one, other) => one.seq - other.seq).slice(-KEPT));
   }
 
-  /** Reads what happened shortly before `position`. */
+  /** Reads the events shortly before `position`. */
   async recall(position, signal) {
     const after = Math.max(0, position - BACK);
     const { events } = await get("/events", { after, limit: BACK }, signal);

@@ -1,15 +1,15 @@
-/** The card of a task that waits or is over: its title and one line on why or how. */
+/** The card of a task that waits or has ended: its title and one line with the reason or the result. */
 
 import { h, replace } from "../dom.js";
 import { clock, money, plural } from "../format.js";
 import { setTicking, ticking } from "../tick.js";
-import { phaseDots, priority, setPhases, setPriority, setStatus, setText, titleLink } from "./parts.js";
+import { phaseDots, priority, setPhases, setPriority, setStatus, setText, setWarnings, titleLink, warningChip } from "./parts.js";
 
 /** The height of one, with the gap below it. */
 export const CARD_HEIGHT = 76;
 export const ENDED_HEIGHT = 100;
 
-/** A task that waits: for its turn, for another task, or for a limit. */
+/** A waiting task: for a slot, for another task, or for a limit. */
 export function waitingCard(first) {
   const part = frame(first, "waiting");
   const why = h("span", { class: "cut grow" });
@@ -22,7 +22,7 @@ export function waitingCard(first) {
   });
 }
 
-/** A task that is done: what came out, what it cost and when it was. */
+/** A completed task: its result, its cost and its time. */
 export function doneCard(first) {
   const part = frame(first, "done");
   const dots = phaseDots();
@@ -38,7 +38,7 @@ export function doneCard(first) {
   });
 }
 
-/** A task that ended otherwise: why, and another try. */
+/** A task that ended without success: the reason, and a retry. */
 export function endedCard(first, retry) {
   const part = frame(first, "ended");
   const why = h("p", { class: "cut small muted" });
@@ -60,8 +60,10 @@ function frame(first, kind) {
   const title = titleLink(first);
   const level = priority();
   const foot = h("div", { class: "row small muted tile-foot" });
-  const node = h("article", { class: `tile tile-${kind}`, role: "listitem" }, h("div", { class: "row" }, title, level), foot);
-  return { node, title, level, foot, row: first };
+  const warned = warningChip();
+  const head = h("div", { class: "row" }, title, warned, level);
+  const node = h("article", { class: `tile tile-${kind}`, role: "listitem" }, head, foot);
+  return { node, title, level, warned, foot, row: first };
 }
 
 function living(part, update) {
@@ -72,6 +74,7 @@ function living(part, update) {
       setText(part.title, row.title);
       part.title.title = row.title;
       setPriority(part.level, row.priority);
+      setWarnings(part.warned, row.warnings);
       update(row);
     },
   };

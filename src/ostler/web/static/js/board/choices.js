@@ -35,7 +35,7 @@ function select(label, any) {
   return h("select", { "aria-label": label }, h("option", { value: "" }, any));
 }
 
-function fill(node, names, chosen, say = (name) => name) {
-  node.append(...names.map((name) => h("option", { value: name, selected: name === chosen }, say(name))));
+function fill(node, names, chosen, labelOf = (name) => name) {
+  node.append(...names.map((name) => h("option", { value: name, selected: name === chosen }, labelOf(name))));
   return node;
 }

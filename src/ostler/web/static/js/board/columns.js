@@ -1,4 +1,4 @@
-/** The four columns: what runs, what waits, what is done, and what ended otherwise. */
+/** The four columns: running, waiting, completed, and ended without success. */
 
 import { h } from "../dom.js";
 import { tokens } from "../format.js";
@@ -19,8 +19,8 @@ const EMPTY = {
 const KEY = "ostler.column";
 
 /**
- * `piles` has a Pile for each group; `actions` are those of running tasks; `retry(row)` tries one again.
- * With `narrowed`, an empty column shows only that nothing matches.
+ * `piles` has a Pile for each group; `actions` are those of running tasks; `retry(row)` retries one.
+ * With `narrowed`, an empty column only states that nothing matches.
  */
 export class Columns {
   node = h("div", { class: "lanes" });
@@ -46,7 +46,7 @@ export class Columns {
     return [...this.parts.values()].map((part) => part.list);
   }
 
-  /** Shows what a pile has now. */
+  /** Shows the rows of a pile. */
   draw(group, pile) {
     const { list, count, empty, tab } = this.parts.get(group);
     list.setRows(pile.rows);

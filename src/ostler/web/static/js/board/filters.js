@@ -11,18 +11,18 @@ const SORTS = ["updated", "created", "priority", "cost"];
 
 /** The filters of the URL, and the view that was used last. */
 export function readFilters(query) {
-  const said = (name) => query.get(name) ?? "";
+  const param = (name) => query.get(name) ?? "";
   return {
-    q: said("q"),
-    status: said("status"),
-    priority: said("priority"),
-    pipeline: said("pipeline"),
-    sort: SORTS.includes(said("sort")) ? said("sort") : "updated",
-    view: (said("view") || keptView()) === "list" ? "list" : "board",
+    q: param("q"),
+    status: param("status"),
+    priority: param("priority"),
+    pipeline: param("pipeline"),
+    sort: SORTS.includes(param("sort")) ? param("sort") : "updated",
+    view: (param("view") || keptView()) === "list" ? "list" : "board",
   };
 }
 
-/** Whether they leave some tasks out. */
+/** Whether they exclude some tasks. */
 export const areNarrow = ({ q, status, priority, pipeline }) => Boolean(q || status || priority || pipeline);
 
 /** The line of controls; `changed()` is called when `filters` has other values. */
@@ -39,8 +39,8 @@ export function filterLine(filters, changed, signal) {
   const parts = [searchBox(search), more(), ...Object.values(choices), viewSwitch(filters.view, (view) => take({ view }))];
   return { node: h("div", { class: `filters row${areNarrow(filters) ? " open" : ""}` }, parts), search, take };
 
-  function take(said) {
-    Object.assign(filters, said);
+  function take(changes) {
+    Object.assign(filters, changes);
     const { view, sort, ...rest } = filters;
     keepInAddress({ ...rest, sort: sort === "updated" ? "" : sort, view: view === "list" ? view : "" });
     changed();

@@ -1,9 +1,9 @@
-/** Applies an event of the feed to the row of its task, without asking the server. */
+/** Applies an event of the feed to the row of its task, without a request. */
 
 const STATUS = {
   task_claimed: "in_progress", task_completed: "completed", task_failed: "failed", task_cancelled: "cancelled",
   task_deferred: "deferred", task_paused: "paused", task_blocked: "blocked", gate_waiting: "needs_review",
-  task_released: "pending", task_reopened: "pending", task_created: "pending",
+  task_released: "pending", task_held: "pending", task_reopened: "pending", task_created: "pending",
 };
 const ASKED = { decision_recorded: ["needs_you", "running", "waiting"], call_ended: ["running"], attempt_ended: ["running"] };
 const GROUPS = {

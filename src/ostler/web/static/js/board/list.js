@@ -34,7 +34,7 @@ export class TaskTable {
     return [this.list];
   }
 
-  /** Shows what the pile has now. */
+  /** Shows the rows of the pile. */
   draw(pile) {
     this.list.setRows(pile.rows);
     this.#empty.hidden = !pile.error && (!pile.known || pile.rows.length > 0);

@@ -1,4 +1,4 @@
-/** The keys of the board: from task to task, and what to do with the one that has the focus. */
+/** The keys of the board: from task to task, and the actions on the focused one. */
 
 import { bind } from "../keys.js";
 
@@ -6,15 +6,15 @@ const GROUP = "Tasks";
 
 /** `sections()` are the lists in their order, each with rows, focus(index) and focused(); `answer(verb, row)`. */
 export function boardKeys({ sections, answer, search, signal }) {
-  const on = (combo, says, run) => bind(combo, says, run, { group: GROUP, signal });
+  const on = (combo, description, run) => bind(combo, description, run, { group: GROUP, signal });
   on("j", "Next task", () => step(sections(), 1));
   on("k", "Previous task", () => step(sections(), -1));
   on("l", "Column to the right", () => jump(sections(), 1));
   on("h", "Column to the left", () => jump(sections(), -1));
   on("Enter", "Open the task", () => false);
-  on("a", "Approve", () => say(sections(), answer, { approve: "approve" }));
-  on("x", "Reject", () => say(sections(), answer, { approve: "reject" }));
-  on("r", "Reply, resume, retry", () => say(sections(), answer, { reply: "reply", resume: "resume", retry: "retry" }));
+  on("a", "Approve", () => perform(sections(), answer, { approve: "approve" }));
+  on("x", "Reject", () => perform(sections(), answer, { approve: "reject" }));
+  on("r", "Reply, resume, retry", () => perform(sections(), answer, { reply: "reply", resume: "resume", retry: "retry" }));
   on("/", "Search", () => search.focus());
   on("Escape", "Leave the search or the task", () => document.activeElement?.blur());
 }
@@ -40,8 +40,8 @@ function first(sections) {
   sections.some((section) => section.focus(0));
 }
 
-/** Performs the action that the task asks for; without a focused task, focuses the first one. */
-function say(sections, answer, verbs) {
+/** Performs the action that the task needs; without a focused task, focuses the first one. */
+function perform(sections, answer, verbs) {
   const { at, index } = here(sections);
   if (at < 0) return void first(sections);
   const row = sections[at].rows[index];

@@ -3,7 +3,7 @@
 import { h, replace } from "../dom.js";
 import { money, plural } from "../format.js";
 import { setTicking, ticking } from "../tick.js";
-import { phaseDots, priority, setPhases, setPriority, setStatus, setText, titleLink } from "./parts.js";
+import { phaseDots, priority, setPhases, setPriority, setStatus, setText, setWarnings, titleLink, warningChip } from "./parts.js";
 
 const ANSWERS = {
   approve: [["approve", "Approve", "a", "good"], ["reject", "Reject", "x", ""]],
@@ -31,7 +31,7 @@ export class NeedsYou {
     this.node.append(h("div", { class: "row" }, this.#title, this.#more), this.#grid);
   }
 
-  /** Shows what the pile has now. */
+  /** Shows the rows of the pile. */
   draw(pile) {
     this.#pile = pile;
     this.node.hidden = !pile.total;
@@ -50,7 +50,7 @@ export class NeedsYou {
     return Boolean(link);
   }
 
-  /** The place of the card that has the focus, or -1. */
+  /** The index of the focused card, or -1. */
   focused() {
     const id = document.activeElement?.closest(".needs [data-task]")?.dataset.task;
     return this.rows.findIndex((row) => row.id === id);
@@ -88,17 +88,18 @@ export class NeedsYou {
 
 function card(first, answer) {
   const chip = h("span", { class: "chip" });
+  const warned = warningChip();
   const since = ticking("ago", first.updated_at);
   const level = priority();
   const title = titleLink(first);
-  const wants = h("p", {});
+  const request = h("p", {});
   const message = h("p", { class: "needs-message" });
   const buttons = h("div", { class: "row wrap" });
   const dots = phaseDots();
   const paid = h("span", { class: "num small muted" });
   const node = h("article", { class: "tile needs-card", role: "listitem", data: { task: first.id } },
-    h("div", { class: "row small muted" }, chip, since, h("span", { class: "grow" }), dots, level),
-    title, wants, message,
+    h("div", { class: "row wrap small muted" }, chip, warned, since, h("span", { class: "grow" }), dots, level),
+    title, request, message,
     h("div", { class: "row needs-foot" }, buttons, h("span", { class: "grow" }), paid));
   let row = first;
   return { node, update };
@@ -107,11 +108,12 @@ function card(first, answer) {
     row = now;
     node.dataset.status = row.status;
     setStatus(chip, row.status);
+    setWarnings(warned, row.warnings);
     setTicking(since, row.updated_at);
     setPriority(level, row.priority);
     setPhases(dots, row.phases);
     setText(title, row.title);
-    setText(wants, inWords(row));
+    setText(request, inWords(row));
     setText(message, row.message);
     message.title = row.message;
     setText(paid, row.cost_usd === null ? "" : money(row.cost_usd));
@@ -127,7 +129,8 @@ function card(first, answer) {
   }
 }
 
-function inWords({ asks, status, code, phase }) {
+function inWords({ asks, status, code, phase, held }) {
+  if (held) return "An agent proposed it: approve it to let it start, or reject it.";
   if (code === "BUDGET_EXCEEDED") return "Its budget is used up.";
   if (code === "DEPENDENCY_FAILED") return "A task that it depends on failed.";
   if (status === "needs_review") return `Review ${phase}: approve or reject.`;

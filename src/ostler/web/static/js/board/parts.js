@@ -1,4 +1,4 @@
-/** The small parts that the cards and the lines of a task are made of. */
+/** The small parts of the cards and the lines of a task. */
 
 import { h } from "../dom.js";
 import { statusName } from "../format.js";
@@ -8,26 +8,26 @@ export function titleLink(row) {
   return h("a", { class: "tile-title", href: `/tasks/${encodeURIComponent(row.id)}` }, row.title);
 }
 
-/** Its phases as dots, with their names for those who do not see them. */
+/** Its phases as dots, with their names for screen readers. */
 export function phaseDots() {
   return h("span", { class: "phases", role: "img" });
 }
 
-/** Draws the dots of a row, if they are others. */
+/** Draws the dots of a row if they changed. */
 export function setPhases(node, phases) {
-  const says = phases.map(({ id, status }) => `${id}: ${status}`).join(", ");
-  if (node.title === says) return;
-  node.title = says;
-  node.setAttribute("aria-label", `Phases: ${says}`);
+  const description = phases.map(({ id, status }) => `${id}: ${status}`).join(", ");
+  if (node.title === description) return;
+  node.title = description;
+  node.setAttribute("aria-label", `Phases: ${description}`);
   node.replaceChildren(...phases.map(({ status }) => h("i", { data: { phase: status } })));
 }
 
-/** Writes a text, if it is another. */
+/** Writes a text if it changed. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Marks an element with a status, if it is another. */
+/** Marks an element with a status if it changed. */
 export function setStatus(node, status) {
   if (node.dataset.status === status) return;
   node.dataset.status = status;
@@ -47,5 +47,20 @@ export function setPriority(node, value) {
   node.textContent = value;
 }
 
-/** The phase under way, with its round where it is not the first. */
+/** The warnings of a task; hidden without any. */
+export function warningChip() {
+  return h("span", { class: "chip", data: { status: "limited" }, hidden: true });
+}
+
+/** Writes the first warning's code or the number of warnings; the title has all of them. */
+export function setWarnings(node, warnings) {
+  const all = warnings.join("\n");
+  if (node.title === all) return;
+  node.title = all;
+  node.hidden = !warnings.length;
+  const code = /^[A-Z_]+(?=:)/.exec(warnings[0] ?? "")?.[0];
+  setText(node, warnings.length === 1 ? code ?? "1 warning" : `${warnings.length} warnings`);
+}
+
+/** The running phase, with its round unless it is the first. */
 export const phaseWords = ({ phase, iteration }) => (iteration > 1 ? `${phase}, round ${iteration}` : phase);

@@ -11,7 +11,7 @@ const KEYS = {
   cost: (row) => [row.cost_usd ?? -1],
 };
 
-/** `changed(pile)` is called whenever its rows are others. */
+/** `changed(pile)` is called when its rows change. */
 export class Pile {
   rows = [];
   total = 0;
@@ -58,7 +58,7 @@ export class Pile {
     this.#took(page);
   }
 
-  /** Takes a task away that has left, by the event of this number. */
+  /** Removes a task that has left, by the event of this number. */
   leave(id, seq) {
     this.#left.set(id, seq);
     const rows = this.rows.filter((row) => row.id !== id);
@@ -68,7 +68,7 @@ export class Pile {
     this.#changed(this);
   }
 
-  /** Changes the row of a task without asking; `change(row)` gives the new one. */
+  /** Changes the row of a task without a request; `change(row)` returns the new one. */
   patch(id, change) {
     const at = this.rows.findIndex((row) => row.id === id);
     if (at < 0) return;
@@ -78,7 +78,7 @@ export class Pile {
     this.#changed(this);
   }
 
-  /** An answer from before a task left does not bring it back. */
+  /** A response from before a task left does not add it again. */
   #still({ tasks, position }) {
     for (const [id, seq] of this.#left) if (seq <= position) this.#left.delete(id);
     return tasks.filter((row) => !this.#left.has(row.id));

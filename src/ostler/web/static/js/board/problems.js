@@ -1,4 +1,4 @@
-/** Why tasks wait that could be run otherwise: no agent, nobody logged in, no commit. */
+/** Why tasks that are ready do not run: no agent, no login, no commit. */
 
 import { get } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -13,7 +13,7 @@ export class Problems {
     replace(this.node, problems.map((problem) => h("p", { class: "run-problem" }, problem)));
   }
 
-  /** Once the server has had the time to try. */
+  /** Loads the problems after the server had time to start tasks. */
   refreshSoon(signal) {
     setTimeout(() => signal.aborted || this.refresh(signal).catch(() => {}), SOON_MS);
   }

@@ -13,7 +13,7 @@ export class Queue {
     document.addEventListener("visibilitychange", () => this.#next(), { signal });
   }
 
-  /** Runs `ask` soon; one more of the same name before that changes nothing. */
+  /** Runs `ask` soon; a second request of the same name before that is merged. */
   add(name, ask) {
     if (!this.#wanted.has(name)) this.#wanted.set(name, ask);
     this.#next();

@@ -43,7 +43,7 @@ function shownActions(row, actions) {
   return [{ seq: 0, tool: "", text: row.activity || "starts" }];
 }
 
-/** Lets the newest line come in from below; those that stay move up with it, and many at once are only shown. */
+/** Moves the newest line in from below; remaining lines move up with it, and many at once are not animated. */
 function setLines(list, actions) {
   const has = list.lastElementChild?.dataset.seq;
   const newest = actions.at(-1);

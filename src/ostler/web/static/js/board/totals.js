@@ -1,4 +1,4 @@
-/** The line on top: how much of everything there is, and what today has cost. */
+/** The line on top: the number of tasks by group, and the cost of today. */
 
 import { get } from "../api.js";
 import { watchCounts } from "../counts.js";

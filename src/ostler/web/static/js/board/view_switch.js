@@ -1,4 +1,4 @@
-/** The choice of board or list, which is kept. */
+/** The choice of board or list, which is stored. */
 
 import { h, icon } from "../dom.js";
 import { BOARD, LIST } from "../drawings.js";
@@ -6,7 +6,7 @@ import { BOARD, LIST } from "../drawings.js";
 const KEY = "ostler.view";
 const VIEWS = { board: ["Board", BOARD], list: ["List", LIST] };
 
-/** What was chosen last. */
+/** The last choice. */
 export const keptView = () => localStorage.getItem(KEY);
 
 /** Two buttons; `choose(view)` is called when another one is pressed. */

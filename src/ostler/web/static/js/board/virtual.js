@@ -1,4 +1,4 @@
-/** A list that draws only what can be seen: rows of one height, however many there are. */
+/** A list that draws only its visible rows; all rows have the same height. */
 
 import { h } from "../dom.js";
 
@@ -69,7 +69,7 @@ export class VirtualList {
     return Boolean(link);
   }
 
-  /** The place of the task that has the focus, or -1. */
+  /** The index of the focused task, or -1. */
   focused() {
     const node = document.activeElement?.closest("[data-task]");
     return node && this.node.contains(node) ? this.rows.findIndex((row) => row.id === node.dataset.task) : -1;
@@ -157,7 +157,7 @@ export class VirtualList {
   }
 }
 
-/** The tasks that came one by one; a first page or the next one is no news. */
+/** The tasks that were added one by one; the rows of a loaded page are not new. */
 function came(before, now) {
   if (!before.length || now.length - before.length > NEWS) return new Set();
   const had = new Set(before.map((row) => row.id));

@@ -1,10 +1,10 @@
-/** What a project without tasks shows. */
+/** The page of a project without tasks. */
 
 import { watchCounts } from "../counts.js";
 import { h } from "../dom.js";
 import { openNewTask } from "../new_task.js";
 
-/** Is there only while there is no task. */
+/** Is shown only while there is no task. */
 export function welcome(signal) {
   const node = h("section", { class: "card stack welcome", hidden: true },
     h("h2", {}, "No tasks yet"),

@@ -1,11 +1,11 @@
-/** A graph of steps: curves behind, and a card for each step that one can open. */
+/** A graph of steps: curves behind, and a card for each step that can be opened. */
 
 import { h, replace, svg } from "../dom.js";
 import { drawToWidth } from "../plots/width.js";
 import { layered } from "./layers.js";
 import { placed } from "./places.js";
 
-const EDGE = 4; // room for the outline of what has the focus
+const EDGE = 4; // room for the outline of the focused element
 
 /** A frame and `show(nodes)`: draws nodes {id, after, status}; `card(node)` returns the element of a node. */
 export function graph(card) {
@@ -29,7 +29,7 @@ function draw(frame, { boxes, curves, width, height }, card) {
   replace(frame, sheet);
 }
 
-/** A line has the colour of what it leads to while that is at work, and is strong behind what is done. */
+/** A line has the colour of its target while that runs, and is strong after a completed step. */
 function edge({ from, to, path }, boxes) {
   const [source, target] = [boxes.get(from).node, boxes.get(to).node];
   const state = target.status === "in_progress" ? "at-work" : ["completed", "approved"].includes(source.status) ? "passed" : "ahead";

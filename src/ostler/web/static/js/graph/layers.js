@@ -1,10 +1,10 @@
-/** Rows for the nodes of a graph: each node behind all that it needs, and few lines that cross. */
+/** Rows for the nodes of a graph: each node after all that it needs, with few crossing lines. */
 
 const SWEEPS = 6;
 
 /**
- * Layers of places for nodes {id, after}. A line that passes over layers gets a place in each of them: {id, from, to}
- * without a node. Gives {layers: [[{id, node}]], lines: [[id, id, ...]]}. Circles are cut, unknown names left out.
+ * Layers of positions for nodes {id, after}. A line that crosses layers has a position in each of them: {id, from, to}
+ * without a node. Gives {layers: [[{id, node}]], lines: [[id, id, ...]]}. Cycles are cut, unknown names left out.
  */
 export function layered(nodes) {
   const known = new Map(nodes.map((node) => [node.id, node]));
@@ -45,7 +45,7 @@ function passed(from, to, depth, layers) {
   return [...path, to];
 }
 
-/** Sorts each layer by where its neighbours in the layer before it are. */
+/** Sorts each layer by the positions of its neighbours in the layer before it. */
 function order(layers, lines, forward) {
   const near = neighbours(lines, forward);
   const walk = forward ? layers.slice(1).map((layer, at) => [layers[at], layer]) : layers.slice(0, -1).map((layer, at) => [layers[at + 1], layer]).reverse();

@@ -6,7 +6,7 @@ const LIST = { height: 76, gap: 12, gutter: 40 };
 const SLIM = 148;
 const PHONE = 640;
 
-/** Left to right where that fits into `room`, else top down, else a list on a phone, and wider than a desk. */
+/** Left to right where that fits into `room`, else top down; a list on a phone, else wider than the window. */
 export function placed({ layers, lines }, room) {
   const across = layers.length * (ACROSS.width + ACROSS.along) - ACROSS.along;
   const share = Math.min(...layers.map((layer) => shareOf(layer, room)));

@@ -1,15 +1,15 @@
-/** One run of a pipeline: what it is at, its graph, and its steps as a table. */
+/** One run of a pipeline: its status, its graph, and its steps as a table. */
 
 import { get, post } from "../api.js";
 import { h, replace } from "../dom.js";
 import { ago, money, plural, statusName } from "../format.js";
 import { keepFresh } from "../plots/fresh.js";
-import { refused, said } from "../toast.js";
+import { refused, notify } from "../toast.js";
 import { graph } from "./graph.js";
 
 const NOT_TO_RESUME = ["completed", "approved", "in_progress"];
 
-/** Shows the run until `signal` is aborted. The graph stays where it is, so that nothing jumps while it lives. */
+/** Shows the run until `signal` is aborted. The graph keeps its position, so that nothing moves during updates. */
 export async function showRun(root, run, signal) {
   const picture = graph(card);
   const [top, bottom] = [h("div"), h("div")];
@@ -44,7 +44,7 @@ function resumeButton(run, refresh) {
     button.disabled = true;
     try {
       await post(`/pipelines/${encodeURIComponent(run)}/resume`);
-      said(`Resumed ${run}`);
+      notify(`Resumed ${run}`);
       await refresh();
     } catch (error) {
       refused(error);
@@ -67,10 +67,10 @@ function card(step) {
 }
 
 function revised(count) {
-  const says = plural(count, "revision");
-  return count > 0 && h("span", { class: "num muted", title: says },
+  const description = plural(count, "revision");
+  return count > 0 && h("span", { class: "num muted", title: description },
     h("span", { "aria-hidden": "true" }, `↻ ${count}`),
-    h("span", { class: "hidden-text" }, says));
+    h("span", { class: "hidden-text" }, description));
 }
 
 function table(steps) {

@@ -4,7 +4,7 @@ import { post } from "../api.js";
 import { h } from "../dom.js";
 import { go } from "../router.js";
 import { session } from "../session.js";
-import { refused, said } from "../toast.js";
+import { refused, notify } from "../toast.js";
 
 /** A choice of the project's pipelines and a button; null where it has none. */
 export async function startForm() {
@@ -24,7 +24,7 @@ async function start(name, button) {
   button.disabled = true;
   try {
     const { run } = await post("/pipelines", { name });
-    said(`${run} runs`);
+    notify(`${run} runs`);
     go(`/pipelines/${encodeURIComponent(run)}`);
   } catch (error) {
     refused(error);

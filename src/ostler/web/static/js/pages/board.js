@@ -22,7 +22,7 @@ import { perform } from "../perform_action.js";
 const SURE_MS = 20_000;
 const SORTS = { waiting: "priority", running: "created" };
 
-/** Draws it and keeps it true until `signal` is aborted. */
+/** Draws it and keeps it current until `signal` is aborted. */
 export async function show(root, { query }, signal) {
   titled("");
   const board = new Board(root, readFilters(query), signal);
@@ -56,11 +56,11 @@ class Board {
     keepTicking(root, signal);
   }
 
-  /** Loads everything and listens. */
+  /** Loads everything and follows the feed. */
   async begin() {
     this.#refreshCost();
     this.#problems.refreshSoon(this.#signal);
-    follow((event) => this.#hear(event), this.#signal);
+    follow((event) => this.#receive(event), this.#signal);
     boardKeys({ ...this.#hands(), search: this.#line.search, signal: this.#signal });
     this.#makeSure();
     await this.#look();
@@ -72,7 +72,7 @@ class Board {
     return { sections: () => this.#sections(), answer: (verb, row) => this.#answer(verb, row) };
   }
 
-  /** A tab that comes back, and one that is open for hours, ask again. */
+  /** A tab that becomes visible, or is open for hours, reloads. */
   #makeSure() {
     document.addEventListener("visibilitychange", () => document.hidden || this.#refreshAll(), { signal: this.#signal });
     const timer = setInterval(() => this.#refreshAll(), SURE_MS);
@@ -134,7 +134,7 @@ class Board {
     this.#queue.add(group, () => this.#piles[group]?.refresh());
   }
 
-  #hear(event) {
+  #receive(event) {
     this.#actions.take(event);
     const group = groupAfter(event);
     for (const [name, pile] of Object.entries(this.#piles)) {

@@ -1,4 +1,4 @@
-/** What was spent, over time, by model or by task. */
+/** The cost over time, by model or by task. */
 
 import { get } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -100,8 +100,8 @@ function plotOf(view, { buckets, bucket, series }, sum) {
   const day = sum.budget?.day_usd;
   const line = view.measure === "usd" && bucket === "day" && day ? { value: day, text: `day budget ${money(day)}` } : null;
   const label = `${MEASURES[view.measure]} ${EACH[bucket]}, ${GROUPS[view.by].toLowerCase()}`;
-  const says = (at) => inWords(bucketName(starts[at], bucket), stack, at, format);
-  return { starts, bucket, stack, format, line, label, says };
+  const describe = (at) => inWords(bucketName(starts[at], bucket), stack, at, format);
+  return { starts, bucket, stack, format, line, label, describe };
 }
 
 function inWords(name, stack, at, format) {

@@ -1,4 +1,4 @@
-/** The machine: memory, load, places for calls, runs, and the attempts at work. */
+/** The machine: memory, load, slots for calls, runs, and the running attempts. */
 
 import { get } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -42,7 +42,7 @@ function memory({ total_mb: total, available_mb: free, floor_mb: floor }, past) 
   return h("section", { class: "card tile" },
     h("h3", {}, "Memory"),
     h("p", { class: "figure num" }, size(free)),
-    meter({ value: free, top: total, mark: floor, tone, says: `${size(free)} ${words}` }),
+    meter({ value: free, top: total, mark: floor, tone, description: `${size(free)} ${words}` }),
     h("p", { class: "muted" }, free <= floor ? `${words}: attempts are waiting` : words),
     spark(past, total, KEPT));
 }
@@ -52,7 +52,7 @@ function load({ load: [value, ...earlier], cpus }, past) {
   return h("section", { class: "card tile" },
     h("h3", {}, "Load"),
     h("p", { class: "figure num" }, value.toFixed(2)),
-    meter({ value, top: cpus, tone, says: `load ${value.toFixed(2)} on ${plural(cpus, "processor")}` }),
+    meter({ value, top: cpus, tone, description: `load ${value.toFixed(2)} on ${plural(cpus, "processor")}` }),
     h("p", { class: "muted" }, `on ${plural(cpus, "processor")}; ${earlier.map((one) => one.toFixed(2)).join(" and ")} over 5 and 15 min`),
     spark(past, Math.max(cpus, ...past), KEPT));
 }
@@ -76,11 +76,11 @@ function pools(given) {
 }
 
 function pool({ name, size: places, nice, memory_mb: limit, active, queued }) {
-  const says = `${active} of ${plural(places, "place")} taken${queued ? `, ${queued} waiting` : ""}`;
+  const description = `${active} of ${plural(places, "place")} taken${queued ? `, ${queued} waiting` : ""}`;
   const about = [nice ? `nice ${nice}` : "", limit ? `${size(limit)} each` : ""].filter(Boolean).join(", ");
   return h("li", { class: "pool" },
     h("strong", { class: "cut" }, name),
-    slots({ active, size: places, says }),
+    slots({ active, size: places, description }),
     h("span", { class: "num" }, `${active} of ${places}`),
     h("span", { class: "num" }, queued ? h("span", { class: "chip", data: { status: "deferred" } }, `${queued} waiting`) : ""),
     h("span", { class: "muted" }, about));
@@ -99,7 +99,7 @@ function attempt({ task, number, phase, executor, model, started_at: start, memo
     h("a", { class: "cut", href: `/tasks/${encodeURIComponent(task)}`, data: { key: `${task}/${number}` } }, task),
     h("span", { class: "cut muted" }, `${phase} ${number}, ${model || executor}`),
     h("span", {}, countup(start)),
-    known ? meter({ value: memory_mb, top, says: `${size(memory_mb)} of memory` }) : h("span"),
+    known ? meter({ value: memory_mb, top, description: `${size(memory_mb)} of memory` }) : h("span"),
     h("span", { class: "num" }, known ? size(memory_mb) : h("span", { class: "muted" }, "unknown")));
 }
 

@@ -8,7 +8,7 @@ import { countdown, keepCounting, moment } from "../plots/times.js";
 import { windows } from "../plots/windows.js";
 
 const STATES = {
-  ready: "Ready", limited: "Limited", cooldown: "In cooldown", disabled: "Disabled",
+  ready: "Ready", limited: "Limited", down: "Not called", cooldown: "In cooldown", disabled: "Disabled",
   not_installed: "Not installed", unusable: "Unusable",
 };
 

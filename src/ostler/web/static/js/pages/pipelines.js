@@ -45,7 +45,7 @@ function entry({ run, status, created_at: created, cost_usd: usd, steps }) {
 }
 
 function strip(steps, done) {
-  const says = `${done} of ${plural(steps.length, "step")} done`;
+  const description = `${done} of ${plural(steps.length, "step")} done`;
   const part = ({ status, id }) => h("span", { data: { status }, title: `${id}: ${statusName(status)}` });
-  return h("span", { class: "strip", role: "img", "aria-label": says }, steps.map(part));
+  return h("span", { class: "strip", role: "img", "aria-label": description }, steps.map(part));
 }

@@ -128,15 +128,15 @@ class TaskPage {
   /** Reloads the task after an event, at most once a second. */
   #keepCurrent() {
     this.stale = true; // events during the first load were missed
-    follow((event) => this.#hear(event), this.signal);
+    follow((event) => this.#receive(event), this.signal);
     const timer = setInterval(() => this.#tick(), SECOND);
     this.signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 
-  #hear(event) {
+  #receive(event) {
     if (event.task_id !== this.id) return;
     this.stale = true;
-    this.parts.find((part) => part.id === "events").hear(event);
+    this.parts.find((part) => part.id === "events").receive(event);
   }
 
   async #tick() {

@@ -1,4 +1,4 @@
-/** Stacked bars over time, drawn to the width that there is; arrow keys walk through the columns. */
+/** Stacked bars over time, drawn to the available width; arrow keys move through the columns. */
 
 import { h, replace, svg } from "../dom.js";
 import { bucketMark, linear, spread, ticks } from "./scale.js";
@@ -9,7 +9,7 @@ const HEIGHT = 260;
 const EDGE = { top: 12, right: 8, bottom: 26, left: 52 };
 const STUB = 5;
 
-/** A plot of {starts, bucket, stack, format, line, label, says}; `line` is {value, text}, a reference level. */
+/** A plot of {starts, bucket, stack, format, line, label, describe}; `line` is {value, text}, a reference level. */
 export function bars(plot) {
   const frame = h("div", { class: "plot", role: "group", "aria-label": plot.label });
   drawToWidth(frame, (width) => draw(frame, plot, width));
@@ -66,7 +66,7 @@ function column(plot, at, step, y) {
   });
   const stub = stack.unknowns[at] && svg("rect", { class: "unknown", x: x + 0.5, y: y(below) - STUB - 1, width: Math.max(breadth - 1, 1), height: STUB });
   const room = svg("rect", { class: "room", x: EDGE.left + step * at, y: EDGE.top, width: step, height: HEIGHT - EDGE.top - EDGE.bottom });
-  return svg("g", { class: "column", role: "img", "aria-label": plot.says(at), tabindex: "-1", data: { key: `column-${at}` } }, room, parts, stub);
+  return svg("g", { class: "column", role: "img", "aria-label": plot.describe(at), tabindex: "-1", data: { key: `column-${at}` } }, room, parts, stub);
 }
 
 function level(line, y, width, top) {
@@ -78,7 +78,7 @@ function level(line, y, width, top) {
 }
 
 /** One column is in the order of Tab, at first the last; arrows, Home and End go to the others. */
-function walk(frame, columns, tell) {
+function walk(frame, columns, show) {
   columns.at(-1)?.setAttribute("tabindex", "0");
   const to = (at) => columns[Math.min(columns.length - 1, Math.max(0, at))]?.focus();
   columns.forEach((node, at) => {
@@ -90,10 +90,10 @@ function walk(frame, columns, tell) {
     });
     node.addEventListener("focus", () => {
       for (const other of columns) other.setAttribute("tabindex", other === node ? "0" : "-1");
-      tell(at);
+      show(at);
     });
-    node.addEventListener("pointerenter", () => tell(at));
-    node.addEventListener("blur", () => tell(null));
+    node.addEventListener("pointerenter", () => show(at));
+    node.addEventListener("blur", () => show(null));
   });
-  frame.onpointerleave = () => tell(null);
+  frame.onpointerleave = () => show(null);
 }

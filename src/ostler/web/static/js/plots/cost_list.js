@@ -1,4 +1,4 @@
-/** A cost document line by line, the dearest first. */
+/** A cost document line by line, the most expensive first. */
 
 import { h } from "../dom.js";
 import { money, tokens } from "../format.js";

@@ -45,7 +45,7 @@ function tokenWords(usage) {
 function budgetTile({ day_usd: day, today_usd: today, today_unknown_attempts: unknown, on_exceed: then }) {
   const share = day ? today / day : 1;
   const tone = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "ok";
-  const says = `${money(today)} of ${money(day)} today`;
+  const description = `${money(today)} of ${money(day)} today`;
   const words = `of ${money(day)} today; beyond it tasks ${then}${unknown ? `; ${plural(unknown, "attempt")} of unknown cost not counted` : ""}`;
-  return tile("Day budget", money(today), words, meter({ value: today, top: day, tone, says }));
+  return tile("Day budget", money(today), words, meter({ value: today, top: day, tone, description }));
 }

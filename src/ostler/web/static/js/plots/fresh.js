@@ -1,4 +1,4 @@
-/** Keeps what is drawn on a page up to date. */
+/** Keeps the drawings of a page up to date. */
 
 import { follow } from "../feed.js";
 
@@ -46,7 +46,8 @@ function keepFocus(root, draw) {
   draw();
   if (key === undefined) return;
   giveBack(root, key);
-  requestAnimationFrame(() => requestAnimationFrame(() => giveBack(root, key))); // what is drawn to its width comes later
+  // drawings that depend on the width are drawn later
+  requestAnimationFrame(() => requestAnimationFrame(() => giveBack(root, key)));
 }
 
 function giveBack(root, key) {

@@ -1,4 +1,4 @@
-/** What the colours of a plot are, and the same numbers as a table. */
+/** The colours of a plot, and the same numbers as a table. */
 
 import { h } from "../dom.js";
 import { bucketName } from "./scale.js";
@@ -6,7 +6,7 @@ import { amount, sum } from "./stack.js";
 
 const HEADS = { hour: "Hour", day: "Day", week: "Week from" };
 
-/** The series of a plot, the dearest first. */
+/** The series of a plot, the most expensive first. */
 export function legend({ stack, format }, href = () => null) {
   return h("ul", { class: "legend" }, stack.series.map((one) => h("li", {},
     h("span", { class: "swatch", data: { colour: one.colour } }),
@@ -14,7 +14,7 @@ export function legend({ stack, format }, href = () => null) {
     h("span", { class: "num muted" }, amount(sum(one.values), sum(one.unknown), format)))));
 }
 
-/** Every number of the plot as text; whether it is open is remembered in `kept`. */
+/** Every number of the plot as text; whether it is open is stored in `kept`. */
 export function asTable({ starts, bucket, stack, format, label }, kept) {
   const rows = starts.map((start, at) => [start, at]).filter(([, at]) => stack.sums[at] || stack.unknowns[at]);
   const toggle = ({ currentTarget }) => (kept.open = currentTarget.open);

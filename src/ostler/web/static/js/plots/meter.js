@@ -2,18 +2,18 @@
 
 import { h } from "../dom.js";
 
-/** A bar of `value` of `top`, with a mark at `mark`; `says` is the text for screen readers. */
-export function meter({ value, top, mark = null, tone = "run", says }) {
+/** A bar of `value` of `top`, with a mark at `mark`; `description` is the text for screen readers. */
+export function meter({ value, top, mark = null, tone = "run", description }) {
   const bar = h("span", { class: "meter-fill", style: { width: percent(value, top) } });
   const line = mark !== null && h("span", { class: "meter-mark", style: { left: percent(mark, top) } });
-  return h("span", { class: "meter", data: { tone }, role: "img", "aria-label": says }, bar, line);
+  return h("span", { class: "meter", data: { tone }, role: "img", "aria-label": description }, bar, line);
 }
 
-/** One small block for each place of a pool; beyond 32 places it is a plain bar. */
-export function slots({ active, size, says }) {
-  if (size > 32) return meter({ value: active, top: size, says });
+/** One small block for each slot of a pool; beyond 32 slots it is a plain bar. */
+export function slots({ active, size, description }) {
+  if (size > 32) return meter({ value: active, top: size, description });
   const blocks = Array.from({ length: size }, (_, at) => h("span", { class: "slot", data: { taken: at < active } }));
-  return h("span", { class: "slots", role: "img", "aria-label": says }, blocks);
+  return h("span", { class: "slots", role: "img", "aria-label": description }, blocks);
 }
 
 /** A share as a width. */

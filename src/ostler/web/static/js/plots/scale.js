@@ -1,4 +1,4 @@
-/** From values to places on the screen. */
+/** From values to positions on the screen. */
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

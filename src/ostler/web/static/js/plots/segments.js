@@ -1,4 +1,4 @@
-/** A choice of a few that are all in sight. */
+/** A choice between a few visible options. */
 
 import { h } from "../dom.js";
 

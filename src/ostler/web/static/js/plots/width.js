@@ -1,6 +1,6 @@
 /** Drawings that adapt to their width. */
 
-/** Calls `draw(width)` now and whenever the frame's width changes, until the frame is taken from the page. */
+/** Calls `draw(width)` now and whenever the frame's width changes, until the frame is removed from the page. */
 export function drawToWidth(frame, draw) {
   let drawn = 0;
   const watcher = new ResizeObserver(() => {

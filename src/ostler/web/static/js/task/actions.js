@@ -3,7 +3,7 @@
 import { post, taskPath } from "../api.js";
 import { askText, askYes } from "../ask.js";
 import { h, replace } from "../dom.js";
-import { refused, said } from "../toast.js";
+import { refused, notify } from "../toast.js";
 import { askPhase } from "./ask_phase.js";
 
 const READY = ["pending", "assigned", "revision"];
@@ -26,10 +26,10 @@ export function fitting(task) {
 }
 
 /** Sends an action to the server; `done(task)` gets the result. */
-export async function say(id, verb, body, done) {
+export async function send(id, verb, body, done) {
   try {
     const task = await post(taskPath(id, verb), body);
-    said(DONE[verb]);
+    notify(DONE[verb]);
     done(task);
     return true;
   } catch (error) {
@@ -38,13 +38,13 @@ export async function say(id, verb, body, done) {
   }
 }
 
-/** Puts the buttons that fit into `root`. */
+/** Puts the buttons of the allowed actions into `root`. */
 export function drawActions(root, task, done) {
   const verbs = fitting(task);
   const buttons = verbs.map((verb, index) => {
     const run = async () => {
       const body = await ASKS[verb](task);
-      if (body) await say(task.id, verb, body, done);
+      if (body) await send(task.id, verb, body, done);
     };
     const look =
       verb === "cancel" ? "btn quiet danger" : index === 0 && !["rewind", "skip"].includes(verb) ? "btn" : "btn quiet";
@@ -127,7 +127,7 @@ const ASKS = {
       : null,
 };
 
-/** A larger budget in dollars; nothing is sent for what is no number. */
+/** A larger budget in dollars; nothing is sent if it is not a number. */
 async function askBudget(task) {
   const text = await askText({
     title: `Retry ${task.id}`,

@@ -1,11 +1,11 @@
-/** Coloured lines of a diff, a stretch at a time. */
+/** Coloured lines of a diff, a part at a time. */
 
 import { h } from "../dom.js";
 
 const AT_ONCE = 400;
 const SIGNS = { added: "+", removed: "-", same: " ", hunk: "" };
 
-/** Lines of a diff as an element; what is long is shown in parts. `numbered` adds the line numbers. */
+/** Lines of a diff as an element; long diffs are shown in parts. `numbered` adds the line numbers. */
 export function diffView(lines, numbered = false) {
   const body = h("div", {
     class: "diff mono",

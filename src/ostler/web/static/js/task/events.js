@@ -9,7 +9,7 @@ const PAGE = 200;
 const MOST_ROWS = 2000;
 const ENVELOPE = new Set(["schema", "seq", "time", "task_id", "type"]);
 
-/** The tab; `hear(event)` adds an event of the live feed after all earlier ones. */
+/** The tab; `receive(event)` adds an event of the live feed after all earlier ones. */
 export function eventsTab(id, signal) {
   const body = h("tbody", {});
   const more = h("button", { class: "btn", type: "button", on: { click: () => load() } }, "Show more");
@@ -37,12 +37,12 @@ export function eventsTab(id, signal) {
       state.busy = false;
     }
   };
-  const hear = (event) => {
+  const receive = (event) => {
     if (!state.all || event.seq <= state.after) return;
     state.after = event.seq;
     add(body, [event]);
   };
-  return { node: root, open: () => state.after || load(), hear };
+  return { node: root, open: () => state.after || load(), receive };
 }
 
 function add(body, events) {

@@ -24,6 +24,7 @@ export function gatesTab(id) {
       replace(
         root,
         task.phases.map((phase) => gateCard(task.id ?? id, phase)),
+        (task.gates ?? []).map(({ name, gate }) => gateCard(task.id ?? id, { id: name, gate, retries: 0 })),
       ),
   };
 }
@@ -50,18 +51,28 @@ function gateCard(id, phase) {
       "div",
       { class: "row wrap" },
       h("h2", {}, phase.id),
-      h("span", { class: "chip", data: { status: gate.verdict } }, gate.verdict.replaceAll("_", " ")),
+      h("span", { class: "chip", data: { status: gate.verdict } }, verdictText(gate)),
       h("span", { class: "muted" }, KIND[gate.type] ?? gate.type),
       gate.sha && h("code", { class: "faint", title: gate.sha }, gate.sha.slice(0, 10)),
     ),
     gate.reason && h("p", { class: "gate-reason" }, gate.reason),
+    gate.check?.isolation &&
+      h("p", { class: "muted" }, gate.check.isolation === "none" ? "not isolated" : `isolated (${gate.check.isolation})`),
+    gate.check?.weakened?.length > 0 &&
+      h("ul", { class: "muted" }, ...gate.check.weakened.slice(0, 20).map((line) => h("li", {}, line))),
     phase.retries > 0 &&
       h("p", { class: "muted" }, `It returned the work ${phase.retries === 1 ? "once" : `${phase.retries} times`}.`),
-    gate.type === "command" && log,
+    (gate.type === "command" || gate.check?.command) && log,
   );
 }
 
-/** The newest output that the gate of a phase left, its last lines; null where there is none. */
+/** The verdict as text; one that a person replaced has the person and the gate's own verdict. */
+const verdictText = ({ verdict, by, original }) =>
+  verdict === "overruled" || (verdict === "skipped" && original)
+    ? `${verdict} by ${by ?? "a person"} (was: ${(original ?? "unknown").replaceAll("_", " ")})`
+    : verdict.replaceAll("_", " ");
+
+/** The last lines of the newest output of a phase's gate; null if there is none. */
 export async function gateOutput(id, phase, lines) {
   if (!phase) return null;
   const { files } = await get(taskPath(id, "files"));

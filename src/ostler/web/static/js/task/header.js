@@ -40,7 +40,7 @@ export class TaskHeader {
     this.draw();
   }
 
-  /** Draws what changes with time alone. */
+  /** Draws the parts that change with time alone. */
   draw() {
     replace(
       this.facts,
@@ -55,6 +55,7 @@ function names(task) {
     h("code", { class: "task-id" }, task.id),
     plain(`${task.weight} · ${task.priority}`),
     task.branch && h("code", {}, task.branch),
+    ...(task.builds_on ?? []).map((one) => plain(`starts from ${one.task} at ${one.commit.slice(0, 10)}`)),
     task.commit && h("code", { title: task.commit }, task.commit.slice(0, 10)),
     task.pipeline &&
       h(

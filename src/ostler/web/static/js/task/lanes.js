@@ -17,7 +17,7 @@ export function lanesOf(timeline) {
   return [...lanes.values()];
 }
 
-/** When there was work: pairs of times; a wait is none, but for its first seconds. */
+/** The times of work as pairs; a wait does not count. */
 export function busyTimes(timeline, now) {
   const worked = timeline.spans.filter(
     (span) => span.kind === "attempt" || (span.kind === "gate" && span.status !== "waiting"),
@@ -26,13 +26,13 @@ export function busyTimes(timeline, now) {
   return [...worked.map((span) => [span.start, span.end ?? now]), ...marked];
 }
 
-/** Everything that one can go to with the arrow keys, in the order of time. */
+/** Everything that the arrow keys can select, in the order of time. */
 export function stopsOf(lanes) {
   const stops = lanes.flatMap((lane) => [...lane.attempts, ...lane.gates, ...lane.waits]);
   return stops.sort((left, right) => left.start - right.start);
 }
 
-/** Its tools by time, of which the last before a moment is found by halving. */
+/** Its tools by time; the last one before a time is found by bisection. */
 export function toolAt(attempt, time, slack) {
   const { tools } = attempt;
   let low = 0;

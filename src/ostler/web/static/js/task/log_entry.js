@@ -10,7 +10,7 @@ const ENDS = { succeeded: "Succeeded", failed: "Failed", interrupted: "Interrupt
 /** The name of an entry in an address: attempt and byte offset. */
 export const anchorOf = (number, entry) => `a${number}-${entry.offset}`;
 
-/** What an anchor names, or null. */
+/** The entry of an anchor, or null. */
 export function readAnchor(hash) {
   const found = /^#?a(\d+)-(\d+)$/.exec(hash);
   return found && { number: Number(found[1]), offset: Number(found[2]) };
@@ -54,7 +54,7 @@ const WRITERS = {
       entry.model && ` · ${entry.model}`,
       entry.version && ` · ${entry.version}`,
     ),
-  text_received: (entry) => said(entry.text ?? ""),
+  text_received: (entry) => textEntry(entry.text ?? ""),
   tool_denied: (entry) => note("warn", "Not allowed: ", h("b", {}, entry.tool), " ", h("code", {}, entry.detail ?? "")),
   retry_reported: (entry) =>
     note("warn", `Waiting ${span(entry.delay_seconds ?? 0)} for its provider (${entry.code ?? "retry"})`),
@@ -70,7 +70,7 @@ const WRITERS = {
 };
 
 /** The agent's text; the mark that ends a phase is shown as text. */
-function said(text) {
+function textEntry(text) {
   const marks = [...text.matchAll(MARK)].map(([, , word, inside]) =>
     note(
       word === "complete" ? "ok" : "warn",

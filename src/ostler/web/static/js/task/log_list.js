@@ -11,12 +11,12 @@ export class Calls {
     this.lone = new Map();
   }
 
-  /** An answer whose call is not here yet; pages are also read backwards. */
+  /** Keeps a result whose call is not loaded yet; pages are also read backwards. */
   keep(entry, node) {
     if (entry.id) this.lone.set(entry.id, { entry, node });
   }
 
-  /** Gives a call the answer that was here before it. */
+  /** Gives a call its result that was loaded before it. */
   join(entry, row) {
     const found = this.lone.get(entry.id);
     if (!found) return;
@@ -30,7 +30,7 @@ export class Calls {
     else this.unnamed.push(row);
   }
 
-  /** The call that an answer belongs to; an agent that does not number them answers in order. */
+  /** The call that a result belongs to; without numbers, results are in the order of the calls. */
   of(entry) {
     return entry.id ? this.rows.get(entry.id) : this.unnamed.shift();
   }
@@ -50,7 +50,7 @@ export class LogList {
     this.toolRows = new Map();
   }
 
-  /** Adds one entry; the element that shows it, or null for one that adds nothing. */
+  /** Adds one entry; returns its element, or null if the entry is not shown. */
   add(entry) {
     if (entry.type === "tool_used") return this.#addCall(entry, new ToolRow(entry));
     if (entry.type === "tool_returned") return this.#answer(entry);
@@ -91,7 +91,7 @@ export class LogList {
   }
 }
 
-/** Opens the tool in an entry, where it is one. */
+/** Opens the tool of an entry that has one. */
 export function openEntry(lists, node) {
   for (const list of lists) list.toolRows.get(node)?.open();
 }

@@ -1,4 +1,4 @@
-/** An attempt log on the server, read by byte offset: from any place, backwards, and by time. */
+/** An attempt log on the server, read by byte offset: from any position, backwards, and by time. */
 
 export const PAGE_ENTRIES = 100;
 const FIRST_REACH = 48 * 1024;
@@ -30,7 +30,7 @@ export class LogReader {
     }
   }
 
-  /** The offset of the first entry that is not before a time; found by halving, so in a few steps. */
+  /** The offset of the first entry that is not before a time; found by bisection, in a few steps. */
   async offsetAt(at, size) {
     let low = 0;
     let high = size;
@@ -44,7 +44,7 @@ export class LogReader {
     return this.#firstSince(at, low, high);
   }
 
-  /** From an offset forwards until `start`; where that is many pages, the last two of them. */
+  /** From an offset forwards until `start`; of many pages only the last two. */
   async #upTo(start, offset) {
     let earlier = [];
     let page = await this.read(offset, PAGE_ENTRIES);
@@ -58,7 +58,7 @@ export class LogReader {
     return { ...page, start: Math.min(begin, start), next: start, entries };
   }
 
-  /** How far back a page reaches, by how long entries are here. */
+  /** How far back a page reaches, estimated from the length of nearby entries. */
   #learn(page) {
     if (!page.entries.length) return;
     const each = (page.next - page.start) / page.entries.length;

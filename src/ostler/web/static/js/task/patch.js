@@ -1,4 +1,4 @@
-/** Patches as data: the files of a unified diff, and the lines that an edit takes away and adds. */
+/** Patches as data: the files of a unified diff, and the lines that an edit removes and adds. */
 
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 const LONGEST_COMPARED = 600;
@@ -19,12 +19,12 @@ export function parsePatch(text) {
   return files.map(({ open, ...rest }) => rest);
 }
 
-/** Whether a text is a diff that is worth colouring. */
+/** Whether a text begins like a diff, so that its lines are coloured. */
 export function looksLikePatch(text) {
   return /^(diff --git |@@ -\d+|--- \S[^\n]*\n\+\+\+ )/m.test(text.slice(0, 4000));
 }
 
-/** The lines of a text that is more or less a diff, each with its kind. */
+/** The lines of a text that resembles a diff, each with its kind. */
 export function patchLines(text) {
   return text.split("\n").map((line) => ({ kind: kindOf(line), text: line }));
 }
@@ -39,7 +39,7 @@ export function editLines(before, after) {
   return [...same(was.slice(0, head)), ...changed(gone, come), ...same(was.slice(was.length - tail))];
 }
 
-/** Lines, of which a line break at the end is no further one. */
+/** Lines; a line break at the end adds no further one. */
 function linesOf(text) {
   return text ? text.replace(/\n$/, "").split("\n") : [];
 }

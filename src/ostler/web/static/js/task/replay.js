@@ -1,4 +1,4 @@
-/** A finished task as it happened, at any speed. Needs no server: everything is given. */
+/** A replay of a finished task at any speed. Needs no server: all data is passed in. */
 
 import { h, replace } from "../dom.js";
 import { clock, span } from "../format.js";
@@ -12,8 +12,8 @@ const MOST_SHOWN = 400;
 const FINEST = 10_000;
 
 /**
- * Puts a player into `root`. `logs` are [{number, entries}]; without a `timelineView` it draws one of its own.
- * Gives back {play, pause, seek(time), close}.
+ * Puts a player into `root`. `logs` are [{number, entries}]; without a `timelineView` it draws its own.
+ * Returns {play, pause, seek(time), close}.
  */
 export function createReplay(root, { task, timeline, logs }, { timelineView = null, signal = undefined } = {}) {
   const replay = new Replay(task, timeline, logs, timelineView);
@@ -72,7 +72,7 @@ class Replay {
     this.#show(this.clock.seek(time));
   }
 
-  /** Space plays and pauses, wherever one is but in a field or on a button. */
+  /** Space plays and pauses, except in a field or on a button. */
   key(event) {
     if (event.key !== " " || event.defaultPrevented || !this.node.isConnected || this.node.closest("[hidden]")) return;
     if (event.target.closest?.("input, textarea, select, button, a, summary, dialog")) return;
@@ -163,7 +163,7 @@ class Replay {
     this.button.dataset.playing = String(playing);
   }
 
-  /** Shows what had happened at a time: the entries until then, the place of the cursor, the clock. */
+  /** Shows the state at a time: the entries until then, the cursor, the clock. */
   #show(time) {
     const count = countUntil(this.times, time);
     if (count < this.count || count - this.count > MOST_SHOWN) this.#begin(Math.max(0, count - MOST_SHOWN));

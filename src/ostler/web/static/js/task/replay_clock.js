@@ -1,4 +1,4 @@
-/** The time of a replay: runs at a speed, and jumps over what is quiet. */
+/** The time of a replay: runs at a speed, and skips idle gaps. */
 
 const QUIET_SECONDS = 1;
 const LEAD_SECONDS = 0.25;
@@ -11,7 +11,7 @@ export class ReplayClock {
     Object.assign(this, { times, start, end, time: start, speed: 5, skipsQuiet: true });
   }
 
-  /** Lets so many seconds of the viewer pass; the time of the replay then. */
+  /** Advances by so many seconds of real time; returns the time of the replay. */
   advance(seconds) {
     const wanted = this.time + seconds * this.speed;
     const next = this.times[countUntil(this.times, this.time)] ?? this.end;
@@ -29,7 +29,7 @@ export class ReplayClock {
   }
 }
 
-/** How many of the sorted times are not after this one. */
+/** The number of sorted times that are not after this one. */
 export function countUntil(times, time) {
   let low = 0;
   let high = times.length;

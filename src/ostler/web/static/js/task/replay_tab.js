@@ -16,13 +16,13 @@ export function replayTab(id, context, signal) {
     const { task, timeline, timelineView } = context();
     if (!task.attempts.length) return replace(root, h("p", { class: "empty" }, "Nothing to replay yet."));
     made?.close();
-    const told = h("p", { class: "muted", role: "status" }, "Loading…");
-    replace(root, told);
+    const progress = h("p", { class: "muted", role: "status" }, "Loading…");
+    replace(root, progress);
     const { logs, missing } = await readLogs(
       id,
       task.attempts,
       signal,
-      (count) => (told.textContent = `Loading… ${plural(count, "entry").replace("entrys", "entries")}`),
+      (count) => (progress.textContent = `Loading… ${plural(count, "entry").replace("entrys", "entries")}`),
     );
     const stage = h("div", {});
     replace(root, missing && h("p", { class: "muted" }, missing), stage);
@@ -32,8 +32,8 @@ export function replayTab(id, context, signal) {
   return { node: root, open, seek: (time) => made?.seek(time), leave: () => made?.close() };
 }
 
-/** The logs of all attempts, as far as they can be kept in mind. */
-async function readLogs(id, attempts, signal, told) {
+/** The logs of all attempts, up to the maximum number of entries. */
+async function readLogs(id, attempts, signal, progress) {
   const logs = [];
   let count = 0;
   let missing = "";
@@ -43,7 +43,7 @@ async function readLogs(id, attempts, signal, told) {
     if (entries.length) logs.push({ number, entries });
     if (left)
       missing = `The replay has only the first ${MOST_ENTRIES.toLocaleString("en")} entries; the transcript has all of them.`;
-    told(count);
+    progress(count);
   }
   return { logs, missing };
 }

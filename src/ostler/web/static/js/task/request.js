@@ -1,4 +1,4 @@
-/** Task for. */
+/** The request of a task: its description and its options. */
 
 import { get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -20,7 +20,7 @@ export function requestTab(id, signal) {
 }
 
 function drawn(request) {
-  const facts = Object.entries(request).filter(([name, value]) => !SHOWN_ELSEWHERE.has(name) && isSaid(value));
+  const facts = Object.entries(request).filter(([name, value]) => !SHOWN_ELSEWHERE.has(name) && isGiven(value));
   return [
     h("h2", {}, request.title),
     request.body ? markdown(request.body) : h("p", { class: "muted" }, "No description."),
@@ -33,7 +33,7 @@ function drawn(request) {
   ];
 }
 
-const isSaid = (value) =>
+const isGiven = (value) =>
   value !== null &&
   value !== undefined &&
   value !== "" &&

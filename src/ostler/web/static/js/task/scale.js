@@ -8,7 +8,7 @@ const STEPS = [
   172_800, 604_800,
 ];
 
-/** The stretches from start to end, each {from, to, x, width, folded}; x and width are parts of 1. */
+/** The parts from start to end, each {from, to, x, width, folded}; x and width are parts of 1. */
 export function makeScale(busy, start, end) {
   const gaps = quietGaps(busy, start, Math.max(end, start + 0.001));
   const pieces = cut(gaps, start, Math.max(end, start + 0.001));
@@ -22,14 +22,14 @@ export function makeScale(busy, start, end) {
   });
 }
 
-/** The place of a time, a part of 1. */
+/** The position of a time, a part of 1. */
 export function placeOf(scale, time) {
   const piece = scale.find((one) => time <= one.to) ?? scale.at(-1);
   const inside = (time - piece.from) / (piece.to - piece.from || 1);
   return piece.x + Math.min(1, Math.max(0, inside)) * piece.width;
 }
 
-/** The time at a place: the opposite of placeOf. */
+/** The time at a position: the inverse of placeOf. */
 export function timeAt(scale, place) {
   const piece = scale.find((one) => place <= one.x + one.width) ?? scale.at(-1);
   return piece.from + Math.min(1, Math.max(0, (place - piece.x) / (piece.width || 1))) * (piece.to - piece.from);
@@ -46,7 +46,7 @@ export function ticks(scale, from, to, wanted) {
     .filter(({ time }) => placeOf(scale, time) >= from && placeOf(scale, time) <= to);
 }
 
-/** The seconds that lie between two places, without those that are folded. */
+/** The seconds between two positions, without folded ones. */
 function drawnSeconds(scale, from, to) {
   return scale
     .filter((piece) => !piece.folded)

@@ -1,4 +1,4 @@
-/** A scrolling pane that does not move under the reader when something is added or taken away. */
+/** A scrolling pane that keeps its visible content in place when content is added or removed. */
 
 import { h } from "../dom.js";
 
@@ -13,7 +13,7 @@ export class ScrollPane {
     this.node.addEventListener("scroll", () => this.#onScroll(scrolled), { passive: true });
   }
 
-  /** How many pixels there are above and below what is seen. */
+  /** The number of pixels above and below the visible part. */
   get room() {
     const { scrollTop, scrollHeight, clientHeight } = this.node;
     return { above: scrollTop, below: scrollHeight - clientHeight - scrollTop };
@@ -23,12 +23,12 @@ export class ScrollPane {
     this.#place(this.node.scrollHeight);
   }
 
-  /** Puts an element into the upper part of what is seen. */
+  /** Scrolls an element into the upper part of the view. */
   toNode(node) {
     this.#place(this.node.scrollTop + this.#topOf(node) - 60);
   }
 
-  /** Changes the content: what is seen stays where it is; or, `atEnd`, the end stays in sight. */
+  /** Changes the content: the visible part keeps its position; with `atEnd`, the end stays visible. */
   kept(atEnd, change) {
     const anchor = this.firstSeen();
     const before = anchor && this.#topOf(anchor);
@@ -37,7 +37,7 @@ export class ScrollPane {
     else if (anchor?.isConnected) this.#place(this.node.scrollTop + this.#topOf(anchor) - before);
   }
 
-  /** The first entry that is seen, or null. */
+  /** The first visible entry, or null. */
   firstSeen() {
     const isSeen = (node) => this.#topOf(node) + node.offsetHeight > 0;
     const page = [...this.node.children].find(isSeen);

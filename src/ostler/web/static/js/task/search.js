@@ -6,7 +6,7 @@ import { plural } from "../format.js";
 const LEAST_LETTERS = 2;
 const WAIT_MS = 150;
 
-/** A field that finds entries; `transcript()` is the one that is shown now. */
+/** A field that finds entries; `transcript()` is the visible one. */
 export function searchField(transcript) {
   const state = { hits: [], at: -1 };
   const field = h("input", {
@@ -57,7 +57,7 @@ function next(state, transcript, text, count, step) {
   paint(state.hits, text.trim().toLowerCase());
 }
 
-/** Marks the letters without touching the page, where the browser can. */
+/** Marks the letters without changing the page, if the browser supports it. */
 function paint(nodes, words) {
   if (!globalThis.CSS?.highlights) return;
   CSS.highlights.delete("found");

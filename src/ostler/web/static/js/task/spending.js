@@ -1,4 +1,4 @@
-/** What a task took: tokens, time and dollars, attempt by attempt. */
+/** The usage of a task: tokens, time and dollars, attempt by attempt. */
 
 import { h, replace } from "../dom.js";
 import { money, span, tokens } from "../format.js";

@@ -53,7 +53,7 @@ export class TimelineView {
     this.#drawTable();
   }
 
-  /** Draws it again: time has passed, or the room is another. */
+  /** Draws it again after time has passed or the size has changed. */
   draw() {
     const width = this.area.clientWidth;
     if (!this.timeline || !width) return;
@@ -75,13 +75,13 @@ export class TimelineView {
     this.draw();
   }
 
-  /** Puts the cursor at a time, for a replay; null takes it away. */
+  /** Puts the cursor at a time, for a replay; null removes it. */
   moveCursor(time) {
     this.cursor = time;
     this.#drawCursor();
   }
 
-  /** Zooms around a place of the view, from 0 to 1. */
+  /** Zooms around a position of the view, from 0 to 1. */
   zoom(factor, around = 0.5) {
     const { from, to } = this.view;
     const size = Math.min(1, Math.max(DEEPEST_ZOOM, (to - from) * factor));
@@ -125,7 +125,7 @@ export class TimelineView {
     this.area.addEventListener("blur", () => this.tip.hide());
   }
 
-  /** All that the drawing is made of. */
+  /** All data of the drawing. */
   get #all() {
     const { lanes, scale, view, place, now, chosen } = this;
     return { lanes, scale, view, place, now, chosen, marks: this.timeline.marks };
@@ -185,7 +185,7 @@ export class TimelineView {
     if (found.kind === "gate") this.on.gate?.(found);
   }
 
-  /** With a modifier the wheel zooms, sideways it moves; alone it scrolls the page as everywhere. */
+  /** With a modifier the wheel zooms, sideways it moves; otherwise it scrolls the page. */
   #wheeled(event) {
     if (!this.place) return;
     const zooms = event.ctrlKey || event.metaKey || event.altKey;

@@ -15,7 +15,7 @@ const EDGE = 10;
 const TOOL = 5;
 const MOST_TICKS = 3000;
 
-/** Where everything is: the size of the drawing, x(time) and timeOf(x), top(lane). */
+/** The layout: the size of the drawing, x(time) and timeOf(x), top(lane). */
 export function layout(lanes, scale, view, width) {
   const narrow = width < 560;
   const left = narrow ? 8 : 108;
@@ -213,7 +213,7 @@ function drawGate(one, y, place, chosen) {
   });
 }
 
-/** What is under a point: a mark, a tool, a gate, an attempt or a wait. */
+/** The item at a point: a mark, a tool, a gate, an attempt or a wait. */
 export function hit({ lanes, marks, place, now }, x, y) {
   const index = Math.floor((y - TOP) / place.lane);
   if (index < 0) return markAt(marks, place, x);

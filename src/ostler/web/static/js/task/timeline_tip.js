@@ -5,7 +5,7 @@ import { clock, span as spanned } from "../format.js";
 
 const KIND = { attempt: "Attempt", gate: "Gate", wait: "Wait", tool: "Tool" };
 
-/** A small box; it is read out, so that the keys are enough to walk through a timeline. */
+/** A small box; screen readers read it, so that a timeline can be used with the keys. */
 export class TimelineTip {
   constructor() {
     this.node = h("div", { class: "tl-tip", role: "status", hidden: true });

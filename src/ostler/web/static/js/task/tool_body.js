@@ -1,4 +1,4 @@
-/** What went into a tool and what came out; edits and patches as coloured lines. */
+/** The input and the result of a tool; edits and patches as coloured lines. */
 
 import { h } from "../dom.js";
 import { diffView } from "./diff.js";
@@ -33,7 +33,7 @@ export function toolInput(call) {
   return parts;
 }
 
-/** What a tool answered. */
+/** The result of a tool. */
 export function toolOutput(answer) {
   const text = (answer.text ?? "").replace(ESCAPES, "");
   const cut = answer.truncated && h("p", { class: "faint" }, "The middle of this output was not kept.");
@@ -50,7 +50,7 @@ export function toolOutput(answer) {
   );
 }
 
-/** The edits as coloured lines; the arguments that they came from are not shown twice. */
+/** The edits as coloured lines; their arguments are not shown twice. */
 function edits(rest, found) {
   if (found.length) for (const name of EDITS) delete rest[name];
   const paths = new Set(found.map((edit) => edit.path));

@@ -1,4 +1,4 @@
-/** A tool call on one line, which opens to what went in and what came out. */
+/** A tool call on one line, which opens to its input and its result. */
 
 import { h, replace } from "../dom.js";
 import { toolInput, toolOutput } from "./tool_body.js";
@@ -44,7 +44,7 @@ export class ToolRow {
   }
 }
 
-/** An answer whose call is not among what is loaded. */
+/** A result whose call is not loaded. */
 export function loneAnswer(entry) {
   const row = new ToolRow({ ...entry, tool: "Answer", detail: oneLine(entry.text), input: {} });
   row.returned(entry);

@@ -1,4 +1,4 @@
-/** The transcript of one attempt: at most a few pages of it, wherever in the file one looks. */
+/** The transcript of one attempt: at most a few pages of it, at any position of the file. */
 
 import { h } from "../dom.js";
 import { isFarBehind, PageWindow } from "./page_window.js";
@@ -24,7 +24,7 @@ export class Transcript {
     return this.#alone(() => this.#goTail(follow));
   }
 
-  /** Opens where an offset is; with `mark` the entry there is pointed at. */
+  /** Opens at an offset; with `mark` the entry there is highlighted. */
   openAt(offset, mark = true) {
     return this.#alone(() => this.#goTo(offset, mark));
   }
@@ -47,17 +47,17 @@ export class Transcript {
       const page = await this.#readOn(this.follow ? undefined : 1);
       if (page && this.follow && isFarBehind(page)) await this.#goTail(true);
       else if (page && this.follow) this.#append(page);
-      this.#tell();
+      this.#notify();
     });
   }
 
-  /** It was hidden and is seen now: only then it can be scrolled. */
+  /** Scrolls after it became visible: a hidden pane cannot be scrolled. */
   seen() {
     if (this.follow || !this.pane.placed) this.pane.toEnd();
-    this.#tell();
+    this.#notify();
   }
 
-  /** Follows the end, or stays where it is. */
+  /** Follows the end, or keeps its position. */
   async setFollow(follow) {
     if (follow && !this.atEnd) await this.openTail(true);
     else this.#setFollow(follow);
@@ -67,7 +67,7 @@ export class Transcript {
     return this.window.next >= this.size || this.window.next === this.dry;
   }
 
-  /** Whether one looks at the end of all there is. */
+  /** Whether the end of the log is visible. */
   get showsEnd() {
     return this.atEnd && this.pane.room.below < NEAR / 10;
   }
@@ -76,7 +76,7 @@ export class Transcript {
     return this.window.entries;
   }
 
-  /** Shows an entry in the upper part of the pane; `mark` points at it. */
+  /** Shows an entry in the upper part of the pane; `mark` highlights it. */
   point(node, mark = true) {
     for (const old of this.node.querySelectorAll(".is-pointed")) old.classList.remove("is-pointed");
     if (mark)
@@ -88,13 +88,13 @@ export class Transcript {
     this.pane.toNode(node);
   }
 
-  /** The element of an entry, which for an answer is that of its call; null where it has none. */
+  /** The element of an entry, which for a result is that of its call; null if it has none. */
   nodeOf(entry) {
     const own = this.node.querySelector(`#a${this.number}-${entry.offset}`);
     return own ?? this.calls.rows.get(entry.id)?.node.closest(".entry") ?? null;
   }
 
-  /** Whatever is on its way is not shown any more. */
+  /** Responses to earlier requests are not shown any more. */
   close() {
     this.turn += 1;
   }
@@ -124,10 +124,10 @@ export class Transcript {
     this.node.replaceChildren();
     Object.assign(this, { size: page.size, dry: -1 });
     this.#append(page);
-    this.#tell();
+    this.#notify();
   }
 
-  /** The page after the last one; null when another part is shown meanwhile. */
+  /** The page after the last one; null if another part was opened in the meantime. */
   async #readOn(limit = undefined) {
     const { turn } = this;
     const page = await this.reader.from(this.window.next, limit);
@@ -170,12 +170,12 @@ export class Transcript {
   #scrolled({ up, down, atEnd }) {
     if (up && !atEnd) this.#setFollow(false);
     else if (down && atEnd && this.atEnd) this.#setFollow(true);
-    this.#tell();
+    this.#notify();
     if (this.busy) this.again = true;
     else this.#alone(() => this.#fillUp());
   }
 
-  /** Loads what is near the edge of the view, a page at a time. */
+  /** Loads the content near the edge of the view, a page at a time. */
   async #fillUp() {
     for (let count = 0; count < 4; count += 1) {
       const { room } = this.pane;
@@ -199,7 +199,7 @@ export class Transcript {
     return true;
   }
 
-  /** One thing at a time; what was scrolled to meanwhile is filled up behind it. */
+  /** One request at a time; parts scrolled to in the meantime are loaded after it. */
   async #alone(work) {
     Object.assign(this, { busy: true, again: false });
     try {
@@ -219,7 +219,7 @@ export class Transcript {
     this.on.followed?.(follow);
   }
 
-  #tell() {
+  #notify() {
     const seen = this.pane.firstSeen();
     this.on.moved?.({
       offset: seen ? Number(seen.dataset.offset) : this.window.next,

@@ -71,8 +71,8 @@ export class TranscriptPane {
     this.attempts = task.attempts;
     this.#drawChoice();
     const goesOn = newest !== last && this.number === last && this.shown?.showsEnd;
-    const wants = this.number === null ? !this.waits : goesOn;
-    if (newest !== null && wants) return this.choose(newest);
+    const follows = this.number === null ? !this.waits : goesOn;
+    if (newest !== null && follows) return this.choose(newest);
     return undefined;
   }
 
@@ -92,12 +92,12 @@ export class TranscriptPane {
     return this.attempts.find((one) => one.number === this.number);
   }
 
-  /** Whether there is something to wait for, or left to read. */
+  /** Whether more output may follow, or is unread. */
   get isOpen() {
     return this.live || Boolean(this.shown?.follow && !this.shown.atEnd);
   }
 
-  /** Looks for what is new. */
+  /** Loads new entries. */
   tick() {
     return this.shown?.tick();
   }

@@ -3,14 +3,14 @@
 import { h, replace } from "../dom.js";
 import { bind } from "../keys.js";
 import { refused } from "../toast.js";
-import { say } from "./actions.js";
+import { send } from "./actions.js";
 import { gateOutput } from "./gates.js";
 import { questionOf } from "./question.js";
 
 const GROUP = "This task";
 const EVIDENCE_LINES = 12;
 
-/** A box that is there while the task waits; `show(tab)` opens a tab, `done(task)` gets what became of it. */
+/** A box that is shown while the task waits; `show(tab)` opens a tab, `done(task)` gets the result. */
 export class WaitingBox {
   constructor(id, { show, done, signal }) {
     Object.assign(this, { id, show, done, drawn: "" });
@@ -99,16 +99,16 @@ export class WaitingBox {
     );
   }
 
-  /** A key that does not fit the task now is left to the browser. */
+  /** The browser handles a key that does not apply to the task. */
   #press(verb) {
     const asks = this.task && questionOf(this.task);
     if (!asks?.judged && !asks?.reply) return false;
     const text = this.words.value.trim();
     if (verb === "reply") this.words.focus();
-    else if (verb === "send") say(this.id, "resume", { text }, this.done);
+    else if (verb === "send") send(this.id, "resume", { text }, this.done);
     else if (!asks.judged) return false;
     else if (verb === "reject" && !text) this.#needsReason();
-    else say(this.id, verb, { text }, this.done);
+    else send(this.id, verb, { text }, this.done);
     return true;
   }
 

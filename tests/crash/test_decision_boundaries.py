@@ -1,4 +1,4 @@
-"""kill -9 at every boundary after a person spoke: what they said is done once, and nothing is lost."""
+"""kill -9 at every boundary after a person's decision: it is executed once, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workflow_world import COMMAND, RIGHT, WorkflowWorld
 from world import wait_until
 
 GATED = f'[gates.commands]\ntest = "{COMMAND}"\n[gates.phases]\nimplement = "human"\n'
-# How often each place is reached at the least.
+# The minimum number of times that each failpoint is reached.
 PLACES = {"journal.append": 4} | ({"journal.appended": 4, "checkpoint.committed": 1} if FULL else {})
 STRIDE = 3  # a lane takes every third boundary
 LANES = range(STRIDE) if FULL else range(1)
@@ -20,7 +20,7 @@ PHASES = ["implement - completed", "test - completed"]
 
 
 def rewinds(world: WorkflowWorld, task: str) -> None:
-    """The task is done, and a person wants all of it done again."""
+    """The task is completed, and a person rewinds all of it."""
     world.ostler("approve", task)
     world.ostler("run", task)
     world.ostler("rewind", task, "--to", "implement")
@@ -34,7 +34,7 @@ def approves(world: WorkflowWorld, task: str) -> None:
     world.ostler("approve", task)
 
 
-# What is said, and the commits of the branch in the end.
+# The command, and the commits of the branch in the end.
 WORDS: dict[Callable[[WorkflowWorld, str], None], list[str]] = {
     approves: PHASES,
     rejects: [PHASES[0], *PHASES],
@@ -46,10 +46,10 @@ WORDS: dict[Callable[[WorkflowWorld, str], None], list[str]] = {
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("speak", WORDS)
-def test_a_kill_after_a_word_changes_nothing(
+def test_a_kill_after_a_decision_changes_nothing(
     tmp_path: Path, speak: Callable[[WorkflowWorld, str], None], place: str, lane: int
 ) -> None:
-    """The run dies there; the ones after it come to the same branch, whatever was asked of them."""
+    """The run is killed there; the next ones lead to the same branch, for every command."""
     kill_at_boundaries(
         lambda number: _dies(tmp_path / f"{number}", speak, f"{place}:kill:{number}"),
         PLACES[place],

@@ -1,4 +1,4 @@
-"""kill -9 between what follows from a completed task and the record of its end: each effect is there once."""
+"""kill -9 between the effects of a completed task and the record of its end: each effect occurs once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from world import World
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_comment_is_written_once(world: World, times: int) -> None:
-    """The run dies after the comment, again and again; the last one finds it."""
+    """The run is killed after the comment, repeatedly; the last one finds it."""
     with FakeGitHub("acme/app") as github:
         world.environ |= github.environment(world.root.parent / "gh")
         world.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{world.environ['PATH']}"
@@ -33,7 +33,7 @@ def test_a_comment_is_written_once(world: World, times: int) -> None:
 
 @pytest.mark.parametrize("place", ["source.updated", "file.rename", "file.renamed"])
 def test_a_box_is_ticked_once(world: World, place: str) -> None:
-    """Whole after every kill; a lock that the dead run left is taken over, and none remains."""
+    """The file is complete after every kill; a lock of the killed run is taken over, and none remains."""
     todo = world.root / "TODO.md"
     before, after = b"- [ ] one\r\n- [ ] two\r\n", b"- [x] one\r\n- [x] two\r\n"
     todo.write_bytes(before)
@@ -50,7 +50,7 @@ def test_a_box_is_ticked_once(world: World, place: str) -> None:
 
 
 def test_the_next_skill_goes_on_once(tmp_path: Path) -> None:
-    """Killed after one write more each time, until it comes through: two documents, neither of them twice."""
+    """Killed after one write more each time, until it completes: two documents, each once."""
     world = DocumentWorld(tmp_path)
     matter = "title: Sell hay\nskill: research\nnext: summary\n"
     (world.root / "hay.md").write_text(f"---\n{matter}---\n")

@@ -1,4 +1,4 @@
-"""kill -9 at every boundary of a whole story, from a failing test to a pull request (B2-B5, C113, C118)."""
+"""kill -9 at every boundary from a failing test to a pull request (B2-B5, C113, C118)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostler.testing.fake_github import FakeGitHub
 from workflow_world import RIGHT, WorkflowWorld
 from world import wait_until
 
-# How often each place is reached at the least; group commit may join neighbours.
+# The minimum number of times that each failpoint is reached; group commit may join records.
 PLACES = {
     "journal.append": 20,
     "journal.appended": 20,
@@ -27,14 +27,14 @@ PLACES = {
 }
 STRIDE = 3  # a lane takes every third boundary, so that several cores share them
 LANES = range(STRIDE) if FULL else range(1)
-STORY = [f"{phase} - completed" for phase in ("implement", "test", "implement", "test")]
+HISTORY = [f"{phase} - completed" for phase in ("implement", "test", "implement", "test")]
 
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("place", PLACES)
-def test_a_kill_anywhere_leaves_the_same_story(tmp_path: Path, place: str, lane: int) -> None:
-    """The run dies there, the next one ends it: one branch, one commit a checkpoint, one pull request."""
+def test_a_kill_anywhere_leaves_the_same_history(tmp_path: Path, place: str, lane: int) -> None:
+    """The run is killed there, the next one ends it: one branch, one commit per checkpoint, one PR."""
     kill_at_boundaries(
         lambda number: _dies(tmp_path / f"{number}", f"{place}:kill:{number}"), PLACES[place], lane, STRIDE
     )
@@ -49,12 +49,12 @@ def _dies(directory: Path, failpoint: str) -> bool:
         code = world.ostler("run", "--all", code=None, OSTLER_FAILPOINT=failpoint).returncode
         assert code in (0, -9), failpoint
         world.ostler("run", "--all")
-        _check_story(world, task, github)
+        _check_history(world, task, github)
         world.close()
     return code == -9
 
 
-def _check_story(world: WorkflowWorld, task: str, github: FakeGitHub) -> None:
+def _check_history(world: WorkflowWorld, task: str, github: FakeGitHub) -> None:
     wait_until(lambda: not world.survivors(), 20, f"processes are left: {world.survivors()}")
     world.check_store()
     shown = world.show(task)
@@ -69,7 +69,7 @@ def _check_story(world: WorkflowWorld, task: str, github: FakeGitHub) -> None:
 
 
 def _check_git(world: WorkflowWorld, task: str) -> None:
-    assert [name for _, name in world.commits(task)] == STORY
+    assert [name for _, name in world.commits(task)] == HISTORY
     assert world.git("branch", "--format=%(refname:short)").split() == ["main", f"ostler/{task}"]
     assert world.git("diff", "--name-only", "main", f"ostler/{task}").split() == ["calc.py"]
     assert world.read(task) == RIGHT

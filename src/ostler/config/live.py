@@ -1,0 +1,88 @@
+"""Settings that follow their files: a changed file is read again at the next use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from ostler.config.find import PROJECT_FILE
+from ostler.errors import SettingsInvalid
+
+if TYPE_CHECKING:
+    from ostler.config.load import Loaded
+
+_Stamp = tuple[tuple[int, ...] | None, ...]
+_MAX_KEYS = 5  # changed settings that the message names
+
+
+class LiveSettings:
+    """The settings of a project; an invalid file keeps the values that were read before it."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str], flags: Mapping[str, object]) -> None:
+        self._root = root
+        self._environ = environ
+        self._flags = flags
+        self._lock = Lock()
+        self._stamp: _Stamp | None = None
+        self._loaded: Loaded | None = None
+        self.print_message: Callable[[str], None] | None = None  # called once per change of a file
+
+    def read(self) -> Loaded:
+        """Return the settings of this moment; raise SettingsInvalid if none were valid so far."""
+        with self._lock:
+            stamp = self._read_stamps()
+            if self._loaded is None or stamp != self._stamp:
+                self._loaded = self._reload(self._loaded)
+                self._stamp = stamp
+            return self._loaded
+
+    def _read_stamps(self) -> _Stamp:
+        from ostler.config.load import user_file  # noqa: PLC0415  (a list of tasks needs no settings)
+
+        files = (user_file(self._environ), self._root / PROJECT_FILE)
+        return tuple(_read_stamp(path) for path in files if path is not None)
+
+    def _reload(self, before: Loaded | None) -> Loaded:
+        from ostler.config.load import load_settings  # noqa: PLC0415
+
+        try:
+            loaded = load_settings(self._root, self._environ, self._flags)
+        except SettingsInvalid as error:
+            if before is None:
+                raise
+            mistakes = "; ".join(error.mistakes)
+            self._print(f"the settings are invalid, and the previous ones stay in use: {mistakes}")
+            return before
+        if before is not None and (changed := _list_changed(before, loaded)):
+            self._print(f"the settings changed: {_describe(changed)}")
+        return loaded
+
+    def _print(self, message: str) -> None:
+        if self.print_message is not None:
+            self.print_message(message)
+
+
+def _read_stamp(path: Path) -> tuple[int, ...] | None:
+    """Return what changes with the content of a file; None if it does not exist."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _list_changed(before: Loaded, after: Loaded) -> list[str]:
+    from ostler.config.source import format_key, list_values  # noqa: PLC0415
+
+    old = {format_key(path): value for path, value in list_values(before.settings)}
+    new = {format_key(path): value for path, value in list_values(after.settings)}
+    changed = [key for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key)]
+    # An empty table is a value of its own; the keys that were added to it are enough.
+    return [key for key in changed if not any(other.startswith(f"{key}.") for other in changed)]
+
+
+def _describe(keys: list[str]) -> str:
+    more = f" and {len(keys) - _MAX_KEYS} more" if len(keys) > _MAX_KEYS else ""
+    return ", ".join(keys[:_MAX_KEYS]) + more

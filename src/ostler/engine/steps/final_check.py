@@ -1,0 +1,58 @@
+"""CheckFinal: every gate has to check the final commit before the task is published or completed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from ostler.engine.core.step import CheckFinal, CheckGate
+from ostler.engine.core.verdicts import find_gate, focus_gate, has_checked, is_about_last_commit
+from ostler.engine.steps.gate import check_gate
+from ostler.engine.steps.gates.live import find_merge_gate
+from ostler.engine.steps.protection import find_protection
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.model.event import FinalChecked
+from ostler.model.plan import Gate
+from ostler.model.protection import MERGE, Protection
+from ostler.model.state import State
+
+
+async def check_final(step: CheckFinal, context: TaskContext, services: StepServices) -> StepResult:
+    """Check the next gate that has not checked the final commit; without one, record what follows."""
+    used = find_protection(context, services)
+    name = step.asked or next(list_unchecked(context.state, used), "")
+    if not name:
+        return StepResult(await run_in_thread(_build_end, used, context, services))
+    gate = Gate("human") if step.asked else used.gate(name)
+    focused = replace(context, state=focus_gate(context.state, name))
+    return await check_gate(CheckGate(step.task, step.key, name, gate, step.sha), focused, services)
+
+
+def list_unchecked(state: State, used: Protection) -> Iterator[str]:
+    """Yield the gates of completed phases, then the others, whose verdict is missing or outdated."""
+    skipped = {phase.id for phase in state.phases if phase.status == "skipped"}
+    names = dict.fromkeys(
+        (*(phase.id for phase in state.phases), *used.gates, *(one.name for one in state.gates))
+    )
+    for name in names:
+        if name == MERGE or name in skipped:
+            continue
+        if not has_checked(state, name, used.gate(name)) or _has_outdated_checks(state, name, used):
+            yield name
+
+
+def _has_outdated_checks(state: State, name: str, used: Protection) -> bool:
+    """Return whether the quality checks of a phase have run on other files than those of the last commit."""
+    found = find_gate(state, name)
+    checked = found is None or found.by_person or is_about_last_commit(found, state)
+    own = (one.phase == name and one.on_failure != "skip" for one in used.checks.values())
+    return state.commit is not None and not checked and any(own)
+
+
+def _build_end(used: Protection, context: TaskContext, services: StepServices) -> FinalChecked:
+    state = context.state
+    gate = find_merge_gate(used, context, services)
+    if has_checked(state, MERGE, gate):
+        return FinalChecked("skip", used.publish, state.commit)
+    return FinalChecked("auto" if gate.passes_automatically else gate.type, used.publish, state.commit)

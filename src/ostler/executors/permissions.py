@@ -1,0 +1,55 @@
+"""Refuses to start an agent without permission checks and without a sandbox.
+
+The executors call `require_sandbox` where they build the command line, so that no way to start an agent omits
+it: a run, `agent spawn`, a model of the pool, or the library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ostler.config.settings import ExecutorSettings
+from ostler.errors import Code, OstlerError
+
+ALLOW_HINT = "set sandbox.allow_unsandboxed_skip = true to allow it"
+
+# Program -> arguments that turn its permission checks off. An option and its value are joined by "=".
+_UNCHECKED: dict[str, str] = {
+    "amp": r"--dangerously-allow-all",
+    "claude": r"--dangerously-skip-permissions|--permission-mode=bypassPermissions",
+    "codex": r"--dangerously-bypass-approvals-and-sandbox|--yolo|.*\bdanger-full-access\b.*",
+    "copilot": r"--allow-all(-tools)?|--yolo|--allow-tool=(shell|\*)",
+    "cursor": r"--force|-f|--yolo",
+    "droid": r"--skip-permissions-unsafe|--auto=high",
+    "gemini": r"--yolo|-y|--approval-mode=yolo",
+    "opencode": r"--auto",
+    "qwen": r"--yolo|-y|--approval-mode=yolo",
+}
+
+
+def require_sandbox(name: str, settings: ExecutorSettings, allowed: bool, program: str = "") -> None:
+    """Raise SANDBOX_UNAVAILABLE when an agent would skip all permission checks and this is not allowed.
+
+    `program` is the name of an agent whose arguments are known; its arguments are then checked too.
+    """
+    reason = "" if allowed else find_skipped_checks(settings, program)
+    if reason:
+        what = f"executors.{name}.{reason} lets the agent do anything on this machine"
+        raise OstlerError(Code.SANDBOX_UNAVAILABLE, what, ALLOW_HINT)
+
+
+def find_skipped_checks(settings: ExecutorSettings, program: str = "") -> str:
+    """Return the setting that turns the permission checks off, or an empty string."""
+    if settings.permissions == "skip":
+        return 'permissions = "skip"'
+    pattern = _UNCHECKED.get(program.removesuffix("-acp"), "")
+    found = next((arg for arg in _join_values(settings.args) if pattern and re.fullmatch(pattern, arg)), "")
+    return f'args = ["{found}"]' if found else ""
+
+
+def _join_values(args: tuple[str, ...]) -> Iterator[str]:
+    """Yield each argument, alone and with the one after it as its value."""
+    for arg, value in zip(args, (*args[1:], ""), strict=False):
+        yield arg
+        yield f"{arg}={value}"

@@ -1,0 +1,42 @@
+"""Keeps commits alive under refs/ostler, where no branch command of the user deletes them."""
+
+from __future__ import annotations
+
+from ostler.errors import Code, GitError
+from ostler.git.repository import Repository
+from ostler.git.run.command import query_git, run_git
+
+_TASKS = "refs/ostler/tasks"
+_PREVIOUS = "refs/ostler/previous"
+
+
+def keep_task_commit(repository: Repository, task: str, commit: str) -> None:
+    """Keep the last commit of a task, and with it its base, until the task is purged."""
+    _set_ref(repository, f"{_TASKS}/{task}", commit)
+
+
+def keep_start_commit(repository: Repository, task: str, commit: str) -> None:
+    """Keep the commit of the user's changes that a task starts from."""
+    _set_ref(repository, f"refs/ostler/start/{task}", commit)
+
+
+def keep_previous_tip(repository: Repository, target: str, branch: str, commit: str) -> None:
+    """Keep the tip that the target had before the branch of a task was merged into it."""
+    _set_ref(repository, f"{_PREVIOUS}/{target}/{branch.rpartition('/')[2]}", commit)
+
+
+def _read_ref(repository: Repository, ref: str) -> str:
+    return query_git(repository, "for-each-ref", "--format=%(objectname)", ref)
+
+
+def _set_ref(repository: Repository, ref: str, commit: str) -> None:
+    """Set a ref, if it still has the value that was read; another process may set the same one."""
+    old = _read_ref(repository, ref)
+    if old == commit:
+        return
+    args = ("update-ref", "--no-deref", ref, commit, old or "0" * len(commit))
+    try:
+        run_git(repository, *args)
+    except GitError as error:
+        if error.code is not Code.GIT_LOCKED or _read_ref(repository, ref) != commit:
+            raise

@@ -1,0 +1,53 @@
+"""The work trees of a repository, and where a checkout finds the repository's objects."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+from ostler.git.repository import Repository
+
+_ALTERNATES = Path("objects", "info", "alternates")
+
+
+def list_work_trees(repository: Repository) -> tuple[Path, ...]:
+    """Return the main work tree and all linked ones that exist, without symbolic links."""
+    found = [repository.common_dir.parent] if repository.common_dir.name == ".git" else []
+    for pointer in sorted(repository.common_dir.glob("worktrees/*/gitdir")):
+        with contextlib.suppress(OSError):
+            found.append(Path(os.fsdecode(pointer.read_bytes().strip())).parent)
+    resolved = dict.fromkeys(Path(os.path.realpath(one)) for one in found)
+    return tuple(one for one in resolved if one.is_dir())
+
+
+def quote_alternate(path: Path) -> bytes:
+    """Return a path as a line of the alternates file."""
+    text = os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + text + b'"\n'
+
+
+@contextlib.contextmanager
+def borrow_objects_from(tree: Path, repository: Repository, objects: Path) -> Generator[None]:
+    """Let the checkout `tree` read the repository's objects at another path for a while."""
+    file = tree / ".git" / _ALTERNATES
+    before = file.read_bytes()
+    file.write_bytes(quote_alternate(objects) + _read_further(repository))
+    try:
+        yield
+    finally:
+        # A command can have replaced the git directory; then there is nothing to restore.
+        with contextlib.suppress(OSError):
+            file.write_bytes(before)
+
+
+def _read_further(repository: Repository) -> bytes:
+    """Return the repository's own alternates, with absolute paths."""
+    directory = repository.common_dir / "objects"
+    try:
+        lines = (repository.common_dir / _ALTERNATES).read_bytes().splitlines()
+    except OSError:
+        return b""
+    paths = [os.fsdecode(line) for line in lines if line and not line.startswith((b"#", b'"', b"/"))]
+    return b"".join(quote_alternate(Path(os.path.normpath(directory / one))) for one in paths)

@@ -1,0 +1,88 @@
+"""The preflight of a project: every problem that a run would meet, in one list."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ostler.config.load import load_settings
+from ostler.errors import OstlerError, Problem, SettingsInvalid
+from ostler.executors.registry import ExecutorRegistry
+from ostler.git.discovery import discover_repository
+from ostler.git.repository import Repository
+from ostler.project.inspection import budgets, executors, files, phases, publishing
+from ostler.project.inspection.refuse import list_with_hint, sort_problems
+from ostler.project.inspection.setup import Setup
+
+
+def find_settings_problems(setup: Setup) -> list[Problem]:
+    """Return what is wrong with the settings as they are written; starts no program."""
+    return [
+        *executors.find_unknown_executors(setup),
+        *executors.find_unknown_roles(setup),
+        *phases.find_phase_circles(setup),
+        *phases.find_gate_problems(setup),
+        *budgets.find_budget_problems(setup),
+    ]
+
+
+def find_run_problems(setup: Setup, repository: Repository | None) -> list[Problem]:
+    """Return what a run needs besides its agents: files, programs, remotes and logins."""
+    return [
+        *files.find_template_problems(setup.root),
+        *files.find_role_problems(setup.root),
+        *files.find_claude_problems(setup),
+        *phases.find_missing_programs(setup),
+        *_find_notify_problems(setup),
+        *(publishing.find_publishing_problems(setup, repository) if repository else ()),
+        *(publishing.find_lfs_problems(repository) if repository else ()),
+    ]
+
+
+def inspect_project(root: Path, environ: Mapping[str, str]) -> list[Problem]:
+    """Return all problems of a project, those of its pipelines and unused agents too, errors first."""
+    try:
+        loaded = load_settings(root, environ)
+    except SettingsInvalid as error:
+        found = [*error.problems, *files.find_template_problems(root), *files.find_role_problems(root)]
+    else:
+        found = _inspect(Setup(root, loaded, environ, ExecutorRegistry()))
+    return sort_problems(found)
+
+
+def _inspect(setup: Setup) -> list[Problem]:
+    repository, git_problems = _find_repository(setup)
+    return [
+        *find_settings_problems(setup),
+        *executors.find_skipped_permissions(setup),
+        *git_problems,
+        *find_run_problems(setup, repository),
+        *executors.find_unusable_executors(setup),
+        *files.find_pipeline_problems(setup),
+        *(publishing.find_identity_problems(repository) if repository else ()),
+    ]
+
+
+def _find_repository(setup: Setup) -> tuple[Repository | None, list[Problem]]:
+    """Return the repository, and why no branch can be created in it."""
+    repository = None
+    try:
+        repository = discover_repository(setup.root) if setup.settings.git.worktree else None
+        if repository is not None:
+            publishing.require_branches(setup, repository)
+    except OstlerError as error:
+        return repository, list_with_hint(error)
+    return repository, []
+
+
+def _find_notify_problems(setup: Setup) -> Iterator[Problem]:
+    if not setup.settings.notify:
+        return
+    from ostler.notify.inspection import inspect_target  # noqa: PLC0415  (few projects send notifications)
+
+    for index, entry in enumerate(setup.settings.notify):
+        found = inspect_target(entry, setup.environ or os.environ, ())
+        if found.problem:
+            key = f"notify[{index}].command" if entry.command else f"notify[{index}].secret_env"
+            yield setup.problem(key, f"{found.problem}; {found.fix}", "warning")

@@ -1,0 +1,31 @@
+"""What one task names and lacks: its executor, role, skills and follow-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ostler.errors import Code, OstlerError, UsageError
+from ostler.model.task import Task
+from ostler.project.inspection.executors import explain_unknown_executor
+from ostler.project.inspection.setup import Setup
+from ostler.prompt.role import AGENTS, describe_unknown_role, list_project_roles
+from ostler.skills.location import locate_skill
+
+
+def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
+    """Yield an error for each thing that the task names and that does not exist."""
+    if task.executor and (why := explain_unknown_executor(task.executor, setup)):
+        yield UsageError(why)
+    if task.role not in AGENTS and task.role not in list_project_roles(setup.root):
+        yield UsageError(describe_unknown_role(task.role, setup.root))
+    yield from _find_skill_errors(task, setup)
+
+
+def _find_skill_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
+    reviewer = "" if task.review in ("human", "ai") else task.review
+    for name in dict.fromkeys(filter(None, (task.skill, reviewer, *task.next))):
+        try:
+            locate_skill(name, setup.root, setup.settings.skills)
+        except OstlerError as error:
+            what = f"the next skill of the task: {error.message}" if name in task.next else error.message
+            yield OstlerError(Code.SKILL_NOT_FOUND, what, error.hint)

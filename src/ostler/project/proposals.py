@@ -1,0 +1,45 @@
+"""Tasks that an agent creates from inside its own task: proposals, which wait for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ostler.errors import UsageError
+from ostler.model.ids import TaskId
+from ostler.model.rows import decode_state
+from ostler.model.task import Task
+from ostler.project.current_attempt import CurrentAttempt
+
+if TYPE_CHECKING:
+    from ostler.config.settings import RunSettings
+    from ostler.store.sqlite import SqliteJournal
+
+_HINT = "describe the work in your answer instead"
+
+
+def check_proposal(task: Task, attempt: CurrentAttempt, run: RunSettings, journal: SqliteJournal) -> Task:
+    """Return the task as a proposal of this attempt's task; raise UsageError above a limit."""
+    rows = {row.id: row for row in journal.rows()}
+    own = TaskId(attempt.task)
+    if own not in rows:
+        raise UsageError(
+            f"{own} is not a task of this project", "an agent proposes tasks for its own project only"
+        )
+    authors = {name: decode_state(row).proposed_by for name, row in rows.items()}
+    if _measure_depth(own, authors) > run.max_proposal_depth:
+        message = f"{own} cannot propose tasks: run.max_proposal_depth is {run.max_proposal_depth}"
+        raise UsageError(message, _HINT)
+    if sum(author == own for author in authors.values()) >= run.max_proposals:
+        message = f"{own} has proposed {run.max_proposals} tasks, which is run.max_proposals"
+        raise UsageError(message, _HINT)
+    return replace(task, proposed_by=own, sender=own)
+
+
+def _measure_depth(task: TaskId, authors: dict[TaskId, TaskId]) -> int:
+    """Return the depth of a proposal of this task: 1 for a task that a person created."""
+    depth = 1
+    while task := authors.get(task, TaskId("")):
+        depth += 1
+    return depth

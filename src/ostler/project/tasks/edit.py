@@ -1,0 +1,175 @@
+"""Edits an open task: with `ostler edit`, over the API, or by a change of its task.md.
+
+The text, the priority, the budget and the agent can change until the task ends; what the plan depends on only
+before the first run claims the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from ostler.engine.records import append_computed_event
+from ostler.engine.task_files import write_task_file
+from ostler.errors import UsageError
+from ostler.files.atomic import make_private_dir
+from ostler.model.event import TaskEdited
+from ostler.model.ids import TaskId
+from ostler.model.plan import Plan
+from ostler.model.state import State
+from ostler.model.status import REOPENABLE, TERMINAL
+from ostler.model.task import Priority, Task, Weight
+from ostler.project.inspection.refuse import refuse
+from ostler.project.inspection.task import find_task_errors
+from ostler.project.project import Project
+from ostler.project.tasks.planning import plan_task
+from ostler.project.tasks.title import normalize_title
+from ostler.prompt.task_text import write_task
+from ostler.views.task import TaskView
+
+_UNTIL_THE_END = frozenset(
+    [
+        "title",
+        "body",
+        "priority",
+        "executor",
+        "model",
+        "tier",
+        "budget_usd",
+        "timeout_seconds",
+        "max_retries",
+        "tags",
+        "not_before",
+    ]
+)
+_BEFORE_THE_START = frozenset(["weight", "phases", "after", "after_any", "role", "feature", "inputs"])
+_PLANNED = frozenset({"weight", "phases", "role"})
+_LONGEST_VALUE = 60  # characters of a value in the description of an edit
+
+
+class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """New values of a task's fields; those without a value stay."""
+
+    title: Annotated[str | None, Meta(description="What to do, in one line.")] = None
+    body: Annotated[str | None, Meta(description="The task in full, as Markdown.")] = None
+    priority: Annotated[Priority | None, Meta(description="P0 runs first.")] = None
+    weight: Annotated[Weight | None, Meta(description="The size; only before the first run.")] = None
+    executor: Annotated[str | None, Meta(description="The agent; empty: as in the settings.")] = None
+    model: Annotated[str | None, Meta(description="The model; empty: as in the settings.")] = None
+    after: Annotated[
+        tuple[str, ...] | None, Meta(description="Tasks that must be completed first; before the first run.")
+    ] = None
+    budget_usd: Annotated[
+        Annotated[float, Meta(ge=0, le=1e12)] | None,
+        Meta(description="The maximum cost in US dollars; 0: no limit of its own."),
+    ] = None
+
+
+def edit_task(project: Project, task: TaskId, changes: TaskChanges, by: str = "edit") -> TaskView:
+    """Record new values of a task; raises UsageError for values that it cannot get any more."""
+    given = {name: value for name, value in msgspec.structs.asdict(changes).items() if value is not None}
+    if given.get("budget_usd") == 0:
+        given["budget_usd"] = None
+    return record_edit(project, task, given, by)
+
+
+def record_edit(project: Project, task: TaskId, given: Mapping[str, Any], by: str) -> TaskView:
+    """Record the fields that differ from those of the task, and write task.md."""
+    project.require_person("edit tasks")
+    append_computed_event(
+        project.journal, task, lambda state: build_edit(project, state, given, by), project.now()
+    )
+    make_private_dir(project.layout.task(task))
+    write_task_file(project.task(task), project.layout)
+    return project.show(task)
+
+
+def override_agents(
+    project: Project, tasks: list[Task], model: str | None, executor: str | None
+) -> Iterator[tuple[TaskId, str]]:
+    """Set model and executor of the tasks that name others; yield each task with what changed."""
+    for task in tasks:
+        given = {"model": model} if model and (task.model or task.tier) and task.model != model else {}
+        if executor and task.executor not in ("", executor):
+            given["executor"] = executor
+        if given:
+            record_edit(project, task.id, given, "run")
+            yield task.id, ", ".join(f"{name} = {value}" for name, value in given.items())
+
+
+def build_edit(project: Project, state: State, given: Mapping[str, Any], by: str) -> TaskEdited:
+    """Return the event of an edit; raises UsageError when nothing changes or a field is fixed."""
+    current = project.task(state.task)
+    if state.status in TERMINAL:
+        again = "retry ID" if state.status in REOPENABLE else "rewind ID --to PHASE"
+        raise UsageError(
+            f"{state.task} is {state.status}: only an open task can be edited",
+            f"ostler {again.replace('ID', state.task)}   makes it pending again",
+        )
+    edited = _convert(replace(current, **given))
+    edited = replace(edited, title=normalize_title(edited.title))
+    changed = [name for name in Task.__struct_fields__ if getattr(edited, name) != getattr(current, name)]
+    _require_editable(state, changed)
+    refuse(list(find_task_errors(edited, project.setup())))
+    if "after" in changed:
+        edited = replace(edited, after=project.find_dependencies(edited.after, state.task))
+    if not changed:
+        raise UsageError(
+            f"nothing to change: {state.task} has these values already", f"ostler show {state.task}"
+        )
+    plan = _plan_again(project, state, edited) if _PLANNED.intersection(changed) else None
+    return TaskEdited(edited, plan, by, "; ".join(_describe(name, current, edited) for name in changed))
+
+
+def find_changed_fields(text: str, current: Task, where: str) -> dict[str, Any]:
+    """Return the fields that a person changed in the text of task.md; raises OstlerError for a mistake."""
+    # Few tasks are edited as a file, and it loads YAML.
+    from ostler.sources.task_file import read_task  # noqa: PLC0415
+
+    written, edited = read_task(write_task(current), where), read_task(text, where)
+    return {
+        name: getattr(edited, name)
+        for name in Task.__struct_fields__
+        if getattr(edited, name) != getattr(written, name)
+    }
+
+
+def _convert(task: Task) -> Task:
+    try:
+        return msgspec.convert(msgspec.to_builtins(task), Task)
+    except msgspec.ValidationError as error:
+        reason, _, name = str(error).partition(" - at `$.")
+        raise UsageError(f"invalid {name.rstrip('`') or 'task'}: {reason}") from None
+
+
+def _require_editable(state: State, changed: list[str]) -> None:
+    fixed = [name for name in changed if name not in _UNTIL_THE_END | _BEFORE_THE_START]
+    if fixed:
+        raise UsageError(
+            f"{', '.join(fixed)} of {state.task} cannot change", "create another task: ostler new -f FILE.md"
+        )
+    late = [name for name in changed if name in _BEFORE_THE_START]
+    if late and state.claims:
+        raise UsageError(
+            f"{', '.join(late)} of {state.task} cannot change after its first run",
+            f"ostler cancel {state.task}   and create another task",
+        )
+
+
+def _plan_again(project: Project, state: State, edited: Task) -> Plan:
+    return plan_task(edited, project.loaded, project.layout.root)
+
+
+def _describe(name: str, before: Task, after: Task) -> str:
+    if name == "body":
+        return "body"
+    return f"{name}: {_shorten(getattr(before, name))} -> {_shorten(getattr(after, name))}"
+
+
+def _shorten(value: Any) -> str:
+    text = str(msgspec.to_builtins(value)) if value not in (None, "", ()) else "none"
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."

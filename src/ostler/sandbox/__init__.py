@@ -1,0 +1,1 @@
+"""Isolates the command of a gate from the user's checkout."""

@@ -1,0 +1,62 @@
+"""A link from the environment of a gate to the user's checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from ostler.sandbox.checkout import Checkout
+
+# copy: the project is installed as a copy, which can be older than the commit
+LinkKind = Literal["python", "copy", "node", "build"]
+_MAX_BYTES = 1 << 20  # larger files are no configuration
+_END_OF_PATH = re.compile(rb"[\"'\r\n\0;,<>]")
+
+
+class Link(Struct, frozen=True):
+    """A file of the environment, and the path in the user's checkout that it leads to."""
+
+    kind: LinkKind
+    source: Path
+    target: Path
+    name: str = ""  # of the source, where it is in a temporary directory
+
+    def describe(self) -> str:
+        return f"{self.name or self.source} -> {self.target}"
+
+
+def read_small_file(path: Path) -> bytes:
+    """Return the content; empty if it is missing, unreadable or too large."""
+    try:
+        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
+            return b""
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def list_directory(path: Path) -> list[os.DirEntry[str]]:
+    """Return the entries; none if the directory is missing or unreadable."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def find_named_paths(content: bytes, checkout: Checkout) -> Iterator[Path]:
+    """Return the paths in user work trees that a file names."""
+    for root in (checkout.user, *checkout.others):
+        name = os.fsencode(root)
+        start = content.find(name)
+        while start >= 0:
+            end = _END_OF_PATH.search(content, start)
+            text = content[start : end.start() if end else len(content)].rstrip()
+            if text[len(name) : len(name) + 1] in (b"", b"/"):
+                yield Path(os.fsdecode(text))
+            start = content.find(name, start + len(name))

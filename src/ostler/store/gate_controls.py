@@ -1,0 +1,69 @@
+"""The controls of gates and their acceptance by people; for one thread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from ostler.model.gate_control import CONTROL_CLASSES, Acceptance, ControlClass, GateControl
+from ostler.store.database import Database
+
+_SELECT_CONTROLS = """
+    SELECT key, gate, command, isolation, result, detail, commit_id, checked_at
+    FROM gate_control ORDER BY checked_at, key"""
+_REPLACE_CONTROL = """
+    INSERT OR REPLACE INTO gate_control
+        (key, gate, command, isolation, result, detail, commit_id, checked_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_SELECT_ACCEPTANCES = (
+    "SELECT gate, command, accepted_by, accepted_at FROM gate_acceptance ORDER BY accepted_at"
+)
+_REPLACE_ACCEPTANCE = """
+    INSERT OR REPLACE INTO gate_acceptance (gate, command, accepted_by, accepted_at) VALUES (?, ?, ?, ?)"""
+
+
+class GateControls:
+    """All processes of a project can open it at the same time. A write that returned is durable."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = Database(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._db.close()
+
+    def find(self, key: str) -> GateControl | None:
+        """Return the control with this key; None if there is none."""
+        # There is one row per gate and lockfile: reading all of them is cheapest.
+        return next((one for one in self.controls() if one.key == key), None)
+
+    def controls(self) -> list[GateControl]:
+        """Return all controls, the oldest first."""
+        return [_decode_control(row) for row in self._db.query(_SELECT_CONTROLS)]
+
+    def record(self, control: GateControl) -> None:
+        values = (control.key, control.gate, control.command, control.isolation)
+        more = (control.result or "", control.detail, control.commit, control.checked_at)
+        with self._db.transaction():
+            self._db.run(_REPLACE_CONTROL, *values, *more)
+
+    def accept(self, acceptance: Acceptance) -> None:
+        with self._db.transaction():
+            values = (acceptance.gate, acceptance.command, acceptance.by, acceptance.at)
+            self._db.run(_REPLACE_ACCEPTANCE, *values)
+
+    def acceptances(self) -> list[Acceptance]:
+        """Return all acceptances, the oldest first."""
+        return [Acceptance(*row) for row in self._db.query(_SELECT_ACCEPTANCES)]
+
+    def find_acceptance(self, gate: str, command: str) -> Acceptance | None:
+        """Return who accepted this command of the gate; None if nobody did."""
+        return next((one for one in self.acceptances() if (one.gate, one.command) == (gate, command)), None)
+
+
+def _decode_control(row: tuple[Any, ...]) -> GateControl:
+    key, gate, command, isolation, result, detail, commit, checked_at = row
+    known: ControlClass | None = next((one for one in CONTROL_CLASSES if one == result), None)
+    return GateControl(key, gate, command, isolation, known, detail, commit, checked_at)

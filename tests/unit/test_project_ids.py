@@ -1,0 +1,91 @@
+"""Ids and names that become paths are checked by every entry point (A19)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from executor_world import ExecutorWorld
+from ostler import Ostler
+from ostler.errors import OstlerError, UsageError
+from ostler.model.call import SessionStarted
+from ostler.model.ids import TaskId
+from ostler.model.task import Task
+from ostler.project.agents import agent_session
+from ostler.project.agents.agent_session import create_session
+from ostler.project.pipelines.file import read_pipeline
+from ostler.project.project import Project
+
+BAD = [
+    "../../../evil",
+    "..",
+    "/tmp/evil",
+    " ",
+    "-rf",
+    "a",
+    "A-task",
+    "a b c",
+    "task\n",
+    "a" * 41,
+    "a\0b",
+    "é-task",
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_the_library_refuses_an_id_that_is_no_file_name(bad: str, tmp_path: Path) -> None:
+    """Ostler.add raises UsageError and writes nothing."""
+    root = tmp_path / "a" / "b" / "project"
+    root.mkdir(parents=True)
+
+    async def add() -> None:
+        async with Ostler.open(root) as ostler:
+            with pytest.raises(UsageError, match="invalid task id"):
+                await ostler.add(Task("A title", id=TaskId(bad)))
+            assert ostler.tasks() == []
+
+    asyncio.run(add())
+    assert list((root / ".ostler" / "tasks").iterdir()) == []
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_the_seeds_executor_refuses_it_too(bad: str, tmp_path: Path) -> None:
+    """AgentExecutor.execute returns a failure and calls no model."""
+    world = ExecutorWorld(tmp_path)
+    result = world.execute(Task("A title", id=TaskId(bad), skill="research"))
+    assert result.status == "failed"
+    assert "invalid task id" in str(result)
+    assert world.client.calls == []
+
+
+@pytest.mark.parametrize("bad", ["../../../evil", "-rf", "/x", ".", "_a", "a/b", "x" * 65])
+def test_a_step_of_a_pipeline_has_a_plain_id(bad: str, tmp_path: Path) -> None:
+    """The error has file and line."""
+    path = tmp_path / "release.yaml"
+    path.write_text(f"steps:\n  - skill: research\n    id: '{bad}'\n")
+    with pytest.raises(OstlerError, match=r"release\.yaml:3: .*invalid id"):
+        read_pipeline(path)
+
+
+@pytest.mark.parametrize("role", ["../../../etc/passwd", "/etc/passwd", ""])
+def test_a_role_is_never_a_path(role: str, tmp_path: Path) -> None:
+    """A role is found by its name in a list, so that it cannot name another file."""
+    from ostler.prompt.role import find_agent
+
+    with pytest.raises(UsageError, match="unknown role"):
+        find_agent(role, tmp_path)
+
+
+def test_an_agent_that_chooses_its_session_id_chooses_no_path(tmp_path: Path) -> None:
+    """Session file and transcript stay in their folder, whatever id the agent reports."""
+    with Project.open(tmp_path, {}, create=True) as project:
+        session = create_session("scripted", "implementer", "", tmp_path)
+        agent_session._save(project, session)
+        named = agent_session._update_id(project, session, SessionStarted("../../../../evil").session_id)
+        file = agent_session._session_file(project, named.session_id)
+        assert file.resolve().parent == (tmp_path / ".ostler" / "sessions").resolve()
+        assert agent_session.find_session(project, "../../").session_id == "../../../../evil"

@@ -1,0 +1,386 @@
+"""The preflight of a project: every problem at once, with its file and line, and no program started."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ostler.config.load import load_settings
+from ostler.errors import Code, OstlerError, PreflightFailed, Problem, UsageError
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.task import Task
+from ostler.process import tool
+from ostler.project.inspection.inspect_project import (
+    find_run_problems,
+    find_settings_problems,
+    inspect_project,
+)
+from ostler.project.inspection.phases import first_program
+from ostler.project.inspection.refuse import refuse
+from ostler.project.inspection.setup import Setup
+from ostler.project.preflight import check_new, check_ready, find_ready_tasks
+from ostler.project.project import Project
+
+
+def write(root: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def setup(root: Path, text: str, environ: Mapping[str, str] = {}) -> Setup:
+    write(root, {"ostler.toml": text})
+    return Setup(root, load_settings(root, environ), environ, ExecutorRegistry())
+
+
+def lines(problems: list[Problem]) -> list[str]:
+    return [f"{one.severity[0]} {one.text}" for one in problems]
+
+
+def model(name: str, executor: str) -> str:
+    return f"[[models]]\nname = '{name}'\nexecutor = {executor}\n"
+
+
+def test_unknown_executors_have_their_lines(tmp_path: Path) -> None:
+    """One line each, with a suggestion; a name of the settings is resolved by its type."""
+    text = "[executors.mine]\ntype = 'command'\n[executors.odd]\ntype = 'comand'\n[executors.claud]\n"
+    text += model("a", "'mine'") + model("b", "'gemni'") + model("c", '"q\\u001b[2J"')
+    text += model("e", "'claude-code'") + "[agents]\nreviewer = 'codx'\n"
+    assert lines(find_settings_problems(setup(tmp_path, text))) == [
+        'e ostler.toml:11: models[1].executor: unknown executor "gemni"; did you mean gemini?',
+        'e ostler.toml:14: models[2].executor: unknown executor "q\\u001b[2J"; run ostler executors',
+        'e ostler.toml:19: agents.reviewer: unknown executor "codx"; did you mean codex?',
+        'e ostler.toml:4: executors.odd.type: unknown executor "comand"; did you mean command?',
+        'e ostler.toml:5: executors.claud: unknown executor "claud"; did you mean claude?',
+    ]
+
+
+SETTINGS = [
+    (
+        '[run]\nexecutor = "claud"\n',
+        'e ostler.toml:2: run.executor: unknown executor "claud"; did you mean claude?',
+    ),
+    (
+        '[agents]\nreviwer = "claude"\n',
+        'e ostler.toml:2: agents.reviwer: unknown role "reviwer"; did you mean reviewer?',
+    ),
+    (
+        '[phases.options.test]\nrole = "zz"\n',
+        'e ostler.toml:2: phases.options.test.role: unknown role "zz"; create .agents/roles/zz.md',
+    ),
+    (
+        '[phases.options.test]\ndepends_on = ["spec"]\n[phases.options.spec]\ndepends_on = ["test"]\n',
+        "e ostler.toml:2: phases.options.test.depends_on: dependency cycle: test -> spec -> test",
+    ),
+    (
+        '[gates.phases]\ntest = "command"\n',
+        "e ostler.toml:2: gates.phases.test: it has no command; set gates.commands.test",
+    ),
+    (
+        '[gates.commands]\ntest = "x"\n[gates.phases]\ntest = "skip"\n',
+        'w ostler.toml:2: gates.commands.test: it is not run, because gates.phases.test = "skip"',
+    ),
+    (
+        "[budget]\ntask_usd = 5\nday_usd = 3\n",
+        "w ostler.toml:3: budget.day_usd: 3 is less than budget.task_usd (5): no task can use it up",
+    ),
+    (
+        '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\n\n[budget]\nday_usd = 3\n',
+        "w ostler.toml:7: budget.day_usd: mine is not started while there is a budget: it reports neither "
+        "tokens nor cost",
+    ),
+    (
+        '[run]\nexecutor = "codex"\nmodel = "zebra"\n[budget]\nday_usd = 3\n',
+        "w ostler.toml:5: budget.day_usd: zebra has no price, so the highest listed one is used; add "
+        '[prices."zebra"]',
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), SETTINGS, ids=[line for _, line in SETTINGS])
+def test_settings_that_contradict_each_other(tmp_path: Path, text: str, line: str) -> None:
+    """Each of these was found by the first task that met it (finding T24)."""
+    assert lines(find_settings_problems(setup(tmp_path, text))) == [line]
+
+
+FILES = [
+    (
+        ".agents/prompts/test.md",
+        "a\n{{TASK_TITEL}}\n",
+        ":2: unknown variable {{TASK_TITEL}}; did you mean TASK_TITLE?",
+    ),
+    (".agents/prompts/test.md", " \n", ": the template is empty"),
+    (".agents/roles/mine.md", "\n", ": the prompt of the role is empty"),
+    (
+        ".claude/settings.json",
+        '{\n"permissions": {"deny": [}\n}',
+        ":2: not valid JSON: Expecting value (column 26)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "line"), FILES)
+def test_files_that_cannot_be_used(tmp_path: Path, name: str, text: str, line: str) -> None:
+    """Templates, roles and the tool rules of claude."""
+    write(tmp_path, {name: text})
+    [found] = find_run_problems(setup(tmp_path, ""), None)
+    assert (found.severity, found.text) == ("error", f"{name}{line}")
+
+
+def test_rules_of_claude_are_a_warning_for_other_agents(tmp_path: Path) -> None:
+    """They are not used then."""
+    write(tmp_path, {".claude/settings.json": "{"})
+    [found] = find_run_problems(setup(tmp_path, '[run]\nexecutor = "codex"\n'), None)
+    assert found.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("command", "program"),
+    [
+        ("pytest -q", "pytest"),
+        ("CI=1 npm test", "npm"),
+        ("test -f x", ""),
+        ("./run.sh", ""),
+        ("cd a && make", ""),
+        ("exit 1", ""),
+        ("! grep x", ""),
+        ("$TOOL x", ""),
+        ("a 'b", ""),
+        ("", ""),
+    ],
+)
+def test_the_program_of_a_command(command: str, program: str) -> None:
+    """Only a plain name that is not a built-in of the shell counts."""
+    assert first_program(command) == program
+
+
+def test_programs_that_are_missing(tmp_path: Path) -> None:
+    """A gate and a notification name their line; a program of the project is found."""
+    write(tmp_path, {".venv/bin/own": ""})
+    text = '[gates.commands]\ntest = "nowhere-1 -q"\nimplement = "own"\n[[notify]]\ncommand = ["nowhere-2"]\n'
+    assert lines(find_run_problems(setup(tmp_path, text, {"PATH": "/nowhere"}), None)) == [
+        "w ostler.toml:2: gates.commands.test: program not found on PATH: nowhere-1",
+        "w ostler.toml:5: notify[0].command: program not found: nowhere-2; install it, or correct command",
+    ]
+
+
+def test_everything_is_found_in_one_pass(tmp_path: Path) -> None:
+    """Also next to settings that are invalid."""
+    write(
+        tmp_path,
+        {
+            "ostler.toml": '[run]\njobs = 0\n[gates.commands]\ntests = "x"\n',
+            ".agents/prompts/test.md": "{{X}}",
+            ".agents/roles/mine.md": "",
+        },
+    )
+    found = inspect_project(tmp_path, {"PATH": ""})
+    assert [(one.file, one.line) for one in found] == [
+        (".agents/prompts/test.md", 1),
+        (".agents/roles/mine.md", 0),
+        ("ostler.toml", 2),
+        ("ostler.toml", 4),
+    ]
+
+
+def test_pipelines_and_task_files(tmp_path: Path) -> None:
+    """Unknown keys, skills, executors and roles of files that a worker would start."""
+    write(
+        tmp_path,
+        {
+            ".agents/pipelines/a.yaml": "steps:\n  - skill: nope\n    executor: claud\n",
+            ".agents/pipelines/b.yaml": "steps:\n  - skil: nope\n",
+            ".agents/tasks/c.md": "---\ntitle: x\nrole: zz\n---\nDo it.\n",
+        },
+    )
+    found = [one for one in inspect_project(tmp_path, {"PATH": ""}) if one.severity == "error"]
+    assert [(one.file, one.line, one.message.split(";")[0]) for one in found] == [
+        (".agents/pipelines/a.yaml", 2, "no skill nope in .agents/skills, .claude/skills"),
+        (".agents/pipelines/a.yaml", 3, 'unknown executor "claud"'),
+        (".agents/pipelines/b.yaml", 2, "unknown key 'skil'"),
+        (".agents/tasks/c.md", 0, 'unknown role "zz"'),
+    ]
+
+
+def git(root: Path, *args: str) -> None:
+    subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b", *args], cwd=root, check=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    return tmp_path
+
+
+PULL = '[git]\non_complete = "pr"\n'
+
+
+def publishing(root: Path, text: str, environ: Mapping[str, str] = {}) -> list[str]:
+    write(root, {"ostler.toml": text})
+    found = inspect_project(root, {"PATH": "/usr/bin:/bin", **environ})
+    return lines([one for one in found if one.key.startswith("git.") or "lfs" in one.message])
+
+
+def test_what_a_pull_request_needs(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A remote, gh, a login, and the fork."""
+    assert publishing(repository, PULL) == [
+        "w ostler.toml:2: git.on_complete: the repository has no remote: "
+        "the branch stays here, without a pull request"
+    ]
+    git(repository, "remote", "add", "origin", "https://github.com/acme/app.git")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(tool, "_run_once", _refuse_gh(tool._run_once))
+    fork, missing = publishing(repository, PULL + 'push_remote = "fork"\n')[::-1]
+    assert fork.startswith("e ostler.toml:3: git.push_remote: there is no remote fork;")
+    assert missing.startswith("e ostler.toml:2: git.on_complete: the GitHub CLI (gh) is not installed")
+
+
+def _refuse_gh(run):
+    """Git is found although PATH is empty."""
+
+    def refusing(argv, env, *rest):
+        if argv[0] == "gh":
+            raise FileNotFoundError
+        return run(argv, env | {"PATH": "/usr/bin:/bin"}, *rest)
+
+    return refusing
+
+
+def test_a_login_of_gh(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token or a stored login needs no program; otherwise gh is asked."""
+    git(repository, "remote", "add", "origin", "git@github.com:acme/app.git")
+    gh = tmp_path / "bin/gh"
+    write(
+        tmp_path,
+        {"bin/gh": f"#!/bin/sh\necho $* >> {tmp_path}/asked\necho 'run: gh auth login' >&2\nexit 1\n"},
+    )
+    gh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{gh.parent}:/usr/bin:/bin")
+    home = {"HOME": str(tmp_path / "home")}
+    assert publishing(repository, PULL, {"GH_TOKEN": "x", **home}) == []
+    write(tmp_path, {"home/.config/gh/hosts.yml": "github.com:\n"})
+    assert publishing(repository, PULL, home) == []
+    assert not (tmp_path / "asked").exists()
+    (tmp_path / "home/.config/gh/hosts.yml").unlink()
+    [line] = publishing(repository, PULL, home)
+    assert line.startswith("e ostler.toml:2: git.on_complete: GitHub rejected your login")
+    assert (tmp_path / "asked").read_text() == "auth status\n"
+
+
+def test_a_target_that_does_not_exist(repository: Path) -> None:
+    """With the line that names it."""
+    [line] = publishing(repository, '[git]\ntarget = "mian"\n')
+    assert line.startswith("e ostler.toml:2: git.target: there is no branch or commit 'mian'")
+
+
+def test_lfs(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files under the filter cannot be committed without the program."""
+    write(repository, {".gitattributes": "* text\n*.png filter=lfs -text\n"})
+    monkeypatch.setattr("ostler.project.inspection.publishing.search_path", lambda: "/nowhere")
+    [line] = publishing(repository, "")
+    assert line.startswith("w .gitattributes:2: git-lfs is not installed")
+
+
+def project(root: Path, text: str = "") -> Project:
+    write(root, {"ostler.toml": text})
+    return Project.open(root, {"PATH": "/usr/bin:/bin", "HOME": str(root)}, create=True)
+
+
+def test_a_new_task_is_refused_with_everything_that_it_lacks(tmp_path: Path) -> None:
+    """Executor, role, skills, the next skill and the task before it; nothing is written."""
+    with project(tmp_path) as opened:
+        task = Task("t", executor="claud", role="zz", skill="no", next=("nope",), after=("other",))
+        with pytest.raises(PreflightFailed) as caught:
+            opened.add(task)
+        assert [one.message.split(";")[0] for one in caught.value.problems] == [
+            'unknown executor "claud"',
+            'unknown role "zz"',
+            "no skill no in .agents/skills, .claude/skills",
+            "the next skill of the task: no skill nope in .agents/skills, .claude/skills",
+            "no task other",
+        ]
+        assert caught.value.exit == 2 and not opened.tasks()
+
+
+def test_a_new_task_of_a_missing_agent_is_a_warning(tmp_path: Path) -> None:
+    """It can be installed before the run."""
+    with project(tmp_path, '[executors.gone]\ntype = "command"\ncommand = "/nowhere/x"\n') as opened:
+        [warning] = check_new(opened, Task("t", executor="gone"))
+        assert warning.severity == "warning" and "/nowhere/x" in warning.message
+
+
+def test_a_phase_of_a_task_that_resembles_a_known_one_is_a_warning(tmp_path: Path) -> None:
+    """Any name is allowed, with the general template."""
+    with project(
+        tmp_path, '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+    ) as opened:
+        found = check_new(opened, Task("t", phases=("implement", "tets", "zebra")))
+        assert [one.text for one in found] == ['no phase has the name "tets"; did you mean "test"?']
+
+
+def test_the_reviewer_of_a_gate_is_checked_before_the_run(repository: Path) -> None:
+    """The agent of an ai gate is needed only after the first phase was paid for."""
+    text = (
+        '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+        '[executors.gone]\ntype = "command"\ncommand = "/nowhere/x"\n'
+        '[agents]\nreviewer = "gone"\n[gates.phases]\nimplement = "ai"\n'
+    )
+    with project(repository, text) as opened:
+        with pytest.raises(PreflightFailed) as caught:
+            check_ready(opened, [opened.add(Task("t", weight="trivial"))])
+        assert (caught.value.code, caught.value.exit) == (Code.AGENT_NOT_FOUND, 2)
+        assert "/nowhere/x" in caught.value.message
+
+
+def test_an_unknown_executor_is_reported_once(repository: Path) -> None:
+    """With the setting that names it, and not again for each task."""
+    with project(repository, "") as opened:
+        task = opened.add(Task("t"))
+    with project(repository, '[run]\nexecutor = "claud"\n') as opened:
+        with pytest.raises(PreflightFailed) as caught:
+            check_ready(opened, [task])
+        assert [one.key for one in caught.value.problems] == ["run.executor"]
+
+
+def test_a_task_that_lacks_something_is_refused_alone(repository: Path) -> None:
+    """The others are ready; the message names the task and the reason."""
+    text = '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+    text += '[executors.gone]\ntype = "command"\ncommand = "/nowhere/x"\n'
+    with project(repository, text) as opened:
+        bad, good = opened.add(Task("bad", executor="gone")), opened.add(Task("good"))
+        found = find_ready_tasks(opened)
+        assert found.ready == [good.id]
+        [message] = found.refused
+        assert message.startswith(f"not run: {bad.id}: ") and "/nowhere/x" in message
+
+
+def test_the_preflight_of_a_run_starts_only_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three calls of git, as many as before the preflight; with pull requests also three."""
+    started: list[list[str]] = []
+    run = tool._run_once
+    monkeypatch.setattr(tool, "_run_once", lambda argv, *rest: started.append(argv) or run(argv, *rest))
+    text = '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+    text += '[gates.commands]\ntest = "make"\n[[notify]]\ncommand = ["true"]\n' + PULL
+    git(repository, "remote", "add", "origin", "/somewhere/else")
+    write(repository, {".agents/prompts/test.md": "Test it.", ".claude/settings.json": "{}"})
+    with project(repository, text) as opened:
+        task = opened.add(Task("t"))
+        started.clear()
+        check_ready(opened, [task])
+    assert [argv[:2] for argv in started] == [["git", "rev-parse"], ["git", "config"], ["git", "rev-parse"]]
+
+
+def test_one_error_keeps_its_code_and_hint() -> None:
+    """Several become one list; warnings alone refuse nothing."""
+    warning = Problem("a", 1, "k", "m", "warning")
+    refuse([], [warning])
+    with pytest.raises(PreflightFailed) as caught:
+        refuse([OstlerError(Code.GIT_NO_COMMITS, "no commits", "git commit")])
+    assert (caught.value.code, caught.value.hint, caught.value.exit) == (Code.GIT_NO_COMMITS, "git commit", 2)
+    with pytest.raises(PreflightFailed) as caught:
+        refuse([UsageError("one", "do it"), UsageError("two")], [warning])
+    assert caught.value.message.splitlines() == ["one; do it", "two", "warning: a:1: k: m"]
