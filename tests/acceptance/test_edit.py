@@ -94,6 +94,16 @@ def test_an_invalid_task_file_is_refused_loudly(world: World) -> None:
     assert world.show(task)["status"] == "completed"
 
 
+def test_an_emptied_task_file_is_restored(world: World) -> None:
+    """A power cut can leave the file empty or filled with zeros: that is no edit, and the task runs."""
+    for damage in (b"", b"\0" * 40):
+        task = world.new("Paint the door", "-d", "Red.")
+        task_file(world, task).write_bytes(damage)
+        world.ostler("run", task)
+        assert world.show(task)["status"] == "completed"
+        assert "Paint the door" in task_file(world, task).read_text()
+
+
 def test_run_and_retry_override_the_model(world: World) -> None:
     """Recorded with the task, and used by the attempt."""
     task = world.new("Paint", "--model", "one")

@@ -24,8 +24,9 @@ def take_in_edited_file(project: Project, task: Task, state: State) -> TaskEdite
             text = file.read(_LARGEST_BYTES).decode("utf-8")
         if text == write_task(task):
             return None
-        if any(text == write_task(one) for one in list_versions(project.journal.read(state.task))):
-            # Not changed by a person: it was written before the last edit or retry.
+        versions = list_versions(project.journal.read(state.task))
+        if not text.strip("\0\r\n\t ") or any(text == write_task(one) for one in versions):
+            # Not changed by a person: emptied by a power cut, or written before the last edit or retry.
             write_task_file(task, project.layout)
             return None
         changed = find_changed_fields(text, task, where)
