@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from examples import FULL
 from gate_world import GateWorld
 from git_world import git
 
-pytestmark = pytest.mark.skipif(not FULL, reason="make test-full")
+pytestmark = pytest.mark.full
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
