@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # A command, and after a colon its package where that has another name.
-DEBIAN := strace tmux faketime chromium bwrap:bubblewrap
+DEBIAN := strace tmux faketime chromium bwrap:bubblewrap node:nodejs npm
 JOBS ?= 3
 TIMEOUT ?= 300
 # With compiled tests each worker of pytest starts in half the time.

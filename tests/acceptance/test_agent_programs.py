@@ -36,13 +36,13 @@ def program(place: Path, script: str) -> Path:
 
 def test_any_program_can_be_the_agent(world: World, tmp_path: Path) -> None:
     """type = "command": it gets the prompt in a file, and its changes are committed."""
-    agent = program(tmp_path, 'echo "I read $2"; cp "$2" told.md')
+    agent = program(tmp_path, 'echo "I read $2"; cp "$2" prompt.md')
     settings(world, COMMAND.format(command=agent))
     task = world.new("Mend the gate", "-d", "It squeaks.")
     shown = check_ended(world, task, world.ostler("run", task).returncode)
     assert (shown["status"], shown["warnings"]) == ("completed", ["NO_MARK"])
     assert shown["attempts"][0]["executor"] == "mine"
-    reported = world.git("show", f"ostler/{task}:told.md")
+    reported = world.git("show", f"ostler/{task}:prompt.md")
     assert "Mend the gate" in reported and "It squeaks." in reported
     assert "I read " in world.ostler("log", task).stdout
 

@@ -24,11 +24,11 @@ def test_options_change_an_open_task(world: World) -> None:
     )
     shown = world.show(task)
     assert (shown["title"], shown["priority"]) == ("Paint the gate", "P0")
-    assert "$3.00" in world.ostler("show", task).stdout or world.show(task)["cost_usd"] is None
     (edited,) = [event for event in world.events(task) if event["type"] == "task_edited"]
     assert "title: Paint the door -> Paint the gate" in edited["text"] and "body" in edited["text"]
     assert "Blue." in task_file(world, task).read_text()
     world.ostler("run", task)
+    assert "Budget: $3.00." in world.ostler("show", task).stdout
     prompt = first_prompt(world, task)
     assert "Blue." in prompt and "Red." not in prompt and "Paint the gate" in prompt
 

@@ -93,9 +93,7 @@ def test_weakened_tests_wait_for_a_person(world: World) -> None:
     task = world.new()
     world.ostler("run", task, code=4)
     shown = world.show(task)
-    assert (shown["status"], shown["warnings"]) == ("needs_review", ["NO_MARK", "CHECKS_WEAKENED"]) or (
-        shown["warnings"] == ["CHECKS_WEAKENED"]
-    )
+    assert shown["status"] == "needs_review" and "CHECKS_WEAKENED" in shown["warnings"]
     assert "gone: test_two (list: gates/implement-1.weakened.txt)" in shown["message"]
     assert "gone: test_a::test_two" in world.ostler("show", task).stdout
     assert shown["phases"][0]["gate"]["check"]["weakened"] == ["gone: test_a::test_two"]

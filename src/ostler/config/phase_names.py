@@ -23,7 +23,7 @@ _BUILT_IN = frozenset(
 def find_unknown_phases(reading: LayerValues, root: Path | None) -> list[ConfigError]:
     """Return an error for each name in [gates] and [phases] that no phase has.
 
-    Known are the built-in phases and those of [phases.plans], of [phases.options] and of the templates of
+    Known phases: the built-in ones, and those of [phases.plans], of [phases.options] and of the templates of
     the project. A name in [phases.options] is new unless it resembles a known one.
     """
     found = list(_list_names(reading.values))

@@ -1,4 +1,4 @@
-"""Work without any change: the agent is told once, then a person decides."""
+"""Work without any change: one more prompt states it, then a person decides."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def request_review(state: State) -> State:
 
 
 def ask_for_changes(state: State) -> State | None:
-    """Return the state after the commit of a phase that changed nothing; None if it goes on as usual.
+    """Return the state after the commit of a phase that changed nothing; None if nothing special follows.
 
     The phase that changes files, or the last one, gets one more iteration, unless the agent has reported why
     there is nothing to change.

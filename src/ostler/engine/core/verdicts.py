@@ -94,8 +94,8 @@ def has_checked(state: State, name: str, gate: Gate) -> bool:
         return False
     if gate.type == "human" and not found.by_person:
         return False
-    stands = found.by_person and (found.verdict == "overruled" or not gate.command or found.type is None)
-    return stands or not checks_files(gate) or is_about_last_commit(found, state)
+    is_final = found.by_person and (found.verdict == "overruled" or not gate.command or found.type is None)
+    return is_final or not checks_files(gate) or is_about_last_commit(found, state)
 
 
 def _is_same_gate(found: GateState, gate: Gate, planned: Gate) -> bool:

@@ -33,7 +33,7 @@ def find_build_links(checkout: Checkout, environ: Mapping[str, str]) -> Iterator
 
 
 def shares_cargo_target(environ: Mapping[str, str]) -> bool:
-    """Return whether cargo is told to write to a directory that other builds use."""
+    """Return whether cargo writes to a directory that other builds use."""
     config = read_small_file(_cargo_home(environ) / "config.toml")
     return any(environ.get(name) for name in _TARGET_VARIABLES) or b"target-dir" in config
 
