@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec import Struct
 
-from ostler.cli.commands import show as show_command
+from ostler.cli.commands.look import show as show_command
 from ostler.cli.terminal.run_summary import print_run_summary
 from ostler.engine.records import append_computed_event
 from ostler.errors import CODES, Code, Origin, WarningCode

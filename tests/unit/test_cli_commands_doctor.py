@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.cli.commands.doctor import _format_screen
+from ostler.cli.commands.setup.doctor import _format_screen
 from ostler.project.doctor import Check
 
 LONG = "/a/very/long/path/to/some/place/where/agents/are/kept/node_modules/.bin/gemini"

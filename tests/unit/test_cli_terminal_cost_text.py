@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.cli.commands.cost import parse_day
+from ostler.cli.commands.look.cost import parse_day
 from ostler.cli.terminal.cost_text import describe_budget, describe_row, describe_total
 from ostler.errors import UsageError
 from ostler.views.cost import BudgetView, CostLine

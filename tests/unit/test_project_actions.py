@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from ostler.cli.app import GROUPS
-from ostler.cli.commands.actions import make_command
+from ostler.cli.commands.decide.actions import make_command
 from ostler.errors import UsageError
 from ostler.mcp.tools import TOOLS, read_arguments
 from ostler.model.event import DecisionRecorded, TaskReopened

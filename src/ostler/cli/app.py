@@ -14,7 +14,7 @@ from ostler.cli.inside_task import refuse_inside_task
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# group: command: (module in ostler.cli.commands, summary)
+# group: command: (module in the package of that group below ostler.cli.commands, summary)
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Work": {
         "new": ("new", "Create a task"),
@@ -65,7 +65,11 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "completion": ("completion", "Print the completion script for your shell"),
     },
 }
-COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+COMMANDS = {
+    name: (f"{title.replace(' ', '').lower()}.{module}", summary)
+    for title, group in GROUPS.items()
+    for name, (module, summary) in group.items()
+}
 
 # Commands that people know from other programs, and what to use here.
 SYNONYMS = {
@@ -119,7 +123,7 @@ class CommandGroup(click.Group):
         )
         if COMPLETION_VARIABLE in os.environ:
             # Only a shell needs it.
-            from ostler.cli.commands.completion import add_task_completion  # noqa: PLC0415
+            from ostler.cli.commands.setup.completion import add_task_completion  # noqa: PLC0415
 
             return add_task_completion(command)
         return command

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from ostler.cli.commands.run import run_tasks
+from ostler.cli.commands.work.run import run_tasks
 from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.task_table import print_table
@@ -60,7 +60,7 @@ def command(directory: str | None, served: bool, as_json: bool) -> int:
 
 
 def _serve(root: Path, environ: Mapping[str, str], as_json: bool) -> int:
-    from ostler.cli.commands.serve import serve  # noqa: PLC0415  (the plain demo needs no web server)
+    from ostler.cli.commands.work.serve import serve  # noqa: PLC0415  (the plain demo needs no web server)
 
     with Project.open(root, environ, {"server.port": 0}, create=True) as project:
         tasks = [project.add(task) for task in create_dashboard_tasks()]

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import click
 
-from ostler.cli.commands.status import status_json
+from ostler.cli.commands.look.status import status_json
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.progress import can_draw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ostler.cli.commands.worktree import print_pruned
+from ostler.cli.commands.setup.worktree import print_pruned
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.project.active_runs import delete_ended_logs

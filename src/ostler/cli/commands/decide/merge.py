@@ -8,7 +8,7 @@ import os
 import click
 from msgspec import to_builtins
 
-from ostler.cli.commands.run import run_tasks
+from ostler.cli.commands.work.run import run_tasks
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import format_table, to_one_line

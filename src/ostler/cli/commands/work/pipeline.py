@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 from msgspec import to_builtins
 
-from ostler.cli.commands.run import run_tasks
+from ostler.cli.commands.work.run import run_tasks
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from ostler.cli.commands.new import add_task
+from ostler.cli.commands.work.new import add_task
 from ostler.cli.detach import READY_OPTION, notify_when_ready, reject_interactive, run_detached
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, StoppableRun

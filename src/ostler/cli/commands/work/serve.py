@@ -9,7 +9,7 @@ import socket
 
 import click
 
-from ostler.cli.commands.run import show_progress
+from ostler.cli.commands.work.run import show_progress
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler
 from ostler.cli.terminal.output import print_hint, print_json, print_text

@@ -1,0 +1,1 @@
+"""Commands that show tasks and their results."""

@@ -1,0 +1,1 @@
+"""Commands that create and run tasks."""
