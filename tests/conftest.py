@@ -74,15 +74,30 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests marked `full`, and not `smoke`, to make test-full."""
+    """Leave tests marked `full` but not `smoke`, and most cases of `sampled` tests, to make test-full."""
     if not FULL:
-        left = [item for item in items if item.get_closest_marker("full") and not _is_smoke(item)]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in {*left}]
+        left = {item for item in items if item.get_closest_marker("full") and not _is_smoke(item)}
+        left |= _not_sampled(items)
+        config.hook.pytest_deselected(items=[*left])
+        items[:] = [item for item in items if item not in left]
 
 
 def _is_smoke(item: pytest.Item) -> bool:
     return item.get_closest_marker("smoke") is not None
+
+
+def _not_sampled(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The cases of sampled tests that are left out; those that remain are spread evenly over all cases."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept: set[pytest.Item] = set()
+    for group in cases.values():
+        marker = group[0].get_closest_marker("sampled")
+        wanted = min(marker.args[0], len(group)) if marker else 0
+        kept |= {group[index * len(group) // wanted] for index in range(wanted)}
+    return {item for group in cases.values() for item in group} - kept
 
 
 def pytest_collection_finish() -> None:

@@ -86,6 +86,7 @@ def test_an_agent_that_fails_is_reported(world: World, tmp_path: Path) -> None:
     assert "AUTH_FAILED" in world.ostler("agent", "spawn", "-p", "Go", code=4).stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [INTERRUPT, KILL])
 @pytest.mark.parametrize("name", ["codex", "opencode"])
 def test_an_id_that_the_agent_chose_is_not_lost(world: World, name: str, number: int) -> None:

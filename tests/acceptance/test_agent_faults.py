@@ -55,6 +55,7 @@ ROWS: dict[str, tuple[dict[str, Any], tuple[str, str | None, int]]] = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("row", ROWS)
 def test_a_fault_has_its_code_and_leaves_nothing(world: World, row: str) -> None:
     """The right end in time, one sentence about it, nothing left over, and the next task runs."""
@@ -122,6 +123,7 @@ def test_a_prompt_of_five_megabytes(world: World, tmp_path: Path, fault: str) ->
     assert all(len("".join(start["arguments"])) < 4096 for start in world.started())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fault", ["a25_forgets", "a25_corrupt"])
 def test_a_session_that_was_lost_is_begun_again_with_the_whole_task(world: World, fault: str) -> None:
     """A25: never a silent new session: the feed reports it, and the new one gets the whole task."""

@@ -59,6 +59,7 @@ def peak_memory(pid: int) -> int:
     ],
     ids=lambda behaviour: behaviour["fault"],
 )
+@pytest.mark.sampled(1)
 def test_a_flood_takes_no_memory_and_loses_no_byte(world: World, behaviour: dict[str, Any]) -> None:
     """A10, A11, A14: the run grows by less than 64 MB, and its result still counts."""
     world.behave(**behaviour, delay_seconds=1.0)
@@ -102,6 +103,7 @@ def test_lines_that_are_not_read_are_reported(world: World) -> None:
     ],
     ids=["A12", "A13", "A14", "names"],
 )
+@pytest.mark.sampled(1)
 def test_what_steers_a_terminal_is_shown_not_sent(
     world: World, behaviour: dict[str, Any], raw: bytes
 ) -> None:

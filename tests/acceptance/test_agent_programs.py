@@ -88,6 +88,7 @@ def test_a_script_in_the_task_is_played(world: World) -> None:
         ("", 'args = ["lost.yaml"]', "lost.yaml:1: the script cannot be read: No such file or directory"),
     ],
 )
+@pytest.mark.sampled(1)
 def test_a_bad_script_is_one_sentence_and_one_attempt(
     world: World, body: str, args: str, message: str
 ) -> None:

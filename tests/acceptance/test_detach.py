@@ -178,6 +178,7 @@ def test_a_new_task_from_standard_input(world: World, runs: Runs) -> None:
         ((), {}, "pass either task ids, --all, -p or -f"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_what_cannot_begin_is_reported_here(
     world: World, args: tuple[str, ...], environ: dict[str, str], reported: str
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_run_that_ends_before_it_begins_is_reported_here(world: World) -> None
     assert logs(world) == []
 
 
+@pytest.mark.full
 def test_a_store_that_is_busy_is_reported_here(world: World) -> None:
     """Another process holds the journal for too long: the run's own sentence and code, from its log."""
     world.new()

@@ -44,6 +44,7 @@ def ends(world: WorkflowWorld) -> list[str]:
     return [event["task_id"] for event in world.events() if event["type"] == "task_completed"]
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_eight_tasks_at_once_and_two_that_wait_for_a_person(world: WorkflowWorld) -> None:
     """Six end without a person; two wait, make no call meanwhile, and end after three approvals.

@@ -25,6 +25,7 @@ from world import INTERRUPT, KILL, STOP, World, end, end_by_two, wait_until
         ({"fault": "no_mark", "edits": {}}, "paused", "ITERATION_LIMIT", 5),
     ],
 )
+@pytest.mark.sampled(2)
 def test_an_ending_has_its_status_code_and_exit(
     world: World, behaviour: dict[str, object], status: str, code: str, exit_code: int
 ) -> None:

@@ -20,6 +20,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
         ("run_pipeline.py", ["approved outputs/news/research/", "['completed'"]),
     ],
 )
+@pytest.mark.sampled(1)
 def test_an_example_runs(name: str, expected: list[str], tmp_path: Path) -> None:
     """It ends with exit code 0 and prints what its docstring states."""
     environ = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "TMPDIR": str(tmp_path)}

@@ -171,6 +171,7 @@ def test_the_demo_runs_from_nothing(world: World, tmp_path: Path) -> None:
     assert sample.git("status", "--porcelain") == ""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("home", ["unset", "missing"])
 def test_a_home_that_is_not_there_does_not_matter(world: World, home: str) -> None:
     """Without HOME, or with a missing one, tasks run."""

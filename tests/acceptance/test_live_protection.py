@@ -141,6 +141,7 @@ def test_an_overruled_gate_is_not_reported_as_passed(world: World) -> None:
 
 
 @pytest.mark.parametrize("off", ['[gates.weights]\nsmall = "auto"\n', '[gates.phases]\nimplement = "auto"\n'])
+@pytest.mark.sampled(1)
 def test_a_command_gate_is_switched_off_by_its_own_name_only(world: World, off: str) -> None:
     """T28: auto for a weight or a phase leaves the command; skip is shown."""
     write(world, f'[gates.commands]\nimplement = "exit 1"\n{off}')
@@ -174,6 +175,7 @@ def test_rewind_to_a_later_phase_is_refused(world: World) -> None:
     "path",
     ["ostler.toml", ".agents/roles/a.md", ".claude/settings.json", ".mcp.json", ".github/workflows/ci.yml"],
 )
+@pytest.mark.sampled(2)
 def test_changed_settings_wait_for_a_person_before_they_are_merged(world: World, path: str) -> None:
     """The reason lists the file; the agent's ostler.toml is not the project's."""
     world.behave(edits={}, script=f"mkdir -p $(dirname {path}); echo x > {path}")

@@ -43,6 +43,7 @@ def test_an_agent_that_asks_blocks_its_task(world: World) -> None:
     assert "(Continue? (y/n))" in shown["message"]
 
 
+@pytest.mark.full
 def test_an_agent_that_writes_files_in_silence_is_left_alone(world: World) -> None:
     """Twice its idle timeout without output, and its work is committed."""
     loop = "n=0; while [ $n -lt 60 ]; do n=$((n+1)); echo $n > greeting; sleep 0.1; done; echo done"

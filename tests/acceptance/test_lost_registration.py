@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from examples import sample
 from world import World
 
 REMOVE = 'rm -rf "$OSTLER_PROJECT/.git/worktrees/$OSTLER_TASK"'
@@ -18,8 +17,9 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("behaviour", [{"fault": "crash"}, {}], ids=["crashes", "answers"])
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cleanup", ["false", "true"])
-@pytest.mark.parametrize("damage", sample(DAMAGES))
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_task_ends_once(world: World, damage: str, cleanup: str, behaviour: dict[str, object]) -> None:
     """Its end is recorded once, and no step is repeated without end."""
     world.environ |= {"OSTLER_RETRY__MAX_RETRIES": "0", "OSTLER_GIT__CLEANUP_ON_FAIL": cleanup}

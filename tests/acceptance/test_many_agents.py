@@ -36,6 +36,7 @@ start_stagger_seconds = {STAGGER}
 """
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_no_agent_fails_for_want_of_room(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """1 GB pretended free, twice as many tasks as slots: FIFO, staggered, and `status` still answers."""

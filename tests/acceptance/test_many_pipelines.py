@@ -23,6 +23,7 @@ steps:
 """
 
 
+@pytest.mark.full
 @pytest.mark.timeout(1200)
 def test_a_limit_in_the_middle_of_many_pipelines(tmp_path: Path) -> None:
     """Every seventh request is refused for a second; each document is written once, from its own inputs."""

@@ -87,6 +87,7 @@ def test_an_answer_without_a_mark_is_asked_for_it(world: ApiWorld) -> None:
         ("d10_refusal", "failed", "REFUSED", 1, 1),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_fault_of_the_provider_has_its_ending(
     world: ApiWorld, fault: str, status: str, code: str, exit_code: int, asked: int
 ) -> None:

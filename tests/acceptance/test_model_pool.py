@@ -138,6 +138,7 @@ def test_a_refused_key_is_off_for_the_run(world: World) -> None:
         ("random", None),
     ],
 )
+@pytest.mark.sampled(1)
 def test_each_strategy_chooses_its_first_model(
     world: World, strategy: str, expected: list[str] | None
 ) -> None:
@@ -152,6 +153,7 @@ def test_each_strategy_chooses_its_first_model(
     assert expected is None or models == expected
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("strategy", ["round-robin", "priority", "cost-aware", "random"])
 def test_each_strategy_goes_past_what_was_tried(world: World, strategy: str) -> None:
     """C30: three failing models are tried once each, for every strategy, and then the fallback."""
@@ -187,6 +189,7 @@ def test_the_fallback_can_be_forced(world: World) -> None:
         (("--executor", "claude", "--model", "something-else"), ["claude something-else"]),
     ],
 )
+@pytest.mark.sampled(2)
 def test_flags_narrow_the_pool(world: World, flags: tuple[str, ...], expected: list[str]) -> None:
     """A name, a model or an agent of the settings; otherwise the one model given by the flags."""
     write_models(world, SONNET, GPT, FLASH, OPUS, more=PRIORITY)

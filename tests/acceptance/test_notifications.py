@@ -41,6 +41,7 @@ def outbox(world: World) -> list[tuple[object, ...]]:
     return db.execute("SELECT due_at, tries, message FROM outbox").fetchall()
 
 
+@pytest.mark.full
 def test_a_receiver_that_fails_twice_gets_it_in_the_end(world: World) -> None:
     """Three tries with one id, one body and a valid signature; then no more."""
     with Receiver(refuses=2) as receiver:
@@ -117,6 +118,7 @@ def test_a_person_who_pauses_gets_no_notification(world: World) -> None:
     assert printed(out) == []
 
 
+@pytest.mark.full
 def test_a_target_that_hangs_delays_no_task(world: World) -> None:
     """The task is as fast, the run ends after its grace period, no process is left, the next run retries."""
     with Receiver(silent=True) as receiver:

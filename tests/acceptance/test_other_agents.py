@@ -26,6 +26,7 @@ def attempts(world: World, task: str) -> list[dict[str, Any]]:
     return world.show(task)["attempts"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", AGENTS)
 def test_task_is_done_by_each_agent(name: str, world: World) -> None:
     """The file is edited, the work is committed, and the task shows the agent's own session."""
@@ -40,6 +41,7 @@ def test_task_is_done_by_each_agent(name: str, world: World) -> None:
     assert attempt["session_id"] == world.started()[0]["session"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", AGENTS)
 def test_crashed_agent_goes_on_in_its_session(name: str, world: World) -> None:
     """The second attempt resumes the first, and no token is counted twice."""
@@ -63,6 +65,7 @@ def test_running_totals_are_counted_once(name: str, world: World) -> None:
     assert world.show(task)["usage"]["input_tokens"] == 20
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", NAME_THEMSELVES)
 def test_interrupted_agent_is_found_again(name: str, world: World) -> None:
     """Ctrl-C in the middle: the id that the agent chose is kept, and the next run resumes it."""
@@ -86,6 +89,7 @@ def test_refused_key_ends_the_task_with_its_code(name: str, world: World) -> Non
     assert len(world.started()) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", AGENTS)
 def test_denied_tool_is_in_the_feed(name: str, world: World) -> None:
     """A denied action of an agent is visible, although the call succeeded."""

@@ -27,6 +27,7 @@ C, D = "completed", "deferred"
         (1.00, (D, D, D, D)),
     ],
 )
+@pytest.mark.sampled(2)
 def test_levels_decide_by_priority(tmp_path: Path, spent: float, ends: tuple[str, ...]) -> None:
     """C79: allowed, or deferred to the next day; never failed."""
     world = DocumentWorld(tmp_path)

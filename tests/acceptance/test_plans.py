@@ -48,6 +48,7 @@ def prompt_of(world: WorkflowWorld, phase: str) -> str:
         ("greenfield", ["research", "spec", "implement", "test", "validate"]),
     ],
 )
+@pytest.mark.sampled(2)
 def test_every_weight_has_its_phases(world: WorkflowWorld, weight: str, names: list[str]) -> None:
     """Each is called once and committed once, and later ones get the results of earlier ones."""
     task = world.new("Mend the sum", "--weight", weight)

@@ -162,6 +162,7 @@ def test_the_number_of_proposals_is_limited(world: World) -> None:
         "ostler.cancel(task)",
     ],
 )
+@pytest.mark.sampled(2)
 def test_the_library_refuses_the_same(world: World, statement: str) -> None:
     """`Ostler.open` inside a task's process: only `add`, which proposes, and reading."""
     (world.root / ".agents/pipelines").mkdir(parents=True)

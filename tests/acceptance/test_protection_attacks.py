@@ -174,6 +174,7 @@ PROPOSE = f"{sys.executable} -m ostler new 'Proposed work' >&2"
     ["", '[gates]\nhuman_timeout_seconds = 0.01\nhuman_timeout_action = "approve"\n'],
     ids=["accept", "timeout"],
 )
+@pytest.mark.sampled(1)
 def test_only_an_approval_starts_a_proposal(world: World, settings: str) -> None:
     """Neither accepted settings nor the timeout of a human gate approve it."""
     world.behave(script=PROPOSE)

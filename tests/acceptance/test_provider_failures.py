@@ -65,6 +65,7 @@ def test_a_second_run_before_the_login_probes_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("fault", [LOGGED_OUT, BUSY], ids=["401", "529"])
+@pytest.mark.sampled(1)
 def test_the_worker_continues_by_itself(world: World, fault: dict[str, object]) -> None:
     """One call probes after a growing delay; no task needs a retry by a person."""
     write_models(world, SONNET, more=QUICK)
@@ -79,6 +80,7 @@ def test_the_worker_continues_by_itself(world: World, fault: dict[str, object]) 
 
 
 @pytest.mark.parametrize("fault", [NETWORK_GONE, BUSY], ids=["network", "529"])
+@pytest.mark.sampled(1)
 def test_a_short_outage_within_one_run(world: World, fault: dict[str, object]) -> None:
     """The tasks are deferred for a moment, and the same run completes them."""
     write_models(world, SONNET, more=QUICK)
@@ -216,6 +218,7 @@ def test_a_resume_that_does_nothing_starts_a_new_session(world: World) -> None:
     assert "session_replaced" in [event["type"] for event in world.events(task)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", ["codex", "gemini", "qwen", "opencode", "copilot", "cursor"])
 def test_every_agent_starts_a_new_session_after_a_lost_one(world: World, program: str) -> None:
     """The text is not one that the agent's table contains."""
@@ -257,6 +260,7 @@ def test_the_budget_of_the_day_is_reported_once(world: World) -> None:
     assert "raise budget.day_usd" in message["next"]
 
 
+@pytest.mark.full
 def test_a_probe_is_one_attempt(world: World) -> None:
     """The first call retries; while the provider fails, each probe of all tasks starts one agent."""
     write_models(world, SONNET, more=QUICK)

@@ -112,6 +112,7 @@ def test_without_gates_nothing_is_asked(tmp_path: Path, github: FakeGitHub) -> N
     world.close()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("profile", ["auto", "strict"])
 def test_a_persons_yes_and_a_rebase(tmp_path: Path, github: FakeGitHub, profile: str) -> None:
     """It holds for the same change on another commit; with the strict setting that commit is reviewed too."""
@@ -175,6 +176,7 @@ def test_feedback_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGit
     world.close()
 
 
+@pytest.mark.full
 def test_marks_that_an_agent_left_are_not_published(tmp_path: Path, github: FakeGitHub) -> None:
     """Blocked again, with the file's name; further feedback gives it another try."""
     settings = SETTINGS.partition("[git]")[1] + SETTINGS.partition("[git]")[2]
@@ -218,6 +220,7 @@ def test_a_secret_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
     world.close()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["setting", "line"])
 def test_a_secret_that_is_none_may_pass(tmp_path: Path, github: FakeGitHub, how: str) -> None:
     """By the settings, or by a mark in the line itself."""

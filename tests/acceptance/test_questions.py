@@ -23,6 +23,7 @@ def prompts(world: World, task: str) -> list[str]:
     return [path.read_text("utf-8") for path in sorted(found, key=attempt)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("weight", ["trivial", "small"])
 def test_a_question_blocks_and_the_answers_come_back_with_it(world: World, weight: str) -> None:
     """T7, T8: each prompt after an answer has the question before it, in the same session or a new one."""

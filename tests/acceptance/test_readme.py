@@ -69,6 +69,7 @@ def test_the_library_example_of_the_readme_runs(reader: Reader) -> None:
     assert (done.stdout, done.returncode) == ("completed\n", 0), done.stderr
 
 
+@pytest.mark.full
 def test_an_executor_is_added_in_the_five_steps(reader: Reader) -> None:
     """The package of CONTRIBUTING.md, written as described, conforms and runs a task."""
     world = reader.world

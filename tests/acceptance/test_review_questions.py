@@ -37,6 +37,7 @@ def test_two_unreadable_answers_are_two_requests(world: World) -> None:
     assert "two attempts" in shown["message"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("point", ["attempt.end:kill:2", "gate.checked:kill"])
 def test_a_replayed_answer_is_billed_once(world: World, point: str) -> None:
     """A run is killed before or after it recorded the attempt: one request, and its tokens once."""

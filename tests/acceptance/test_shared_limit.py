@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from models_world import QUICK, add_tasks, play, row, statuses, write_models
 from ostler.testing.fake_agent import read_ledger
 from person import Person
@@ -26,6 +28,7 @@ def limit_after(world: World, calls: int, seconds: float = HOUR) -> None:
     play(world, "codex", fault="limited", count=calls, seconds=seconds)
 
 
+@pytest.mark.full
 def test_forty_tasks_share_one_limit(world: World) -> None:
     """After the 5th call only those already running meet the limit; no task fails, and all complete."""
     jump = bend(world)
@@ -56,6 +59,7 @@ def test_forty_tasks_share_one_limit(world: World) -> None:
     check_never_failed(world, tasks)
 
 
+@pytest.mark.full
 def test_a_run_that_is_killed_leaves_what_it_learnt(world: World) -> None:
     """kill -9 right after the limit, while agents run: the next run makes no call before the end."""
     jump = bend(world)
@@ -93,6 +97,7 @@ def test_two_runs_obey_the_same_window(world: World) -> None:
     check_never_failed(world, tasks)
 
 
+@pytest.mark.full
 def test_a_run_for_scripts_waits_for_the_end_of_a_limit(world: World) -> None:
     """run --json --wait: deferred, claimed again when it is due, and one document for each task."""
     limit_after(world, 1, seconds=2.0)

@@ -111,6 +111,7 @@ def test_what_an_agent_reports_counts_before_its_state_file(world: WorkflowWorld
         ('rm "$OSTLER_STATE"; mkfifo "$OSTLER_STATE"', ""),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_state_file_without_a_result(world: WorkflowWorld, script: str, warning: str) -> None:
     """The agent is called again, the branch has nothing of it, and a warning is kept where needed."""
     behave(world, script)

@@ -128,6 +128,7 @@ def test_more_iterations_are_given_by_resume(world: World) -> None:
     assert (shown["status"], shown["iteration"]) == ("completed", used + 1)
 
 
+@pytest.mark.full
 def test_a_person_at_a_gate_is_waited_for_at_no_cost(gated: World) -> None:
     """needs_review, exit 4; another run starts nothing; approve starts the next phase."""
     task = gated.new()
@@ -199,6 +200,7 @@ def test_a_running_run_receives_an_approval(gated: World) -> None:
     assert run.wait(20) == 4  # the slow one waits for its own approval
 
 
+@pytest.mark.full
 def test_a_person_is_asked_before_publishing(phased: World) -> None:
     """The gate named merge: a rejection leads back to implement with its reason, an approval to the end."""
     (phased.root / "ostler.toml").write_text('[gates.phases]\nmerge = "human"\n')
@@ -239,6 +241,7 @@ def test_a_phase_is_skipped_while_its_agent_works(phased: World) -> None:
     assert "fake-agent.txt" in phased.ostler("diff", task).stdout
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("phase", ["implement", "test"])
 def test_a_completed_task_is_rewound_and_done_again(phased: World, phase: str) -> None:
     """From the work before that phase; the history is kept, and no earlier phase is repeated."""
@@ -282,6 +285,7 @@ def test_a_task_at_work_is_rewound(phased: World) -> None:
         ("needs_review", "needs_review", None, 4),
     ],
 )
+@pytest.mark.sampled(1)
 def test_an_agent_reports_the_status_of_its_task(
     world: World, word: str, status: str, code: str | None, exit_code: int
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_blocked_object_blocks_with_its_reason(world: World) -> None:
     ],
     ids=["continue", "unreadable", "free text"],
 )
+@pytest.mark.sampled(1)
 def test_an_answer_that_is_not_complete_is_asked_again(world: World, first: dict[str, Any]) -> None:
     """In the same session and with the schema again; an unreadable answer never counts as complete."""
     world.behave(plan=[first, {"structured": DONE}])
@@ -146,6 +147,7 @@ JUDGED: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("answer", "verdict", "status"), JUDGED)
 def test_a_reviewer_is_asked_by_a_schema(
     world: World, answer: dict[str, Any], verdict: str, status: str

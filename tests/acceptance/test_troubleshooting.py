@@ -92,6 +92,7 @@ def expected(title: str) -> re.Pattern[str]:
     return re.compile("(?s:.*)".join(parts))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("title", CASES)
 def test_it_is_printed_as_the_page_shows(title: str, world: World) -> None:
     """With its exit code."""
@@ -109,6 +110,7 @@ def test_a_port_that_is_taken(world: World) -> None:
     assert expected("The port is in use").search(done.stderr), done.stderr
 
 
+@pytest.mark.full
 def test_an_agent_that_changed_nothing_and_reports_completion(world: World) -> None:
     """A person decides; the diff has this text."""
     world.behave(edits={})

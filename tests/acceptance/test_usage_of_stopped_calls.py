@@ -15,6 +15,7 @@ def sums(shown: dict[str, Any]) -> dict[str, int]:
     return {kind: sum(usage[kind] for usage in usages) for kind in shown["usage"]}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [INTERRUPT, KILL])
 def test_the_first_attempt_of_a_stopped_call_is_paid_for(world: World, number: int) -> None:
     """It failed after its answer and so used tokens; the second was running when the run was ended."""
@@ -35,6 +36,7 @@ def test_the_first_attempt_of_a_stopped_call_is_paid_for(world: World, number: i
     assert shown["cost_usd"] == pytest.approx(sum(costs)) and shown["cost_usd"] > 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [INTERRUPT, KILL])
 def test_a_stopped_reviewer_is_paid_for(world: World, number: int) -> None:
     """Its first answer was unreadable, and its second call was running when the run was ended."""

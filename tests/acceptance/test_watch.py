@@ -107,6 +107,7 @@ def test_the_terminal_is_as_before(world: World, keys: str, code: int) -> None:
     assert (world.root / "after").read_text() == (world.root / "before").read_text()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("environ", [{"TERM": "dumb"}, {}])
 def test_away_from_a_terminal_it_is_one_look(world: World, environ: dict[str, str]) -> None:
     """Plain text and the end; as JSON it is the status."""
@@ -142,6 +143,7 @@ def test_in_tmux_it_follows_the_size_of_the_window(world: World) -> None:
         run_tmux("kill-server")
 
 
+@pytest.mark.full
 def test_a_long_setup_shows_what_it_runs(world: World) -> None:
     """One line in a log, not one per second; on the screen the last line that it printed."""
     (world.root / "ostler.toml").write_text('[workspace]\nsetup = "echo Collecting things; sleep 4"\n')

@@ -45,6 +45,7 @@ def test_once_as_json(world: World) -> None:
     assert (lines[-1]["id"], lines[-1]["status"]) == (task, "completed")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("signal", "code"), [(INTERRUPT, 130), (STOP, 143)])
 def test_it_continues_until_a_signal_ends_it(world: World, signal: int, code: int) -> None:
     """Tasks created while it is idle are run; then a signal ends it."""

@@ -121,6 +121,7 @@ def detached(world: WorkflowWorld) -> None:
     dirty(world)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("leave", [clean, dirty, staged, stashed, detached])
 def test_the_checkout_of_the_user_is_not_touched(
     world: WorkflowWorld, leave: Callable[[WorkflowWorld], None], monkeypatch: pytest.MonkeyPatch

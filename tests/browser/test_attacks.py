@@ -16,6 +16,8 @@ from ostler.web.pages import STATIC
 from payloads import armed
 from world import World, wait_until
 
+pytestmark = pytest.mark.full
+
 TABS = ("changes", "gates", "prompts", "files", "spending", "request", "events", "replay")
 PAGES = ("/pipelines", "/models", "/machine", "/cost?by=task&range=all", "/cost?by=model&in=tokens")
 NAIVE = "<!doctype html><link rel=icon href='data:,'><p>{0}</p><a title=\"{0}\">x</a>"

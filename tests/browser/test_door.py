@@ -14,6 +14,8 @@ from loopback import Loopback
 from ostler.web.application import BASE, ROUTES
 from ostler.web.pages import PAGES
 
+pytestmark = pytest.mark.full
+
 TASK = '{"title": "planted"}'
 # Each way in which a page can send a request; the result is the readable part of the answer.
 ATTACKS = {
@@ -98,6 +100,7 @@ def test_a_page_of_another_name_gets_nothing_done(served: Served, bound: Browser
     assert titles(served) == []
 
 
+@pytest.mark.smoke
 def test_the_door_does_open_for_our_own_page(served: Served) -> None:
     """The same request from the dashboard itself is executed: the refusal was due to the origin."""
     printed = served.page.evaluate(ASK.format(ATTACKS["json"]), [f"{served.origin}{BASE}/tasks", TASK])
@@ -115,6 +118,7 @@ def test_the_key_is_kept_from_scripts_and_other_sites(served: Served) -> None:
     assert again is not None and again.status == 401
 
 
+@pytest.mark.smoke
 def test_without_the_key_every_address_is_closed(served: Served) -> None:
     """Every route of the table, every page and every file: 401, also with a nearly correct token."""
     asked = [(route.method, BASE + route.path) for route in ROUTES]

@@ -42,7 +42,22 @@ def run_traced(world: World, options: list[str], *args: str) -> tuple[Done, list
     """The same under strace, with the paths of all descriptors in its log."""
     log = world.root.parent / "trace.txt"
     done = run_under(world, ["strace", "-f", "-y", "-o", str(log), *options], *args)
-    return done, log.read_text(errors="replace").splitlines()
+    return done, join_resumed(log.read_text(errors="replace").splitlines())
+
+
+def join_resumed(trace: list[str]) -> list[str]:
+    """Join the two lines of a call during which another process ran: arguments and result in one."""
+    begun: dict[str, str] = {}
+    joined: list[str] = []
+    for line in trace:
+        process, _, text = line.partition(" ")
+        if text.endswith(" <unfinished ...>"):
+            begun[process] = line.removesuffix(" <unfinished ...>")
+        elif text.lstrip().startswith("<... ") and process in begun:
+            joined.append(begun.pop(process) + text.partition(" resumed>")[2])
+        else:
+            joined.append(line)
+    return [*joined, *begun.values()]
 
 
 def check_refusal(done: Done, exit_code: int, code: str, place: str) -> None:

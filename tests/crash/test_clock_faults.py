@@ -30,6 +30,7 @@ def test_runs_under_different_clocks_share_one_journal(world: World) -> None:
     assert "ago" in world.ostler("status").stdout
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("days", [10, -10])
 def test_a_jump_during_a_run_changes_nothing(world: World, days: int) -> None:
     """No timeout is early or late, no duration is negative, and the next task is started at once."""
@@ -47,6 +48,7 @@ def test_a_jump_during_a_run_changes_nothing(world: World, days: int) -> None:
     assert len(world.started()) == 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("days", [10, -10])
 def test_a_rest_of_seconds_does_not_become_ten_days(world: World, days: int) -> None:
     """A task that was deferred under a wrong clock is started as soon as the clock is right."""

@@ -12,6 +12,7 @@ import pytest
 from nemesis import (
     check_refusal,
     fill,
+    join_resumed,
     needs_root,
     needs_strace,
     read_only,
@@ -43,6 +44,7 @@ def disk(tmp_path: Path) -> Iterator[World]:
         world.close()
 
 
+@pytest.mark.sampled(1)
 @needs_root
 @pytest.mark.parametrize("left", [0, 98_304, 200_000])
 def test_a_full_disk_stops_the_run_and_loses_nothing(disk: World, left: int) -> None:
@@ -70,6 +72,7 @@ def test_a_task_that_does_not_fit_is_not_acknowledged(disk: World) -> None:
     assert [task["id"] for task in disk.json("status")["tasks"]] == [known]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("point", POINTS)
 def test_a_write_that_fails_stops_the_run_and_loses_nothing(world: World, point: str) -> None:
     """For any of the writes: exit 1 with the code, no further claim, and the next run completes all."""
@@ -82,6 +85,14 @@ def test_a_write_that_fails_stops_the_run_and_loses_nothing(world: World, point:
     assert [world.show(task)["status"] for task in tasks] == ["pending", "pending"]
     world.ostler("run", "--all")
     check_all_done(world, tasks)
+
+
+def test_a_call_that_strace_splits_is_one_line() -> None:
+    """The path is in the first part, the injected error in the second."""
+    first, other = "7 fdatasync(5</p/ostler.db-wal> <unfinished ...>", "8 close(3) = 0"
+    second = "7 <... fdatasync resumed>) = -1 EIO (Input/output error) (INJECTED)"
+    joined = "7 fdatasync(5</p/ostler.db-wal>) = -1 EIO (Input/output error) (INJECTED)"
+    assert join_resumed([first, other, second]) == [other, joined]
 
 
 @needs_strace
@@ -134,6 +145,7 @@ def test_a_task_whose_flush_failed_is_not_acknowledged(world: World, number: int
     assert set(known) <= set(shown)
 
 
+@pytest.mark.sampled(1)
 @needs_root
 @pytest.mark.parametrize("place", [".", ".ostler", ".ostler/worktrees", ".git"])
 def test_a_read_only_place_is_named_before_anything_is_claimed(world: World, place: str) -> None:
@@ -165,6 +177,7 @@ def test_a_read_only_home_is_no_hindrance(world: World, own_home: Path) -> None:
     check_all_done(world, [task])
 
 
+@pytest.mark.full
 @needs_root
 def test_a_place_that_becomes_read_only_stops_the_run(world: World) -> None:
     """As after an error of the file system: one sentence, nothing lost, all continues after the repair."""

@@ -18,6 +18,7 @@ from world import World, wait_until
 KILLS = 100 if FULL else 25
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", [1, 2, 3, 4] if FULL else [1])

@@ -19,6 +19,7 @@ LIMITS = range(8, 48, 4) if os.environ.get("OSTLER_FULL") else (16, 24, 32)
 ADVICE = "lower run.jobs"
 
 
+@pytest.mark.sampled(1)
 @needs_prlimit
 @pytest.mark.parametrize("most", LIMITS)
 def test_too_few_descriptors_fail_nothing_for_good(world: World, most: int) -> None:
@@ -52,6 +53,7 @@ def test_a_fork_that_fails_for_a_moment_is_repeated(tmp_path: Path) -> None:
     world.close()
 
 
+@pytest.mark.full
 @needs_strace
 def test_forks_that_fail_for_good_are_reported_with_advice(tmp_path: Path) -> None:
     """SPAWN_FAILED names the limit; the task can be retried when the machine has recovered."""
@@ -101,6 +103,7 @@ ODD = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("surroundings", ODD)
 def test_odd_surroundings_are_no_hindrance(world: World, surroundings: str) -> None:
     """With any environment, a task with any letters is created, completed and shown."""

@@ -28,6 +28,7 @@ WHERE = PLACES | (JOURNAL if FULL else {})
 HISTORY = ["implement - completed", "test - completed"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("place", WHERE)
 def test_a_kill_anywhere_publishes_what_the_gate_saw(tmp_path: Path, place: str) -> None:

@@ -12,6 +12,7 @@ def reported_by(world: World, receiver: Receiver) -> None:
     (world.root / "ostler.toml").write_text(f'[[notify]]\nurl = "{receiver.address}"\n')
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", ["outbox.write", "outbox.written"])
 def test_no_kill_at_a_write_loses_it(world: World, place: str) -> None:
     """Killed at each write of the outbox in turn, until a run completes: delivered once, in the end."""
@@ -30,6 +31,7 @@ def test_no_kill_at_a_write_loses_it(world: World, place: str) -> None:
     world.check_store()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("place", "sent"), [("notify.try", 1), ("notify.delivered", 2)])
 def test_a_try_that_was_cut_off_is_made_again(world: World, place: str, sent: int) -> None:
     """Before the request it is sent once; after it, and before that is recorded, again with its id."""

@@ -35,6 +35,7 @@ CUTS = 50 if os.environ.get("OSTLER_FULL") else 5
         check_new_directory_is_flushed,
     ],
 )
+@pytest.mark.sampled(1)
 def test_the_disk_has_it_before_it_is_reported(world: World, check: Callable[[World], None]) -> None:
     """A submitted task, an end, a new journal: flushed first, then reported."""
     check(world)
@@ -96,6 +97,7 @@ def test_a_prepared_workspace_survives_a_power_cut(powered: tuple[World, Disk]) 
     assert world.git("show", f"ostler/{task}:seen.txt") == "needed\nmade\n"
 
 
+@pytest.mark.full
 @needs_root
 def test_a_power_cut_in_the_middle_of_a_run_loses_nothing(powered: tuple[World, Disk]) -> None:
     """At random moments; a task reported as completed keeps its commit, and the others are completed."""

@@ -38,6 +38,7 @@ def kill_in_mid_attempt(world: World, task: str) -> str:
     return session.stem
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("weight", ["trivial", "small"])
 @pytest.mark.parametrize("name", NAME_THEMSELVES)
 def test_agents_own_session_is_resumed_after_kill_9(name: str, weight: str, world: World) -> None:
@@ -74,6 +75,7 @@ def check_loss_was_reported(world: World, task: str) -> str:
     return prompt
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
 def test_lost_session_is_begun_again_with_a_summary(name: str, world: World) -> None:
     """A25: the agent has lost its first iteration: the prompt has the task, its work and its last answer."""

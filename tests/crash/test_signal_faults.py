@@ -16,6 +16,7 @@ from world import INTERRUPT, STOP, World, end, end_by_two, wait_until
 MOMENTS = 20 if os.environ.get("OSTLER_FULL") else 6
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("number", "code"), [(INTERRUPT, 130), (STOP, 143)])
 def test_a_stopped_run_claims_nothing_more(world: World, number: int, code: int) -> None:
     """The first signal: running tasks are stopped, no other is started, and the next run does them all."""
@@ -31,6 +32,7 @@ def test_a_stopped_run_claims_nothing_more(world: World, number: int, code: int)
     check_all_done(world, tasks)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [INTERRUPT, STOP])
 def test_a_second_signal_ends_the_run_at_once(world: World, number: int) -> None:
     """Within seconds, though the agent ignores every request and has a minute of grace."""
@@ -97,6 +99,7 @@ def test_a_run_under_nohup_outlives_its_terminal(world: World) -> None:
     check_all_done(world, [task])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_run_goes_on_when_its_reader_leaves(world: World, options: list[str]) -> None:
     """`ostler run --all | head -1`: one line is read, all tasks complete, stderr has nothing about pipes."""
@@ -114,6 +117,7 @@ def test_a_run_goes_on_when_its_reader_leaves(world: World, options: list[str]) 
 @pytest.mark.parametrize(
     "command", [["status"], ["status", "--json"], ["events"], ["config", "show"], ["--help"]]
 )
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lines", [0, 1])
 def test_a_reader_may_leave_at_any_line(world: World, command: list[str], lines: int) -> None:
     """`ostler status | head -1`: exit 0 and nothing on stderr."""
@@ -129,6 +133,7 @@ def test_a_reader_may_leave_at_any_line(world: World, command: list[str], lines:
     assert errors(world) == ""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_descriptors_change_nothing(world: World, closed: str) -> None:
     """No file of Ostler gets the number of a descriptor that the caller closed: the journal stays valid."""

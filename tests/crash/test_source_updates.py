@@ -13,6 +13,7 @@ from ostler.testing.fake_github import FakeGitHub
 from world import World
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_comment_is_written_once(world: World, times: int) -> None:
     """The run is killed after the comment, repeatedly; the last one finds it."""
@@ -31,6 +32,7 @@ def test_a_comment_is_written_once(world: World, times: int) -> None:
     world.check_store()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", ["source.updated", "file.rename", "file.renamed"])
 def test_a_box_is_ticked_once(world: World, place: str) -> None:
     """The file is complete after every kill; a lock of the killed run is taken over, and none remains."""

@@ -24,6 +24,7 @@ def hold(world: World) -> apsw.Connection:
     return holder
 
 
+@pytest.mark.full
 def test_a_journal_held_too_long_loses_no_task(world: World) -> None:
     """STATE_BUSY for a run in the middle of a task and for `new`; both are repeated with success."""
     world.behave(delay_seconds=2.0)
@@ -98,6 +99,7 @@ def put_a_directory(path: Path) -> None:
 DAMAGES = [fill_with_garbage, flip_bytes, cut_short, empty, zero_the_log, put_a_pipe, put_a_directory]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_journal_is_refused_and_kept(world: World, damage: Callable[[Path], None]) -> None:
     """Exit 2 for every command, the files are unchanged, and a new database is never created."""

@@ -70,6 +70,7 @@ def test_a_document_through_anthropics_own_sdk(world: ExecutorWorld) -> None:
         (say(" \n"), E.RESPONSE_EMPTY, 1),
     ],
 )
+@pytest.mark.sampled(2)
 def test_what_a_provider_refuses(world: ExecutorWorld, turn: Turn, code: E, requests: int) -> None:
     """Only one retry loop."""
     with FakeLlm([turn]) as llm:

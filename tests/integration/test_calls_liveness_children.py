@@ -72,6 +72,7 @@ def run(script: str, place: Path, **changes: object) -> tuple[Exit, list[bytes],
 
 
 @pytest.mark.parametrize("script", [BUSY, BUSY_CHILD, WRITING], ids=["cpu", "cpu of a child", "files"])
+@pytest.mark.sampled(1)
 def test_silent_work_is_left_alone(script: str, tmp_path: Path) -> None:
     """Far beyond the idle timeout, as long as its processes or its files show activity."""
     ended, lines, took = run(script, tmp_path)
@@ -95,6 +96,7 @@ def test_a_program_that_sleeps_is_stopped_as_idle(tmp_path: Path) -> None:
     ],
     ids=["pipe", "terminal"],
 )
+@pytest.mark.sampled(1)
 def test_a_question_is_needs_input(script: str, pty: bool, asked: str, tmp_path: Path) -> None:
     """A program that asks for input is stopped, and its question is recorded."""
     ended, _, _ = run(script, tmp_path, pty=pty, supervision=LivenessMonitor(2 * IDLE, SystemClock()))

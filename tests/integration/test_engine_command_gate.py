@@ -62,6 +62,7 @@ def test_a_command_that_fails_fails(world: GateWorld, command: str) -> None:
         ("trap 'exit 0' TERM; while :; do sleep 0.1; done", "did not exit within 0.5 s"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_command_that_cannot_be_run_is_no_verdict(world: GateWorld, command: str, word: str) -> None:
     """It neither passes nor causes a retry; the message of a timeout contains its limit."""
     answer = world.check(Gate("command", command=command), world.settings(timeout_seconds=0.5))

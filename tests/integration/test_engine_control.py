@@ -87,6 +87,7 @@ def test_each_combination_has_its_class(
         ("make test", "inert"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_python_gate_is_classified(
     tmp_path: Path, isolation: FakeIsolation, command: str, expected: ControlClass
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_python_gate_is_classified(
     ],
 )
 @pytest.mark.skipif(shutil.which("npm") is None, reason="needs Node")
+@pytest.mark.sampled(1)
 def test_a_node_gate_is_classified(
     tmp_path: Path, isolation: FakeIsolation, command: str, expected: ControlClass
 ) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from examples import sample
 from gate_world import GateWorld
 from isolation import FakeIsolation
 from ostler.errors import WarningCode
@@ -65,7 +64,8 @@ DISABLED: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", sample(DISABLED))
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("case", DISABLED)
 def test_disabled_tests_are_reported(tmp_path: Path, case: str) -> None:
     """The command passes, a person is asked, and the list names the suspicious file."""
     files, command = DISABLED[case]
@@ -78,6 +78,7 @@ def test_disabled_tests_are_reported(tmp_path: Path, case: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("text", "found"), [("process.exit(0);\n", True), ("// process.exit(0);\n", False)])
 def test_disabled_node_tests_are_reported(tmp_path: Path, text: str, found: bool) -> None:
     """A module that ends the process in a test hides the tests after it."""
@@ -92,7 +93,8 @@ HONEST: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", sample(HONEST))
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("case", HONEST)
 def test_honest_sources_are_not_reported(tmp_path: Path, case: str) -> None:
     """The command runs once more, and there is no warning."""
     files, command = HONEST[case]

@@ -185,6 +185,7 @@ def test_the_task_costs_what_its_attempts_cost(
         ["error", "stop"],
     ],
 )
+@pytest.mark.sampled(3)
 def test_a_gate_is_paid_for(tmp_path: Path, acts: list[str]) -> None:
     """The usage of a call and of its gate is recorded once."""
     history = History(tmp_path, acts)

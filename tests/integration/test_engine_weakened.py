@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from examples import sample
 from gate_world import GateWorld
 from isolation import FakeIsolation
 from ostler.errors import WarningCode
@@ -104,7 +103,8 @@ WEAKENED: dict[str, tuple[dict[str, str | None], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", sample(WEAKENED))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("case", WEAKENED)
 def test_weakened_checks_are_reported(tmp_path: Path, case: str) -> None:
     """The gate passes on the commit, a person is asked, and the list names the test."""
     files, command, line = WEAKENED[case]
@@ -160,7 +160,8 @@ HONEST: dict[str, tuple[dict[str, str | None], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", sample(HONEST))
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("case", HONEST)
 def test_honest_changes_are_not_reported(tmp_path: Path, case: str) -> None:
     """The gate passes without a warning."""
     files, command = HONEST[case]
@@ -178,6 +179,7 @@ def test_the_first_tests_of_a_project_are_no_difference(tmp_path: Path) -> None:
         assert (event.verdict, event.warnings) == ("pass", ()), event.reason
 
 
+@pytest.mark.full
 def test_the_second_run_needs_a_changed_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of the sources alone runs the command once; so does the gate before publishing."""
     isolation = FakeIsolation(monkeypatch, "none")
@@ -235,6 +237,7 @@ FEWER = NODE["test/price.test.js"].rpartition("test(")[0]
         ({"package.json": NODE["package.json"].replace('"name"', '"type": "commonjs", "name"')}, ()),
     ],
 )
+@pytest.mark.sampled(2)
 def test_node_tests_are_compared(
     tmp_path: Path, files: dict[str, str | None], warnings: tuple[str, ...]
 ) -> None:

@@ -198,6 +198,7 @@ def test_odd_output_does_not_end_the_conversation(fault: str, tmp_path: Path) ->
     assert bench.received(LineSkipped)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fault", ["hangs_after_result", "a7_child_keeps_stdout", "a4_daemons"])
 def test_answer_counts_though_the_agent_stays(fault: str, tmp_path: Path) -> None:
     """After the answer the program has two seconds to exit; then all its processes are stopped."""
@@ -273,6 +274,7 @@ def test_executor_without_a_program_names_the_setting(tmp_path: Path) -> None:
     assert "executors.mine.command" in caught.value.hint
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("permissions", ["ask", "accept-edits"])
 def test_agent_of_the_protocols_own_package(permissions: Permissions, tmp_path: Path) -> None:
     """An agent that uses the package of the protocol accepts every message of Ostler."""

@@ -93,6 +93,7 @@ FAULTS: dict[str, tuple[dict[str, Any], Code | None]] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_gets_its_code_and_leaves_nothing(fault: str, tmp_path: Path) -> None:
     """For each fault the attempt ends in time with the expected code, and no process is left."""

@@ -50,6 +50,7 @@ def llm() -> Iterator[FakeLlm]:
         yield server
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_it_conforms(provider: Provider, check: str, tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_a_use_that_was_cut_off_is_not_done(provider: Provider, asked: AgentCall
     assert (result.text, result.warnings) == ("Half", ("RESPONSE_TRUNCATED",))
 
 
+@pytest.mark.sampled(1)
 @both_wires
 def test_the_time_is_that_of_the_whole_call(provider: Provider, asked: AgentCall) -> None:
     """The timeout includes all rounds."""

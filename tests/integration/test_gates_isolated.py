@@ -177,6 +177,7 @@ def test_a_project_below_the_repository_is_isolated(tmp_path: Path) -> None:
     assert isolation_of(event) == "bind-over"
 
 
+@pytest.mark.full
 def test_a_linked_worktree_of_the_user_is_isolated(tmp_path: Path) -> None:
     """The environment of the main checkout is used; its link to that checkout leads to the commit."""
     main = EditableWorld(tmp_path, "path", "src")
@@ -299,6 +300,7 @@ def test_an_environment_in_the_root_of_the_project_is_isolated(tmp_path: Path) -
     assert world.gate.command(GATE).verdict == "fail"
 
 
+@pytest.mark.full
 def test_another_clone_is_isolated(tmp_path: Path) -> None:
     """An environment that has another clone of the project installed imports the commit."""
     world = EditableWorld(tmp_path, "path", "src")
@@ -313,6 +315,7 @@ def test_another_clone_is_isolated(tmp_path: Path) -> None:
     assert world.gate.command("python -I -m pytest -q tests").verdict == "fail"
 
 
+@pytest.mark.full
 def test_a_project_behind_a_symbolic_link_is_isolated(tmp_path: Path) -> None:
     """The environment names the project by another path than git."""
     world = EditableWorld(tmp_path, "path", "src")

@@ -49,6 +49,7 @@ def plant(world: GateWorld) -> None:
 @pytest.mark.parametrize(
     "command", ["node test.js", "node_modules/.bin/sums", "cd packages && node ../test.js"]
 )
+@pytest.mark.sampled(1)
 def test_a_workspace_package_is_taken_from_the_commit(world: GateWorld, command: str) -> None:
     """A linked node_modules does not lead to the user's packages."""
     settings = world.settings(LINKED)

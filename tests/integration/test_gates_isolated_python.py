@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from editable_world import ADDED_TEST, PROGRAMS, SITE, EditableWorld, Kind, Layout
-from examples import FULL, sample
+from examples import FULL
 from ostler.config.settings import WorkspaceSettings
 
 KINDS: list[tuple[Kind, Layout]] = [
@@ -22,7 +22,8 @@ OTHERS: list[tuple[Kind, Layout]] = [(kind, "flat" if layout == "src" else "src"
 GATE = "pytest -q tests"
 
 
-@pytest.mark.parametrize(("kind", "layout"), sample(KINDS, 2) + (OTHERS if FULL else []))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(("kind", "layout"), KINDS + (OTHERS if FULL else []))
 def test_a_gate_judges_the_commit(tmp_path: Path, kind: Kind, layout: Layout) -> None:
     """A module that raises or is deleted fails the gate; one that is added passes with its test."""
     world = EditableWorld(tmp_path, kind, layout)

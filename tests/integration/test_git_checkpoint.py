@@ -144,6 +144,7 @@ ODD_NAMES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*ODD_NAMES, b"n" * 255])
 def test_names_of_every_kind(world: World, name: bytes):
     """No name is read as an option, a pattern or two names."""

@@ -158,6 +158,7 @@ MUTANTS: list[tuple[Callable[[pytest.MonkeyPatch, str], None], str, str]] = [
 @pytest.mark.parametrize(
     ("break_it", "key", "canary"), MUTANTS, ids=[f"{m[0].__name__[1:]}-{m[2]}" for m in MUTANTS]
 )
+@pytest.mark.sampled(2)
 def test_each_protection_is_needed(
     trapped: tuple[World, Worktree, Traps],
     monkeypatch: pytest.MonkeyPatch,

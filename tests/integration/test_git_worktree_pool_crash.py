@@ -78,6 +78,7 @@ def check(world: WarmWorld, wanted: dict[str, tuple[object, ...]]) -> None:
 @pytest.mark.parametrize(
     "place", ["worktree.claimed", "worktree.registered", "worktree.fitted", "worktree.parked", "file.rename"]
 )
+@pytest.mark.sampled(2)
 def test_killed_at_each_step_it_ends_the_same(world: WarmWorld, place: str) -> None:
     """The next run creates the worktree, or finds it, without anything of the previous one."""
     wanted = picture(world.begin("cold", 0).path)

@@ -145,6 +145,7 @@ def test_an_export_never_takes_the_place_of_a_device(world: World) -> None:
 @pytest.mark.parametrize(
     "arguments", [{"title": "x\0y"}, {"title": "x", "body": "a\0b"}, {"budget_usd": 1e300}]
 )
+@pytest.mark.sampled(1)
 def test_a_model_cannot_submit_what_a_person_cannot(world: World, arguments: dict[str, object]) -> None:
     """A character that no program accepts, or an infinite amount of money."""
     world.ostler("init")

@@ -126,6 +126,7 @@ def test_cost_counts_every_ended_attempt(readable: OldProject) -> None:
         assert readable.json("cost", "--by", by)["total"]["cost_usd"] > 1.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", ["ndjson", "atif", "html"])
 def test_tasks_are_exported(readable: OldProject, form: str) -> None:
     """One task of each status, stage and code."""
@@ -249,6 +250,7 @@ def test_a_rejection_reaches_the_agent(project: OldProject) -> None:
         ("skipped_phase", ("rewind", "--to", "implement")),
     ],
 )
+@pytest.mark.sampled(4)
 def test_a_decision_continues_a_task(project: OldProject, name: str, decision: tuple[str, ...]) -> None:
     """A waiting task continues after its decision, an ended one is reopened; both complete."""
     if name == "model_at_rest":
@@ -265,6 +267,7 @@ def test_a_decision_continues_a_task(project: OldProject, name: str, decision: t
         assert decision[-1] in project.prompts(name)[-1]
 
 
+@pytest.mark.full
 def test_a_waiting_task_is_sent_back(project: OldProject) -> None:
     decide(project, "needs_review", "reject", "-m", "Use fewer words.")
     assert project.show(project.id_of("needs_review"))["status"] == "revision"
@@ -272,6 +275,7 @@ def test_a_waiting_task_is_sent_back(project: OldProject) -> None:
     assert "Use fewer words." in project.prompts("needs_review")[-1]
 
 
+@pytest.mark.full
 def test_a_conflict_is_resolved_by_its_agent(project: OldProject) -> None:
     """Publishing follows the settings of this moment, so they have to allow it."""
     project.environ["OSTLER_GIT__ON_COMPLETE"] = "merge"

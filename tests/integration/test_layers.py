@@ -36,6 +36,7 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
         ("git/run/command.py", "import subprocess", "One place starts programs"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_planted_import_breaks_its_contract(tmp_path: Path, module: str, line: str, contract: str) -> None:
     """Each rule is tested with one forbidden import in a copy of the package."""
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))

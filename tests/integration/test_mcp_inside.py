@@ -92,6 +92,7 @@ def seen(world: World) -> dict[str, Any]:
     return {"ids": ids} | json.loads((place / "seen.json").read_text())
 
 
+@pytest.mark.full
 def test_an_agent_can_only_report_on_its_own_task(world: World, seen: dict[str, Any]) -> None:
     """Its parent processes identify its task: no other tool, resource or task, for any request."""
     first, second = seen["ids"]

@@ -76,6 +76,7 @@ def run_to_its_limit(forker: ForkerClient, hostile: Hostile) -> Exit | BaseExcep
         return run_hostile(forker, hostile, nothing, timeout_seconds=10.0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [*LINGERING, "keeps_stdout"])
 def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """A main process that succeeds is a success; its remaining processes are ended before run() returns."""
@@ -87,6 +88,7 @@ def test_success_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient)
     assert ended.leftovers >= 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_timeout_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """A program that does not end is stopped at its limit, with all its processes."""
@@ -124,6 +126,7 @@ def test_killed_keeper_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerC
     assert ended.status == -9
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_forker_changes_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """The keepers outlive the forker: attempts continue and end cleanly, the next one gets a new forker."""
@@ -143,6 +146,7 @@ def test_killed_forker_changes_nothing(kind: str, tmp_path: Path, forker: Forker
     assert following.alive() == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_run_leaves_nothing(kind: str, tmp_path: Path) -> None:
     """After kill -9 of the run its keepers end everything within their grace of one second plus two."""

@@ -86,6 +86,7 @@ def test_a_program_that_ignores_term_is_killed_soon() -> None:
     assert ended.duration_seconds < 60
 
 
+@pytest.mark.full
 @LINUX
 def test_shared_pages_are_counted_once() -> None:
     """80 MB shared by a parent and its 50 forks are 80 MB, not 4 GB."""

@@ -69,6 +69,7 @@ def count_pushes(world: PublishWorld) -> Path:
     return log
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("mode", ["pr", "auto"])
 def test_killed_after_any_step(world: PublishWorld, github: FakeGitHub, step: str, mode: str):
@@ -91,6 +92,7 @@ def test_killed_after_any_step(world: PublishWorld, github: FakeGitHub, step: st
     assert snapshot_of(world.project) == before
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", ["publish.files", "publish.rebased", "publish.merged"])
 def test_killed_in_a_merge(world: PublishWorld, step: str):
     """The target has the work once, for any moment of the kill."""

@@ -152,6 +152,7 @@ def test_a_target_that_the_remote_has_not(world: PublishWorld, github: FakeGitHu
         ("hang_up", "try again later"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_github_that_refuses(world: PublishWorld, github: FakeGitHub, fault: str, expected: str):
     """Without a pull request: PUBLISH_FAILED with the next step, and the pushed branch is kept."""
     worktree = world.work({"mine.txt": "mine"})

@@ -92,6 +92,7 @@ def test_a_predecessor_that_is_merged_first_gives_a_plain_pull_request(
     assert git(bare, "rev-list", "--count", f"main..ostler/{second}") == "1"
 
 
+@pytest.mark.full
 def test_github_that_does_not_answer_stops_nothing(world: WorkflowWorld, github: FakeGitHub) -> None:
     """The check of stacked pull requests is reported and repeated by the next run."""
     first, _ = publish_two(world)

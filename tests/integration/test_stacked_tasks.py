@@ -77,6 +77,7 @@ def test_a_conflict_of_predecessors_needs_a_person(world: World) -> None:
     assert world.show(last)["base"] == world.git("rev-parse", "HEAD").strip()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("squashed", [False, True])
 def test_a_merged_predecessor_is_in_the_target(world: World, squashed: bool) -> None:
     """After a merge or a squash merge, and further changes, the task starts from the target."""
@@ -114,6 +115,7 @@ def start_second(world: World) -> tuple[str, str]:
     return first, second
 
 
+@pytest.mark.full
 def test_a_successor_waits_for_a_rewound_predecessor_and_is_rebased(world: World) -> None:
     """Blocked with DEPENDENCY_FAILED, then rebased onto the new work without another call."""
     first, second = start_second(world)

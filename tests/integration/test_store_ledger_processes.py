@@ -31,6 +31,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["probe", "try"])
 def test_one_caller_over_all_processes(path: Path, verb: str) -> None:

@@ -44,6 +44,7 @@ def test_first_start_of_many(tmp_path: Path) -> None:
     assert not list(path.parent.glob(".*.tmp"))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["append", "loop"])
 def test_kill_while_appending(tmp_path: Path, verb: str) -> None:

@@ -123,6 +123,7 @@ def test_metrics_arrive(world: World, collector: Receiver) -> None:
     assert metrics["gen_ai.client.operation.duration"].unit == "s"
 
 
+@pytest.mark.full
 def test_a_collector_that_is_down_changes_nothing(world: World) -> None:
     """The run ends as without it, reports it once, and the next run sends what is missing."""
     with Receiver() as collector:
@@ -141,6 +142,7 @@ def test_a_collector_that_is_down_changes_nothing(world: World) -> None:
         assert tree(collector.spans())["task"] == 1
 
 
+@pytest.mark.full
 def test_a_task_that_goes_on_after_a_kill_is_one_trace(world: World, collector: Receiver) -> None:
     """The span of the killed attempt ends at its last event; every id is unique."""
     sends_to(world, collector.address)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ HELD = (
 STREAMS = {route.name for route in ROUTES if route.stream is not None}
 
 
+@pytest.mark.full
 def test_every_operation_keeps_its_word(world: World) -> None:
     """Statuses, types and schemas are as documented, and a request with another schema is refused."""
     task = world.new("Add a greeting")

@@ -30,6 +30,7 @@ def written(world: World) -> list[int]:
         return [line.position for line in journal.feed(0, None, 100_000)]
 
 
+@pytest.mark.full
 def test_a_client_that_comes_back_receives_all_of_it_once(world: World) -> None:
     """Last-Event-ID has its position; in between the server itself was restarted."""
     world.ostler("init")
@@ -65,6 +66,7 @@ def test_a_stream_without_a_place_begins_now(world: World) -> None:
     assert server.get("/stream?after=x", 400)["code"] == "USAGE"
 
 
+@pytest.mark.full
 def test_stalled_clients_do_not_block_others(world: World) -> None:
     """Others receive everything, tasks run, nothing piles up for them, and the end is quick."""
     world.ostler("init")
@@ -108,6 +110,7 @@ def resident_mb(pid: int) -> int:
     return next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS"))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("count", [1, 150, 450])
 def test_bursts_are_reported_in_order(world: World, count: int) -> None:
     """For any number of lines at once, for clients that are up to date and for one that is not."""

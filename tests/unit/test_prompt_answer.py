@@ -126,6 +126,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("piece", "size"), [*((piece, 500_000) for piece in HOSTILE), ('{"a":', 5_000_000)])
 def test_a_long_answer_takes_no_time(piece: str, size: int) -> None:
     """The run waits while an answer is parsed, so the time must be linear."""

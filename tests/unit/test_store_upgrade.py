@@ -263,6 +263,7 @@ class TestBackup:
         assert not backup_of(old).exists() and not list(old.parent.glob(".*.tmp"))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("point", ["store.backup", "store.backed_up", "store.migrate"])
 def test_kill_leaves_the_old_journal(
     old: Path, written: dict[str, list[Any]], example: None, point: str
