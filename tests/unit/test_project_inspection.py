@@ -64,6 +64,11 @@ SETTINGS = [
         'e ostler.toml:2: run.executor: unknown executor "claud"; did you mean claude?',
     ),
     (
+        '[executors.wrapper]\ncommand = "./agent.sh"\n',
+        'e ostler.toml:1: executors.wrapper: missing type; add type = "command" for a program of your own, '
+        "or another of: ostler executors",
+    ),
+    (
         '[agents]\nreviwer = "claude"\n',
         'e ostler.toml:2: agents.reviwer: unknown role "reviwer"; did you mean reviewer?',
     ),

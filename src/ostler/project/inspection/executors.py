@@ -34,8 +34,11 @@ def explain_unknown_executor(name: str, setup: Setup) -> str:
     if setup.registry.has(kind):
         return ""
     known = {*setup.settings.executors, *setup.registry.list(), *ALIASES} - {kind}
-    near = nearest(kind, sorted(known))
-    return f"unknown executor {quote(kind)}; " + (f"did you mean {near}?" if near else "run ostler executors")
+    if near := nearest(kind, sorted(known)):
+        return f"unknown executor {quote(kind)}; did you mean {near}?"
+    if name in setup.settings.executors and not setup.settings.executors[name].type:
+        return 'missing type; add type = "command" for a program of your own, or another of: ostler executors'
+    return f"unknown executor {quote(kind)}; run ostler executors"
 
 
 def find_unknown_roles(setup: Setup) -> Iterator[Problem]:
