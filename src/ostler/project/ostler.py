@@ -75,7 +75,7 @@ class Ostler:
         self.project = project
         self._environ = environ
         self._debugger = None if debugger is None else StoppingDebugger(adapt_debugger(debugger), self.stop)
-        self._writer = GroupWriter(project.layout.database)
+        self._writer = GroupWriter(project.layout.database, rescue_in=project.layout.state)
         self._spawner = create_spawner(prefer_pty=False)
         self._registry = executors or ExecutorRegistry()
         project.executors = executors

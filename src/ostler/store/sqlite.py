@@ -18,6 +18,7 @@ from ostler.store import codec
 from ostler.store.database import Database
 from ostler.store.journal import FEED_LIMIT
 from ostler.store.listing import Listing
+from ostler.store.recovery.rescue import copy_lost_journal
 
 CHECK_UP_TO = 1 << 20  # bytes
 
@@ -200,7 +201,16 @@ class SqliteJournal:
     def position(self) -> int:
         return self._db.query(_SELECT_POSITION)[0][0]
 
+    def require_present(self) -> None:
+        """Raise JOURNAL_LOST if the file was deleted, moved or replaced since it was opened."""
+        self._db.require_present()
+
+    def copy_lost(self, folder: Path) -> Path | None:
+        """Copy a lost journal into a folder; return the copy, or None if that fails."""
+        return copy_lost_journal(self._db.connection, self.store_id, folder)
+
     def version(self) -> int:
+        self.require_present()
         return self._db.query(_SELECT_VERSION)[0][0]
 
     # Internal
