@@ -17,7 +17,7 @@ from pathlib import Path
 import apsw
 
 from ostler.errors import Code, StateError
-from ostler.files.atomic import make_private_dir, sync_file
+from ostler.files.atomic import make_private_dir, remove_temporary_files, sync_file
 from ostler.files.failpoint import reach
 from ostler.files.layout import JOURNAL, Layout
 from ostler.files.lock import LockHandle, is_locked, try_lock
@@ -47,6 +47,7 @@ def move_state(layout: Layout) -> Path | None:
         if not os.path.lexists(old):  # another process was faster
             return None
         _require_idle(layout.view, old)
+        remove_temporary_files(layout.state)  # of a killed move
         with _open_alone(old) as db:
             if os.path.lexists(new):
                 _require_same(db, old, new)
