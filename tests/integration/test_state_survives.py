@@ -123,6 +123,21 @@ def test_copied_project(world: World) -> None:
     assert world.show(task)["status"] == "completed"
 
 
+def test_cancelled_copy_keeps_the_worktree_of_the_original(world: World) -> None:
+    """The journal has the path of the original's worktree; the copy removes its own."""
+    world.environ["OSTLER_GATES__PHASES__IMPLEMENT"] = "human"
+    task = world.new()
+    world.ostler("run", task, code=4)
+    copy, place = world.root.with_name("copy"), Path(".ostler", "worktrees", task)
+    shutil.copytree(world.root, copy, symlinks=True)
+    original, world.root = world.root, copy
+    world.ostler("cancel", task, OSTLER_GIT__CLEANUP_ON_FAIL="true")
+    assert (original / place / ".git").is_file()
+    assert not (copy / place).exists()
+    world.root = original
+    assert world.show(task)["status"] == "needs_review"
+
+
 def snapshot(root: Path) -> dict[str, bytes]:
     """Return the files of a project, without those that SQLite changes when it reads."""
     files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
