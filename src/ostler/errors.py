@@ -95,6 +95,8 @@ class Code(StrEnum):
     STATE_CORRUPT = "STATE_CORRUPT"
     STATE_VERSION = "STATE_VERSION"
     STORAGE_ERROR = "STORAGE_ERROR"
+    JOURNAL_LOST = "JOURNAL_LOST"
+    JOURNAL_IN_USE = "JOURNAL_IN_USE"
     SANDBOX_UNAVAILABLE = "SANDBOX_UNAVAILABLE"
     UNKNOWN = "UNKNOWN"
 
@@ -204,6 +206,12 @@ CODES: dict[Code, CodeFacts] = {
     Code.STATE_CORRUPT: CodeFacts(_FINAL, 2, _HOST, "the journal is damaged"),
     Code.STATE_VERSION: CodeFacts(_FINAL, 2, _HOST, "the journal was written by a newer version of Ostler"),
     Code.STORAGE_ERROR: CodeFacts(_FINAL, 1, _HOST, "the disk reported an error"),
+    Code.JOURNAL_LOST: CodeFacts(
+        _FINAL, 3, _HOST, "the journal was deleted, moved or replaced; nothing is recorded any more"
+    ),
+    Code.JOURNAL_IN_USE: CodeFacts(
+        _RETRY, 3, _HOST, "the journal cannot be moved or rebuilt while another process uses it"
+    ),
     Code.SANDBOX_UNAVAILABLE: CodeFacts(
         _FINAL, 2, _PERSON, "the requested sandbox is not available on this machine"
     ),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from journal_file import journal_path
 from ostler.testing.fake_agent import fake_agent
 from world import INTERRUPT, KILL, World, end, wait_until
 
@@ -94,7 +95,7 @@ def test_an_id_that_the_agent_chose_is_not_lost(world: World, name: str, number:
     path = fake_agent(world.agents, name, ledger=str(world.ledger), plan=["a1_hangs", "ok"])
     world.environ |= {f"OSTLER_{name.upper()}_PATH": str(path), "OSTLER_RUN__EXECUTOR": name}
     run = world.start("agent", "spawn", "-p", "Go")
-    sessions = world.root / ".ostler" / "sessions"
+    sessions = journal_path(world.root).parent / "sessions"
     wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
     own = world.started()[0]["session"]
     wait_until((sessions / f"{own}.json").exists, 30, "the id was not kept")

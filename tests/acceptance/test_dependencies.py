@@ -8,6 +8,7 @@ import apsw
 import msgspec
 import pytest
 
+from journal_file import journal_path
 from ostler.model.state import State
 from world import World, wait_until
 
@@ -160,7 +161,7 @@ def test_tasks_that_wait_for_each_other_are_refused_with_the_cycle(chosen: World
     """Only an edited store has such tasks; a run ends, and starts none of them."""
     first = good(chosen, "First")
     second = good(chosen, "Second", first)
-    make_wait(chosen.root / ".ostler" / "ostler.db", first, second)
+    make_wait(journal_path(chosen.root), first, second)
     refused = chosen.ostler("new", "Third", "--after", second, code=2).stderr
     assert f"{second} -> {first} -> {second}" in refused
     chosen.ostler("run", "--all")

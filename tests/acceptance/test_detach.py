@@ -16,6 +16,7 @@ import apsw
 import psutil
 import pytest
 
+from journal_file import journal_path
 from world import STOP, World, wait_until
 
 
@@ -72,7 +73,7 @@ def test_a_detached_run_works_on_alone(world: World, runs: Runs) -> None:
     assert is_completed(world, task)
     last = json.loads(log.read_text().splitlines()[-1])
     assert (last["schema"], last["id"]) == ("ostler.task/1", task)
-    assert world.survivors() == [] and list((world.root / ".ostler" / "runs").iterdir()) == []
+    assert world.survivors() == [] and list((journal_path(world.root).parent / "runs").iterdir()) == []
 
 
 def test_it_is_seen_while_it_works_and_stops_in_good_order(world: World, runs: Runs) -> None:
@@ -114,9 +115,9 @@ def test_a_killed_run_is_not_seen_any_more(world: World, runs: Runs) -> None:
     wait_until(world.started, 60, "the agent was not started")
     os.kill(shown["pid"], 9)
     wait_until(lambda: not world.json("status")["runs"], 60, "the ended run is listed")
-    assert len(list((world.root / ".ostler" / "runs").iterdir())) == 1
+    assert len(list((journal_path(world.root).parent / "runs").iterdir())) == 1
     world.ostler("run", task)
-    assert is_completed(world, task) and list((world.root / ".ostler" / "runs").iterdir()) == []
+    assert is_completed(world, task) and list((journal_path(world.root).parent / "runs").iterdir()) == []
 
 
 def test_it_outlives_its_terminal(world: World, runs: Runs) -> None:
@@ -205,7 +206,7 @@ def test_a_run_that_ends_before_it_begins_is_reported_here(world: World) -> None
 def test_a_store_that_is_busy_is_reported_here(world: World) -> None:
     """Another process holds the journal for too long: the run's own sentence and code, from its log."""
     world.new()
-    holder = apsw.Connection(str(world.root / ".ostler" / "ostler.db"))
+    holder = apsw.Connection(str(journal_path(world.root)))
     holder.execute("BEGIN IMMEDIATE")
     try:
         printed = world.ostler("run", "--all", "--detach", "--json", code=None)

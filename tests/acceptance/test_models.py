@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from journal_file import journal_path
 from ostler.errors import Code
 from ostler.model.limit import Window
 from ostler.store.sqlite_ledger import SqliteLedger
@@ -54,7 +55,7 @@ def pool(world: World, tmp_path: Path) -> World:
     world.behave(edits={})
     world.ostler("init")
     now = time.time()
-    ledger = SqliteLedger(world.root / ".ostler" / "ostler.db")
+    ledger = SqliteLedger(journal_path(world.root))
     ledger.close_window(Window("", "work", "*", "week"), now + 3600, Code.QUOTA_EXCEEDED, "used up", now)
     for _ in range(3):
         ledger.record_failure("gpt", Code.OVERLOADED, "busy", now, 3, 600)

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from journal_file import journal_path
 from receiver import SECRET, Receiver, run_until
 from world import STOP, World, end, wait_until
 
@@ -37,7 +38,7 @@ def printed(out: Path) -> list[tuple[list[str], dict[str, object]]]:
 
 
 def outbox(world: World) -> list[tuple[object, ...]]:
-    db = apsw.Connection(str(world.root / ".ostler" / "ostler.db"))
+    db = apsw.Connection(str(journal_path(world.root)))
     return db.execute("SELECT due_at, tries, message FROM outbox").fetchall()
 
 

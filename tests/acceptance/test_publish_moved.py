@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from git_world import git
+from journal_file import journal_path
 from ostler.testing.fake_github import FakeGitHub
 from workflow_world import ADDRESS, RIGHT, SETTINGS, WorkflowWorld
 
@@ -293,7 +294,7 @@ def test_no_login_is_written_down(tmp_path: Path, github: FakeGitHub) -> None:
     assert ended(world, task) == ("completed", None) and len(github.pulls) == 1
     (started,) = [event for event in world.events(task) if event["type"] == "task_started"]
     assert started["remotes"] == [{"name": "origin", "url": ADDRESS}]
-    assert b"s3cr3t" not in (world.root / ".ostler" / "ostler.db").read_bytes()
+    assert b"s3cr3t" not in journal_path(world.root).read_bytes()
     world.close()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from journal_file import journal_path
 from nemesis import check_refusal, fill, needs_root, needs_strace, run_traced, run_under, small_disk
 from oracle import check_all_done
 from world import World
@@ -144,14 +145,15 @@ def test_state_is_private_whatever_the_umask(world: World) -> None:
     shell = ["sh", "-c", f"umask 000\n{lines}"]
     subprocess.run(shell, cwd=world.root, env=world.environ, check=False, capture_output=True)
     assert [task["status"] for task in world.json("status")["tasks"]] == ["completed", "failed"]
-    state = world.root / ".ostler"
-    kept = {path.parent for path in (state / "worktrees").glob("*/*")}
+    view, state = world.root / ".ostler", journal_path(world.root).parent
+    kept = {path.parent for path in (view / "worktrees").glob("*/*")}
     assert len(kept) == 1, "the failed task keeps its worktree"
-    found = [
-        path for path in (state, *state.rglob("*")) if not any(path.is_relative_to(tree) for tree in kept)
-    ]
+    below = [path for place in (view, state) for path in (place, *place.rglob("*"))]
+    links = [path for path in below if path.is_symlink()]
+    assert links == [view / "tasks"], "the mode of a link has no effect"
+    found = [path for path in below if not any(path.is_relative_to(tree) for tree in (*kept, *links))]
     assert len(found) > 15
-    modes = {str(path.relative_to(state)): path.lstat().st_mode & 0o777 for path in found}
-    wrong = {name: oct(mode) for name, mode in modes.items() if mode & 0o077}
+    modes = {path: path.lstat().st_mode & 0o777 for path in found}
+    wrong = {str(path): oct(mode) for path, mode in modes.items() if mode & 0o077}
     assert wrong == {}
-    assert all(mode == (0o700 if (state / name).is_dir() else 0o600) for name, mode in modes.items()), modes
+    assert all(mode == (0o700 if path.is_dir() else 0o600) for path, mode in modes.items()), modes

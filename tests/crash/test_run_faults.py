@@ -7,6 +7,7 @@ import os
 import psutil
 import pytest
 
+from journal_file import journal_path
 from oracle import check_all_done
 from ostler.testing.fake_agent import read_ledger
 from test_kill_storm import kill
@@ -75,7 +76,7 @@ def test_lock_files_of_ended_processes_block_no_run(world: World) -> None:
     run.wait(20)
     wait_until(lambda: not any(map(_lives, below)), 20, "a keeper outlived its kill")
     tasks.append(world.new("Second"))
-    locks = world.root / ".ostler" / "locks"
+    locks = journal_path(world.root).parent / "locks"
     assert (locks / tasks[0]).exists()
     for name in (*tasks, "in-place", "of-nobody"):
         (locks / name).write_text(f"{os.getpid()}\n")  # a pid that is used again by a running process

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from journal_file import journal_path
 from nemesis import Terminal
 from oracle import check_all_done
 from world import INTERRUPT, STOP, World, end, end_by_two, wait_until
@@ -67,7 +68,7 @@ def test_an_interrupt_at_any_moment_is_quiet(world: World) -> None:
 
 def wait_for_journal(world: World, run: subprocess.Popen[bytes]) -> None:
     """Wait until the run has opened it, or has ended before that was visible."""
-    opened = world.root / ".ostler" / "ostler.db-shm"
+    opened = journal_path(world.root).with_name("ostler.db-shm")
     wait_until(lambda: opened.exists() or run.poll() is not None, 60, "the run did not begin")
 
 

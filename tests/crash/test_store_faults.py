@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from journal_file import journal_path
 from nemesis import check_refusal
 from oracle import check_all_done
 from world import KILL, World, end, wait_until
@@ -18,7 +19,7 @@ from world import KILL, World, end, wait_until
 
 def hold(world: World) -> apsw.Connection:
     """Block every other writer until the connection is closed."""
-    holder = apsw.Connection(str(world.root / ".ostler" / "ostler.db"))
+    holder = apsw.Connection(str(journal_path(world.root)))
     holder.set_busy_timeout(20_000)
     holder.execute("begin exclusive")
     return holder
@@ -103,7 +104,7 @@ DAMAGES = [fill_with_garbage, flip_bytes, cut_short, empty, zero_the_log, put_a_
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_journal_is_refused_and_kept(world: World, damage: Callable[[Path], None]) -> None:
     """Exit 2 for every command, the files are unchanged, and a new database is never created."""
-    state = world.root / ".ostler"
+    state = journal_path(world.root).parent
     world.behave(fault="a1_hangs")
     world.new()
     run = world.start("run", "--all")

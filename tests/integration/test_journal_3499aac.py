@@ -11,6 +11,7 @@ import apsw
 import msgspec
 import pytest
 
+from journal_file import journal_path
 from old_journal import OldProject
 from ostler.model.attempt import Attempt
 from ostler.model.event import Event
@@ -161,7 +162,7 @@ def test_a_lost_name_is_found(project: OldProject) -> None:
 
 def test_the_upgrade_is_reported_once_with_its_backup(tmp_path: Path) -> None:
     made = OldProject(tmp_path)
-    backup = made.database.with_name("ostler.db.v5.bak")
+    backup = journal_path(made.root).with_name("ostler.db.v5.bak")
     done = made.ostler("status")
     upgraded = [line for line in done.stderr.splitlines() if "upgraded" in line]
     assert len(upgraded) == 1 and upgraded[0].endswith(f"backup: {backup}")

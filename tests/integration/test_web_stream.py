@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from journal_file import journal_path
 from ostler.model.ids import TaskId
 from ostler.model.notice import AgentWarned
 from ostler.store.sqlite import SqliteJournal
@@ -19,14 +20,14 @@ TASK = TaskId("rest")
 
 def record(world: World, count: int, words: str = "") -> None:
     """Record this many notices as another process would, up to a hundred each in its own commit."""
-    with SqliteJournal(world.root / ".ostler" / "ostler.db") as journal:
+    with SqliteJournal(journal_path(world.root)) as journal:
         for first in range(0, count, max(1, count // 100)):
             left = min(max(1, count // 100), count - first)
             journal.notify(TASK, time.time(), [AgentWarned(f"{words}{first + n}") for n in range(left)])
 
 
 def written(world: World) -> list[int]:
-    with SqliteJournal(world.root / ".ostler" / "ostler.db") as journal:
+    with SqliteJournal(journal_path(world.root)) as journal:
         return [line.position for line in journal.feed(0, None, 100_000)]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 
+from journal_file import journal_path
 from ostler.testing.fake_agent import fake_agent
 from world import World, bend
 
@@ -33,7 +34,9 @@ class OldProject(World):
 
     @property
     def database(self) -> Path:
-        return self.root / ".ostler" / "ostler.db"
+        """The journal as the earlier commit left it, or where opening it has moved it."""
+        old = self.root / ".ostler" / "ostler.db"
+        return old if old.exists() else journal_path(self.root)
 
     def set_clock(self, seconds: float) -> None:
         """Set the clock of the program to this many seconds after the project was packed."""

@@ -21,6 +21,7 @@ import psutil
 
 from forked import run_forked
 from in_process import run_command
+from journal_file import journal_path
 from ostler.testing.fake_agent import fake_claude, read_ledger
 from templates import copy_template
 
@@ -162,10 +163,11 @@ class World:
 
     def check_store(self) -> None:
         """The database is valid, and no partial file is left."""
-        connection = apsw.Connection(str(self.root / ".ostler" / "ostler.db"))
+        connection = apsw.Connection(str(journal_path(self.root)))
         assert list(connection.execute("pragma integrity_check")) == [("ok",)]
         connection.close()
-        assert not list((self.root / ".ostler").rglob("*.tmp"))
+        places = {journal_path(self.root).parent, self.root / ".ostler"}
+        assert not [file for place in places for file in place.rglob("*.tmp")]
 
 
 def commit_first(files: Mapping[str, str], place: Path) -> None:

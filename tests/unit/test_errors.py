@@ -12,6 +12,8 @@ HOST_FAILURES = {
     Code.AGENT_OOM,
     Code.DISK_FULL,
     Code.STATE_BUSY,
+    Code.JOURNAL_LOST,
+    Code.JOURNAL_IN_USE,
     Code.STATE_CORRUPT,
     Code.STATE_VERSION,
     Code.STORAGE_ERROR,
@@ -39,9 +41,10 @@ def test_origin_decides_what_a_failure_means(code: Code) -> None:
 
 
 def test_only_a_bug_is_ours() -> None:
-    """UNKNOWN alone has the origin ours, and alone exits with 3."""
+    """UNKNOWN alone has the origin ours; only it and a lost journal exit with 3."""
     assert [code for code in Code if CODES[code].origin is Origin.OURS] == [Code.UNKNOWN]
-    assert [code for code in Code if CODES[code].exit == 3] == [Code.UNKNOWN]
+    journal = {Code.JOURNAL_LOST, Code.JOURNAL_IN_USE}
+    assert {code for code in Code if CODES[code].exit == 3} == {Code.UNKNOWN, *journal}
 
 
 def test_exit_five_is_a_limit() -> None:

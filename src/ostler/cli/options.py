@@ -20,8 +20,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 def open_project(flags: Mapping[str, object] | None = None, create: bool = False) -> Project:
     """Open the project of the current directory; an upgrade of its journal is reported on stderr."""
     project = Project.open(Path.cwd(), os.environ, flags, create)
-    if project.journal.backup is not None:
-        print_hint(f"upgraded the journal to this version of Ostler; backup: {project.journal.backup}")
+    for note in project.notes:
+        print_hint(note)
     return project
 
 

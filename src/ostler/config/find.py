@@ -7,14 +7,15 @@ from pathlib import Path
 
 from ostler.config.literal import quote
 from ostler.errors import UsageError
+from ostler.files.layout import Layout
+from ostler.files.state_folder import VIEW
 
 PROJECT_FILE = "ostler.toml"
-STATE_DIRECTORY = ".ostler"
-_WORKTREES = (STATE_DIRECTORY, "worktrees")
+_WORKTREES = (VIEW, "worktrees")
 
 
 def find_root(start: Path, environ: Mapping[str, str]) -> Path | None:
-    """Return OSTLER_PROJECT, else the nearest parent with .ostler/ or ostler.toml, never a worktree."""
+    """Return OSTLER_PROJECT, else the nearest parent with .ostler/, ostler.toml or a journal; no worktree."""
     if named := environ.get("OSTLER_PROJECT"):
         return _named_root(start, named)
     place = start.resolve()
@@ -46,6 +47,10 @@ def _owner_of_worktree(place: Path) -> Path | None:
 
 def _is_project(folder: Path) -> bool:
     try:
-        return (folder / STATE_DIRECTORY).is_dir() or (folder / PROJECT_FILE).exists()
+        return (
+            (folder / VIEW).is_dir()
+            or (folder / PROJECT_FILE).exists()
+            or Layout(folder).database.exists()  # `git clean` may have deleted both others
+        )
     except OSError:  # a parent that is not readable
         return False

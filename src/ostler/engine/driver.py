@@ -25,7 +25,7 @@ from ostler.engine.steps.services import StepServices
 from ostler.engine.task_files import write_state_file
 from ostler.engine.task_queue import choose_tasks, is_runnable, waits_for_dependency
 from ostler.engine.task_runner import Fenced, TaskRunner
-from ostler.errors import Code, needs_account_fix
+from ostler.errors import Code, OstlerError, needs_account_fix
 from ostler.files.lock import LockHandle
 from ostler.model.attempt import TaskRow
 from ostler.model.event import DecisionRecorded, Event, Record, TaskBlocked
@@ -84,6 +84,7 @@ class LocalDriver:
         self._task_ended = False  # since the list was read
         self._failed_fast = False
         self._stopping = False
+        self._journal_error: OstlerError | None = None
 
     def stop(self) -> None:
         """Start no further task and stop the running ones; the next run resumes them."""
@@ -118,6 +119,8 @@ class LocalDriver:
         finally:
             watcher.cancel()
             await self._stop_all()
+        if self._journal_error is not None:
+            raise self._journal_error
         return [_build_outcome(state) for state in self._finished.values()]
 
     async def _run_tasks(self, selection: TaskSelection) -> None:
@@ -353,7 +356,14 @@ class LocalDriver:
         version = self._services.journal.version()
         while True:
             await self._services.clock.sleep(POLL_SECONDS)
-            seen, version = version, self._services.journal.version()
+            try:
+                seen, version = version, self._services.journal.version()
+            except OstlerError as error:
+                if error.code is Code.JOURNAL_LOST:
+                    # Agents would work on without a record of it.
+                    self._journal_error = error
+                    self.stop()
+                raise
             if version != seen:
                 self.wake_runners()
 

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
 
+from ostler.files.state_folder import VIEW, find_state_folder
 from ostler.model.ids import TaskId
 
+JOURNAL = "ostler.db"
 
-class Layout(Struct, frozen=True):
-    """The paths below a project's root."""
+
+class Layout(Struct, frozen=True, dict=True):
+    """The paths of a project; `state` does not change while the project is open."""
 
     root: Path
 
     @property
+    def view(self) -> Path:
+        """What people read: it can be deleted and is made again. Without git it contains the state too."""
+        return self.root / VIEW
+
+    @cached_property
     def state(self) -> Path:
-        return self.root / ".ostler"
+        """What cannot be made again: the journal, the tasks' files, and the locks."""
+        return find_state_folder(self.root)
 
     @property
     def database(self) -> Path:
-        return self.state / "ostler.db"
+        return self.state / JOURNAL
 
     @property
     def settings(self) -> Path:
@@ -28,18 +38,30 @@ class Layout(Struct, frozen=True):
 
     @property
     def worktrees(self) -> Path:
-        return self.state / "worktrees"
+        return self.view / "worktrees"
 
     @property
     def runs(self) -> Path:
         """One file per active run."""
         return self.state / "runs"
 
+    @property
+    def tasks(self) -> Path:
+        return self.state / "tasks"
+
     def task(self, task: TaskId) -> Path:
-        return self.state / "tasks" / task
+        return self.tasks / task
+
+    def shown_task(self, task: TaskId) -> Path:
+        """Return the directory of a task as people find it, below the project's root."""
+        return self.view / "tasks" / task
 
     def worktree(self, task: TaskId) -> Path:
         return self.worktrees / task
+
+    def desk(self, task: TaskId) -> Path:
+        """Return what the agent of a task without a worktree may write: agents refuse paths in .git."""
+        return self.view / "desks" / task
 
     def lock(self, task: TaskId) -> Path:
         """Held by the run of the task and by the keepers of its attempts, until all their processes have

@@ -69,9 +69,11 @@ FIXES: dict[Code, str] = {
     _C.CONFIG_INVALID: "correct it",
     _C.USAGE: "ostler --help, or --help after the command",
     _C.STATE_BUSY: RETRIED,
-    _C.STATE_CORRUPT: "restore .ostler/ostler.db from a backup; branches and worktrees are intact",
+    _C.STATE_CORRUPT: "ostler journal rebuild, or restore a backup; branches and worktrees are intact",
     _C.STATE_VERSION: "use the newer Ostler that wrote it",
     _C.STORAGE_ERROR: "check the disk",
+    _C.JOURNAL_LOST: "ostler journal rebuild restores it; branches and worktrees are intact",
+    _C.JOURNAL_IN_USE: "stop the other process (ostler run, worker or serve), then repeat the command",
     _C.SANDBOX_UNAVAILABLE: "follow the message, or choose other permissions for the agent",
     _C.UNKNOWN: REPORT,
 }

@@ -83,7 +83,7 @@ class RunLog(Struct, frozen=True):
 
 def create_log(layout: Layout) -> RunLog:
     """Create a private log file for a detached run."""
-    path = layout.state / f"run-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}.log"
+    path = layout.view / f"run-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}.log"
     held = try_lock(path)
     assert held is not None, "the name is random"
     return RunLog(path, held)
@@ -91,7 +91,7 @@ def create_log(layout: Layout) -> RunLog:
 
 def delete_ended_logs(layout: Layout) -> list[Path]:
     """Delete the logs of ended runs and return their paths."""
-    return [path for path in sorted(layout.state.glob("run-*.log")) if _has_ended(path) and _delete(path)]
+    return [path for path in sorted(layout.view.glob("run-*.log")) if _has_ended(path) and _delete(path)]
 
 
 def _has_ended(path: Path) -> bool:

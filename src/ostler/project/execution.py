@@ -62,6 +62,8 @@ _ROWS: dict[ExecutionErrorCode, tuple[Code | WarningCode, ...]] = {
         _C.STATE_BUSY,
         _C.STATE_CORRUPT,
         _C.STATE_VERSION,
+        _C.JOURNAL_LOST,
+        _C.JOURNAL_IN_USE,
     ),
     _E.TASK_NOT_EXECUTABLE: (
         _C.TASK_NOT_EXECUTABLE,

@@ -25,6 +25,7 @@ from ostler.errors import UsageError
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import try_lock
+from ostler.files.view import create_folders
 from ostler.model.event import Event
 from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig
@@ -75,7 +76,7 @@ class Ostler:
         self.project = project
         self._environ = environ
         self._debugger = None if debugger is None else StoppingDebugger(adapt_debugger(debugger), self.stop)
-        self._writer = GroupWriter(project.layout.database)
+        self._writer = GroupWriter(project.layout.database, rescue_in=project.layout.view)
         self._spawner = create_spawner(prefer_pty=False)
         self._registry = executors or ExecutorRegistry()
         project.executors = executors
@@ -193,6 +194,7 @@ class Ostler:
         at once; `wait_for_outage` waits for a provider that is probed again within retry.max_delay_seconds.
         """
         self.project.require_person("run tasks")
+        create_folders(self.project.layout)  # `git clean` may have deleted those in the project
         if probe:
             self._ledger.make_due(ACCOUNT_CODES, self._clock.now())
         resume_affordable(self.project, self._clock.now())

@@ -20,7 +20,7 @@ from ostler.engine.dependencies import TaskStatuses, find_cycle, list_unmet
 from ostler.engine.records import RULES, append_computed_event, create_task
 from ostler.engine.task_files import write_state_file, write_task_file
 from ostler.errors import SettingsInvalid, UsageError
-from ostler.files.atomic import make_private_dir, write_atomic
+from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
 from ostler.git.repository import Repository
@@ -38,6 +38,7 @@ from ostler.model.task_record import find_current_task
 from ostler.project.actions import decode_params, find_action
 from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
+from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
 from ostler.project.tasks.title import normalize_title
 from ostler.store.sqlite import SqliteJournal
@@ -67,6 +68,7 @@ class Project:
         self._load = load if callable(load) else load.read
         self.journal = journal
         self._clock = SystemClock()
+        self.notes: tuple[str, ...] = ()  # what opening the project changed, for the user
         self.executors: ExecutorRegistry | None = None  # those of a program that uses the library
 
     @classmethod
@@ -85,8 +87,10 @@ class Project:
         live = LiveSettings(layout.root, environ, flags or {})
         if create:
             live.read()  # invalid settings create nothing
-            create_state_folder(layout)
-        return cls(layout, live, SqliteJournal(layout.database, create=create), environ)
+        opened = open_journal(layout, create=create)
+        project = cls(layout, live, opened.journal, environ)
+        project.notes = opened.notes
+        return project
 
     def __enter__(self) -> Self:
         return self
@@ -287,7 +291,9 @@ class Project:
         attempts = self.journal.attempts(row.id) if with_attempts else []
         abandoned = row.status == TaskStatus.IN_PROGRESS and not self.is_claimed(row.id)
         login = find_login_command(row, self.journal)
-        return view_task(row, attempts, abandoned, list_unmet(row, statuses), login)
+        view = view_task(row, attempts, abandoned, list_unmet(row, statuses), login)
+        # The recorded path is another one after the project was moved or copied.
+        return replace(view, worktree=str(self.layout.worktree(row.id))) if view.worktree else view
 
     def _require_known(self, task: Task) -> None:
         """Raise with everything that the task names and that does not exist."""
@@ -303,12 +309,3 @@ class Project:
         if found and (cycle := find_cycle(found, after)):
             raise UsageError(f"dependency cycle: {' -> '.join(cycle)}", "cancel one of these tasks first")
         return found
-
-
-def create_state_folder(layout: Layout) -> None:
-    """Create the .ostler directory: private, and ignored by git."""
-    for folder in (layout.state, layout.state / "tasks", layout.state / "locks", layout.worktrees):
-        make_private_dir(folder)
-    ignore = layout.state / ".gitignore"
-    if not ignore.exists():
-        write_atomic(ignore, b"*\n")

@@ -1,8 +1,9 @@
-"""Copies the journal before an upgrade changes it."""
+"""Copies the journal with SQLite's backup API, also while other processes write."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ostler.files.atomic import sync_directory, sync_file
 from ostler.files.failpoint import reach
 
 _PRIVATE = 0o600
+_BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside a database
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -25,21 +27,28 @@ def make_backup(db: apsw.Connection, path: Path, version: int) -> Path:
     Replaces the backup of an interrupted upgrade, since the journal may have changed after it.
     """
     target = backup_path(path, version)
+    copy_database(db, target)
+    reach("store.backed_up")
+    return target
+
+
+def copy_database(db: apsw.Connection, target: Path, accept: Callable[[Path], None] = lambda _: None) -> None:
+    """Copy the database to this file, durably and at once; `accept` can refuse the complete copy."""
     # `remove_temporary_files` deletes files with such a name after their process has ended.
     temporary = target.with_name(f".{os.getpid()}-{os.urandom(8).hex()}.tmp")
     try:
         os.close(os.open(temporary, _CREATE, _PRIVATE))
         temporary.chmod(_PRIVATE)
         _copy(db, temporary)
+        accept(temporary)
         reach("store.backup")
         temporary.replace(target)
-        _sync_directory(target.parent)
+        sync_folder(target.parent)
     except BaseException:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
+        for leftover in (temporary, *(temporary.with_name(f"{temporary.name}{end}") for end in _BESIDE)):
+            with suppress(FileNotFoundError):
+                leftover.unlink()
         raise
-    reach("store.backed_up")
-    return target
 
 
 def _copy(db: apsw.Connection, temporary: Path) -> None:
@@ -54,7 +63,8 @@ def _copy(db: apsw.Connection, temporary: Path) -> None:
         sync_file(file.fileno())
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_folder(directory: Path) -> None:
+    """Flush the entries of a directory."""
     opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         sync_directory(opened)

@@ -8,8 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from ostler.errors import Code, OstlerError
 from ostler.files.failpoint import reach
+from ostler.store.identity import read_identity, require_identity
 from ostler.store.opening import connect
 from ostler.store.sqlite_errors import translate_errors
 from ostler.store.statement import Value, run
@@ -27,8 +30,9 @@ class Database:
         check_up_to: int = 0,
         failpoints: tuple[str, str] = ("", ""),  # before and after a commit
     ) -> None:
-        self._path = path
+        self.path = path
         self.backup: Path | None = None  # of the older journal, where opening it has upgraded it
+        before = read_identity(path)
         self.connection = connect(
             path,
             create=create,
@@ -36,16 +40,25 @@ class Database:
             check_up_to=check_up_to,
             on_upgrade=self._keep_backup,
         )
+        # The file that existed before is the one that was opened, unless it was replaced at this moment.
+        self._identity = before or read_identity(path)
         self.run = partial(run, self.connection)  # inside a transaction, which translates errors
         self._failpoints = failpoints
         self._broken: OstlerError | None = None
 
     def close(self) -> None:
-        with translate_errors(self._path):
+        with translate_errors(self.path):
+            if read_identity(self.path) != self._identity:
+                # SQLite would delete the log of the file that is at this path now.
+                self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self.connection.close()
 
+    def require_present(self) -> None:
+        """Raise JOURNAL_LOST if the file was deleted, moved or replaced since it was opened."""
+        require_identity(self.path, self._identity)
+
     def query(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
-        with translate_errors(self._path):
+        with translate_errors(self.path):
             return run(self.connection, sql, *values)
 
     @contextmanager
@@ -54,15 +67,18 @@ class Database:
         if self._broken is not None:
             raise self._broken
         before, after = self._failpoints
-        with translate_errors(self._path, self._record_error):
+        with translate_errors(self.path, self._record_error):
             self.run("BEGIN IMMEDIATE")
             try:
                 yield
                 reach(before)
+                self.require_present()
                 self.run("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 if self.connection.in_transaction:
                     self.run("ROLLBACK")
+                if isinstance(error, OstlerError) and error.code is Code.JOURNAL_LOST:
+                    self._broken = error
                 raise
             reach(after)
 

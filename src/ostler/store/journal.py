@@ -89,7 +89,7 @@ class Journal(EventPublisher, Protocol):
         ...
 
     def version(self) -> int:
-        """Return a number that changes when another connection writes."""
+        """Return a number that changes when another connection writes; raises if the journal is lost."""
         ...
 
     def close(self) -> None:

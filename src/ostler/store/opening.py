@@ -44,7 +44,7 @@ def connect(
     """
     with translate_errors(path):
         _require_file(path, create=create)
-        _require_headers(path)
+        require_headers(path)
         _wait_for_upgrade(path)
         db = _open(path, busy_timeout_seconds)
         try:
@@ -143,7 +143,8 @@ def _require_file(path: Path, *, create: bool) -> None:
         raise
 
 
-def _require_headers(path: Path) -> None:
+def require_headers(path: Path) -> None:
+    """Raise StateError for a file that SQLite would treat as empty."""
     # SQLite treats an empty file as a new database and a damaged log as an empty one: work would be lost.
     header = _head(path, _DB_HEADER)
     if len(header) < _DB_HEADER or not header.startswith(_DB_MAGIC):

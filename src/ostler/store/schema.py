@@ -167,6 +167,11 @@ CREATE TABLE gate_acceptance (
 ) WITHOUT ROWID;
 """
 
+_HOME = """
+-- The project's directory, by which a copied journal is recognized; empty: not recorded yet.
+ALTER TABLE identity ADD COLUMN home TEXT NOT NULL DEFAULT '';
+"""
+
 
 def _standard_names(db: apsw.Connection) -> None:
     rewrite_names(db)
@@ -183,6 +188,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _standard_names,
     _CIRCUITS,
     _GATES,
+    _HOME,
 )
 """Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 

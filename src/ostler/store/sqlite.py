@@ -18,6 +18,7 @@ from ostler.store import codec
 from ostler.store.database import Database
 from ostler.store.journal import FEED_LIMIT
 from ostler.store.listing import Listing
+from ostler.store.recovery.rescue import copy_lost_journal
 
 CHECK_UP_TO = 1 << 20  # bytes
 
@@ -69,6 +70,8 @@ _SELECT_FEED_OF_TASK = """
     SELECT position, at, task, body FROM feed WHERE task = ?1 AND seq IS NOT NULL AND position > ?2
     ORDER BY position LIMIT ?3"""
 _SELECT_POSITION = "SELECT coalesce(max(position), 0) FROM feed"
+_SELECT_HOME = "SELECT home FROM identity"
+_UPDATE_IDENTITY = "UPDATE identity SET home = ?, store_id = ?"
 _SELECT_STORE_ID = "SELECT store_id FROM identity"
 _SELECT_VERSION = "PRAGMA data_version"
 
@@ -110,6 +113,16 @@ class SqliteJournal:
     def transaction(self) -> AbstractContextManager[None]:
         """Commit everything that is written inside together; roll back on an error."""
         return self._db.transaction()
+
+    def read_home(self) -> str:
+        """Return the directory of the project that the journal belongs to; empty: not recorded yet."""
+        return str(self._db.query(_SELECT_HOME)[0][0])
+
+    def set_home(self, home: str, store_id: str) -> None:
+        """Record the project's directory and the id of the journal."""
+        with self.transaction():
+            self._db.run(_UPDATE_IDENTITY, home, store_id)
+        self.store_id = store_id
 
     def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
         with self._ensure_transaction():
@@ -200,7 +213,16 @@ class SqliteJournal:
     def position(self) -> int:
         return self._db.query(_SELECT_POSITION)[0][0]
 
+    def require_present(self) -> None:
+        """Raise JOURNAL_LOST if the file was deleted, moved or replaced since it was opened."""
+        self._db.require_present()
+
+    def copy_lost(self, folder: Path) -> Path | None:
+        """Copy a lost journal into a folder; return the copy, or None if that fails."""
+        return copy_lost_journal(self._db.connection, self.store_id, folder)
+
     def version(self) -> int:
+        self.require_present()
         return self._db.query(_SELECT_VERSION)[0][0]
 
     # Internal

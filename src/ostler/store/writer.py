@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -11,7 +12,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
-from ostler.errors import OstlerError
+from ostler.errors import Code, OstlerError
 from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import Record
 from ostler.model.ids import TaskId
@@ -19,6 +20,7 @@ from ostler.model.notice import Notice
 from ostler.store.sqlite import SqliteJournal
 
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 CHECK_UP_TO = 64 << 20  # bytes; all pages of such a file are checked when a run starts
 
@@ -41,11 +43,20 @@ class GroupWriter:
     write. One writer serves one event loop.
     """
 
-    def __init__(self, path: Path, *, create: bool = False, busy_timeout_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        busy_timeout_seconds: float = 5.0,
+        rescue_in: Path | None = None,  # receives what cannot be recorded because the journal is lost
+    ) -> None:
         self._journal = SqliteJournal(
             path, create=create, busy_timeout_seconds=busy_timeout_seconds, check_up_to=CHECK_UP_TO
         )
         self.store_id = self._journal.store_id
+        self._rescue_in = rescue_in
+        self._rescued: Path | None = None
         self._closed = False
         self._queue: SimpleQueue[_Write | None] = SimpleQueue()
         self._thread = Thread(target=self._write_groups, name="journal", daemon=True)
@@ -118,11 +129,26 @@ class GroupWriter:
             with self._journal.transaction():
                 return [_Result(write.done, write.call(self._journal)) for write in group]
         except OstlerError as error:  # no write of the group is committed
+            if error.code is Code.JOURNAL_LOST:
+                self._rescue(group)
             return [_Result(write.done, error=error) for write in group]
         except Exception as error:  # noqa: BLE001  (a bug in one write; the others are written without it)
             if len(group) == 1:
                 return [_Result(group[0].done, error=error)]
             return [result for write in group for result in self._write([write])]
+
+    def _rescue(self, group: list[_Write]) -> None:
+        """Write the group to a copy of the lost journal, which `journal rebuild` reads."""
+        if self._rescue_in is not None and self._rescued is None:
+            self._rescued = self._journal.copy_lost(self._rescue_in)
+        if self._rescued is None:
+            return
+        try:
+            with SqliteJournal(self._rescued) as rescued, rescued.transaction():
+                for write in group:
+                    write.call(rescued)
+        except OstlerError as error:
+            _log.warning("a record could not be kept in %s: %s", self._rescued, error.message)
 
 
 def _resolve(results: list[_Result]) -> None:

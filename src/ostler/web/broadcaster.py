@@ -7,6 +7,7 @@ import asyncio
 import msgspec
 from msgspec import Struct
 
+from ostler.errors import StateError
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
 from ostler.store.sqlite import SqliteJournal
@@ -82,6 +83,9 @@ class EventBroadcaster:
                     self._version = version
                     self._read_new()
                 await asyncio.sleep(_CALM_SECONDS if self._unchanged_polls > _BUSY_LOOKS else _BUSY_SECONDS)
+        except StateError:
+            # The journal is lost or damaged: the streams end, and the next request reports it.
+            self.close()
         finally:
             self._watcher = None
 

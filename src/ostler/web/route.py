@@ -84,7 +84,7 @@ def starlette_route(route: Route, site: Site, base: str) -> StarletteRoute:
         except ClientDisconnect:
             return Response(status_code=499)
         except Exception as error:  # noqa: BLE001  (the only place that turns errors into responses)
-            return to_response(error, site.layout.state)
+            return to_response(error, site.layout.view)
 
     return StarletteRoute(base + route.path, answer, methods=[route.method], name=route.name)
 

@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ostler.config.find import PROJECT_FILE, STATE_DIRECTORY
+from ostler.config.find import PROJECT_FILE
 from ostler.errors import Code, GitError
+from ostler.files.state_folder import VIEW
 from ostler.git.commit.filters import build_filter_settings
 from ostler.git.commit.index import index_environment
 from ostler.git.identity import read_identity
@@ -61,7 +62,7 @@ def _write_tree(repository: Repository) -> str:
 
 def _stage(repository: Repository, env: dict[str, str]) -> None:
     user = read_user_settings(repository)
-    args = (*_LIST, f"--exclude={STATE_DIRECTORY}/")
+    args = (*_LIST, f"--exclude={VIEW}/")
     listed = run_git(repository, *args, env=env, settings=user, timeout_seconds=LONG_SECONDS).stdout
     paths = tuple(dict.fromkeys(os.fsdecode(name) for name in listed.split(b"\0") if name))
     # A directory is a repository inside this one; its files are not part of the project.

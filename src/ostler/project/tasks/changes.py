@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from msgspec.structs import replace
 
 from ostler.errors import UsageError
@@ -36,7 +34,7 @@ def read_patch(project: Project, task: TaskId) -> bytes:
             "the project is not a git repository" if repository is None else f"{task} has not been started"
         )
         raise UsageError(f"no changes to show: {where}", f"ostler show {task}")
-    worktree = locate_worktree(repository, Path(state.worktree or ""), state.branch, state.base)
+    worktree = locate_worktree(repository, project.layout.worktree(task), state.branch, state.base)
     if state.worktree is not None and inspect_worktree(worktree) is WorktreeState.COMPLETE:
         return diff_worktree(worktree)
     return _diff_recorded(repository, state.base, state.tip or state.commit or state.base, task)

@@ -18,7 +18,7 @@ _LARGEST_BYTES = 10 * 1024 * 1024
 def take_in_edited_file(project: Project, task: Task, state: State) -> TaskEdited | TaskBlocked | None:
     """Return the edit of a changed task.md, or the reason why it is invalid; None for an unchanged file."""
     path = project.layout.task(state.task) / "task.md"
-    where = f"{path.relative_to(project.layout.root)}"
+    where = f"{project.layout.shown_task(state.task).relative_to(project.layout.root) / 'task.md'}"
     try:
         with path.open("rb") as file:
             text = file.read(_LARGEST_BYTES).decode("utf-8")

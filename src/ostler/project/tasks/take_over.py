@@ -69,7 +69,8 @@ def describe_changes(project: Project, task: TaskId) -> str:
     waits = state.status is TaskStatus.NEEDS_REVIEW and state.branch and state.base and state.commit
     if not waits or repository is None or state.worktree is None:
         return ""
-    worktree = locate_worktree(repository, Path(state.worktree), state.branch or "", state.base or "")
+    path = project.layout.worktree(state.task)
+    worktree = locate_worktree(repository, path, state.branch or "", state.base or "")
     if not has_changed_since(worktree, state.commit or ""):
         return ""
     return (
@@ -83,7 +84,7 @@ def _find_workspace(state: State, project: Project, repository: Repository | Non
         return project.layout.task(state.task)
     if repository is None:
         return project.layout.root
-    path = Path(state.worktree or "")
+    path = project.layout.worktree(state.task)
     if state.worktree is None or not path.is_dir() or state.branch is None or state.base is None:
         ended = state.status in TERMINAL and state.branch
         hint = f"its branch: git switch {state.branch}" if ended else f"ostler run {state.task}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.engine.task_files import format_state_file
-from ostler.files.atomic import write_projection
+from ostler.files.atomic import make_private_dir, write_projection
 from ostler.prompt.report import StateFileReport, parse_state_file
 
 _FOLDER, _FILE = ".ostler", "state.yaml"
@@ -15,10 +15,10 @@ _LARGEST_BYTES = 1 << 18
 
 
 def agent_state_path(context: TaskContext, services: StepServices) -> Path:
-    """Return its path: in the worktree, or in the task's directory if there is none."""
+    """Return its path: in the worktree, or in the directory for agents if there is none."""
     worktree = find_worktree(context.state, services)
     if worktree is None:
-        return services.layout.task(context.state.task) / "agent-state.yaml"
+        return services.layout.desk(context.state.task) / "agent-state.yaml"
     return worktree.path / _FOLDER / _FILE
 
 
@@ -27,6 +27,8 @@ def write_agent_state(path: Path, context: TaskContext) -> str:
     if path.parent.name == _FOLDER:
         path.parent.mkdir(exist_ok=True)
         write_projection(path.parent / ".gitignore", b"*\n")
+    else:
+        make_private_dir(path.parent)
     text = format_state_file(context.state)
     write_projection(path, text.encode())
     return text

@@ -26,7 +26,7 @@ from ostler.model.state import State
 from ostler.model.status import TaskStatus
 
 _BEFORE = "before.fingerprint"
-# Agents bind sessions to their working directory: another name would lose those of open tasks.
+# Agents bind sessions to their working directory: another path loses those of open tasks.
 _DOCUMENT_WORKSPACE = "desk"
 
 
@@ -101,13 +101,14 @@ def find_worktree(state: State, services: StepServices) -> Worktree | None:
     repository = services.repository
     if repository is None or state.worktree is None or state.branch is None or state.base is None:
         return None
-    return locate_worktree(repository, Path(state.worktree), state.branch, state.base)
+    # The recorded path is another one after the project was moved or copied.
+    return locate_worktree(repository, services.layout.worktree(state.task), state.branch, state.base)
 
 
 def working_directory(state: State, services: StepServices) -> Path:
     """Return the agent's working directory; an empty one for documents, which must not change the project."""
     if state.plan.is_document:
-        return services.layout.task(state.task) / _DOCUMENT_WORKSPACE
+        return services.layout.desk(state.task) / _DOCUMENT_WORKSPACE
     worktree = find_worktree(state, services)
     return services.layout.root if worktree is None else worktree.cwd
 

@@ -1,0 +1,59 @@
+"""Where the state of a project is: in its git directory, which `git clean` leaves, else in .ostler."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote
+
+VIEW = ".ostler"  # in the project: the readable files, the worktrees, and the state without git
+_STATE = "ostler"  # in the git directory
+_SUBPROJECTS = "projects"  # state of projects in subdirectories of the repository
+_POINTER = "gitdir: "
+_POINTER_BYTES = 4096
+_NAME_LENGTH = 200
+
+
+def find_state_folder(root: Path) -> Path:
+    """Return the directory of a project's journal; no program is started, and nothing has to exist.
+
+    Each work tree of a repository is a project of its own, with its state in its own git directory.
+    """
+    found = _find_git_dir(root)
+    if found is None:
+        return root / VIEW
+    git_dir, work_tree = found
+    prefix = os.fspath(root.relative_to(work_tree))
+    return git_dir / _STATE if prefix == "." else git_dir / _STATE / _SUBPROJECTS / _make_name(prefix)
+
+
+def _find_git_dir(root: Path) -> tuple[Path, Path] | None:
+    """Return the git directory and the work tree that contains this directory, as git finds them."""
+    for folder in (root, *root.parents):
+        entry = folder / ".git"
+        try:
+            git_dir = entry.resolve() if entry.is_dir() else _read_pointer(entry)
+            if git_dir is not None and _is_git_dir(git_dir):
+                return git_dir, folder
+        except (OSError, RuntimeError):  # not readable, or a loop of links
+            continue
+    return None
+
+
+def _read_pointer(entry: Path) -> Path | None:
+    """Return the git directory of a linked work tree, a submodule or a separate git directory."""
+    if not entry.is_file():
+        return None
+    with entry.open("rb") as file:
+        text = os.fsdecode(file.read(_POINTER_BYTES)).rstrip("\r\n")
+    return (entry.parent / text.removeprefix(_POINTER)).resolve() if text.startswith(_POINTER) else None
+
+
+def _is_git_dir(path: Path) -> bool:
+    return os.path.lexists(path / "HEAD") and ((path / "objects").is_dir() or (path / "commondir").is_file())
+
+
+def _make_name(prefix: str) -> str:
+    name = quote(os.fsencode(prefix), safe="")
+    return name if len(name) <= _NAME_LENGTH else sha256(os.fsencode(prefix)).hexdigest()

@@ -1,0 +1,46 @@
+"""Creates the directories of a project: private, ignored by git, and readable below .ostler."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ostler.files.atomic import make_private_dir, write_atomic
+from ostler.files.disk import to_disk_error
+from ostler.files.layout import Layout
+
+
+def create_folders(layout: Layout) -> None:
+    """Create the directories of the state and of the readable view; repair what was deleted."""
+    for folder in (layout.state, layout.tasks, layout.state / "locks", layout.view, layout.worktrees):
+        make_private_dir(folder)
+    ignore = layout.view / ".gitignore"
+    if not ignore.exists():
+        write_atomic(ignore, b"*\n")
+    link_tasks(layout)
+
+
+def link_tasks(layout: Layout) -> None:
+    """Show the tasks' files at .ostler/tasks; relative, so that a copied project shows its own."""
+    link, place = layout.view / "tasks", layout.tasks
+    if link == place:
+        return
+    target = os.path.relpath(place, layout.view.resolve())
+    try:
+        if link.is_symlink() and os.fspath(link.readlink()) != target:
+            link.unlink()
+        if not os.path.lexists(link):
+            link.symlink_to(target)
+    except FileExistsError:  # another process was faster
+        return
+    except OSError as error:
+        raise to_disk_error(link, error) from error
+
+
+def has_task_files(layout: Layout) -> bool:
+    """Return whether there are files of tasks, so that a missing journal is a lost one."""
+    return any(_is_file(folder / "task.md") for folder in layout.tasks.glob("*"))
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()

@@ -1,0 +1,43 @@
+"""Opens the journal of a project: moves it into the git directory, and refuses a lost one."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from ostler.files.layout import Layout
+from ostler.files.view import create_folders, has_task_files
+from ostler.store.identity import missing_error
+from ostler.store.recovery.home import settle_home
+from ostler.store.recovery.move import move_state
+from ostler.store.recovery.rescue import list_rescues
+from ostler.store.sqlite import SqliteJournal
+
+
+class OpenedJournal(Struct, frozen=True):
+    journal: SqliteJournal
+    notes: tuple[str, ...]  # what was changed, for the user
+
+
+def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
+    """Open the journal, or create it; raises JOURNAL_LOST if there are files of tasks without a journal."""
+    moved = move_state(layout)
+    if not os.path.lexists(layout.database) and is_lost(layout):
+        raise missing_error(layout.database)
+    if create:
+        create_folders(layout)
+    journal = SqliteJournal(layout.database, create=create)
+    notes: list[str] = []
+    if moved is not None:
+        notes.append(f"moved the journal to {layout.database}; the old file is kept as {moved}")
+    if journal.backup is not None:
+        notes.append(f"upgraded the journal to this version of Ostler; backup: {journal.backup}")
+    if settle_home(journal, layout):
+        notes.append("this project is a copy of another one; its journal has a new id")
+    return OpenedJournal(journal, tuple(notes))
+
+
+def is_lost(layout: Layout) -> bool:
+    """Return whether files show that the missing journal existed."""
+    return has_task_files(layout) or bool(list_rescues(layout.view))

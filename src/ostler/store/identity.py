@@ -1,0 +1,44 @@
+"""The identity of the journal's file: a deleted, moved or replaced file is noticed before each commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ostler.errors import Code, StateError
+
+REBUILD = "ostler journal rebuild   restores it; no agent is started before"
+
+
+class FileIdentity(NamedTuple):
+    """The file behind a path; another file has another device or inode."""
+
+    device: int
+    inode: int
+
+
+def read_identity(path: Path) -> FileIdentity | None:
+    """Return the identity of the file at this path; None if there is none."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return FileIdentity(found.st_dev, found.st_ino)
+
+
+def require_identity(path: Path, opened: FileIdentity | None) -> None:
+    """Raise JOURNAL_LOST unless the path still leads to the file that was opened."""
+    present = read_identity(path)
+    if present is None:
+        raise _lost_error(f"the journal {path} was deleted or moved away while it was open")
+    if present != opened:
+        raise _lost_error(f"the journal {path} was replaced by another file while it was open")
+
+
+def missing_error(path: Path) -> StateError:
+    """Return the error for a project that has files of tasks but no journal."""
+    return _lost_error(f"the journal {path} does not exist, but there are files of its tasks")
+
+
+def _lost_error(message: str) -> StateError:
+    return StateError(Code.JOURNAL_LOST, message, REBUILD)

@@ -1,0 +1,1 @@
+"""Moves, rescues, checks and rebuilds the journal's file."""

@@ -1,0 +1,40 @@
+"""Keeps what a run cannot record because its journal is lost, in a file that `journal rebuild` reads."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+
+from ostler.errors import OstlerError
+from ostler.files.atomic import make_private_dir
+from ostler.store.backup import copy_database
+
+_PATTERN = "rescue-*.db"
+
+_log = logging.getLogger(__name__)
+
+
+def list_rescues(folder: Path) -> list[Path]:
+    """Return the rescued journals of a project, the newest first."""
+    found = [path for path in folder.glob(_PATTERN) if path.is_file() and not path.is_symlink()]
+    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def copy_lost_journal(db: apsw.Connection, store_id: str, folder: Path) -> Path | None:
+    """Copy a lost journal through its open connection, which still reads the file; None if that fails."""
+    target = folder / f"rescue-{store_id}-{os.getpid()}.db"
+    if not folder.parent.is_dir():
+        return None  # the whole project was deleted
+    try:
+        make_private_dir(folder)
+        copy_database(db, target)
+    except (OstlerError, apsw.Error, OSError) as error:
+        _log.warning("the lost journal could not be copied to %s: %s", target, error)
+        with suppress(OSError):
+            target.unlink(missing_ok=True)
+        return None
+    return target

@@ -1,0 +1,234 @@
+"""The state survives git clean and git stash, moves with the project, and is not shared with a copy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import apsw
+import pytest
+
+from journal_file import journal_path
+from world import World, wait_until
+
+
+def complete_one(world: World, title: str = "Add a greeting") -> str:
+    task = world.new(title)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+    return task
+
+
+def store_id(root: Path) -> str:
+    db = apsw.Connection(str(journal_path(root)))
+    found = next(iter(db.execute("SELECT store_id FROM identity")))[0]
+    db.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    "args", [("clean", "-fdx"), pytest.param(("clean", "-ffdx"), marks=pytest.mark.full)]
+)
+def test_git_clean_deletes_no_result(world: World, args: tuple[str, ...]) -> None:
+    """Journal, transcripts and the kept work survive; a failed task runs again in a new worktree."""
+    done = complete_one(world)
+    world.behave(fault="a18_exit")
+    failed = world.new("Fail")
+    world.ostler("run", failed, code=1, OSTLER_RETRY__MAX_RETRIES="0")
+    world.behave()
+    assert "ostler" in world.git("clean", "-ndx"), "git would delete the view"
+    world.git(*args)
+    assert [task["status"] for task in world.json("status")["tasks"]] == ["completed", "failed"]
+    assert world.ostler("log", done).stdout
+    world.ostler("retry", failed)
+    world.ostler("run", failed)
+    assert world.show(failed)["status"] == "completed"
+    page = world.root / ".ostler" / "tasks" / done / "task.md"
+    assert page.is_file(), "the readable view is made again"
+    assert world.git("status", "--porcelain") == "", "and it is ignored"
+
+
+def test_git_clean_during_a_run(world: World) -> None:
+    """The running task completes: its worktree is a repository of its own, which git does not delete."""
+    world.behave(delay_seconds=1.0)
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(world.started, 30, "the agent did not start")
+    world.git("clean", "-fdx")
+    assert run.wait(60) == 0
+    assert world.show(task)["status"] == "completed"
+
+
+def test_git_stash_all(world: World) -> None:
+    """After the stash everything is readable; a read changes nothing, so that the stash can be popped."""
+    task = complete_one(world)
+    (world.root / "notes.txt").write_text("mine\n")
+    world.git("stash", "--all")
+    assert not (world.root / ".ostler" / "tasks").exists()
+    assert world.show(task)["status"] == "completed"
+    assert world.ostler("log", task).stdout
+    world.git("stash", "pop")
+    assert (world.root / "notes.txt").read_text() == "mine\n"
+    assert (world.root / ".ostler" / "tasks" / task / "task.md").is_file()
+
+
+def test_moved_project(world: World) -> None:
+    """With its worktrees: a task that waits continues at the new place, under the same id."""
+    task = world.new()
+    world.environ["OSTLER_GATES__PHASES__IMPLEMENT"] = "human"
+    world.ostler("run", task, code=4)
+    before = store_id(world.root)
+    moved = world.root.with_name("moved")
+    world.root.rename(moved)
+    world.root = moved
+    view = world.show(task)
+    assert view["worktree"] == str(moved / ".ostler" / "worktrees" / task)
+    assert world.ostler("diff", task).stdout
+    world.ostler("reject", task, "-m", "once more")
+    world.ostler("run", task, code=4)
+    world.ostler("approve", task)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+    assert store_id(moved) == before
+    assert not world.root.with_name("project").exists()
+
+
+def test_copied_project(world: World) -> None:
+    """The copy has a new id and works in its own worktrees; the original stays as it is."""
+    world.environ["OSTLER_GATES__PHASES__IMPLEMENT"] = "human"
+    task = world.new()
+    world.ostler("run", task, code=4)
+    original, copy = world.root, world.root.with_name("copy")
+    before = store_id(original)
+    files = snapshot(original)
+    subprocess.run(["cp", "-a", str(original), str(copy)], check=True)
+    world.root = copy
+    assert "this project is a copy of another one" in world.ostler("status").stderr
+    assert "copy" not in world.ostler("status").stderr
+    assert store_id(copy) not in ("", before)
+    assert (copy / ".ostler" / "tasks").resolve() == copy / ".git" / "ostler" / "tasks"
+    world.ostler("reject", task, "-m", "once more")
+    world.ostler("run", task, code=4)
+    world.ostler("approve", task)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+    assert snapshot(original) == files, "nothing of the original has changed"
+    world.root = original
+    assert store_id(original) == before
+    assert world.show(task)["status"] == "needs_review"
+    world.ostler("approve", task)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+
+
+def test_cancelled_copy_keeps_the_worktree_of_the_original(world: World) -> None:
+    """The journal has the path of the original's worktree; the copy removes its own."""
+    world.environ["OSTLER_GATES__PHASES__IMPLEMENT"] = "human"
+    task = world.new()
+    world.ostler("run", task, code=4)
+    copy, place = world.root.with_name("copy"), Path(".ostler", "worktrees", task)
+    shutil.copytree(world.root, copy, symlinks=True)
+    original, world.root = world.root, copy
+    world.ostler("cancel", task, OSTLER_GIT__CLEANUP_ON_FAIL="true")
+    assert (original / place / ".git").is_file()
+    assert not (copy / place).exists()
+    world.root = original
+    assert world.show(task)["status"] == "needs_review"
+
+
+def snapshot(root: Path) -> dict[str, bytes]:
+    """Return the files of a project, without those that SQLite changes when it reads."""
+    files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in files
+        if not path.name.startswith("ostler.db") and path.name != "index"
+    }
+
+
+@pytest.mark.full
+def test_copy_of_a_running_project_leaves_its_agent_alone(world: World) -> None:
+    """A run in the copy resumes the copied task and does not stop the agent of the original."""
+    world.behave(delay_seconds=4.0)
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(world.started, 30, "the agent did not start")
+    copy = world.root.with_name("copy")
+    subprocess.run(["cp", "-a", str(world.root), str(copy)], check=True)
+    world.behave()
+    original, world.root = world.root, copy
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+    assert run.poll() is None, "the original is still running"
+    world.root = original
+    assert run.wait(60) == 0
+    assert world.show(task)["status"] == "completed"
+    assert [one["status"] for one in world.show(task)["attempts"]] == ["succeeded"]
+
+
+def test_clones_and_linked_work_trees_are_apart(world: World, tmp_path: Path) -> None:
+    """A clone has no tasks of the original; a linked work tree neither, and each runs its own."""
+    complete_one(world)
+    original = world.root
+    world.git("worktree", "add", "-q", str(tmp_path / "linked"))
+    subprocess.run(["git", "clone", "-q", str(original), str(tmp_path / "clone")], check=True)
+    places = {}
+    for name in ("linked", "clone"):
+        world.root = tmp_path / name
+        world.ostler("status", code=2)
+        complete_one(world, f"Only {name}")
+        assert len(world.json("status")["tasks"]) == 1
+        places[name] = journal_path(world.root)
+    world.root = original
+    assert len(world.json("status")["tasks"]) == 1
+    assert len({journal_path(original), *places.values()}) == 3
+
+
+def test_projects_in_subdirectories_are_apart(world: World) -> None:
+    """Two projects of one repository, and one around them."""
+    root = world.root
+    for name in ("a", "b"):
+        (root / name).mkdir()
+        (root / name / "file.txt").write_text(name)
+        (root / name / "ostler.toml").write_text("")
+    world.git("add", "-A")
+    world.git("commit", "-qm", "two")
+    for name in ("a", "b"):
+        world.root = root / name
+        complete_one(world, f"In {name}")
+    subprocess.run(["git", "clean", "-qffdx"], cwd=root, check=True)
+    for name in ("a", "b"):
+        world.root = root / name
+        assert [task["title"] for task in world.json("status")["tasks"]] == [f"In {name}"]
+    world.root = root
+
+
+def test_separate_git_directory(world: World, tmp_path: Path) -> None:
+    """The state is in the git directory, wherever it is, and .ostler leads there."""
+    world.git("init", "-q", "--separate-git-dir", str(tmp_path / "git"))
+    task = complete_one(world)
+    assert journal_path(world.root) == tmp_path / "git" / "ostler" / "ostler.db"
+    assert (world.root / ".ostler" / "tasks" / task / "task.md").is_file()
+
+
+def test_missing_journal_is_lost_and_not_created_again(world: World) -> None:
+    """Files of tasks without a journal: every command says so, and none starts with an empty journal."""
+    complete_one(world)
+    journal_path(world.root).unlink()
+    for command in (["status"], ["new", "Second"], ["run", "--all"], ["init"]):
+        done = world.ostler(*command, code=3)
+        assert "ostler journal rebuild" in done.stderr, done.stderr
+        assert not journal_path(world.root).exists()
+
+
+def test_whole_clone_deleted(tmp_path: Path) -> None:
+    """The state disappears with the clone: nothing is left elsewhere."""
+    home = Path(os.environ["HOME"])
+    before = sorted(home.rglob("*ostler*"))
+    made = World(tmp_path)
+    complete_one(made)
+    shutil.rmtree(made.root)
+    assert not list(tmp_path.rglob("*ostler*"))
+    assert sorted(home.rglob("*ostler*")) == before
