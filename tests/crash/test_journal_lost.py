@@ -54,4 +54,9 @@ def test_a_run_without_its_journal_ends(world: World, lose: Callable[[Path], Non
     time.sleep(DELAY_SECONDS / 2)
     assert len(world.started()) == 1, "no agent starts after the loss"
     [rescued] = (world.root / ".ostler").glob("rescue-*.db")
-    assert rescued.stat().st_size > 0
+    world.behave()
+    done = world.ostler("journal", "rebuild")
+    assert f"from {rescued}" in done.stdout
+    world.ostler("journal", "check")
+    world.ostler("run", "--all")
+    assert [task["status"] for task in world.json("status")["tasks"]] == ["completed"] * 3

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from journal_file import journal_path
 from world import INTERRUPT, World, end, wait_until
 
 JSON = {"Content-Type": "application/json"}
@@ -133,7 +132,7 @@ def shared_world(directory: Path) -> Iterator[World]:
 
 
 def note_of(world: World) -> Path:
-    return journal_path(world.root).with_name("server.json")
+    return world.root / ".ostler" / "server.json"
 
 
 def serve(world: World, *args: str) -> Served:

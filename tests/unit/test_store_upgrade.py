@@ -139,6 +139,7 @@ def write_old_names(path: Path) -> None:
     for column in ("closings", "reported"):
         db.execute(f"ALTER TABLE limit_window DROP COLUMN {column}").fetchall()
     db.execute("DROP TABLE model_turn").fetchall()
+    db.execute("ALTER TABLE identity DROP COLUMN home").fetchall()
     db.pragma("user_version", RELEASED)
     db.close()
 

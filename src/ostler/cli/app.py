@@ -59,6 +59,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "executors": ("executors", "List the agents on this machine"),
         "models": ("models", "List models and their availability"),
         "skills": ("skills", "List, show and check skills"),
+        "journal": ("journal", "Back up, check and rebuild the journal"),
         "worktree": ("worktree", "List and prune the worktrees of tasks"),
         "cleanup": ("cleanup", "Delete worktrees and logs that are not needed"),
         "mcp": ("mcp", "Start an MCP server for Claude Code and others"),

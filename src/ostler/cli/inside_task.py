@@ -19,6 +19,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "events": ALL,
     "executors": ALL,
     "export": ALL,
+    "journal": ("check",),
     "log": ALL,
     "mcp": ALL,
     "models": ALL,

@@ -39,8 +39,9 @@ def link_tasks(layout: Layout) -> None:
 
 def has_task_files(layout: Layout) -> bool:
     """Return whether there are files of tasks, so that a missing journal is a lost one."""
-    return any(_is_file(folder / "task.md") for folder in layout.tasks.glob("*"))
+    return bool(list_task_files(layout))
 
 
-def _is_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
+def list_task_files(layout: Layout) -> list[Path]:
+    """Return the directories that contain the files of a task."""
+    return sorted(folder for folder in layout.tasks.glob("*") if (folder / "task.md").is_file())

@@ -10,9 +10,14 @@ _TASKS = "refs/ostler/tasks"
 _PREVIOUS = "refs/ostler/previous"
 
 
+def kept_task_ref(task: str) -> str:
+    """Return the ref that keeps the last commit of a task."""
+    return f"{_TASKS}/{task}"
+
+
 def keep_task_commit(repository: Repository, task: str, commit: str) -> None:
     """Keep the last commit of a task, and with it its base, until the task is purged."""
-    _set_ref(repository, f"{_TASKS}/{task}", commit)
+    _set_ref(repository, kept_task_ref(task), commit)
 
 
 def keep_start_commit(repository: Repository, task: str, commit: str) -> None:

@@ -15,10 +15,12 @@ from ostler.model.event import FeedLine, Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
 from ostler.store import codec
+from ostler.store.backup import copy_database
 from ostler.store.database import Database
 from ostler.store.journal import FEED_LIMIT
 from ostler.store.listing import Listing
 from ostler.store.recovery.rescue import copy_lost_journal
+from ostler.store.sqlite_errors import translate_errors
 
 CHECK_UP_TO = 1 << 20  # bytes
 
@@ -216,6 +218,16 @@ class SqliteJournal:
     def require_present(self) -> None:
         """Raise JOURNAL_LOST if the file was deleted, moved or replaced since it was opened."""
         self._db.require_present()
+
+    def copy_to(self, target: Path) -> None:
+        """Copy the journal to this file, also while other processes write."""
+        with translate_errors(target):
+            copy_database(self._db.connection, target)
+
+    def find_damage(self) -> list[str]:
+        """Check all pages and indexes; return what is damaged."""
+        found = [str(row[0]).replace("\n", ", ") for row in self._db.query("PRAGMA integrity_check(10)")]
+        return [] if found == ["ok"] else found
 
     def copy_lost(self, folder: Path) -> Path | None:
         """Copy a lost journal into a folder; return the copy, or None if that fails."""

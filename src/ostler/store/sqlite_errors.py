@@ -17,7 +17,7 @@ def corrupt_error(path: Path, detail: str) -> StateError:
     return StateError(
         Code.STATE_CORRUPT,
         f"the journal {path} is damaged ({detail}); the file is kept",
-        "restore a backup, or move the file away to start with an empty journal",
+        "ostler journal rebuild   makes a new one, from a backup (--from PATH) or from the tasks' files",
     )
 
 

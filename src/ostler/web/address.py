@@ -74,7 +74,7 @@ def request_one_time_url(layout: Layout, port: int | None, runs_tasks: bool) -> 
 
 
 def _path(layout: Layout) -> Path:
-    return layout.state / "server.json"
+    return layout.view / "server.json"
 
 
 def _read(layout: Layout) -> ServerAddress | None:

@@ -39,6 +39,14 @@ def find_commit_by_trailer(repository: Repository, base: str, tip: str, name: st
     return None
 
 
+def find_start_commit(repository: Repository, task: str, tip: str) -> str:
+    """Return the commit before the first one of a task, on the way to its tip; empty if it has none."""
+    search = ("--first-parent", "--fixed-strings", f"--grep=Task-Id: {to_header_line(task)}", "--format=%P")
+    output = run_git(repository, "rev-list", "--no-commit-header", *search, tip, "--").stdout
+    parents = [line.split()[0] for line in output.decode().splitlines() if line.strip()]
+    return parents[-1] if parents else ""
+
+
 def is_ahead(repository: Repository, base: str, tip: str) -> bool:
     """Return whether the tip has a commit that the base does not have."""
     return bool(run_git(repository, "rev-list", "--max-count=1", f"{base}..{tip}", "--").stdout)

@@ -26,7 +26,7 @@ def settle_home(journal: SqliteJournal, layout: Layout) -> bool:
     copied = bool(recorded) and _is_original(Path(recorded), journal)
     if copied:
         for name in _COPIED:
-            (layout.state / name).unlink(missing_ok=True)
+            (layout.view / name).unlink(missing_ok=True)
     journal.set_home(here, os.urandom(8).hex() if copied else journal.store_id)
     return copied
 

@@ -139,8 +139,7 @@ def _move_folders(layout: Layout) -> None:
             reach("move.folder")
     for name in _DISCARDED:
         shutil.rmtree(layout.view / name, ignore_errors=True)
-    for name in ("server.json", f"{JOURNAL}.upgrade"):
-        (layout.view / name).unlink(missing_ok=True)
+    (layout.view / f"{JOURNAL}.upgrade").unlink(missing_ok=True)
     create_folders(layout)
     sync_folder(layout.state)
 

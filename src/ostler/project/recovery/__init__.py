@@ -1,0 +1,1 @@
+"""Backs up, checks and rebuilds the journal of a project."""
