@@ -102,6 +102,7 @@ class GateWaiting(Body, frozen=True, tag="gate_waiting"):
     reason: str = ""  # the request to the person
     gate: GateType = "human"
     check: GateCheck | None = None  # command that passed before the person is asked
+    guarded: tuple[str, ...] = ()  # changed files that no timeout approves
 
 
 class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):

@@ -20,6 +20,8 @@ from ostler.model.usage import Usage
 PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 # overruled: a person approved what the gate did not pass; not_checked: there was nothing to check it with
 GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped", "overruled", "not_checked"]
+BY_TIMEOUT = "a timeout"
+"""`by` of a decision that `gates.human_timeout_action` made; no user name contains a space."""
 
 
 class Stage(StrEnum):
@@ -71,6 +73,12 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     original: GateVerdict | None = None  # verdict that a person overruled or skipped
     check: GateCheck | None = None
     type: GateType | None = None  # gate that was used; null: that of the plan
+    guarded: tuple[str, ...] = ()  # changed files that only a person approves
+
+    @property
+    def is_approved_by_person(self) -> bool:
+        """Whether a person, and not a timeout, let the work pass."""
+        return self.by_person and self.by != BY_TIMEOUT and self.verdict in ("pass", "overruled")
 
 
 class NamedGate(Struct, frozen=True):

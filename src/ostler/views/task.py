@@ -23,9 +23,10 @@ class GateView(Struct, frozen=True):
     verdict: GateVerdict
     reason: str
     sha: str | None
-    by: str | None = None  # person who decided
+    by: str | None = None  # person who decided, or "a timeout"
     original: GateVerdict | None = None  # verdict that this person overruled
     check: GateCheck | None = None  # how a command gate was run
+    guarded: tuple[str, ...] = ()  # changed files that only a person approves
 
 
 class NamedGateView(Struct, frozen=True):
@@ -205,7 +206,8 @@ def _planned_type(state: State, name: str) -> GateType:
 
 
 def _gate(kind: GateType, gate: GateState) -> GateView:
-    return GateView(kind, gate.verdict, gate.reason, gate.sha, gate.by or None, gate.original, gate.check)
+    by, check = gate.by or None, gate.check
+    return GateView(kind, gate.verdict, gate.reason, gate.sha, by, gate.original, check, gate.guarded)
 
 
 def _attempt(attempt: Attempt, alive: bool) -> AttemptView:

@@ -245,7 +245,7 @@ def _apply_gate_waiting(state: State, event: GateWaiting) -> State:
     name = name_current_gate(state)
     earlier = find_gate(state, name)
     check = event.check or (earlier.check if earlier else None)
-    gate = GateState("pending", event.reason, event.sha, check=check)
+    gate = GateState("pending", event.reason, event.sha, check=check, guarded=event.guarded)
     if has_live_rules(state):
         gate = _keep_verdict(replace(gate, type=event.gate), earlier, state)
     waiting = store_gate(state, name, gate)

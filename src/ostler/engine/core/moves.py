@@ -10,6 +10,7 @@ from ostler.engine.core.no_changes import forget_no_changes, needs_review, reque
 from ostler.engine.core.verdicts import (
     checks_files,
     enter_final_stage,
+    find_gate,
     focus_gate,
     has_live_rules,
     name_current_gate,
@@ -159,7 +160,10 @@ def apply_gate_decided(state: State, event: GateDecided) -> State:
 def _build_gate_state(state: State, event: GateDecided) -> GateState:
     by_person = event.gate == "human" or event.verdict == "overruled"
     gate = GateState(event.verdict, event.reason, event.sha, by_person, state.tree, event.by, event.original)
-    return replace(gate, check=event.check, type=event.gate if has_live_rules(state) else None)
+    asked = find_gate(state, name_current_gate(state))
+    guarded = asked.guarded if asked is not None and asked.sha == event.sha else ()
+    kind = event.gate if has_live_rules(state) else None
+    return replace(gate, check=event.check, type=kind, guarded=guarded)
 
 
 def _pass_gate(state: State, gate: GateState) -> State:

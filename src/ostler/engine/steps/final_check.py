@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ostler.engine.core.step import CheckFinal, CheckGate
 from ostler.engine.core.verdicts import find_gate, focus_gate, has_checked, is_about_last_commit
 from ostler.engine.steps.gate import check_gate
+from ostler.engine.steps.gates.guarded_files import needs_person
 from ostler.engine.steps.gates.live import find_merge_gate
 from ostler.engine.steps.protection import find_protection
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
@@ -53,6 +54,12 @@ def _has_outdated_checks(state: State, name: str, used: Protection) -> bool:
 def _build_end(used: Protection, context: TaskContext, services: StepServices) -> FinalChecked:
     state = context.state
     gate = find_merge_gate(used, context, services)
-    if has_checked(state, MERGE, gate):
+    if has_checked(state, MERGE, gate) and not _lacks_person(gate, context, services):
         return FinalChecked("skip", used.publish, state.commit)
     return FinalChecked("auto" if gate.passes_automatically else gate.type, used.publish, state.commit)
+
+
+def _lacks_person(gate: Gate, context: TaskContext, services: StepServices) -> bool:
+    """Return whether a timeout passed the human gate, and the work changes guarded files."""
+    state = context.state
+    return gate.type == "human" and needs_person(state.merge, state, services)

@@ -11,7 +11,8 @@ from ostler.engine.core.step import CheckGate
 from ostler.engine.core.verdicts import find_gate, has_live_rules
 from ostler.engine.steps.gates.command import run_command_gate
 from ostler.engine.steps.gates.criteria import list_unmet_criteria
-from ostler.engine.steps.gates.live import describe_guarded_files, pass_without_check, use_live_gate
+from ostler.engine.steps.gates.guarded_files import list_guarded_files
+from ostler.engine.steps.gates.live import pass_without_check, use_live_gate
 from ostler.engine.steps.gates.no_changes import describe_no_changes
 from ostler.engine.steps.gates.quality import add_quality_checks, list_checks
 from ostler.engine.steps.gates.result import GateResult
@@ -165,15 +166,17 @@ def _ask_person(
     """Ask a person, unless one approved this gate and only its command had to be repeated."""
     check = passed.check if passed else None
     before = find_gate(context.state, step.phase)
-    if passed and before and before.by_person and before.verdict == "pass":
+    guarded = list_guarded_files(context.state, services)
+    repeats = passed and before and before.by_person and before.verdict == "pass"
+    if repeats and (before.is_approved_by_person or not guarded):
         return GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
     criteria = f"; criteria: {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
     what = context.state.output or f"{step.phase}{_describe_change(step, context, services)}"
     notes = [one for one in (passed.reason, *passed.warnings) if one] if passed else []
-    notes += describe_guarded_files(step, context, services)
+    notes += [f"it changes {', '.join(guarded)}"] if guarded else []
     request = describe_no_changes(context, services) or _describe_request(step, context)
     reason = "; ".join((f"{request} {what}{criteria}", *notes))
-    return GateWaiting(step.phase, step.sha, reason, check=check)
+    return GateWaiting(step.phase, step.sha, reason, check=check, guarded=guarded)
 
 
 def _describe_request(step: CheckGate, context: TaskContext) -> str:
