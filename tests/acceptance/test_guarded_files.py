@@ -51,6 +51,11 @@ def test_a_timeout_does_not_approve_guarded_files(world: World, gate: str) -> No
     assert world.show(task)["status"] == "needs_review"
     assert world.git("rev-parse", "release") == before
     assert merge_gate(world, task)["guarded"] == [".github/workflows/ci.yml"]
+    write(world, "merge")
+    accepted = world.ostler("config", "accept")
+    assert "removed while it waits" not in accepted.stdout
+    assert "waits for you in any case: it changes .github/workflows/ci.yml." in accepted.stderr
+    assert world.show(task)["status"] == "needs_review"
     world.ostler("approve", task)
     world.ostler("run", task)
     assert world.git("rev-parse", "release").strip() == world.show(task)["commit"]

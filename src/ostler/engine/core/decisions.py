@@ -18,6 +18,7 @@ from ostler.engine.core.verdicts import (
     name_current_gate,
     planned_gate,
     replace_phase,
+    waits_for_guarded_files,
 )
 from ostler.errors import Code
 from ostler.model.event import DecisionRecorded, GateDecided, SettingsAccepted
@@ -142,7 +143,7 @@ def apply_accepted(state: State, event: SettingsAccepted) -> State:
     accepted = replace(state, protection=event.protection)
     name = name_current_gate(state)
     waits = state.status is _S.NEEDS_REVIEW and not state.review_requested and not state.held
-    if not waits or event.protection.gate(name).type == "human":
+    if not waits or event.protection.gate(name).type == "human" or waits_for_guarded_files(accepted):
         return accepted
     return replace(accepted, status=_S.PENDING, message="", checks=state.checks + 1)
 

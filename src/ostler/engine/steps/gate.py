@@ -167,8 +167,8 @@ def _ask_person(
     check = passed.check if passed else None
     before = find_gate(context.state, step.phase)
     guarded = list_guarded_files(context.state, services)
-    repeats = passed and before and before.by_person and before.verdict == "pass"
-    if repeats and (before.is_approved_by_person or not guarded):
+    approved = before is not None and before.by_person and before.verdict == "pass"
+    if passed and before and approved and (before.is_approved_by_person or not guarded):
         return GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
     criteria = f"; criteria: {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
     what = context.state.output or f"{step.phase}{_describe_change(step, context, services)}"
