@@ -98,6 +98,18 @@ class PhaseState(Struct, frozen=True, omit_defaults=True):
     gate: GateState | None = None
 
 
+class CompletedWork(Struct, frozen=True, omit_defaults=True):
+    """The work and the verdicts of a completed task, before a person asked to publish it."""
+
+    commit: str | None
+    base: str | None
+    tree: str
+    phases: tuple[PhaseState, ...]
+    gates: tuple[NamedGate, ...] = ()
+    merge: GateState | None = None
+    warnings: tuple[str, ...] = ()
+
+
 class State(Struct, frozen=True, omit_defaults=True):
     """Everything that decide() needs to choose the next step."""
 
@@ -152,6 +164,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     remotes: tuple[Remote, ...] | None = None  # as recorded when the task started
     pr_url: str | None = None
     publish_as: Publishing | None = None  # requested by a person; None: as planned
+    completed: CompletedWork | None = None  # to return to if that request is cancelled
     published_into: str = ""  # branch that has the work, or the base of its pull request
     ending: Ending | None = None
     usage: Usage = Usage()

@@ -41,11 +41,7 @@ def apply_decision(state: State, event: DecisionRecorded) -> State:
     """Return the state after a person's decision."""
     match event.verb:
         case "cancel":
-            return (
-                state
-                if state.status in TERMINAL
-                else replace(state, cancel_requested=True, cancel_reason=event.text)
-            )
+            return _cancel(state, event)
         case "pause":
             return _pause(state)
         case "resume":
@@ -62,6 +58,14 @@ def apply_decision(state: State, event: DecisionRecorded) -> State:
             return state if state.status in TERMINAL else rewind_to(state, event.phase, bool(event.text))
         case _:
             assert_never(event.verb)
+
+
+def _cancel(state: State, event: DecisionRecorded) -> State:
+    is_published = state.stage is Stage.DONE and bool(state.published_into or state.pr_url)
+    if state.status in TERMINAL or is_published:
+        # Only the completion is still to be recorded: a cancelled task would not be what was published.
+        return state
+    return replace(state, cancel_requested=True, cancel_reason=event.text)
 
 
 def _pause(state: State) -> State:
@@ -198,7 +202,7 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
         resumes_at=None,
     )
     # The new work is another one: what was requested and published before is not about it.
-    back = replace(back, gates=(), final_gate="", publish_as=None, published_into="")
+    back = replace(back, gates=(), final_gate="", publish_as=None, completed=None, published_into="")
     back = replace(back, warnings=(), signatures=(), retry_of="", review_requested=False, pr_url=None)
     back = replace(
         back,

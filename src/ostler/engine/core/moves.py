@@ -239,6 +239,7 @@ def send_back_for_retry(state: State, feedback_seq: int) -> State:
         counted, feedback_seq=feedback_seq, retry_of=failed.id, stage=Stage.READY, call=1, merge=None
     )
     reset = replace(reset, review_requested=False, recheck_phases=(), rebases=0, gates=(), final_gate="")
+    reset = replace(reset, completed=None)  # the work changes from here on
     reset = forget_no_changes(reset)
     rechecks = bool(state.recheck_phases) or state.stage is Stage.FINAL
     target, last = find_retry_phase(state), len(state.phases) - 1 if rechecks else state.phase
