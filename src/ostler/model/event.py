@@ -17,7 +17,7 @@ from ostler.model.plan import GateType, Plan, Publishing
 from ostler.model.predecessor import Predecessor
 from ostler.model.protection import Protection
 from ostler.model.remote import Remote
-from ostler.model.state import GateCheck, GateVerdict
+from ostler.model.state import GateCheck, GateObstacle, GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 
@@ -118,6 +118,7 @@ class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
     review: str = ""  # why a person has to decide in spite of the verdict; empty: the verdict counts
     by: str = ""  # person who decided
     original: GateVerdict | None = None  # verdict that a person overruled
+    cause: GateObstacle | None = None  # why it could not run; null: unknown
 
 
 class FinalChecked(Body, frozen=True, tag="final_checked"):

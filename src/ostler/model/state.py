@@ -20,6 +20,8 @@ from ostler.model.usage import Usage
 PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 # overruled: a person approved what the gate did not pass; not_checked: there was nothing to check it with
 GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped", "overruled", "not_checked"]
+# Why a gate could not run; each has its own next step.
+GateObstacle = Literal["missing program", "isolation", "timeout", "network", "killed", "setup"]
 BY_TIMEOUT = "a timeout"
 """`by` of a decision that `gates.human_timeout_action` made; no user name contains a space."""
 
@@ -74,6 +76,7 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     check: GateCheck | None = None
     type: GateType | None = None  # gate that was used; null: that of the plan
     guarded: tuple[str, ...] = ()  # changed files that only a person approves
+    cause: GateObstacle | None = None  # why it could not run; null: unknown
 
     @property
     def is_approved_by_person(self) -> bool:

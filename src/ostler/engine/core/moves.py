@@ -163,7 +163,7 @@ def _build_gate_state(state: State, event: GateDecided) -> GateState:
     asked = find_gate(state, name_current_gate(state))
     guarded = asked.guarded if asked is not None and asked.sha == event.sha else ()
     kind = event.gate if has_live_rules(state) else None
-    return replace(gate, check=event.check, type=kind, guarded=guarded)
+    return replace(gate, check=event.check, type=kind, guarded=guarded, cause=event.cause)
 
 
 def _pass_gate(state: State, gate: GateState) -> State:

@@ -14,6 +14,7 @@ from ostler.engine.steps.gates.criteria import list_unmet_criteria
 from ostler.engine.steps.gates.guarded_files import list_guarded_files
 from ostler.engine.steps.gates.live import pass_without_check, use_live_gate
 from ostler.engine.steps.gates.no_changes import describe_no_changes
+from ostler.engine.steps.gates.obstacle import find_cause
 from ostler.engine.steps.gates.quality import add_quality_checks, list_checks
 from ostler.engine.steps.gates.result import GateResult
 from ostler.engine.steps.gates.review import ReviewOutcome, review_commit
@@ -46,7 +47,7 @@ async def check_gate(step: CheckGate, context: TaskContext, services: StepServic
     except OstlerError as error:
         if CODES[error.code].origin is Origin.HOST:
             raise
-        result = GateResult("could_not_run", f"{error.code}: {error.message}")
+        result = GateResult("could_not_run", f"{error.code}: {error.message}", cause=find_cause(error))
     if not isinstance(result, GateResult):
         return StepResult(result)
     if step.gate.type == "human" and result.verdict == "pass" and not result.review:
@@ -126,6 +127,7 @@ def _build_result(
         check=result.check,
         warnings=result.warnings,
         review=result.review,
+        cause=result.cause,
     )
     if result.verdict in ("pass", "skipped", "not_checked") or result.review:
         return StepResult(event)
