@@ -103,6 +103,7 @@ class GateWaiting(Body, frozen=True, tag="gate_waiting"):
     gate: GateType = "human"
     check: GateCheck | None = None  # command that passed before the person is asked
     guarded: tuple[str, ...] = ()  # changed files that no timeout approves
+    checks: tuple[str, ...] = ()  # quality checks that have run
 
 
 class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
@@ -119,6 +120,7 @@ class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
     by: str = ""  # person who decided
     original: GateVerdict | None = None  # verdict that a person overruled
     cause: GateObstacle | None = None  # why it could not run; null: unknown
+    checks: tuple[str, ...] = ()  # quality checks that the verdict includes
 
 
 class FinalChecked(Body, frozen=True, tag="final_checked"):

@@ -77,6 +77,7 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     type: GateType | None = None  # gate that was used; null: that of the plan
     guarded: tuple[str, ...] = ()  # changed files that only a person approves
     cause: GateObstacle | None = None  # why it could not run; null: unknown
+    checks: tuple[str, ...] = ()  # quality checks that the verdict includes
 
     @property
     def is_approved_by_person(self) -> bool:

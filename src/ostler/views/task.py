@@ -28,6 +28,7 @@ class GateView(Struct, frozen=True):
     check: GateCheck | None = None  # how a command gate was run
     guarded: tuple[str, ...] = ()  # changed files that only a person approves
     cause: GateObstacle | None = None  # why it could not run
+    checks: tuple[str, ...] = ()  # quality checks that the verdict includes
 
 
 class NamedGateView(Struct, frozen=True):
@@ -218,7 +219,7 @@ def _planned_type(state: State, name: str) -> GateType:
 
 def _gate(kind: GateType, gate: GateState) -> GateView:
     view = GateView(kind, gate.verdict, gate.reason, gate.sha, gate.by or None, gate.original, gate.check)
-    return replace(view, guarded=gate.guarded, cause=gate.cause)
+    return replace(view, guarded=gate.guarded, cause=gate.cause, checks=gate.checks)
 
 
 def _attempt(attempt: Attempt, alive: bool) -> AttemptView:

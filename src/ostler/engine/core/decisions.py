@@ -12,6 +12,7 @@ from ostler.engine.core.moves import (
     reset_phases,
     send_back_for_retry,
 )
+from ostler.engine.core.requests import is_withdrawn
 from ostler.engine.core.verdicts import (
     find_gate,
     has_live_rules,
@@ -107,7 +108,8 @@ def _answer_proposal(state: State, event: DecisionRecorded) -> State:
 
 def _answer_gate(state: State, event: DecisionRecorded) -> State:
     """Apply an approval or rejection to a gate that waits for a person or has rejected the work."""
-    waits = state.status is _S.NEEDS_REVIEW or (state.status is _S.BLOCKED and state.stage in _AT_GATE)
+    at_gate = state.stage in _AT_GATE and name_current_gate(state) != ""
+    waits = state.status is _S.NEEDS_REVIEW or (state.status is _S.BLOCKED and at_gate)
     if not waits:
         return state
     approved = event.verb == "approve"
@@ -155,6 +157,9 @@ def apply_accepted(state: State, event: SettingsAccepted) -> State:
 def _skip_phase(state: State, event: DecisionRecorded) -> State:
     index = state.plan.index(event.phase)
     if state.status in TERMINAL or index is None or state.phases[index].status == "completed":
+        return state
+    if is_withdrawn(state):
+        # Its phases become what they were when the work was completed.
         return state
     before = state.phases[index].gate
     original = (before.original or before.verdict) if before and before.verdict != "pending" else None

@@ -197,8 +197,9 @@ def _apply_claimed(state: State, event: TaskClaimed) -> State:
         state = _upgrade_rules(state, event)
     elif event.protection is not None:
         state = replace(state, protection=event.protection)
-    if state.stage is Stage.PUBLISHING and has_live_rules(state):
-        # The settings may require more than they did when the task reached this stage.
+    if state.stage is Stage.PUBLISHING and has_live_rules(state) and state.ending is None:
+        # The settings may require more than they did when the task reached this stage. A failure that is
+        # still to be recorded stays one of publishing: no gate asks a person about it.
         state = enter_final_stage(state)
     stage = Stage.NEW if state.stage is Stage.READY else state.stage
     claimed = replace(state, claims=state.claims + 1, stage=stage, code=None, message="", resumes_at=None)
@@ -248,7 +249,8 @@ def _apply_gate_waiting(state: State, event: GateWaiting) -> State:
     name = name_current_gate(state)
     earlier = find_gate(state, name)
     check = event.check or (earlier.check if earlier else None)
-    gate = GateState("pending", event.reason, event.sha, check=check, guarded=event.guarded)
+    checks = event.checks or (earlier.checks if earlier else ())
+    gate = GateState("pending", event.reason, event.sha, check=check, guarded=event.guarded, checks=checks)
     if has_live_rules(state):
         gate = _keep_verdict(replace(gate, type=event.gate), earlier, state)
     waiting = store_gate(state, name, gate)

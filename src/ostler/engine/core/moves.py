@@ -162,8 +162,11 @@ def _build_gate_state(state: State, event: GateDecided) -> GateState:
     gate = GateState(event.verdict, event.reason, event.sha, by_person, state.tree, event.by, event.original)
     asked = find_gate(state, name_current_gate(state))
     guarded = asked.guarded if asked is not None and asked.sha == event.sha else ()
+    # A person decides about the result of the checks that have run before.
+    decided = by_person or bool(event.by)
+    checks = event.checks or (asked.checks if asked is not None and decided else ())
     kind = event.gate if has_live_rules(state) else None
-    return replace(gate, check=event.check, type=kind, guarded=guarded, cause=event.cause)
+    return replace(gate, check=event.check, type=kind, guarded=guarded, cause=event.cause, checks=checks)
 
 
 def _pass_gate(state: State, gate: GateState) -> State:

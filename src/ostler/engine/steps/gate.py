@@ -15,7 +15,7 @@ from ostler.engine.steps.gates.guarded_files import list_guarded_files
 from ostler.engine.steps.gates.live import pass_without_check, use_live_gate
 from ostler.engine.steps.gates.no_changes import describe_no_changes
 from ostler.engine.steps.gates.obstacle import find_cause
-from ostler.engine.steps.gates.quality import add_quality_checks, list_checks
+from ostler.engine.steps.gates.quality import add_quality_checks, list_checks, name_checks
 from ostler.engine.steps.gates.result import GateResult
 from ostler.engine.steps.gates.review import ReviewOutcome, review_commit
 from ostler.engine.steps.gates.signature import compute_signature
@@ -50,6 +50,7 @@ async def check_gate(step: CheckGate, context: TaskContext, services: StepServic
         result = GateResult("could_not_run", f"{error.code}: {error.message}", cause=find_cause(error))
     if not isinstance(result, GateResult):
         return StepResult(result)
+    result = replace(result, checks=name_checks(checks))
     if step.gate.type == "human" and result.verdict == "pass" and not result.review:
         return StepResult(await run_in_thread(_ask_person, step, context, services, result))
     step_result = await run_in_thread(_build_result, step, result, context, services)
@@ -128,6 +129,7 @@ def _build_result(
         warnings=result.warnings,
         review=result.review,
         cause=result.cause,
+        checks=result.checks,
     )
     if result.verdict in ("pass", "skipped", "not_checked") or result.review:
         return StepResult(event)
@@ -171,14 +173,16 @@ def _ask_person(
     guarded = list_guarded_files(context.state, services)
     approved = before is not None and before.by_person and before.verdict == "pass"
     if passed and before and approved and (before.is_approved_by_person or not guarded):
-        return GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
+        decided = GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
+        return replace(decided, checks=passed.checks)
     criteria = f"; criteria: {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
     what = context.state.output or f"{step.phase}{_describe_change(step, context, services)}"
     notes = [one for one in (passed.reason, *passed.warnings) if one] if passed else []
     notes += [f"it changes {', '.join(guarded)}"] if guarded else []
     request = describe_no_changes(context, services) or _describe_request(step, context)
     reason = "; ".join((f"{request} {what}{criteria}", *notes))
-    return GateWaiting(step.phase, step.sha, reason, check=check, guarded=guarded)
+    checks = passed.checks if passed else ()
+    return GateWaiting(step.phase, step.sha, reason, check=check, guarded=guarded, checks=checks)
 
 
 def _describe_request(step: CheckGate, context: TaskContext) -> str:

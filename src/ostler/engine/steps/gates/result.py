@@ -19,6 +19,7 @@ class GateResult(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     review: str = ""  # why a person has to decide in spite of the verdict
     cause: GateObstacle | None = None  # why it could not run
+    checks: tuple[str, ...] = ()  # quality checks that the verdict includes
 
 
 def gate_log_path(step: CheckGate, context: TaskContext) -> str:
