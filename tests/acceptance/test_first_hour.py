@@ -55,6 +55,8 @@ def test_run_json_gives_the_feed_and_then_the_tasks(world: World) -> None:
     task = world.new()
     lines = [json.loads(line) for line in world.ostler("run", task, "--json").stdout.splitlines()]
     assert [line["schema"] for line in lines[-2:]] == ["ostler.event/1", "ostler.task/1"]
+    assert lines[-1]["diffstat"] == {"files": 1, "insertions": 1, "deletions": 0}
+    assert lines[-1]["summary"] == "Done."
     kinds = [line["type"] for line in lines[:-1]]
     history = ["task_claimed", "task_started", "attempt_started", "call_ended", "checkpoint_made"]
     history.append("task_completed")

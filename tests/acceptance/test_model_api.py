@@ -130,3 +130,12 @@ def test_without_a_key_nothing_begins(world: ApiWorld) -> None:
     assert "model_api has no key for the anthropic API" in done.stderr
     assert "ANTHROPIC_API_KEY" in done.stderr
     assert world.show(task)["status"] == "pending"
+
+
+def test_a_provider_that_sends_nothing_is_no_failure_of_the_task(world: ApiWorld) -> None:
+    """The task is deferred until the next probe, as after any outage."""
+    world.environ |= {"OSTLER_RUN__IDLE_TIMEOUT_SECONDS": "0.2", "OSTLER_RETRY__MAX_RETRIES": "0"}
+    shown, _ = run_with(world, [Silence(60.0)], 5)
+    assert (shown["status"], shown["code"]) == ("deferred", "NETWORK")
+    assert [one["code"] for one in shown["attempts"]] == ["NETWORK"]
+    assert shown["resumes_at"] is not None

@@ -211,3 +211,28 @@ def test_a_check_sees_the_final_commit(world: World) -> None:
     task = world.new("Add a greeting", "--phases", "implement,test")
     world.ostler("run", task, code=4)
     assert "check lint" in world.show(task)["message"]
+
+
+def test_a_check_that_is_added_after_its_phase_runs_on_the_final_commit(world: World) -> None:
+    """No file changes after its phase passed; an approval is not asked for twice."""
+    check = '[gates.checks.lint]\ncommand = "exit 1"\n'
+    write(world, NO_RETRY)
+    toml = world.root / "ostler.toml"
+    add = f"cat > '{toml}' <<'END'\n{NO_RETRY}{check}\nEND\n"
+    world.behave(plan=[{}, {"edits": {}, "script": add}])
+    task = world.new("Add a greeting", "--phases", "implement,test")
+    world.ostler("run", task, code=4)
+    assert world.show(task)["message"] == "check lint: `exit 1` exited with 1"
+    assert show_gate(world, task)["checks"] == ["lint (block): exit 1"]
+    world.ostler("approve", task)
+    world.ostler("run", task)
+    assert show_gate(world, task)["verdict"] == "overruled"
+
+
+def test_a_check_of_a_missing_phase_runs_although_the_last_phase_was_skipped(world: World) -> None:
+    """It runs after the last phase that is not skipped."""
+    write(world, NO_RETRY + '[gates.checks.lint]\ncommand = "exit 1"\nphase = "docs"\n')
+    task = world.new("Add a greeting", "--phases", "implement,test")
+    world.ostler("skip", task, "--phase", "test", "--reason", "none")
+    world.ostler("run", task, code=4)
+    assert "check lint" in world.show(task)["message"]

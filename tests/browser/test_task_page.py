@@ -141,3 +141,20 @@ def _weigh(response: Response, read: list[int]) -> None:
 def _jump(page: Page, part: int) -> None:
     scrubber = page.locator(".scrubber")
     scrubber.evaluate(f"(one) => {{ one.value = {part}; one.dispatchEvent(new Event('change')); }}")
+
+
+def test_the_record_of_a_gate_and_the_preflight_are_shown(world: World, serve: Callable[..., Served]) -> None:
+    """Command, isolation, control and guarded files; below them what a run lacks, with file and line."""
+    world.git("branch", "release")
+    (world.root / "ostler.toml").write_text(
+        '[git]\non_complete = "merge"\ntarget = "release"\n'
+        '[gates.commands]\nimplement = "true"\ndocs = "no-such-program"\n[gates.phases]\ndocs = "skip"\n'
+    )
+    task = _task(world, ["run: echo x > .mcp.json", SHOWS_DONE])
+    world.ostler("run", task, code=4)
+    page = serve("--view-only").open(f"/tasks/{task}?tab=gates")
+    gate = page.locator(".gate", has=page.get_by_role("heading", name="implement"))
+    for text in ("Commandtrue", "Isolation", "Controlnot run (switched off)"):
+        expect(gate).to_contain_text(text)
+    expect(page.locator(".gate", has_text="Only a person approves")).to_contain_text(".mcp.json")
+    expect(page.locator("section", has_text="Preflight")).to_contain_text("ostler.toml:6")

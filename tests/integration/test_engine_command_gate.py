@@ -52,6 +52,19 @@ def test_a_command_that_fails_fails(world: GateWorld, command: str) -> None:
     assert world.leftovers() == []
 
 
+@pytest.mark.parametrize("signal", ["KILL", "TERM"])
+@pytest.mark.parametrize("place", ["", "sh -c "])
+def test_a_command_that_was_killed_runs_once_more(world: GateWorld, signal: str, place: str) -> None:
+    """The kernel or a person ended it: no verdict about the work, unless the second run has one."""
+    kill = f"{place}'kill -{signal} $$'" if place else f"kill -{signal} $$"
+    once = f'echo run >> "$TMPDIR/runs"; test $(wc -l < "$TMPDIR/runs") -gt 1 || {kill}'
+    assert world.command(once).verdict == "pass"
+    event = world.command(f'echo run >> "$TMPDIR/always"; {kill}')
+    assert (event.verdict, event.cause) == ("could_not_run", "killed")
+    assert "was killed by signal" in event.reason
+    assert (world.temporary / "always").read_text() == "run\nrun\n"
+
+
 @pytest.mark.parametrize(
     ("command", "word"),
     [

@@ -38,9 +38,9 @@ EXPECTED: dict[str, tuple[Code | None, float | None]] = {
     "d5_reset": (Code.STREAM_BROKEN, None),
     "d5_end": (Code.STREAM_BROKEN, None),
     "d5_truncated": (Code.STREAM_BROKEN, None),
-    "d6_endless": (Code.IDLE_TIMEOUT, None),
-    "d6_pings": (Code.IDLE_TIMEOUT, None),
-    "d7_silence": (Code.IDLE_TIMEOUT, None),
+    "d6_endless": (Code.NETWORK, None),
+    "d6_pings": (Code.NETWORK, None),
+    "d7_silence": (Code.NETWORK, None),
     "d8_401": (Code.AUTH_FAILED, None),
     "d8_403": (Code.AUTH_FAILED, None),
     "d9_404": (Code.MODEL_NOT_FOUND, None),
@@ -79,7 +79,7 @@ def test_every_fault_has_its_row() -> None:
 def test_a_fault_has_its_code(fault: str, provider: str) -> None:
     """For both providers: one request, one code, and a message without the key."""
     code, wait = EXPECTED[fault]
-    asked = request(idle=2 if code is Code.IDLE_TIMEOUT else 60)
+    asked = request(idle=2 if code is Code.NETWORK else 60)
     with FakeLlm([FAULTS[fault]]) as llm:
         try:
             asyncio.run(client(provider, llm.url).complete(asked))

@@ -150,3 +150,35 @@ def test_a_blocked_merge_ends_with_a_rewind(world: World) -> None:
     world.ostler("run", task)
     assert world.show(task)["status"] == "completed"
     assert world.git("rev-parse", "main") == head
+
+
+def test_a_task_that_waited_for_a_clean_checkout_is_merged(world: World) -> None:
+    """While the checkout has changes, the task waits again; then the same command merges it."""
+    task = world.new("Write one")
+    world.ostler("run", task)
+    Path(world.root, "README.md").write_text("changed\n")
+    assert merge(world, task, code=4) == merge(world, task, code=4) == [(task, "needs you")]
+    world.git("checkout", "-q", "--", "README.md")
+    assert merge(world, task) == [(task, "merged")]
+    assert world.git("rev-parse", "main").strip() == world.show(task)["commit"]
+
+
+def test_a_cancelled_merge_leaves_the_task_completed(world: World) -> None:
+    """The rebased commit and the verdict about it are dropped; the branch has the completed work."""
+    task = world.new("Write one")
+    world.ostler("run", task)
+    before = world.show(task)
+    commit_on_main(world, "broken.txt")
+    merge(world, task, code=4)
+    assert world.show(task)["phases"][0]["gate"]["verdict"] == "fail"
+    done = world.ostler("cancel", task, "--reason", "later")
+    assert "is completed as before; its merge is cancelled." in done.stderr
+    after = world.show(task)
+    assert [after[key] for key in ("status", "code", "commit", "base", "phases")] == [
+        before[key] for key in ("status", "code", "commit", "base", "phases")
+    ]
+    assert world.git("rev-parse", f"ostler/{task}").strip() == before["commit"]
+    assert after["message"].startswith("the request to publish it was cancelled")
+    Path(world.root, "broken.txt").unlink()
+    world.git("commit", "-qam", "repair")
+    assert merge(world, task) == [(task, "merged")]

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ostler.engine.core.decide import decide
-from ostler.engine.core.evolve import fold
+from ostler.engine.core.evolve import evolve, fold
 from ostler.engine.core.step import CallAgent, CheckFinal, CheckGate, Finish, PrepareWorkspace, Publish
 from ostler.engine.core.verdicts import find_gate, has_checked
 from ostler.errors import Code
@@ -21,6 +21,7 @@ from ostler.model.event import (
     Rebased,
     Record,
     SettingsAccepted,
+    StepFailed,
     TaskBlocked,
     TaskClaimed,
     TaskCreated,
@@ -167,3 +168,23 @@ def test_accepted_settings_replace_the_plans() -> None:
     assert (state.status, state.baseline) == (TaskStatus.PENDING, Protection())
     kept = after(*waiting, SettingsAccepted(human), protection=human)
     assert kept.status is TaskStatus.NEEDS_REVIEW
+
+
+def test_a_claim_does_not_turn_a_conflict_into_a_gate() -> None:
+    """The run died between the conflict and its ending; an approval is not about it."""
+    conflict = StepFailed(Code.MERGE_CONFLICT, "both changed a.py", ("a.py",), "theirs")
+    blocked = TaskBlocked(Code.MERGE_CONFLICT, "both changed a.py")
+    state = after(*DONE, FinalChecked("skip", "merge"), conflict, CLAIMED, blocked)
+    assert (state.status, state.stage) == (TaskStatus.BLOCKED, Stage.PUBLISHING)
+    again = evolve(state, Record(ID, state.seq + 1, 99.0, DecisionRecorded("approve", by="ann")))
+    assert (again.status, again.gates) == (TaskStatus.BLOCKED, ())
+
+
+def test_a_person_approves_the_checks_that_have_run() -> None:
+    """Weakened tests: the verdict of the command stays, and the quality checks are not run once more."""
+    checks = ("lint (block): ruff check",)
+    passed = GateDecided("test", "command", "pass", "", "c2", check=GateCheck("pytest"), checks=checks)
+    asked = (replace(passed, review="tests are gone"), GateWaiting("test", "c2", "please decide"))
+    state = after(*DONE[:-1], *asked, DecisionRecorded("approve", by="ann"))
+    found = find_gate(state, "test")
+    assert found is not None and (found.verdict, found.checks) == ("pass", checks)

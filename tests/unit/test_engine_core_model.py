@@ -29,6 +29,7 @@ from ostler.engine.steps.final_check import list_unchecked
 from ostler.engine.steps.finish import build_end_event
 from ostler.errors import Code
 from ostler.model.event import (
+    MERGE_REQUEST,
     ActionName,
     CallEnded,
     CheckpointMade,
@@ -223,6 +224,7 @@ class Life(RuleBasedStateMachine):
 
     def check_final(self, step: CheckFinal, verdict: Any, review: bool) -> Event:
         used = combine(self.state.baseline, self.live)
+        used = replace(used, publish=self.state.publish_as or used.publish)
         name = step.asked or next(list_unchecked(self.state, used), "")
         if name:
             gate = Gate("human") if step.asked else used.gate(name)
@@ -247,6 +249,24 @@ class Life(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.add(TaskReopened())
+
+    @precondition(lambda self: self.state.status is TaskStatus.COMPLETED)
+    @rule(ends=st.lists(ANSWERS, max_size=4), cancels=st.booleans())
+    def request_merge(self, ends: list[str], cancels: bool) -> None:
+        """A person asks to merge a completed task, and may cancel that: the work stays as it was."""
+        before = self.state
+        self.add(TaskReopened(MERGE_REQUEST))
+        for gate in ends:
+            if self.state.status in EXECUTABLE:
+                self.add(TaskClaimed("r"))
+            if decide(self.state) is not None and self.state.status not in TERMINAL:
+                self.perform_as("complete", False, gate)
+        if not cancels or self.state.completed is None or self.state.status in TERMINAL:
+            return
+        self.add(DecisionRecorded("cancel"))
+        self.perform_as("complete", False, "pass")
+        assert self.state.status is TaskStatus.COMPLETED
+        assert (self.state.commit, self.state.phases) == (before.commit, before.phases)
 
     @precondition(lambda self: self.state.status in TERMINAL)
     @rule(place=st.integers(0, 9))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,15 @@ def test_the_end_of_a_quota_is_read(tmp_path: Path) -> None:
     text = "You hit your usage limit. Try again in 2 hours 5 minutes."
     result = run_shell(f"echo '{text}' >&2; exit 1", tmp_path)
     assert (result.code, result.retry_after_seconds) == (Code.QUOTA_EXCEEDED, 7500.0)
+
+
+@pytest.mark.parametrize("script", ["echo '{}'; exit 1", "echo '{}' >&2; exit 1", "echo '{}'"])
+def test_the_time_at_which_a_quota_ends_is_read(script: str, tmp_path: Path) -> None:
+    """As the real claude prints it: the time in seconds since 1970."""
+    ends_at = int(time.time()) + 1000
+    result = run_shell(script.format(f"Claude AI usage limit reached|{ends_at}"), tmp_path)
+    assert result.code is Code.QUOTA_EXCEEDED
+    assert result.retry_after_seconds is not None and 900 < result.retry_after_seconds <= 1000
 
 
 def test_stop_is_never_success() -> None:

@@ -68,7 +68,7 @@ async def speak(observed: Received, times: int, every: float) -> None:
 
 def test_silence_ends_it_early() -> None:
     """Without events the idle timeout applies, which is retried."""
-    assert run(held(request(idle=0.05), lambda _: asyncio.sleep(60))) is Code.IDLE_TIMEOUT
+    assert run(held(request(idle=0.05), lambda _: asyncio.sleep(60))) is Code.NETWORK
 
 
 def test_events_do_not_extend_the_whole() -> None:

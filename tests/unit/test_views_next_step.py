@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
 from ostler.errors import Code
+from ostler.model.state import GateObstacle
 from ostler.model.status import TaskStatus
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
@@ -89,3 +90,14 @@ def test_a_task_with_a_permission_denial_shows_it() -> None:
     """Another round of iterations would have the same refusal."""
     refused = msgspec.structs.replace(view("paused", Code.ITERATION_LIMIT), warnings=("PERMISSION_DENIED",))
     assert "what was denied; allow it" in next_step(refused)
+
+
+def test_each_cause_of_a_gate_that_could_not_run_has_its_step() -> None:
+    """The gate runs again without another call of the agent."""
+    blocked = view("blocked", Code.GATE_UNRUNNABLE)
+    steps = {
+        cause: next_step(msgspec.structs.replace(blocked, obstacle=cause)) for cause in get_args(GateObstacle)
+    }
+    assert len(set(steps.values())) == len(steps)
+    assert all("ostler resume mend-the-gate-ab12" in step for step in steps.values())
+    assert "gates.timeout_seconds" in steps["timeout"] and "ostler doctor" in steps["isolation"]

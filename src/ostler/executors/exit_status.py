@@ -43,7 +43,7 @@ def classify_exit(exit: Exit, program: str) -> RunStatus:
         code, seconds = _STOPPED[exit.stopped], round(exit.duration_seconds)
         seen = f" ({first_line(exit.reason)})" if exit.reason else ""
         return RunStatus(code, f"{program} was stopped after {seconds} s: {CODES[code].meaning}{seen}")
-    if number := _signal_of(exit.status):
+    if number := exit.signal:
         return _classify_signal(exit, number, program)
     last = first_line(last_line(exit.stderr_tail))
     code, why = _EXIT_CODES.get(exit.status, (Code.AGENT_FAILED, "and gave no reason"))
@@ -69,31 +69,6 @@ def _classify_signal(exit: Exit, number: int, program: str) -> RunStatus:
         return RunStatus(Code.AGENT_OOM, message)
     message = f"{program} was ended by {_signal_name(number)}, which Ostler did not send"
     return RunStatus(Code.AGENT_KILLED, message)
-
-
-_SIGNALS = frozenset(
-    int(number)
-    for number in (
-        signal.SIGHUP,
-        signal.SIGINT,
-        signal.SIGQUIT,
-        signal.SIGILL,
-        signal.SIGABRT,
-        signal.SIGBUS,
-        signal.SIGFPE,
-        signal.SIGKILL,
-        signal.SIGSEGV,
-        signal.SIGPIPE,
-        signal.SIGTERM,
-    )
-)
-
-
-def _signal_of(status: int) -> int:
-    """Return the signal that ended a program, as the system or a shell reports it; 0 for none."""
-    if status < 0:
-        return -status
-    return status - 128 if status - 128 in _SIGNALS else 0
 
 
 def _signal_name(number: int) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
+from ostler.clock import Now
 from ostler.errors import Code
 
 Field = Literal["text", "status", "error_type", "terminal_reason", "stop_reason"]
@@ -149,6 +151,7 @@ _STATUS = re.compile(
 )
 _MAX_TEXT = 4000  # characters at the end of a text that are searched
 
+_RESET = re.compile(r"limit reached\|(\d{10})\b")
 _RETRY_AFTER = re.compile(
     r"(?:try again|retry|reset)\w*(?: after| in|:)? *((?:\d+(?:\.\d+)? *[a-z]+[ ,and]*)+)", re.IGNORECASE
 )
@@ -164,8 +167,16 @@ def classify_failure(
     return table.classify(Evidence(text=text, status=status or _find_status(text)))
 
 
-def parse_retry_after(text: str) -> float | None:
-    """Return the seconds to wait that a text names, such as `try again in 2 hours 5 minutes`."""
+def parse_reset_time(text: str) -> float | None:
+    """Return the Unix time at which a quota is available again, if the text names one."""
+    found = _RESET.search(text)
+    return float(found[1]) if found else None
+
+
+def parse_retry_after(text: str, now: Now = time.time) -> float | None:
+    """Return the seconds to wait that a text names: `try again in 2 hours`, or `limit reached|1763280000`."""
+    if (reset := parse_reset_time(text)) is not None:
+        return max(0.0, reset - now())
     found = _RETRY_AFTER.search(text)
     parts = _DURATION.findall(found[1]) if found else []
     seconds = [float(number) * _UNITS[unit] for number, name in parts if (unit := _unit(name)) in _UNITS]
@@ -212,4 +223,5 @@ def is_short_enough_for_error(text: str) -> bool:
 def find_error_line(output: str) -> str:
     """Return the last line of a failed program's output when it looks like an error, or an empty string."""
     last = output.strip().rpartition("\n")[2]
-    return last if len(last) <= _MAX_ERROR_LINE and _ERROR_LINE.match(last) else ""
+    is_error = _ERROR_LINE.match(last) is not None or is_error_answer(last)
+    return last if len(last) <= _MAX_ERROR_LINE and is_error else ""

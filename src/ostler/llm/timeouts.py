@@ -75,9 +75,8 @@ def _timeout_error(request: ClaudeRequest, is_total: bool) -> ModelError:
         return make_abort_error()
     if is_total:
         return ModelError(Code.TIMEOUT, f"the answer took longer than {request.timeout_seconds:g} s")
-    return ModelError(
-        Code.IDLE_TIMEOUT, f"no part of the answer arrived for {request.idle_timeout_seconds:g} s"
-    )
+    # The provider is silent: no task causes that, so it is not IDLE_TIMEOUT, which counts against the task.
+    return ModelError(Code.NETWORK, f"no part of the answer arrived for {request.idle_timeout_seconds:g} s")
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
@@ -73,6 +74,15 @@ class Command(Struct, frozen=True):
     supervision: Supervision | None = None  # None: the idle timeout applies
 
 
+_SHELL_SIGNAL = 128  # a shell and bubblewrap exit with this and the number of the signal
+_ENDINGS = (
+    *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGILL, signal.SIGABRT, signal.SIGBUS),
+    *(signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGTERM),
+)
+# Another program sends these; a program that crashes ends by others, such as SIGSEGV and SIGABRT.
+_FROM_OUTSIDE = (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
+
+
 class Exit(Struct, frozen=True):
     """How a program ended; none of its processes is alive."""
 
@@ -86,3 +96,16 @@ class Exit(Struct, frozen=True):
     leftovers: int = 0  # processes that were still alive and were stopped
     peak_memory_mb: int | None = None  # of all its processes; None: unknown
     oom_killed: bool = False  # killed by SIGKILL while the kernel reported out of memory
+
+    @property
+    def signal(self) -> int:
+        """The signal that ended the program, or a program that a shell or a sandbox ran; 0: none."""
+        if self.status < 0:
+            return -self.status
+        number = self.status - _SHELL_SIGNAL
+        return number if number in _ENDINGS else 0
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether something other than Ostler and the program itself ended it."""
+        return self.stopped is None and self.signal in _FROM_OUTSIDE

@@ -17,7 +17,7 @@ from ostler.model.plan import GateType, Plan, Publishing
 from ostler.model.predecessor import Predecessor
 from ostler.model.protection import Protection
 from ostler.model.remote import Remote
-from ostler.model.state import GateCheck, GateVerdict
+from ostler.model.state import GateCheck, GateObstacle, GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 
@@ -102,6 +102,8 @@ class GateWaiting(Body, frozen=True, tag="gate_waiting"):
     reason: str = ""  # the request to the person
     gate: GateType = "human"
     check: GateCheck | None = None  # command that passed before the person is asked
+    guarded: tuple[str, ...] = ()  # changed files that no timeout approves
+    checks: tuple[str, ...] = ()  # quality checks that have run
 
 
 class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
@@ -117,6 +119,8 @@ class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
     review: str = ""  # why a person has to decide in spite of the verdict; empty: the verdict counts
     by: str = ""  # person who decided
     original: GateVerdict | None = None  # verdict that a person overruled
+    cause: GateObstacle | None = None  # why it could not run; null: unknown
+    checks: tuple[str, ...] = ()  # quality checks that the verdict includes
 
 
 class FinalChecked(Body, frozen=True, tag="final_checked"):

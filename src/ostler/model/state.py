@@ -20,6 +20,10 @@ from ostler.model.usage import Usage
 PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 # overruled: a person approved what the gate did not pass; not_checked: there was nothing to check it with
 GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped", "overruled", "not_checked"]
+# Why a gate could not run; each has its own next step.
+GateObstacle = Literal["missing program", "isolation", "timeout", "network", "killed", "setup"]
+BY_TIMEOUT = "a timeout"
+"""`by` of a decision that `gates.human_timeout_action` made; no user name contains a space."""
 
 
 class Stage(StrEnum):
@@ -71,6 +75,14 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     original: GateVerdict | None = None  # verdict that a person overruled or skipped
     check: GateCheck | None = None
     type: GateType | None = None  # gate that was used; null: that of the plan
+    guarded: tuple[str, ...] = ()  # changed files that only a person approves
+    cause: GateObstacle | None = None  # why it could not run; null: unknown
+    checks: tuple[str, ...] = ()  # quality checks that the verdict includes
+
+    @property
+    def is_approved_by_person(self) -> bool:
+        """Whether a person, and not a timeout, let the work pass."""
+        return self.by_person and self.by != BY_TIMEOUT and self.verdict in ("pass", "overruled")
 
 
 class NamedGate(Struct, frozen=True):
@@ -88,6 +100,18 @@ class PhaseState(Struct, frozen=True, omit_defaults=True):
     retries: int = 0  # times that its gate rejected the work
     commit: str | None = None
     gate: GateState | None = None
+
+
+class CompletedWork(Struct, frozen=True, omit_defaults=True):
+    """The work and the verdicts of a completed task, before a person asked to publish it."""
+
+    commit: str | None
+    base: str | None
+    tree: str
+    phases: tuple[PhaseState, ...]
+    gates: tuple[NamedGate, ...] = ()
+    merge: GateState | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class State(Struct, frozen=True, omit_defaults=True):
@@ -144,6 +168,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     remotes: tuple[Remote, ...] | None = None  # as recorded when the task started
     pr_url: str | None = None
     publish_as: Publishing | None = None  # requested by a person; None: as planned
+    completed: CompletedWork | None = None  # to return to if that request is cancelled
     published_into: str = ""  # branch that has the work, or the base of its pull request
     ending: Ending | None = None
     usage: Usage = Usage()

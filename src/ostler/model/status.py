@@ -31,20 +31,25 @@ REOPENABLE = frozenset(
     {_S.FAILED, _S.QUARANTINED, _S.CANCELLED, _S.ABANDONED, _S.BLOCKED, _S.PAUSED, _S.DEFERRED}
 )
 
-# The statuses that may follow each status. A terminal status is left only by reopening the task.
+# The statuses that may follow each status. A terminal status is left only by reopening the task. A task that
+# waits becomes completed when a person withdraws the request to merge it.
 TRANSITIONS: dict[TaskStatus, frozenset[TaskStatus]] = {
-    _S.PENDING: frozenset({_S.ASSIGNED, _S.IN_PROGRESS, _S.PAUSED, _S.BLOCKED, _S.CANCELLED, _S.FAILED}),
+    _S.PENDING: frozenset(
+        {_S.ASSIGNED, _S.IN_PROGRESS, _S.PAUSED, _S.BLOCKED, _S.CANCELLED, _S.FAILED, _S.COMPLETED}
+    ),
     _S.ASSIGNED: frozenset({_S.PENDING, _S.IN_PROGRESS, _S.PAUSED, _S.BLOCKED, _S.CANCELLED, _S.FAILED}),
     _S.IN_PROGRESS: frozenset(_S) - {_S.IN_PROGRESS, _S.ASSIGNED, _S.APPROVED},
-    _S.PAUSED: frozenset({_S.PENDING, _S.IN_PROGRESS, _S.CANCELLED, _S.ABANDONED}),
+    _S.PAUSED: frozenset({_S.PENDING, _S.IN_PROGRESS, _S.CANCELLED, _S.ABANDONED, _S.COMPLETED}),
     _S.NEEDS_REVIEW: frozenset(
-        {_S.IN_PROGRESS, _S.PENDING, _S.REVISION, _S.APPROVED, _S.BLOCKED, _S.CANCELLED}
+        {_S.IN_PROGRESS, _S.PENDING, _S.REVISION, _S.APPROVED, _S.BLOCKED, _S.CANCELLED, _S.COMPLETED}
     ),
     _S.REVISION: frozenset(
         {_S.PENDING, _S.ASSIGNED, _S.IN_PROGRESS, _S.PAUSED, _S.BLOCKED, _S.CANCELLED, _S.FAILED}
     ),
-    _S.BLOCKED: frozenset({_S.PENDING, _S.REVISION, _S.IN_PROGRESS, _S.CANCELLED, _S.ABANDONED}),
-    _S.DEFERRED: frozenset({_S.PENDING, _S.IN_PROGRESS, _S.PAUSED, _S.CANCELLED, _S.FAILED}),
+    _S.BLOCKED: frozenset(
+        {_S.PENDING, _S.REVISION, _S.IN_PROGRESS, _S.CANCELLED, _S.ABANDONED, _S.COMPLETED}
+    ),
+    _S.DEFERRED: frozenset({_S.PENDING, _S.IN_PROGRESS, _S.PAUSED, _S.CANCELLED, _S.FAILED, _S.COMPLETED}),
     _S.COMPLETED: frozenset({_S.APPROVED, _S.REVISION, _S.PENDING}),
     _S.APPROVED: frozenset(),
     _S.FAILED: frozenset({_S.PENDING}),

@@ -5,8 +5,14 @@ from __future__ import annotations
 import time
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ostler.engine.core.verdicts import find_gate, has_live_rules, name_current_gate
+from ostler.engine.core.verdicts import (
+    find_gate,
+    has_live_rules,
+    name_current_gate,
+    waits_for_guarded_files,
+)
 from ostler.engine.records import append_event
 from ostler.engine.steps.gates.choice import find_baseline, read_protection
 from ostler.model.event import SettingsAccepted
@@ -55,6 +61,17 @@ def describe_unaccepted(project: Project) -> str:
     return f"Not accepted for {tasks}.  Next: ostler config accept" if count else ""
 
 
+def describe_guarded(project: Project) -> list[str]:
+    """Return a sentence for each task that waits for a person whatever the settings are."""
+    states = [decode_state(row) for row in project.journal.open_rows()]
+    return [
+        f"{state.task} waits for you in any case: it changes {', '.join(state.merge.guarded)}."
+        f"  Next: ostler approve {state.task}"
+        for state in states
+        if waits_for_guarded_files(state) and state.merge is not None
+    ]
+
+
 def _compare(project: Project, state: State) -> PendingSettings:
     live = read_protection(project.task(state.task), state.plan, project.settings)
     return PendingSettings(
@@ -68,4 +85,6 @@ def _find_removed_gate(state: State, live: Protection) -> str:
     name = name_current_gate(state)
     gate = find_gate(state, name)
     waits = gate is not None and gate.verdict == "pending"
+    if waits_for_guarded_files(replace(state, protection=live)):
+        return ""
     return name if waits and live.gate(name).passes_automatically else ""

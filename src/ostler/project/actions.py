@@ -77,12 +77,13 @@ class Action(Struct, frozen=True):
     done: str  # printed after the task's id; may use the parameters
     expected: TaskStatus | None = None  # the status that `done` describes
     otherwise: str = ""  # printed instead while the task has another status
+    by_status: dict[TaskStatus, str] = {}  # printed instead for these statuses
     agent_note: str = ""  # for a model that acts for a person over MCP
     ends_task: bool = False  # without an active run the task is ended at once
 
     def describe_result(self, status: TaskStatus, params: Params) -> str:
         """Return the text to print after the task's id."""
-        text = self.done if self.expected in (None, status) else self.otherwise
+        text = self.done if self.expected in (None, status) else self.by_status.get(status, self.otherwise)
         return text.format(status=status, **msgspec.structs.asdict(params))
 
 
@@ -180,11 +181,18 @@ def _refuse_later_phase(state: State, index: int) -> None:
 
 
 def _merge(state: State, params: NoParams) -> Event:
+    if waits_to_be_merged(state):
+        return DecisionRecorded("approve", "ostler merge")
     if state.status is not _S.COMPLETED:
         raise _not_allowed(state, "only a completed task can be merged")
     if state.branch is None or state.commit is None:
         raise UsageError(f"{state.task} has no commit to merge", f"ostler show {state.task}")
     return TaskReopened(MERGE_REQUEST)
+
+
+def waits_to_be_merged(state: State) -> bool:
+    """Return whether only the checkout of the target prevented the merge."""
+    return state.status is _S.NEEDS_REVIEW and state.stage is Stage.PUBLISHING
 
 
 def _require_decision(state: State) -> None:
@@ -276,12 +284,14 @@ ACTIONS: dict[str, Action] = {
         Action(
             "cancel",
             "Cancel tasks: end them, keep their work",
-            "Cancel tasks: stop their agents and keep their work.",
+            "Cancel tasks: stop their agents and keep their work. A completed task that waits to be merged "
+            "stays completed; only the merge is cancelled.",
             CancelParams,
             _cancel,
             "is cancelled.",
             _S.CANCELLED,
             "is being cancelled.",
+            {_S.COMPLETED: "is completed as before; its merge is cancelled."},
             ends_task=True,
         ),
         Action(

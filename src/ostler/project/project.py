@@ -227,18 +227,22 @@ class Project:
     def act(self, task: TaskId, name: str, **values: object) -> TaskView:
         """Record a person's decision about a task (see actions.py); the active or next run applies it."""
         self.require_person("decide about tasks")
+        self.record_action(task, name, read_user_name(), values)
+        return self.show(task)
+
+    def record_action(self, task: TaskId, name: str, by: str, values: dict[str, object]) -> None:
+        """Record a decision about a task and who or what made it."""
         action = find_action(name)
         params = decode_params(action, values)
 
         def decide(state: State) -> Event:
             event = action.decide(state, params)
-            return replace(event, by=read_user_name()) if isinstance(event, DecisionRecorded) else event
+            return replace(event, by=by) if isinstance(event, DecisionRecorded) else event
 
         state = append_computed_event(self.journal, task, decide, self._clock.now())
         if not self.is_claimed(task):
             make_private_dir(self.layout.task(task))
             write_state_file(state, self.layout)
-        return self.show(task)
 
     def report(self, task: TaskId, attempt: int, report: AgentReport) -> None:
         """Record an agent's report about its task, while its attempt is running."""

@@ -34,13 +34,8 @@ class GateControls:
     def __exit__(self, *error: object) -> None:
         self._db.close()
 
-    def find(self, key: str) -> GateControl | None:
-        """Return the control with this key; None if there is none."""
-        # There is one row per gate and lockfile: reading all of them is cheapest.
-        return next((one for one in self.controls() if one.key == key), None)
-
     def controls(self) -> list[GateControl]:
-        """Return all controls, the oldest first."""
+        """Return all controls, the oldest first; there are few, one per gate and lockfile."""
         return [_decode_control(row) for row in self._db.query(_SELECT_CONTROLS)]
 
     def record(self, control: GateControl) -> None:

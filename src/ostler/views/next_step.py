@@ -13,6 +13,7 @@ from msgspec import Struct
 from ostler.clock import format_local_time
 from ostler.errors import Code, WarningCode, needs_account_fix
 from ostler.model.fix import FIXES
+from ostler.model.state import GateObstacle
 from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.views.task import TaskView
 
@@ -62,6 +63,17 @@ _BLOCKED: dict[Code, tuple[str, Asks]] = {
         "reply",
     ),
 }
+_RUN_GATE_AGAIN = "   ostler resume {id}   or   ostler approve {id}"
+# GATE_UNRUNNABLE: what prevented the command, and what removes that
+_OBSTACLES: dict[GateObstacle, str] = {
+    "missing program": "install the program, add it to [workspace] link, or correct the gate's command "
+    "(and   ostler config accept); then",
+    "isolation": "ostler doctor   shows what the isolation of gates needs; then",
+    "timeout": "raise gates.timeout_seconds, or make the gate's command faster; then",
+    "network": "check the connection; then",
+    "killed": "free memory, or find what killed the gate's command; then",
+    "setup": "correct [workspace] in ostler.toml; then   ostler config accept   and",
+}
 _PERMISSION_DENIED = "ostler log {id}   shows what was denied; allow it, then   ostler resume {id}"
 _RAISE_BUDGET = ", or raise budget.day_usd; then   ostler config accept   and   ostler run {id}"
 _NO_PROGRESS = (Code.ITERATION_LIMIT, Code.NEEDS_INPUT)
@@ -81,6 +93,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     waits_for: tuple[str, ...] = ()
     held: bool = False
     login_command: str | None = None
+    obstacle: GateObstacle | None = None
 
 
 class Advice(Struct, frozen=True):
@@ -103,6 +116,7 @@ def situation_of(view: TaskView) -> Situation:
         waits_for=view.waits_for,
         held=view.held,
         login_command=view.login_command,
+        obstacle=view.obstacle,
     )
 
 
@@ -127,6 +141,8 @@ def next_step(view: TaskView) -> str:
 def _find(task: Situation) -> tuple[str, Asks | None]:
     status, code = task.status, task.code
     asks = _ASKS.get(status)
+    if code is Code.GATE_UNRUNNABLE and status is _S.BLOCKED and task.obstacle:
+        return _OBSTACLES[task.obstacle] + _RUN_GATE_AGAIN, "approve"
     if code and status is _S.BLOCKED and code in _BLOCKED:
         return _BLOCKED[code]
     if code in _NO_PROGRESS and WarningCode.PERMISSION_DENIED in task.warnings:

@@ -13,7 +13,7 @@ from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.plan import MERGE, GateType
 from ostler.model.rows import decode_state
-from ostler.model.state import GateCheck, GateState, GateVerdict, NamedGate, Stage, State
+from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.usage import Usage, add_cost
 
@@ -23,9 +23,12 @@ class GateView(Struct, frozen=True):
     verdict: GateVerdict
     reason: str
     sha: str | None
-    by: str | None = None  # person who decided
+    by: str | None = None  # person who decided, or "a timeout"
     original: GateVerdict | None = None  # verdict that this person overruled
     check: GateCheck | None = None  # how a command gate was run
+    guarded: tuple[str, ...] = ()  # changed files that only a person approves
+    cause: GateObstacle | None = None  # why it could not run
+    checks: tuple[str, ...] = ()  # quality checks that the verdict includes
 
 
 class NamedGateView(Struct, frozen=True):
@@ -107,6 +110,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     step: str | None = None  # the name of the step in that run
     proposed_by: str | None = None  # the task whose agent created it
     held: bool = False  # a proposal that waits for a person
+    obstacle: GateObstacle | None = None  # why a gate could not run, after GATE_UNRUNNABLE
     login_command: str | None = None  # logs in to the agent, after AUTH_FAILED
     phases: tuple[PhaseView, ...]
     gates: tuple[NamedGateView, ...] = ()  # of the final commit: those that are no phase, and "merge"
@@ -157,6 +161,7 @@ def view_task(
         step=state.pipeline.step if state.pipeline else None,
         proposed_by=state.proposed_by or None,
         held=state.held and state.status is TaskStatus.NEEDS_REVIEW,
+        obstacle=_find_obstacle(state),
         login_command=login or None,
         phases=tuple(_phase(state, index) for index in range(len(state.phases))),
         gates=_named_gates(state),
@@ -199,13 +204,22 @@ def _named_gates(state: State) -> tuple[NamedGateView, ...]:
     )
 
 
+def _find_obstacle(state: State) -> GateObstacle | None:
+    """Return why the gate that blocks the task could not run."""
+    if state.code is not Code.GATE_UNRUNNABLE:
+        return None
+    gates = (*(one.gate for one in state.phases), *(one.gate for one in state.gates), state.merge)
+    return next((one.cause for one in gates if one and one.verdict == "could_not_run"), None)
+
+
 def _planned_type(state: State, name: str) -> GateType:
     """Return the type of a gate whose verdict an older version recorded."""
     return state.plan.merge_gate.type if name == MERGE else state.baseline.gate(name).type
 
 
 def _gate(kind: GateType, gate: GateState) -> GateView:
-    return GateView(kind, gate.verdict, gate.reason, gate.sha, gate.by or None, gate.original, gate.check)
+    view = GateView(kind, gate.verdict, gate.reason, gate.sha, gate.by or None, gate.original, gate.check)
+    return replace(view, guarded=gate.guarded, cause=gate.cause, checks=gate.checks)
 
 
 def _attempt(attempt: Attempt, alive: bool) -> AttemptView:

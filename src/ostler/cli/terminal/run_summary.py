@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Mapping
 
+from msgspec import to_builtins
+
 from ostler.calls.models.availability import Unavailable
 from ostler.cli.terminal.not_started import describe_not_started
 from ostler.cli.terminal.output import print_hint, print_json, print_text
@@ -46,7 +48,7 @@ def print_run_summary(
         print_hint(line)
     if as_json:
         for view in views:
-            print_json(task_json(view))
+            print_json(_as_json(project, view))
         return
     if not views:
         print_text(f"Nothing to run{_describe_waiting(project)}.  Next: ostler status")
@@ -70,9 +72,19 @@ def print_run_summary(
         print_hint(f"\nNext: {step}" if step else f"\n{shown}")
 
 
+def _as_json(project: Project, view: TaskView) -> dict[str, object]:
+    """Return the task with the size of its change and the agent's last message."""
+    details = _read_details(project, view)
+    return task_json(view) | {"diffstat": to_builtins(details.diffstat), "summary": details.summary}
+
+
+def _read_details(project: Project, view: TaskView) -> Outcome:
+    return add_details(Outcome(TaskId(view.id), view.status), project.layout, project.journal)
+
+
 def _list_details(project: Project, view: TaskView) -> list[str]:
     """Return the size of the change, the start of the agent's last message, and the warnings."""
-    details = add_details(Outcome(TaskId(view.id), view.status), project.layout, project.journal)
+    details = _read_details(project, view)
     size = [_describe_size(details.diffstat)] if details.diffstat else []
     message = [line for line in details.summary.splitlines() if line.strip()]
     shown = message[:_MESSAGE_LINES]

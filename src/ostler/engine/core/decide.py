@@ -6,6 +6,7 @@ from typing import assert_never
 
 from ostler.engine.core.moves import current_gate, merge_gate
 from ostler.engine.core.publishing import find_checked_commit
+from ostler.engine.core.requests import is_withdrawn
 from ostler.engine.core.step import (
     CallAgent,
     CheckFinal,
@@ -29,6 +30,8 @@ _COMPLETED = Ending(TaskStatus.COMPLETED)
 def decide(state: State) -> Step | None:
     """Return the next step; None if the task is waiting or has ended."""
     if state.status not in TERMINAL:
+        if state.cancel_requested and is_withdrawn(state):
+            return _finish(state, _COMPLETED)
         if state.cancel_requested:
             reason = state.cancel_reason or "cancelled by a person"
             return _finish(state, Ending(TaskStatus.CANCELLED, Code.ABORTED, reason))

@@ -12,12 +12,14 @@ from ostler.engine.core.moves import (
     reset_phases,
     send_back_for_retry,
 )
+from ostler.engine.core.requests import is_withdrawn
 from ostler.engine.core.verdicts import (
     find_gate,
     has_live_rules,
     name_current_gate,
     planned_gate,
     replace_phase,
+    waits_for_guarded_files,
 )
 from ostler.errors import Code
 from ostler.model.event import DecisionRecorded, GateDecided, SettingsAccepted
@@ -40,11 +42,7 @@ def apply_decision(state: State, event: DecisionRecorded) -> State:
     """Return the state after a person's decision."""
     match event.verb:
         case "cancel":
-            return (
-                state
-                if state.status in TERMINAL
-                else replace(state, cancel_requested=True, cancel_reason=event.text)
-            )
+            return _cancel(state, event)
         case "pause":
             return _pause(state)
         case "resume":
@@ -61,6 +59,14 @@ def apply_decision(state: State, event: DecisionRecorded) -> State:
             return state if state.status in TERMINAL else rewind_to(state, event.phase, bool(event.text))
         case _:
             assert_never(event.verb)
+
+
+def _cancel(state: State, event: DecisionRecorded) -> State:
+    is_published = state.stage is Stage.DONE and bool(state.published_into or state.pr_url)
+    if state.status in TERMINAL or is_published:
+        # Only the completion is still to be recorded: a cancelled task would not be what was published.
+        return state
+    return replace(state, cancel_requested=True, cancel_reason=event.text)
 
 
 def _pause(state: State) -> State:
@@ -102,7 +108,8 @@ def _answer_proposal(state: State, event: DecisionRecorded) -> State:
 
 def _answer_gate(state: State, event: DecisionRecorded) -> State:
     """Apply an approval or rejection to a gate that waits for a person or has rejected the work."""
-    waits = state.status is _S.NEEDS_REVIEW or (state.status is _S.BLOCKED and state.stage in _AT_GATE)
+    at_gate = state.stage in _AT_GATE and name_current_gate(state) != ""
+    waits = state.status is _S.NEEDS_REVIEW or (state.status is _S.BLOCKED and at_gate)
     if not waits:
         return state
     approved = event.verb == "approve"
@@ -142,7 +149,7 @@ def apply_accepted(state: State, event: SettingsAccepted) -> State:
     accepted = replace(state, protection=event.protection)
     name = name_current_gate(state)
     waits = state.status is _S.NEEDS_REVIEW and not state.review_requested and not state.held
-    if not waits or event.protection.gate(name).type == "human":
+    if not waits or event.protection.gate(name).type == "human" or waits_for_guarded_files(accepted):
         return accepted
     return replace(accepted, status=_S.PENDING, message="", checks=state.checks + 1)
 
@@ -150,6 +157,9 @@ def apply_accepted(state: State, event: SettingsAccepted) -> State:
 def _skip_phase(state: State, event: DecisionRecorded) -> State:
     index = state.plan.index(event.phase)
     if state.status in TERMINAL or index is None or state.phases[index].status == "completed":
+        return state
+    if is_withdrawn(state):
+        # Its phases become what they were when the work was completed.
         return state
     before = state.phases[index].gate
     original = (before.original or before.verdict) if before and before.verdict != "pending" else None
@@ -197,7 +207,7 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
         resumes_at=None,
     )
     # The new work is another one: what was requested and published before is not about it.
-    back = replace(back, gates=(), final_gate="", publish_as=None, published_into="")
+    back = replace(back, gates=(), final_gate="", publish_as=None, completed=None, published_into="")
     back = replace(back, warnings=(), signatures=(), retry_of="", review_requested=False, pr_url=None)
     back = replace(
         back,

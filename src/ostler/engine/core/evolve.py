@@ -15,6 +15,7 @@ from ostler.engine.core.moves import (
     apply_gate_decided,
 )
 from ostler.engine.core.publishing import apply_published, apply_rebased, apply_step_failed
+from ostler.engine.core.requests import WITHDRAWN, is_withdrawn, reopen_to_publish, withdraw_request
 from ostler.engine.core.verdicts import (
     apply_final_checked,
     enter_final_stage,
@@ -161,7 +162,9 @@ def _fold(state: State, record: Record) -> State:
             return _apply_end(state, event)
         case WorkspaceReleased():
             released = replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
-            return replace(released, tip=event.commit or state.tip)
+            is_reset = event.commit is not None and event.commit == state.reset_to
+            reset_to = None if is_reset else state.reset_to
+            return replace(released, tip=event.commit or state.tip, reset_to=reset_to)
         case TaskReopened():
             return _apply_reopened(state, event)
         case TaskEdited():
@@ -194,8 +197,9 @@ def _apply_claimed(state: State, event: TaskClaimed) -> State:
         state = _upgrade_rules(state, event)
     elif event.protection is not None:
         state = replace(state, protection=event.protection)
-    if state.stage is Stage.PUBLISHING and has_live_rules(state):
-        # The settings may require more than they did when the task reached this stage.
+    if state.stage is Stage.PUBLISHING and has_live_rules(state) and state.ending is None:
+        # The settings may require more than they did when the task reached this stage. A failure that is
+        # still to be recorded stays one of publishing: no gate asks a person about it.
         state = enter_final_stage(state)
     stage = Stage.NEW if state.stage is Stage.READY else state.stage
     claimed = replace(state, claims=state.claims + 1, stage=stage, code=None, message="", resumes_at=None)
@@ -245,7 +249,8 @@ def _apply_gate_waiting(state: State, event: GateWaiting) -> State:
     name = name_current_gate(state)
     earlier = find_gate(state, name)
     check = event.check or (earlier.check if earlier else None)
-    gate = GateState("pending", event.reason, event.sha, check=check)
+    checks = event.checks or (earlier.checks if earlier else ())
+    gate = GateState("pending", event.reason, event.sha, check=check, guarded=event.guarded, checks=checks)
     if has_live_rules(state):
         gate = _keep_verdict(replace(gate, type=event.gate), earlier, state)
     waiting = store_gate(state, name, gate)
@@ -261,10 +266,13 @@ def _keep_verdict(waiting: GateState, before: GateState | None, state: State) ->
 
 
 def _apply_end(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) -> State:
-    ended = replace(state, stage=Stage.ENDED, session_id="", ending=None, resumes_at=None)
+    withdrawn = isinstance(event, TaskCompleted) and is_withdrawn(state)
+    ended = withdraw_request(state) if withdrawn else state
+    ended = replace(ended, stage=Stage.ENDED, session_id="", ending=None, resumes_at=None)
     match event:
         case TaskCompleted():
-            return _set_status(replace(ended, code=None, message=""), TaskStatus.COMPLETED)
+            message = WITHDRAWN if withdrawn else ""
+            return _set_status(replace(ended, code=None, message=message), TaskStatus.COMPLETED)
         case TaskCancelled():
             return _set_status(replace(ended, code=Code.ABORTED, message=event.message), TaskStatus.CANCELLED)
         case TaskFailed():
@@ -286,7 +294,7 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     if event.phase and (state.status in REOPENABLE or state.status is TaskStatus.COMPLETED):
         return rewind_to(state, event.phase, bool(event.text))
     if event.by in _PUBLISH_AGAIN and state.status is TaskStatus.COMPLETED:
-        return _reopen_to_publish(state, _PUBLISH_AGAIN[event.by])
+        return reopen_to_publish(state, _PUBLISH_AGAIN[event.by])
     if state.status not in REOPENABLE:
         return state
     kept = tuple(
@@ -308,12 +316,6 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     )
     fresh = replace(fresh, rebases=0, conflict_commit=None, final_gate="", no_changes="", held=False)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
-
-
-def _reopen_to_publish(state: State, how: Publishing) -> State:
-    """Return a completed task to its publication; no phase runs again."""
-    again = replace(state, status=TaskStatus.PENDING, stage=Stage.NEW, round=state.round + 1, call=1)
-    return replace(again, publish_as=how, rebases=0, recheck_phases=(), conflict_commit=None)
 
 
 def _apply_edited(state: State, event: TaskEdited) -> State:

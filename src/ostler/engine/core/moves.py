@@ -10,6 +10,7 @@ from ostler.engine.core.no_changes import forget_no_changes, needs_review, reque
 from ostler.engine.core.verdicts import (
     checks_files,
     enter_final_stage,
+    find_gate,
     focus_gate,
     has_live_rules,
     name_current_gate,
@@ -159,7 +160,13 @@ def apply_gate_decided(state: State, event: GateDecided) -> State:
 def _build_gate_state(state: State, event: GateDecided) -> GateState:
     by_person = event.gate == "human" or event.verdict == "overruled"
     gate = GateState(event.verdict, event.reason, event.sha, by_person, state.tree, event.by, event.original)
-    return replace(gate, check=event.check, type=event.gate if has_live_rules(state) else None)
+    asked = find_gate(state, name_current_gate(state))
+    guarded = asked.guarded if asked is not None and asked.sha == event.sha else ()
+    # A person decides about the result of the checks that have run before.
+    decided = by_person or bool(event.by)
+    checks = event.checks or (asked.checks if asked is not None and decided else ())
+    kind = event.gate if has_live_rules(state) else None
+    return replace(gate, check=event.check, type=kind, guarded=guarded, cause=event.cause, checks=checks)
 
 
 def _pass_gate(state: State, gate: GateState) -> State:
@@ -235,6 +242,7 @@ def send_back_for_retry(state: State, feedback_seq: int) -> State:
         counted, feedback_seq=feedback_seq, retry_of=failed.id, stage=Stage.READY, call=1, merge=None
     )
     reset = replace(reset, review_requested=False, recheck_phases=(), rebases=0, gates=(), final_gate="")
+    reset = replace(reset, completed=None)  # the work changes from here on
     reset = forget_no_changes(reset)
     rechecks = bool(state.recheck_phases) or state.stage is Stage.FINAL
     target, last = find_retry_phase(state), len(state.phases) - 1 if rechecks else state.phase

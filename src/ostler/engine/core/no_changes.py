@@ -18,7 +18,7 @@ def needs_review(state: State) -> bool:
 def _is_approved(state: State) -> bool:
     """Return whether a person has approved this commit at a gate, whose request shows its size."""
     gates = (one.gate for one in state.phases)
-    return any(gate is not None and gate.by_person and gate.sha == state.commit for gate in gates)
+    return any(gate is not None and gate.is_approved_by_person and gate.sha == state.commit for gate in gates)
 
 
 def forget_no_changes(state: State) -> State:

@@ -8,6 +8,7 @@ from ostler.engine.core.no_changes import needs_review, request_review
 from ostler.model.event import FinalChecked
 from ostler.model.plan import MERGE, NO_GATE, Gate
 from ostler.model.state import GateState, NamedGate, PhaseState, Stage, State
+from ostler.model.status import TaskStatus
 
 LIVE_RULES = 2
 """From these rules on, each gate is checked as the settings require at that moment."""
@@ -38,6 +39,12 @@ def find_gate(state: State, name: str) -> GateState | None:
     if index is not None:
         return state.phases[index].gate
     return next((one.gate for one in state.gates if one.name == name), None)
+
+
+def waits_for_guarded_files(state: State) -> bool:
+    """Return whether a person has to approve files before publishing, which no setting changes."""
+    waits = state.status is TaskStatus.NEEDS_REVIEW and state.stage is Stage.MERGING
+    return waits and state.merge is not None and bool(state.merge.guarded) and state.publishing != "none"
 
 
 def store_gate(state: State, name: str, gate: GateState | None) -> State:

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from ostler.engine.core.step import CheckFinal, CheckGate
 from ostler.engine.core.verdicts import find_gate, focus_gate, has_checked, is_about_last_commit
 from ostler.engine.steps.gate import check_gate
+from ostler.engine.steps.gates.guarded_files import needs_person
 from ostler.engine.steps.gates.live import find_merge_gate
+from ostler.engine.steps.gates.quality import name_checks, select_checks
 from ostler.engine.steps.protection import find_protection
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.model.event import FinalChecked
@@ -43,16 +45,26 @@ def list_unchecked(state: State, used: Protection) -> Iterator[str]:
 
 
 def _has_outdated_checks(state: State, name: str, used: Protection) -> bool:
-    """Return whether the quality checks of a phase have run on other files than those of the last commit."""
+    """Return whether quality checks of a phase have not run on the files of the last commit."""
+    own = select_checks(used.checks, name, state)
+    if not own or state.commit is None:
+        return False
     found = find_gate(state, name)
-    checked = found is None or found.by_person or is_about_last_commit(found, state)
-    own = (one.phase == name and one.on_failure != "skip" for one in used.checks.values())
-    return state.commit is not None and not checked and any(own)
+    if found is None or not set(name_checks(own)) <= set(found.checks):
+        # Added or changed after the phase had passed.
+        return True
+    return not found.by_person and not is_about_last_commit(found, state)
 
 
 def _build_end(used: Protection, context: TaskContext, services: StepServices) -> FinalChecked:
     state = context.state
     gate = find_merge_gate(used, context, services)
-    if has_checked(state, MERGE, gate):
+    if has_checked(state, MERGE, gate) and not _lacks_person(gate, context, services):
         return FinalChecked("skip", used.publish, state.commit)
     return FinalChecked("auto" if gate.passes_automatically else gate.type, used.publish, state.commit)
+
+
+def _lacks_person(gate: Gate, context: TaskContext, services: StepServices) -> bool:
+    """Return whether a timeout passed the human gate, and the work changes guarded files."""
+    state = context.state
+    return gate.type == "human" and needs_person(state.merge, state, services)

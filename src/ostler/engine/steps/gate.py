@@ -11,9 +11,11 @@ from ostler.engine.core.step import CheckGate
 from ostler.engine.core.verdicts import find_gate, has_live_rules
 from ostler.engine.steps.gates.command import run_command_gate
 from ostler.engine.steps.gates.criteria import list_unmet_criteria
-from ostler.engine.steps.gates.live import describe_guarded_files, pass_without_check, use_live_gate
+from ostler.engine.steps.gates.guarded_files import list_guarded_files
+from ostler.engine.steps.gates.live import pass_without_check, use_live_gate
 from ostler.engine.steps.gates.no_changes import describe_no_changes
-from ostler.engine.steps.gates.quality import add_quality_checks, list_checks
+from ostler.engine.steps.gates.obstacle import find_cause
+from ostler.engine.steps.gates.quality import add_quality_checks, list_checks, name_checks
 from ostler.engine.steps.gates.result import GateResult
 from ostler.engine.steps.gates.review import ReviewOutcome, review_commit
 from ostler.engine.steps.gates.signature import compute_signature
@@ -45,9 +47,10 @@ async def check_gate(step: CheckGate, context: TaskContext, services: StepServic
     except OstlerError as error:
         if CODES[error.code].origin is Origin.HOST:
             raise
-        result = GateResult("could_not_run", f"{error.code}: {error.message}")
+        result = GateResult("could_not_run", f"{error.code}: {error.message}", cause=find_cause(error))
     if not isinstance(result, GateResult):
         return StepResult(result)
+    result = replace(result, checks=name_checks(checks))
     if step.gate.type == "human" and result.verdict == "pass" and not result.review:
         return StepResult(await run_in_thread(_ask_person, step, context, services, result))
     step_result = await run_in_thread(_build_result, step, result, context, services)
@@ -125,6 +128,8 @@ def _build_result(
         check=result.check,
         warnings=result.warnings,
         review=result.review,
+        cause=result.cause,
+        checks=result.checks,
     )
     if result.verdict in ("pass", "skipped", "not_checked") or result.review:
         return StepResult(event)
@@ -165,15 +170,19 @@ def _ask_person(
     """Ask a person, unless one approved this gate and only its command had to be repeated."""
     check = passed.check if passed else None
     before = find_gate(context.state, step.phase)
-    if passed and before and before.by_person and before.verdict == "pass":
-        return GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
+    guarded = list_guarded_files(context.state, services)
+    approved = before is not None and before.by_person and before.verdict == "pass"
+    if passed and before and approved and (before.is_approved_by_person or not guarded):
+        decided = GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
+        return replace(decided, checks=passed.checks)
     criteria = f"; criteria: {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
     what = context.state.output or f"{step.phase}{_describe_change(step, context, services)}"
     notes = [one for one in (passed.reason, *passed.warnings) if one] if passed else []
-    notes += describe_guarded_files(step, context, services)
+    notes += [f"it changes {', '.join(guarded)}"] if guarded else []
     request = describe_no_changes(context, services) or _describe_request(step, context)
     reason = "; ".join((f"{request} {what}{criteria}", *notes))
-    return GateWaiting(step.phase, step.sha, reason, check=check)
+    checks = passed.checks if passed else ()
+    return GateWaiting(step.phase, step.sha, reason, check=check, guarded=guarded, checks=checks)
 
 
 def _describe_request(step: CheckGate, context: TaskContext) -> str:

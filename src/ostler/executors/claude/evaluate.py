@@ -6,11 +6,16 @@ import time
 
 from ostler.clock import Now
 from ostler.errors import Code
-from ostler.executors.claude.failures import CLAUDE_FAILURES, parse_reset_time
+from ostler.executors.claude.failures import CLAUDE_FAILURES
 from ostler.executors.claude.messages import Result
 from ostler.executors.claude.stream import ClaudeStream
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
-from ostler.executors.failures import Evidence, is_error_answer, is_short_enough_for_error
+from ostler.executors.failures import (
+    Evidence,
+    is_error_answer,
+    is_short_enough_for_error,
+    parse_reset_time,
+)
 from ostler.model.call import AgentCall, Billing, CallResult, OnEvent
 from ostler.model.command import Exit
 from ostler.text import first_line

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ostler.errors import Code
 from ostler.executors.failures import HTTP_STATUSES, Evidence, FailureTable, Rule, make_rules, text_rules
 
@@ -70,16 +68,8 @@ CLAUDE_FAILURES = FailureTable(
     ),
 )
 
-_RESET = re.compile(r"limit reached\|(\d{10})\b")
-
 
 def classify_retry(error_type: str, status: int | None) -> Code:
     """Return the code of the failure after which claude retries by itself."""
     code = CLAUDE_FAILURES.classify(Evidence(error_type=error_type, status=status))
     return code or (Code.API_ERROR if status else Code.NETWORK)
-
-
-def parse_reset_time(text: str) -> float | None:
-    """Return the Unix time at which a quota is available again, if the text names one."""
-    found = _RESET.search(text)
-    return float(found[1]) if found else None

@@ -14,6 +14,7 @@ from ostler.git.stack import Work, is_contained
 from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
+from ostler.project.actions import waits_to_be_merged
 from ostler.project.project import Project
 
 MergeResult = Literal["merged", "already merged", "needs you", "failed", "not merged"]
@@ -84,8 +85,9 @@ def _add_in_order(project: Project, task: TaskId, ordered: list[TaskId]) -> None
     if task in ordered:
         return
     state = project.state(task)
-    if state.status is not TaskStatus.COMPLETED or state.base is None or state.commit is None:
-        what = "has no commit" if state.status is TaskStatus.COMPLETED else f"is {state.status}"
+    mergeable = state.status is TaskStatus.COMPLETED or waits_to_be_merged(state)
+    if not mergeable or state.base is None or state.commit is None:
+        what = "has no commit" if mergeable else f"is {state.status}"
         raise UsageError(
             f"{task} {what}: only completed tasks with a commit can be merged", f"ostler show {task}"
         )

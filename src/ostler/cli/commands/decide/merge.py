@@ -14,6 +14,7 @@ from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import format_table, to_one_line
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome, combine_exit_codes
+from ostler.model.status import TaskStatus
 from ostler.project.ostler import Ostler
 from ostler.project.project import Project
 from ostler.project.tasks.merging import (
@@ -56,7 +57,7 @@ def _merge_task(project: Project, task: TaskId, earlier: list[MergeLine], as_jso
     if waits_for := find_unmerged_predecessor(project, task, failed):
         state = project.state(task)
         return MergeLine(task, "not merged", state.commit, "", f"it builds on {waits_for}")
-    if is_merged(project, task):
+    if is_merged(project, task) and project.state(task).status is TaskStatus.COMPLETED:
         return MergeLine(task, "already merged", project.state(task).commit, "", "")
     project.act(task, "merge")
     if as_json:

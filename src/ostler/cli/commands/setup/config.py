@@ -24,6 +24,7 @@ from ostler.files.layout import Layout
 from ostler.project.accept_settings import (
     PendingSettings,
     accept_settings,
+    describe_guarded,
     describe_unaccepted,
     list_pending_settings,
 )
@@ -101,13 +102,14 @@ def accept(dry_run: bool, as_json: bool) -> None:
     with open_project() as project:
         found = list_pending_settings(project) if dry_run else accept_settings(project)
         unaccepted = describe_unaccepted(project) if dry_run else ""
+        guarded = describe_guarded(project)
     if as_json:
         tasks = [{"id": one.task, "differences": [to_builtins(d) for d in one.differences]} for one in found]
         print_json({"schema": "ostler.accepted/1", "accepted": not dry_run, "tasks": tasks})
         return
     for one in found:
         print_text("\n".join((one.task, *(f"  {line}" for line in _describe_pending(one)))))
-    print_hint(unaccepted or _describe_accepted(len(found)))
+    print_hint("\n".join((unaccepted or _describe_accepted(len(found)), *guarded)))
 
 
 def _describe_pending(one: PendingSettings) -> list[str]:

@@ -18,9 +18,10 @@ from ostler.engine.steps.gates.weakened import Changes, find_changed_checks
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
 from ostler.errors import WarningCode
+from ostler.model.command import Exit
 from ostler.model.gate_control import GateControl
 from ostler.model.plan import MERGE
-from ostler.model.state import GateCheck
+from ostler.model.state import GateCheck, GateObstacle
 
 _NOT_FOUND = (126, 127)  # exit codes of a shell for a command that it cannot run
 _OUTPUT_BYTES = 200_000  # from the end of the output, for the retry; the log has all of it
@@ -60,14 +61,23 @@ def evaluate_run(shell: ShellCommand, run: IsolatedRun, name: str) -> GateResult
     """Return the verdict that the exit status means."""
     ended = run.exit
     if run.blocked:
-        return GateResult("could_not_run", run.blocked, name)
+        return GateResult("could_not_run", run.blocked, name, cause="isolation")
     if ended.status == 0 and ended.stopped is None:
         return GateResult("pass", f"`{shell.title}` succeeded", name)
     reason = describe_failure(shell, ended)
-    if ended.stopped or ended.oom_killed or ended.status in _NOT_FOUND:
-        return GateResult("could_not_run", reason, name)
+    if cause := _find_cause(ended):
+        return GateResult("could_not_run", reason, name, cause=cause)
     output = read_end(shell.log, _OUTPUT_BYTES)
     return GateResult("fail", reason, name, output, compute_signature(f"exit {ended.status}\n{output}"))
+
+
+def _find_cause(ended: Exit) -> GateObstacle | None:
+    """Return why a command that did not succeed has no result; None: it failed."""
+    if ended.stopped is not None:
+        return "timeout"
+    if ended.oom_killed or ended.was_killed:
+        return "killed"
+    return "missing program" if ended.status in _NOT_FOUND else None
 
 
 def _suggest_link(command: str, services: StepServices) -> str:

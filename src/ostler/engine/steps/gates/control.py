@@ -35,6 +35,9 @@ from ostler.store.gate_controls import GateControls
 _MAX_SECONDS = 600.0
 _MAX_RATIO = 3.0  # of the time of the gate itself
 _MIN_SECONDS = 20.0  # three times a short gate would end before its programs start
+_LONGER = 1.25  # times the limit that did not suffice, before the control is tried again
+_STOPPED = "/stopped at "  # between the key of a control and its limit
+_NEEDS_NETWORK = "the command fails without a network"
 _WITHOUT_NETWORK = ("bind-over", "unshare")  # isolations that can switch the network off
 
 Planter = Callable[[Repository, Files, frozenset[str]], dict[str, TreeFile]]
@@ -63,6 +66,13 @@ class NotRun(Exception):
     """The control has no result; the message is the reason."""
 
 
+class StoppedAtLimit(NotRun):
+    """It was stopped at its time limit; a longer limit may suffice."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__(f"stopped at its limit of {limit:.0f} s")
+
+
 async def find_control(
     gate: PassedGate, context: TaskContext, services: StepServices
 ) -> tuple[GateControl, Acceptance | None]:
@@ -75,12 +85,14 @@ async def find_control(
     files = await run_in_thread(list_tree, repository, gate.commit)
     scripts = frozenset(list_named_scripts(gate.command, repository.prefix, files))
     key = _compute_key(gate, files, scripts)
-    known, acceptance = await run_in_thread(_read_known, key, gate, services)
+    run = _ControlRun(gate, files, scripts, repository, context, services)
+    known, acceptance = await run_in_thread(_read_known, key, run.limit, gate, services)
     if known is not None:
         return known, acceptance
-    run = _ControlRun(gate, files, scripts, repository, context, services)
     try:
         result, detail = await run.classify()
+    except StoppedAtLimit as reason:
+        result, detail, key = None, str(reason), name_stopped(key, run.limit)
     except NotRun as reason:
         result, detail = None, str(reason)
     done = replace(unknown, key=key, result=result, detail=detail, checked_at=services.clock.now())
@@ -125,11 +137,30 @@ def _compute_key(gate: PassedGate, files: Files, scripts: frozenset[str]) -> str
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def name_stopped(key: str, limit: float) -> str:
+    """Return the key of a control that was stopped at this limit."""
+    return f"{key}{_STOPPED}{limit:.0f}"
+
+
+def suffices(control: GateControl, key: str, limit: float) -> bool:
+    """Return whether this result is used again.
+
+    Only a longer limit can change one that was stopped. Other reasons, such as a lack of memory, are outside
+    the gate and may be over.
+    """
+    before, stopped, stored = control.key.partition(_STOPPED)
+    if stopped:
+        return before == key and limit < float(stored) * _LONGER
+    return control.key == key and (control.result is not None or control.detail == _NEEDS_NETWORK)
+
+
 def _read_known(
-    key: str, gate: PassedGate, services: StepServices
+    key: str, limit: float, gate: PassedGate, services: StepServices
 ) -> tuple[GateControl | None, Acceptance | None]:
     with GateControls(services.layout.database) as store:
-        return store.find(key), store.find_acceptance(gate.name, gate.command)
+        known = [one for one in store.controls() if suffices(one, key, limit)]
+        # The last one: a control with a longer limit may have ended since.
+        return (known[-1] if known else None), store.find_acceptance(gate.name, gate.command)
 
 
 def _record(control: GateControl, services: StepServices) -> None:
@@ -155,8 +186,8 @@ class _ControlRun:
         self._repository = repository
         self._context = context
         self._services = services
-        self._limit = min(_MAX_SECONDS, max(_MIN_SECONDS, _MAX_RATIO * gate.seconds))
-        self._deadline = services.clock.monotonic() + self._limit
+        self.limit = min(_MAX_SECONDS, max(_MIN_SECONDS, _MAX_RATIO * gate.seconds))
+        self._deadline = services.clock.monotonic() + self.limit
 
     async def classify(self) -> tuple[ControlClass, str]:
         """Return the class and how the gate ended with each plant; raises NotRun if that is not possible."""
@@ -166,7 +197,7 @@ class _ControlRun:
         if "fail" not in seen.values():
             seen["empty files"] = await self._run_plant("empty files")
         if "fail" in seen.values() and not await self._passes("unchanged", self._gate.commit):
-            raise NotRun("the command fails without a network")
+            raise NotRun(_NEEDS_NETWORK)
         detail = ", ".join(f"{name}: {outcome}" for name, outcome in seen.items() if outcome != "none")
         return classify(seen["syntax errors"], seen["failing tests"], seen.get("empty files", "none")), detail
 
@@ -198,13 +229,15 @@ class _ControlRun:
 
     def _evaluate(self, ended: Exit) -> bool:
         if ended.stopped is not None:
-            raise NotRun(f"it takes longer than {self._limit:.0f} s")
+            raise StoppedAtLimit(self.limit)
         if ended.oom_killed:
             raise NotRun("the machine is out of memory")
+        if ended.was_killed:
+            raise NotRun(f"killed by signal {ended.signal}")
         return ended.status == 0
 
     def _remaining(self) -> float:
         left = self._deadline - self._services.clock.monotonic()
         if left <= 0:
-            raise NotRun(f"it takes longer than {self._limit:.0f} s")
+            raise StoppedAtLimit(self.limit)
         return left

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from ostler.engine.steps.services import StepServices
 from ostler.git.commit.diff import list_touched_files
-from ostler.model.state import State
+from ostler.git.refs import find_base
+from ostler.git.repository import Repository
+from ostler.git.run.command import query_git
+from ostler.model.rows import decode_state
+from ostler.model.state import GateState, State
 
 _DIRECTORIES = frozenset(
     (
@@ -30,8 +35,41 @@ def is_guarded(path: str) -> bool:
 
 
 def list_guarded_files(state: State, services: StepServices) -> tuple[str, ...]:
-    """Return the guarded files that the task changed."""
+    """Return the guarded files that the task changed, and those of its predecessors that nobody approved."""
     if services.repository is None or state.base is None or state.commit is None:
         return ()
-    changed = list_touched_files(services.repository, state.base, state.commit)
-    return tuple(path for path in changed if is_guarded(path))
+    own = _list_guarded(services.repository, state.base, state.commit)
+    return tuple(dict.fromkeys((*own, *_list_carried(services.repository, state, state.base, services))))
+
+
+def needs_person(gate: GateState | None, state: State, services: StepServices) -> bool:
+    """Return whether guarded files changed, and no person has approved them at this gate."""
+    if gate is not None and gate.is_approved_by_person:
+        return False
+    return bool(list_guarded_files(state, services))
+
+
+def _list_guarded(repository: Repository, base: str, commit: str) -> list[str]:
+    return [path for path in list_touched_files(repository, base, commit) if is_guarded(path)]
+
+
+def _list_carried(repository: Repository, state: State, base: str, services: StepServices) -> list[str]:
+    """Return the guarded files of tasks that the work starts from: they reach the target with it."""
+    if all(one.merged for one in state.predecessors):
+        return []
+    target = find_base(repository, services.settings.git.target or state.target or "").commit
+    fork = query_git(repository, "merge-base", target, base).partition("\n")[0]
+    approved = set(_list_approved(state, services))
+    return [path for path in _list_guarded(repository, fork or target, base) if path not in approved]
+
+
+def _list_approved(state: State, services: StepServices) -> Iterator[str]:
+    """Yield the guarded files that a person approved before the publication of a predecessor."""
+    for one in state.predecessors:
+        row = services.journal.row(one.task)
+        before = decode_state(row) if row is not None else None
+        if before is None:
+            continue
+        if before.merge is not None and before.merge.is_approved_by_person and before.merge.sha == one.commit:
+            yield from before.merge.guarded
+        yield from _list_approved(before, services)

@@ -43,12 +43,6 @@ def require_review_of_guarded_files(gate: Gate, context: TaskContext, services: 
     return replace(gate, type="human") if list_guarded_files(context.state, services) else gate
 
 
-def describe_guarded_files(step: CheckGate, context: TaskContext, services: StepServices) -> list[str]:
-    """Return the note that lists the guarded files; empty without any."""
-    changed = list_guarded_files(context.state, services) if step.phase == MERGE else ()
-    return [f"it changes {', '.join(changed)}"] if changed else []
-
-
 def pass_without_check(step: CheckGate, context: TaskContext, services: StepServices) -> GateDecided | None:
     """Return the verdict of a gate that checks nothing now; None: it has to be checked."""
     state, gate = context.state, step.gate

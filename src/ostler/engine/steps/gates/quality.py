@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from msgspec.structs import replace
 
 from ostler.config.settings import QualityCheck
@@ -10,7 +13,10 @@ from ostler.engine.steps.gates.command import evaluate_run
 from ostler.engine.steps.gates.reported_run import run_on_commit
 from ostler.engine.steps.gates.result import GateResult, gate_log_path
 from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.model.protection import Check
+from ostler.model.state import State
 
+_C = TypeVar("_C", QualityCheck, Check)
 _PASSED = ("pass", "skipped", "not_checked")
 
 
@@ -35,15 +41,24 @@ def list_checks(step: CheckGate, context: TaskContext, services: StepServices) -
     """Return the checks after this phase; none if they have run before a person was asked to decide."""
     if services.repository is None or step.sha is None or context.state.review_requested:
         return {}
-    checks, plan = services.settings.gates.checks, context.state.plan
-    # The checks after a phase that the task lacks run after its last one.
-    others = step.phase == plan.phases[-1].id
+    return select_checks(services.settings.gates.checks, step.phase, context.state)
+
+
+def select_checks(checks: Mapping[str, _C], phase: str, state: State) -> dict[str, _C]:
+    """Return the checks after a phase; those of a phase that the task lacks run after its last one."""
+    kept = [one.id for one in state.phases if one.status != "skipped"]
+    others = phase in kept[-1:]
     return {
         name: check
         for name, check in checks.items()
-        if (check.phase == step.phase or (others and plan.index(check.phase) is None))
+        if (check.phase == phase or (others and state.plan.index(check.phase) is None))
         and check.on_failure != "skip"
     }
+
+
+def name_checks(checks: Mapping[str, QualityCheck | Check]) -> tuple[str, ...]:
+    """Return the checks for the record: a changed command or effect is another check."""
+    return tuple(f"{name} ({one.on_failure}): {one.command}" for name, one in checks.items())
 
 
 async def _run_check(

@@ -38,9 +38,25 @@ async def run_on_commit(
 ) -> ReportedRun:
     """Check out the commit and run the command in it; with `report`, pytest reports each test.
 
-    The timeout is that of [gates] unless it is given.
+    The timeout is that of [gates] unless it is given. A command that something else killed, such as the
+    kernel when memory is short, runs once more.
     """
     limit = timeout_seconds or services.settings.gates.timeout_seconds
+    done = await _run_once(commit, command, log, limit, context, services, report)
+    if done.run.exit.was_killed and not done.run.blocked:
+        done = await _run_once(commit, command, log, limit, context, services, report)
+    return done
+
+
+async def _run_once(
+    commit: str,
+    command: str,
+    log: Path,
+    limit: float,
+    context: TaskContext,
+    services: StepServices,
+    report: bool,
+) -> ReportedRun:
     async with check_out_commit(commit, log.with_suffix(".setup.log"), context, services) as directory:
         plain = ShellCommand(command, directory, log, limit)
         if not report:

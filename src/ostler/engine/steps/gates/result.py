@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ostler.engine.core.step import CheckGate
 from ostler.engine.steps.services import TaskContext
-from ostler.model.state import GateCheck, GateVerdict
+from ostler.model.state import GateCheck, GateObstacle, GateVerdict
 
 
 class GateResult(Struct, frozen=True):
@@ -18,6 +18,8 @@ class GateResult(Struct, frozen=True):
     check: GateCheck | None = None
     warnings: tuple[str, ...] = ()
     review: str = ""  # why a person has to decide in spite of the verdict
+    cause: GateObstacle | None = None  # why it could not run
+    checks: tuple[str, ...] = ()  # quality checks that the verdict includes
 
 
 def gate_log_path(step: CheckGate, context: TaskContext) -> str:

@@ -68,7 +68,8 @@ def describe_failure(shell: ShellCommand, ended: Exit) -> str:
         return f"`{shell.title}` did not exit within {shell.timeout_seconds:g} s and was stopped"
     if ended.oom_killed:
         return f"`{shell.title}` was killed because the machine is out of memory"
-    how = f"was killed by signal {-ended.status}" if ended.status < 0 else f"exited with {ended.status}"
+    killed = ended.was_killed or ended.status < 0
+    how = f"was killed by signal {ended.signal}" if killed else f"exited with {ended.status}"
     last = last_line(read_end(shell.log, 8192))
     return f"`{shell.title}` {how}" + (f": {last}" if last else "")
 

@@ -47,6 +47,9 @@ def try_release_workspace(state: State, services: StepServices) -> tuple[Workspa
     if is_removed and (warning := try_save_work_in_progress(state, services)):
         return WorkspaceReleased(kept=True), warning
     try:
+        if state.status is TaskStatus.COMPLETED and state.reset_to is not None:
+            # A cancelled merge had rebased the branch.
+            rewind_workspace(state, TaskStarted(state.worktree, state.branch, state.base), services)
         return release_workspace(state, services), ""
     except (OstlerError, OSError) as error:
         reason = error.message if isinstance(error, OstlerError) else str(error)

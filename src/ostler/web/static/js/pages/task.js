@@ -88,7 +88,7 @@ class TaskPage {
     return [
       { id: "transcript", name: "Transcript", node: this.transcript.node, open: () => this.transcript.shown?.seen() },
       { id: "changes", name: "Changes", ...changesTab(id, signal) },
-      { id: "gates", name: "Gates", ...gatesTab(id) },
+      { id: "gates", name: "Gates", ...gatesTab(id, signal) },
       { id: "prompts", name: "Prompts", ...promptsTab(id, signal) },
       { id: "files", name: "Files", ...filesTab(id, signal) },
       { id: "spending", name: "Cost", ...spendingTab() },

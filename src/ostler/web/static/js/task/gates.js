@@ -4,6 +4,8 @@ import { address, get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
 import { bytes } from "../format.js";
 import { refused } from "../toast.js";
+import { gateRecord } from "./gate_record.js";
+import { Preflight } from "./preflight.js";
 
 const KIND = {
   auto: "automatic",
@@ -12,17 +14,20 @@ const KIND = {
   human: "a person decides",
   skip: "no gate",
 };
+const BY_TIMEOUT = "a timeout";
 const LONGEST = 200_000;
 const MOST_FETCHED = 8_000_000;
 
 /** The tab. */
-export function gatesTab(id) {
-  const root = h("div", { class: "stack" });
+export function gatesTab(id, signal) {
+  const cards = h("div", { class: "stack" });
+  const preflight = new Preflight();
   return {
-    node: root,
+    node: h("div", { class: "stack" }, cards, preflight.node),
+    open: () => preflight.refresh(signal).catch(refused),
     update: (task) =>
       replace(
-        root,
+        cards,
         task.phases.map((phase) => gateCard(task.id ?? id, phase)),
         (task.gates ?? []).map(({ name, gate }) => gateCard(task.id ?? id, { id: name, gate, retries: 0 })),
       ),
@@ -56,10 +61,7 @@ function gateCard(id, phase) {
       gate.sha && h("code", { class: "faint", title: gate.sha }, gate.sha.slice(0, 10)),
     ),
     gate.reason && h("p", { class: "gate-reason" }, gate.reason),
-    gate.check?.isolation &&
-      h("p", { class: "muted" }, gate.check.isolation === "none" ? "not isolated" : `isolated (${gate.check.isolation})`),
-    gate.check?.weakened?.length > 0 &&
-      h("ul", { class: "muted" }, ...gate.check.weakened.slice(0, 20).map((line) => h("li", {}, line))),
+    gateRecord(gate),
     phase.retries > 0 &&
       h("p", { class: "muted" }, `It returned the work ${phase.retries === 1 ? "once" : `${phase.retries} times`}.`),
     (gate.type === "command" || gate.check?.command) && log,
@@ -70,7 +72,7 @@ function gateCard(id, phase) {
 const verdictText = ({ verdict, by, original }) =>
   verdict === "overruled" || (verdict === "skipped" && original)
     ? `${verdict} by ${by ?? "a person"} (was: ${(original ?? "unknown").replaceAll("_", " ")})`
-    : verdict.replaceAll("_", " ");
+    : verdict.replaceAll("_", " ") + (by === BY_TIMEOUT ? ` by ${by}` : "");
 
 /** The last lines of the newest output of a phase's gate; null if there is none. */
 export async function gateOutput(id, phase, lines) {

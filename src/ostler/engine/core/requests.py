@@ -1,0 +1,38 @@
+"""A person's request to publish a completed task: a merge, or a new base of its pull request."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ostler.model.plan import Publishing
+from ostler.model.state import CompletedWork, Stage, State
+from ostler.model.status import TaskStatus
+
+WITHDRAWN = "the request to publish it was cancelled; nothing was merged"
+
+
+def reopen_to_publish(state: State, how: Publishing) -> State:
+    """Return a completed task to its publication; no phase runs again."""
+    completed = CompletedWork(
+        state.commit, state.base, state.tree, state.phases, state.gates, state.merge, state.warnings
+    )
+    again = replace(state, status=TaskStatus.PENDING, stage=Stage.NEW, round=state.round + 1, call=1)
+    again = replace(again, publish_as=how, completed=completed)
+    return replace(again, rebases=0, recheck_phases=(), conflict_commit=None)
+
+
+def is_withdrawn(state: State) -> bool:
+    """Return whether a cancelled task is only waiting to be published: its work is completed."""
+    return state.cancel_requested and state.completed is not None
+
+
+def withdraw_request(state: State) -> State:
+    """Return to the completed work; a rebase and the verdicts about it are dropped."""
+    done = state.completed
+    assert done is not None
+    back = replace(state, commit=done.commit, base=done.base, tree=done.tree, phases=done.phases)
+    back = replace(back, gates=done.gates, merge=done.merge, warnings=done.warnings)
+    back = replace(back, publish_as=None, completed=None, cancel_requested=False, cancel_reason="")
+    back = replace(back, pause_requested=False, review_requested=False, final_gate="", feedback_seq=0)
+    moved = state.commit != done.commit
+    return replace(back, rebases=0, conflict_commit=None, reset_to=done.commit if moved else None)
