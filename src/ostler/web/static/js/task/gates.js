@@ -58,6 +58,8 @@ function gateCard(id, phase) {
     gate.reason && h("p", { class: "gate-reason" }, gate.reason),
     gate.check?.isolation &&
       h("p", { class: "muted" }, gate.check.isolation === "none" ? "not isolated" : `isolated (${gate.check.isolation})`),
+    gate.check?.no_environment &&
+      h("p", { class: "muted" }, `no environment of the lockfile: ${gate.check.no_environment}`),
     gate.check?.weakened?.length > 0 &&
       h("ul", { class: "muted" }, ...gate.check.weakened.slice(0, 20).map((line) => h("li", {}, line))),
     phase.retries > 0 &&
