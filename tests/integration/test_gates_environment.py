@@ -80,6 +80,15 @@ def test_a_gate_judges_the_commit_and_builds_once(world: EnvironmentWorld) -> No
     assert isolation_of(gate.command(CHECK)) != isolation_of(plain) and len(world.builds) == 2
 
 
+def test_the_project_is_installed_from_the_checkout(world: EnvironmentWorld) -> None:
+    """Its metadata and programs are there; its modules are those of the commit."""
+    version = 'python -c \'from importlib.metadata import version; assert version("shop") == "1.0"\''
+    event = world.gate.command(f"{version} && shop")
+    assert event.verdict == "pass" and isolation_of(event).startswith("env:"), reason_of(event)
+    assert str(world.gate.temporary) in world.gate.output(event)
+    assert str(world.root) not in world.gate.output(event)
+
+
 def test_a_linked_environment_is_replaced(world: EnvironmentWorld) -> None:
     """`.venv/bin/python` of the checkout is the new one, and the gate can write there without a trace."""
     world.commit({"uv.lock": "tiny 1.0\n", f"{world.package}/sums.py": PLANTED})

@@ -41,6 +41,16 @@ class EnvironmentWorld(EditableWorld):
             (shared / "bin" / "uv").write_text(UV.format(folder=shared, wheel=wheel))
             (shared / "bin" / "uv").chmod(0o755)
         self.gate.environ |= cached_in(shared, self.gate.environ["PATH"])
+        info = self.site / "shop-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[console_scripts]\nshop = shop.sums:add\n")
+        (info / "direct_url.json").write_text(
+            f'{{"url": "file://{self.root}", "dir_info": {{"editable": true}}}}'
+        )
+        program = self.environment / "bin" / "shop"
+        program.write_text(f"#!{self.environment}/bin/python\nimport shop.sums\nprint(shop.sums.__file__)\n")
+        program.chmod(0o755)
         self.commit({"uv.lock": "tiny 1.0\n"})
 
     @property

@@ -93,7 +93,7 @@ def apply_environment(
         else:
             copy_node_modules(cached.path, checkout.directory, checkout.private / _ASIDE, undo)
             env["PATH"] = _replace_node_programs(checkout, {**environ, **env})
-    left = find_links(checkout, {**environ, **env})
+    left = _find_left(checkout, {**environ, **env})
     # Not virtual: its directory has other programs too, so it stays on PATH after the new one.
     open_prefixes = [one for one in linked if not is_virtual(one)]
     for link in left:
@@ -101,6 +101,12 @@ def apply_environment(
             raise NoEnvironment(f"a link is left: {link.describe()}")
     isolation = PREFIX + "+".join(recipe.key for recipe, _ in parts)
     return AppliedEnvironment(isolation, env, bool(linked), bool(left))
+
+
+def _find_left(checkout: Checkout, environ: Mapping[str, str]) -> list[Link]:
+    """Return the links in spite of the environment; the metadata that it has of the project is a copy."""
+    found = find_links(checkout, environ)
+    return [one for one in found if not (one.kind == "copy" and one.source.is_relative_to(checkout.private))]
 
 
 def _contains_link(prefixes: Iterable[Path], link: Link) -> bool:

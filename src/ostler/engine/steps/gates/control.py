@@ -117,7 +117,8 @@ def _find_obstacle(gate: PassedGate, settings: GateSettings) -> str:
 
 async def _record_isolation(unknown: GateControl, services: StepServices) -> GateControl:
     """Record that there is no control, so that `ostler gates` shows the isolation."""
-    detail = f"isolation {unknown.isolation} does not switch the network off"
+    level = unknown.isolation.partition(":")[0]  # without the key of an environment
+    detail = f"isolation {level} does not switch the network off"
     key = hashlib.sha256("\0".join((unknown.gate, unknown.command, unknown.isolation)).encode()).hexdigest()
     done = replace(unknown, key=key, detail=detail, checked_at=services.clock.now())
     await run_in_thread(_record, done, services)
