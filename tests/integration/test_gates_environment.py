@@ -110,6 +110,21 @@ def test_the_user_files_are_not_opened(world: EnvironmentWorld) -> None:
     assert f"it opened files in {world.root}/.git/objects/../../src/shop" in event.reason
 
 
+def test_an_interpreter_with_links_is_not_used(world: EnvironmentWorld) -> None:
+    """A command that names it has no environment; one that it can find by PATH needs the guard."""
+    event = world.gate.command(f"{world.environment}/bin/python -I -c 'import shop.sums'")
+    assert event.verdict == "could_not_run" and "names a program in" in reason_of(event)
+    home = world.gate.world.root / "home"
+    site = home / ".local" / world.site.relative_to(world.environment)
+    site.mkdir(parents=True)
+    (site / "shop.pth").write_text(f"{world.root}/src\n")
+    world.gate.environ["HOME"] = str(home)
+    event = world.gate.command("python -c 'import shop.sums'")
+    assert event.verdict == "pass" and isolation_of(event).startswith("env:"), event.reason
+    event = world.gate.command("python -I -c 'import shop.sums'")
+    assert event.verdict == "could_not_run" and "no Python program loaded the guard" in event.reason
+
+
 def test_a_failed_build_falls_back_to_the_guard(world: EnvironmentWorld) -> None:
     """The reason is recorded; the build is not repeated for each gate."""
     world.commit({"uv.lock": "broken 1.0\n"})

@@ -86,6 +86,20 @@ def test_a_workspace_package_is_taken_from_the_commit(world: GateWorld, tmp_path
     assert isolation_of(broken) == isolation_of(passed) and not world.leftovers()
 
 
+def test_a_link_that_is_left_gives_no_verdict(world: GateWorld, tmp_path: Path) -> None:
+    """A package of `npm link` is beside node, not in the node_modules that is replaced."""
+    node = shutil.which("node")
+    assert node is not None
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "node").symlink_to(node)
+    (tmp_path / "lib" / "node_modules").mkdir(parents=True)
+    (tmp_path / "lib" / "node_modules" / "sums").symlink_to(world.root / "packages" / "sums")
+    world.environ["PATH"] = f"{tmp_path}/bin:{world.environ['PATH']}"
+    event = world.command(GATE, settings())
+    assert event.verdict == "could_not_run"
+    assert event.check and f"a link is left: {tmp_path}/lib" in event.check.no_environment
+
+
 def test_a_lockfile_that_cannot_be_installed_gives_no_verdict(world: GateWorld) -> None:
     """The guard is for Python only: the link to the user's package is named."""
     (world.root / "package-lock.json").write_text("{}")

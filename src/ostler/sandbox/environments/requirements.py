@@ -24,7 +24,7 @@ _INCLUDES = ("-r", "--requirement", "-c", "--constraint")
 _EDITABLE = ("-e", "--editable")
 _FIND_LINKS = ("-f", "--find-links")
 _LOCAL = re.compile(
-    r"(?:[\w.-]+(?:\[[^\]]*\])?\s*@\s*)?(?:file:(?://)?)?(?P<path>[^\[;#\s]*)(?:\[(?P<extras>[^\]]*)\])?"
+    r"(?:[\w.-]+(?:\[(?P<named>[^\]]*)\])?\s*@\s*)?(?:file:(?://)?)?(?P<path>[^\[;#\s]*)(?:\[(?P<extras>[^\]]*)\])?"
 )
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[(?P<extras>[^\]]*)\])?")
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2")
@@ -82,7 +82,9 @@ class RequirementFiles:
         # Paths of requirements are relative to the directory in which pip runs.
         path = self._locate(match["path"] or ".", file)
         if path == self._directory:
-            extras = [one.strip() for one in (match["extras"] or "").split(",") if one.strip()]
+            extras = [
+                one.strip() for one in (match["extras"] or match["named"] or "").split(",") if one.strip()
+            ]
             yield from read_dependencies(self._directory, extras)
         elif has_file(path) and path.name.endswith(_ARCHIVES):
             self.files[str(path.relative_to(self._directory))] = path.read_bytes()
