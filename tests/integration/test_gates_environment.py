@@ -131,7 +131,7 @@ def test_a_failed_build_falls_back_to_the_guard(world: EnvironmentWorld) -> None
     for _ in range(2):
         event = world.gate.command("python -c 'import shop.sums'")
         assert (event.verdict, isolation_of(event)) == ("pass", "guard")
-        assert "uv.lock" in reason_of(event) and "broken is not in the index" in reason_of(event)
+        assert reason_of(event) == "`install uv.lock` exited with 2: broken is not in the index"
     assert len(world.builds) == 1
 
 
@@ -140,6 +140,18 @@ def test_a_package_that_the_lockfile_lacks_is_named(world: EnvironmentWorld) -> 
     (world.site / "extra-1.0.dist-info").mkdir()
     event = world.gate.command("python -c 'import shop.sums'")
     assert isolation_of(event) == "guard" and "does not install extra" in reason_of(event)
+    (world.site / "extra-1.0.dist-info").rmdir()
+    assert isolation_of(world.gate.command("python -c 'import shop.sums'")).startswith("env:")
+
+
+def test_an_environment_that_is_not_active_stays_so(world: EnvironmentWorld) -> None:
+    """Only a link of the checkout leads to the new one; PATH has no other programs than before."""
+    del world.gate.environ["VIRTUAL_ENV"]
+    folders = world.gate.environ["PATH"].split(os.pathsep)
+    world.gate.environ["PATH"] = os.pathsep.join(one for one in folders if one != f"{world.environment}/bin")
+    command = ".venv/bin/python -c 'import tiny, shop.sums' && ! command -v tiny && test -z \"$VIRTUAL_ENV\""
+    event = world.gate.command(command, settings_of(link=(".venv",)))
+    assert event.verdict == "pass" and isolation_of(event).startswith("env:"), world.gate.output(event)
 
 
 def test_off_builds_nothing(world: EnvironmentWorld) -> None:
@@ -185,6 +197,7 @@ def test_two_processes_build_once(tmp_path: Path) -> None:
     assert left == [answers[0][1].removeprefix("env:")]
 
 
+@pytest.mark.full  # venv and pip take some seconds
 def test_pip_installs_requirements(tmp_path: Path) -> None:
     """The line of the project is replaced by its dependencies; a broken module is rejected."""
     world = EditableWorld(tmp_path, "finder", "src")

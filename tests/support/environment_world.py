@@ -21,7 +21,7 @@ echo "$$ $*" >> {folder}/builds
 python="$0"; for python in "$@"; do :; done
 "$python" -m venv --without-pip "$UV_PROJECT_ENVIRONMENT" || exit 3
 while test -e {folder}/wait; do sleep 0.05; done
-grep -q broken uv.lock && echo "error: broken is not in the index" >&2 && exit 2
+grep -q broken uv.lock && echo "error: broken is not in the index\\nhint: none" >&2 && exit 2
 "$python" -m zipfile -e {wheel} "$UV_PROJECT_ENVIRONMENT"/lib/python3*/site-packages
 cd "$UV_PROJECT_ENVIRONMENT/bin"
 printf '#!%s/bin/python\\nimport tiny\\ntiny.main()\\n' "$UV_PROJECT_ENVIRONMENT" > tiny

@@ -114,15 +114,16 @@ def _contains_link(prefixes: Iterable[Path], link: Link) -> bool:
 
 
 def _python_variables(layer: PythonLayer, linked: list[Path], environ: Mapping[str, str]) -> dict[str, str]:
-    dropped = {os.path.realpath(one / "bin") for one in linked if is_virtual(one)}
-    folders = [
-        one for one in environ.get("PATH", "").split(os.pathsep) if os.path.realpath(one) not in dropped
-    ]
-    return {
-        "PATH": os.pathsep.join((str(layer.programs), *folders)),
-        "VIRTUAL_ENV": str(layer.path),
-        "PYTHONNOUSERSITE": "1",
-    }
+    """Return variables that lead to the layer where they lead to an environment with links."""
+    found = {"PYTHONNOUSERSITE": "1"}
+    folders = environ.get("PATH", "").split(os.pathsep)
+    programs = {os.path.realpath(one / "bin"): is_virtual(one) for one in linked}
+    if any(os.path.realpath(folder) in programs for folder in folders):
+        kept = [folder for folder in folders if not programs.get(os.path.realpath(folder), False)]
+        found["PATH"] = os.pathsep.join((str(layer.programs), *kept))
+    if environ.get("VIRTUAL_ENV"):
+        found["VIRTUAL_ENV"] = str(layer.path)
+    return found
 
 
 def _guard(checkout: Checkout, layer: PythonLayer, environ: Mapping[str, str]) -> dict[str, str]:

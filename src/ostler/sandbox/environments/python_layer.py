@@ -15,10 +15,16 @@ from msgspec import Struct
 
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.environments.recipe import ENVIRONMENT, NoEnvironment
-from ostler.sandbox.links.link import list_directory
-from ostler.sandbox.links.python import find_distributions, list_site_directories, read_project_name
+from ostler.sandbox.links.link import list_directory, read_small_file
+from ostler.sandbox.links.python import (
+    find_distributions,
+    is_virtual,
+    list_site_directories,
+    read_project_name,
+)
 from ostler.sandbox.readable import has_file
 
+_USES_SYSTEM = re.compile(rb"^include-system-site-packages\s*=\s*true", re.IGNORECASE | re.MULTILINE)
 _LAYER = "environment"  # in the private directory of the checkout
 _PATHS = "ostler-gate.pth"
 _INTERPRETER = re.compile(r"python[\d.]*")
@@ -47,7 +53,7 @@ def make_layer(checkout: Checkout, cached: Path, original: Path, roots: Iterable
     sites = list_site_directories(base)
     if not sites:
         raise NoEnvironment(f"{base} has no site-packages")
-    _require_packages(sites, original, read_project_name(checkout.directory))
+    _require_packages(base, sites, original, read_project_name(checkout.directory))
     shutil.rmtree(path, ignore_errors=True)
     site = path / sites[0].relative_to(Path(os.path.realpath(base)))
     site.mkdir(parents=True)
@@ -63,10 +69,14 @@ def make_layer(checkout: Checkout, cached: Path, original: Path, roots: Iterable
     return PythonLayer(path, cached)
 
 
-def _require_packages(sites: list[Path], original: Path, project: str) -> None:
+def _require_packages(base: Path, sites: list[Path], original: Path, project: str) -> None:
     """Raise NoEnvironment for packages that the lockfile does not name: tests could fail without them."""
     found = {name for site in sites for name in find_distributions(site)}
-    needed = {name for site in list_site_directories(original) for name in find_distributions(site)}
+    used = [original]
+    if not is_virtual(original) or _USES_SYSTEM.search(read_small_file(original / "pyvenv.cfg")):
+        used.append(Path(os.path.realpath(base / "bin" / "python")).parent.parent)
+    folders = [site for prefix in used for site in list_site_directories(prefix)]
+    needed = {name for site in folders for name in find_distributions(site)}
     if missing := sorted(needed - found - _INSTALLERS - {project}):
         shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
         raise NoEnvironment(f"the lockfile does not install {shown}, but {original} has it")

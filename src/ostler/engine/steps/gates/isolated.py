@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.engine.steps.gates.environment import GateEnvironment, open_environment
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.environment import GateEnvironment, open_environment
 from ostler.engine.steps.workspaces.shell import (
     ShellCommand,
     build_shell_environment,

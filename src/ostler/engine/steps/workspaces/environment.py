@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -13,7 +14,14 @@ from msgspec import Struct
 
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
-from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, run_shell
+from ostler.engine.steps.workspaces.shell import (
+    ShellCommand,
+    describe_failure,
+    last_line,
+    read_end,
+    run_shell,
+    strip_control_characters,
+)
 from ostler.errors import OstlerError
 from ostler.files.lock import LockHandle
 from ostler.model.notice import StepProgress
@@ -21,12 +29,17 @@ from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.environments.apply import AppliedEnvironment, apply_environment, plan_recipes
 from ostler.sandbox.environments.cache import CachedEnvironment, EnvironmentCache, open_cache
 from ostler.sandbox.environments.recipe import PROJECT, NoEnvironment, Recipe
+from ostler.sandbox.launch import Launch
 from ostler.sandbox.links.link import Link
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _POLL_SECONDS = 0.2
 _LOG = ".environment.log"
+_LOG_BYTES = 65536
+# The environment that is active for the user is none of the build.
+_WITHOUT_ACTIVE = Launch(prelude="unset VIRTUAL_ENV PYTHONPATH\n")
+_ERROR = re.compile(r"^\W*(?:npm )?(?:error|ERR!)\W+(?!code )(?P<text>\S.*)", re.IGNORECASE)  # pip, uv, npm
 
 
 class GateEnvironment(Struct, frozen=True):
@@ -142,13 +155,25 @@ class _Build:
     async def _run(self, build: Path) -> str:
         """Run the command of the recipe; return why it failed, or an empty string."""
         log = self._gate.shell.log.with_suffix(_LOG)
-        shown = f"the build of the environment from {self._recipe.describe()}"
+        shown = f"install {self._recipe.describe()}"
         shell = ShellCommand(self._recipe.command, build / PROJECT, log, self._limit, shown)
-        ended = await run_shell(shell, self._context, self._services)
-        return describe_failure(shell, ended) if ended.status or ended.stopped else ""
+        ended = await run_shell(shell, self._context, self._services, _WITHOUT_ACTIVE)
+        if ended.status == 0 and ended.stopped is None:
+            return ""
+        cause = await run_in_thread(_find_cause, log)
+        if ended.status > 0 and ended.stopped is None and cause:
+            return f"`{shown}` exited with {ended.status}: {cause}"
+        return describe_failure(shell, ended)
 
     def _report(self, reason: str) -> None:
         log = self._gate.shell.log.with_suffix(_LOG)
         name = os.path.relpath(log, self._services.layout.task(self._context.state.task))
-        notice = StepProgress(f"using a weaker isolation: {reason}", name)
+        notice = StepProgress(f"the gate has no environment of its lockfile: {reason}", name)
         self._services.writer.notify(self._context.state.task, self._services.clock.now(), [notice])
+
+
+def _find_cause(log: Path) -> str:
+    """Return the first error in the output; hints follow it."""
+    lines = read_end(log, _LOG_BYTES).splitlines()
+    found = next(filter(None, map(_ERROR.match, map(strip_control_characters, lines))), None)
+    return last_line(found["text"]) if found else ""
