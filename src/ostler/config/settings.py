@@ -182,6 +182,11 @@ class GateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     commands: dict[str, str] = {}  # phase -> command that must succeed on its commit
     # auto: the strongest that works; bind-over: that or no verdict; none: no verdict if links are found
     isolation: Literal["auto", "bind-over", "none"] = "auto"
+    # Without namespaces: auto: build an environment of the commit's lockfile, with the network; off: do not
+    environment: Literal["auto", "off"] = "auto"
+    environments_max_mb: NotNegative = (
+        5000  # size of all cached environments of the user; unused ones go first
+    )
     control: bool = True  # check once whether a command fails when the work is broken
     allow_test_changes: bool = False  # true: tasks may remove, skip or change existing tests
     # How long a human gate waits before human_timeout_action; unset: until a person decides.

@@ -26,6 +26,7 @@ from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, 
 from ostler.executors.protocol import Capabilities
 from ostler.executors.stream_state import StreamState
 from ostler.files.paths import open_beneath
+from ostler.files.user_cache import find_user_cache
 from ostler.model.call import Permissions
 from ostler.model.usage import Usage
 
@@ -188,21 +189,13 @@ _CACHE_ENTRIES = ("node_modules", "bun.lock")  # opencode creates them again at 
 
 def repair_cache(env: Mapping[str, str], error_output: str) -> str:
     """Remove the plugin cache that opencode cannot read; return a message, or an empty string."""
-    home = _cache_home(env)
+    home = find_user_cache(env)
     if home is None or not _BROKEN_CACHE.search(error_output):
         return ""
     removed = _remove_entries(home)
     if not removed:
         return ""
     return f"opencode's cache was broken; {' and '.join(removed)} removed from {home / 'opencode'}"
-
-
-def _cache_home(env: Mapping[str, str]) -> Path | None:
-    # By the XDG specification a relative path is ignored.
-    cache, home = env.get("XDG_CACHE_HOME", ""), env.get("HOME", "")
-    if cache.startswith("/"):
-        return Path(cache)
-    return Path(home, ".cache") if home.startswith("/") else None
 
 
 def _remove_entries(home: Path) -> list[str]:

@@ -52,6 +52,15 @@ def try_lock(path: Path, retry: bool = True) -> LockHandle | None:
     return None
 
 
+def try_shared_lock(path: Path) -> LockHandle | None:
+    """Acquire the lock together with other users of it; return None when one holds it exclusively."""
+    fd = _open(path)
+    if _flock(fd, fcntl.LOCK_SH):
+        return LockHandle(fd)
+    os.close(fd)
+    return None
+
+
 def is_locked(path: Path) -> bool:
     """Return whether the lock is held now; creates no file."""
     try:

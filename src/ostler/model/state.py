@@ -61,6 +61,7 @@ class GateCheck(Struct, frozen=True, omit_defaults=True):
     control: str = ""  # result of the positive control, such as "fails when broken"
     settings: str = ""  # version of the settings that were used
     weakened: tuple[str, ...] = ()  # a line for each check that the work weakened
+    no_environment: str = ""  # why a weaker isolation than an environment of the lockfile was used
 
 
 class GateState(Struct, frozen=True, omit_defaults=True):

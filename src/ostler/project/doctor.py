@@ -107,7 +107,8 @@ def _check_processes() -> str:
 def _check_isolation(environ: Mapping[str, str]) -> Check:
     """Run the self-test of the isolation that the commands of gates will have."""
     found = choose_isolation("auto", (), environ, network=True).isolation
-    detail = "gates are not isolated" if found == "none" else f"gates: {found}"
+    weaker = "no namespaces: gates use an environment of the lockfile, or a guard in Python programs"
+    detail = weaker if found == "none" else f"gates: {found}"
     return Check("isolation", found == "bind-over", detail, INSTALL_HINT, required=False)
 
 

@@ -23,6 +23,8 @@ class Choice(Struct, frozen=True):
     isolation: Isolation
     program: str = ""
     blocked: str = ""
+    # An environment without links would be better: it is weak, or the links block it.
+    needs_environment: bool = False
 
 
 def choose_isolation(
@@ -55,9 +57,11 @@ def _choose_without_namespaces(
     if not links:
         return Choice("none")
     if requested == "auto" and all(one.kind in _GUARDED for one in links):
-        return Choice(guard.NAME)
+        return Choice(guard.NAME, needs_environment=True)
+    link = next((one for one in links if one.kind not in _GUARDED), links[0])
+    user = "a symbolic link of the commit" if link.kind == "commit" else "the environment"
     blocked = (
-        f"the environment uses the user's checkout instead of the commit ({links[0].describe()}),"
+        f"{user} uses the user's checkout instead of the commit ({link.describe()}),"
         f" and it cannot be isolated: {reason}"
     )
-    return Choice("none", blocked=blocked)
+    return Choice("none", blocked=blocked, needs_environment=requested == "auto")

@@ -77,8 +77,11 @@ def install_guard(checkout: Checkout, allowed: Iterable[Path]) -> Path:
     return directory
 
 
-def read_guard(checkout: Checkout) -> str:
-    """Return why the result does not count; empty if every guarded program used the checkout only."""
+def read_guard(checkout: Checkout, must_load: bool = True) -> str:
+    """Return why the result does not count; empty if every guarded program used the checkout only.
+
+    `must_load`: a run in which no program loaded the guard does not count.
+    """
     try:
         lines = (checkout.private / _LOG).read_text("utf-8", "replace").splitlines()
     except FileNotFoundError:
@@ -86,7 +89,7 @@ def read_guard(checkout: Checkout) -> str:
     opened = next((line for line in lines if line != _LOADED), "")
     if opened:
         return f"it opened files in {opened}, which is in the user's checkout"
-    return "" if lines else "no Python program loaded the guard"
+    return "" if lines or not must_load else "no Python program loaded the guard"
 
 
 def _encode(paths: Iterable[Path]) -> str:

@@ -16,6 +16,7 @@ from ostler.git.run.command import LONG_SECONDS, run_git
 from ostler.git.run.failure import with_git_errors
 
 _REGULAR = ("100644", "100755")
+_LINK = "120000"
 _REMOVED = "0"
 # The same files give the same commit, so that a repeated check adds no objects.
 _DATES = {"GIT_AUTHOR_DATE": "@0 +0000", "GIT_COMMITTER_DATE": "@0 +0000"}
@@ -31,6 +32,11 @@ class TreeFile(Struct, frozen=True):
     def is_regular(self) -> bool:
         """Whether it is neither a link nor a submodule."""
         return self.mode in _REGULAR
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link."""
+        return self.mode == _LINK
 
 
 @with_git_errors

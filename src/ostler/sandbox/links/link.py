@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from ostler.sandbox.checkout import Checkout
 
-# copy: the project is installed as a copy, which can be older than the commit
-LinkKind = Literal["python", "copy", "node", "build"]
+# copy: the project is installed as a copy, which can be older than the commit; commit: a symbolic link in it
+LinkKind = Literal["python", "copy", "node", "build", "commit"]
 _MAX_BYTES = 1 << 20  # larger files are no configuration
 _END_OF_PATH = re.compile(rb"[\"'\r\n\0;,<>]")
 

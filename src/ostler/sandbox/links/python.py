@@ -52,7 +52,7 @@ def find_python_links(checkout: Checkout, environ: Mapping[str, str]) -> Iterato
     """Return links in every Python environment that a command can reach by PATH or in the checkout."""
     name = read_project_name(checkout.directory)
     for prefix in list_prefixes(checkout, environ):
-        for site in _list_site_directories(prefix):
+        for site in list_site_directories(prefix):
             for link in _find_in_site(site, checkout, name):
                 # An environment may be inside the user's checkout; its own files are no links.
                 if not _is_in_environment(link.target, prefix):
@@ -80,7 +80,8 @@ def _list_versions(shims: Path) -> list[Path]:
     return [Path(one.path) for one in list_directory(shims.parent / "versions")]
 
 
-def _list_site_directories(prefix: Path) -> list[Path]:
+def list_site_directories(prefix: Path) -> list[Path]:
+    """Return the directories of an environment that packages are installed in."""
     if not has_directory(prefix):
         return []
     shared = [prefix / "lib/python3/dist-packages", prefix / "local/lib/python3/dist-packages"]
@@ -88,9 +89,14 @@ def _list_site_directories(prefix: Path) -> list[Path]:
     return [*dict.fromkeys(Path(os.path.realpath(site)) for site in (*own, *shared) if has_directory(site))]
 
 
+def is_virtual(prefix: Path) -> bool:
+    """Return whether the environment is virtual: its directory of programs has nothing else."""
+    return has_file(prefix / _ENVIRONMENT)
+
+
 def _is_in_environment(target: Path, prefix: Path) -> bool:
     # The root of an environment can be the root of the project.
-    if not has_file(prefix / _ENVIRONMENT) or not target.is_relative_to(prefix):
+    if not is_virtual(prefix) or not target.is_relative_to(prefix):
         return False
     return target.relative_to(prefix).parts[:1] in [(part,) for part in ENVIRONMENT_PARTS]
 
@@ -162,10 +168,17 @@ def _read_direct_url(path: Path) -> _Target | None:
 
 def _is_named(info: Path, project: str) -> bool:
     match = _DIST_INFO.fullmatch(info.name)
-    return match is not None and bool(project) and _normalize(match["name"]) == project
+    return match is not None and bool(project) and normalize_name(match["name"]) == project
 
 
-def _normalize(name: str) -> str:
+def find_distributions(site: Path) -> dict[str, Path]:
+    """Return the metadata of the installed packages by their normalized names."""
+    matches = [(_DIST_INFO.fullmatch(one.name), one.path) for one in list_directory(site)]
+    return {normalize_name(match["name"]): Path(path) for match, path in matches if match is not None}
+
+
+def normalize_name(name: str) -> str:
+    """Return the name of a package as it is compared (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -179,4 +192,4 @@ def read_project_name(directory: Path) -> str:
         found = msgspec.convert(content, _Manifest)
     except msgspec.ValidationError:
         return ""
-    return _normalize(found.project.name or found.tool.poetry.name)
+    return normalize_name(found.project.name or found.tool.poetry.name)

@@ -176,7 +176,12 @@ def format_links(phases: tuple[PhaseView, ...]) -> str:
     """Return the links of gates' environments to the user's checkout; empty if there are none."""
     found = dict.fromkeys(link for one in phases if one.gate.check for link in one.gate.check.links)
     lines = [wrap_hanging(f"  {escape_controls(link)}", 4) for link in found]
-    return "\n".join(("Links from the gates' environment to your checkout:", *lines)) if lines else ""
+    reasons = dict.fromkeys(one.gate.check.no_environment for one in phases if one.gate.check)
+    notes = [
+        wrap_hanging(f"  no environment of the lockfile: {to_one_line(one)}", 4) for one in reasons if one
+    ]
+    title = "Links from the gates' environment to your checkout:"
+    return "\n".join((title, *lines, *notes)) if lines else ""
 
 
 def format_weakened(phases: tuple[PhaseView, ...], gates: tuple[NamedGateView, ...]) -> str:

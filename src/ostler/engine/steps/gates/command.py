@@ -41,7 +41,8 @@ async def run_command_gate(step: CheckGate, context: TaskContext, services: Step
     changes, suspects = await run_in_thread(_find_changes, step, step.sha, context, services)
     began = services.clock.monotonic()
     done = await run_on_commit(step.sha, step.gate.command, log, context, services, report=bool(changes))
-    check = GateCheck(step.gate.command, done.run.isolation, done.run.links)
+    run = done.run
+    check = GateCheck(step.gate.command, run.isolation, run.links, no_environment=run.no_environment)
     result = replace(evaluate_run(done.shell, done.run, name), check=check)
     if result.verdict == "could_not_run" and done.run.exit.status in _NOT_FOUND and not done.run.blocked:
         result = replace(result, reason=result.reason + _suggest_link(step.gate.command, services))

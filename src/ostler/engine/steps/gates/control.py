@@ -82,6 +82,8 @@ async def find_control(
     unknown = GateControl("", gate.name, gate.command, gate.isolation, None, commit=gate.commit)
     if reason := _find_obstacle(gate, services.settings.gates):
         return replace(unknown, detail=reason), None
+    if gate.isolation not in _WITHOUT_NETWORK:
+        return await _record_isolation(unknown, services), None
     files = await run_in_thread(list_tree, repository, gate.commit)
     scripts = frozenset(list_named_scripts(gate.command, repository.prefix, files))
     key = _compute_key(gate, files, scripts)
@@ -122,9 +124,17 @@ def _find_obstacle(gate: PassedGate, settings: GateSettings) -> str:
         return "gates before publishing have none"
     if not settings.control or not settings.options.get(gate.name, GateOptions()).control:
         return "switched off"
-    if gate.isolation not in _WITHOUT_NETWORK:
-        return f"isolation {gate.isolation} does not switch the network off"
     return ""
+
+
+async def _record_isolation(unknown: GateControl, services: StepServices) -> GateControl:
+    """Record that there is no control, so that `ostler gates` shows the isolation."""
+    level = unknown.isolation.partition(":")[0]  # without the key of an environment
+    detail = f"isolation {level} does not switch the network off"
+    key = hashlib.sha256("\0".join((unknown.gate, unknown.command, unknown.isolation)).encode()).hexdigest()
+    done = replace(unknown, key=key, detail=detail, checked_at=services.clock.now())
+    await run_in_thread(_record, done, services)
+    return done
 
 
 def _compute_key(gate: PassedGate, files: Files, scripts: frozenset[str]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.environment import GateEnvironment, open_environment
 from ostler.engine.steps.workspaces.shell import (
     ShellCommand,
     build_shell_environment,
@@ -18,6 +19,7 @@ from ostler.engine.steps.workspaces.shell import (
     read_end,
     run_shell,
 )
+from ostler.git.commit.variant import list_tree
 from ostler.git.repository import Repository
 from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import borrow_objects_from, list_work_trees
@@ -25,10 +27,12 @@ from ostler.model.command import Exit
 from ostler.sandbox.bubblewrap import wrap_with_bubblewrap
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.choice import Choice, choose_isolation
+from ostler.sandbox.environments.recipe import NoEnvironment
 from ostler.sandbox.guard import install_guard, read_guard
 from ostler.sandbox.import_paths import extend_python_path, find_import_paths
 from ostler.sandbox.launch import Launch, record_start, was_started
 from ostler.sandbox.links.build import shares_cargo_target
+from ostler.sandbox.links.committed import find_committed_links
 from ostler.sandbox.links.find import find_links
 from ostler.sandbox.links.link import Link
 from ostler.sandbox.links.python import list_prefixes
@@ -41,6 +45,7 @@ _DONE = {
     "bind-over": "the checkout is mounted over it",
     "unshare": "the checkout is mounted over it",
     "guard": "removed in each Python program",
+    "environment": "the environment of the lockfile is used instead",
     "none": "not removed",
 }
 _IN_VIEW = ("bind-over", "unshare")  # the checkout is mounted over the user's work tree
@@ -54,6 +59,7 @@ class IsolatedRun(Struct, frozen=True):
     isolation: str = "none"
     links: tuple[str, ...] = ()  # links to the user's checkout, and what was done about each
     blocked: str = ""  # why no verdict is possible; empty: the exit status counts
+    no_environment: str = ""  # why the environment of a lockfile, which would be stronger, was not used
 
 
 class _Situation(Struct, frozen=True):
@@ -77,11 +83,33 @@ async def run_isolated(
     if services.repository is None:
         return IsolatedRun(await run_shell(shell, context, services))
     situation = await run_in_thread(_examine, shell, services.repository, context, services, network)
+    reason = ""
+    if situation.choice.needs_environment:
+        try:
+            return await _run_with_environment(situation, shell, context, services)
+        except NoEnvironment as error:
+            reason = str(error)
     links = _describe_links(situation)
     if situation.choice.blocked:
-        return IsolatedRun(_NOT_RUN, "none", links, situation.choice.blocked)
+        return IsolatedRun(_NOT_RUN, "none", links, situation.choice.blocked, reason)
     ended, blocked = await _run(situation, shell, context, services)
-    return IsolatedRun(ended, situation.choice.isolation, links, blocked)
+    return IsolatedRun(ended, situation.choice.isolation, links, blocked, reason)
+
+
+async def _run_with_environment(
+    situation: _Situation, shell: ShellCommand, context: TaskContext, services: StepServices
+) -> IsolatedRun:
+    """Run the command in an environment without the links; raises NoEnvironment before it starts."""
+    checkout = situation.checkout
+    gate = GateEnvironment(checkout, situation.environ, situation.links, shell)
+    links = _describe_links(situation, "environment")
+    async with open_environment(gate, context, services) as found:
+        launch = Launch(env=_private_variables(situation, checkout.tree) | found.env)
+        ended = await run_shell(shell, context, services, launch)
+    blocked = await run_in_thread(read_guard, checkout, found.needs_guard) if found.guarded else ""
+    return IsolatedRun(
+        ended, found.isolation, links, blocked and f"{blocked} ({situation.links[0].describe()})"
+    )
 
 
 async def run_isolated_setup(shell: ShellCommand, context: TaskContext, services: StepServices) -> Exit:
@@ -106,6 +134,10 @@ def _examine(
     environ = build_shell_environment(context, services)
     links = find_links(checkout, environ)
     choice = choose_isolation(services.settings.gates.isolation, links, environ, network)
+    if choice.isolation not in _IN_VIEW and not for_setup:
+        # Mounts redirect these links; nothing else does.
+        links += tuple(find_committed_links(checkout, _list_committed_links(checkout)))
+        choice = choose_isolation(services.settings.gates.isolation, links, environ, network)
     needs = Needs(
         services.settings.workspace.link,
         repository.common_dir / "objects",
@@ -116,6 +148,12 @@ def _examine(
     mounts = plan_mounts(checkout, links, environ, needs) if in_view else ()
     view = View(mounts, checkout.user / checkout.prefix, network)
     return _Situation(repository, checkout, environ, links, choice, view)
+
+
+def _list_committed_links(checkout: Checkout) -> list[str]:
+    git_dir = checkout.tree / ".git"
+    files = list_tree(Repository(checkout.tree, git_dir, git_dir, checkout.prefix), "HEAD")
+    return [name for name, file in files.items() if file.is_link]
 
 
 def _is_tracked(repository: Repository, path: str) -> bool:
@@ -198,8 +236,9 @@ def _guard(situation: _Situation) -> dict[str, str]:
     return extend_python_path((directory, *(checkout.tree / one for one in paths)), situation.environ)
 
 
-def _describe_links(situation: _Situation) -> tuple[str, ...]:
-    done = _DONE["none" if situation.choice.blocked else situation.choice.isolation]
+def _describe_links(situation: _Situation, isolation: str = "") -> tuple[str, ...]:
+    used = "none" if situation.choice.blocked else situation.choice.isolation
+    done = _DONE[isolation or used]
     texts = [f"{one.describe()}: {done}" for one in situation.links[:_MAX_LINKS]]
     if len(situation.links) > _MAX_LINKS:
         texts.append(f"and {len(situation.links) - _MAX_LINKS} more")

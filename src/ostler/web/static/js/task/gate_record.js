@@ -9,6 +9,7 @@ export function gateFacts({ check, guarded, checks, cause }) {
   const facts = [
     ["Command", one(check?.command)],
     ["Isolation", one(check?.isolation === "none" ? "not isolated" : check?.isolation)],
+    ["No environment", one(check?.no_environment)],
     ["Control", one(check?.control)],
     ["Could not run", one(cause)],
     ["Links to your checkout", check?.links],
