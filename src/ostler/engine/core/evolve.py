@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ostler.engine.core.decide import decide, step_for_stage
 from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_proposal, rewind_to
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
+from ostler.engine.core.left import forget_details, set_left
 from ostler.engine.core.moves import (
     advance,
     apply_gate_decided,
@@ -161,7 +162,8 @@ def _fold(state: State, record: Record) -> State:
             return _apply_end(state, event)
         case WorkspaceReleased():
             released = replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
-            return replace(released, tip=event.commit or state.tip)
+            released = replace(released, tip=event.commit or state.tip)
+            return released if event.left is None else set_left(released, event.left)
         case TaskReopened():
             return _apply_reopened(state, event)
         case TaskEdited():
@@ -303,9 +305,8 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
         message="",
     )
     warnings = state.warnings if kept == state.phases else ()  # they are about work that stays
-    fresh = replace(
-        fresh, warnings=warnings, feedback_seq=0, retry_of="", signatures=(), review_requested=False
-    )
+    fresh = forget_details(replace(fresh, warnings=warnings))
+    fresh = replace(fresh, feedback_seq=0, retry_of="", signatures=(), review_requested=False)
     fresh = replace(fresh, rebases=0, conflict_commit=None, final_gate="", no_changes="", held=False)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
 

@@ -21,6 +21,7 @@ FIXED_SETTINGS = {
     "core.fsmonitor": "false",
     "core.untrackedCache": "false",
     "core.splitIndex": "false",
+    "core.ignoreStat": "false",  # else git would hide later changes of what we stage
     "core.attributesFile": "/dev/null",
     "core.pager": "cat",
     "core.editor": "true",
