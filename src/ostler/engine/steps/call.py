@@ -22,7 +22,8 @@ from ostler.engine.steps.agent_call.evidence import (
 )
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.watch import end_watch, start_watch
 from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
 from ostler.errors import Code, needs_account_fix
 from ostler.files.atomic import sync_filesystem
@@ -34,6 +35,18 @@ from ostler.prompt.report import AgentReport, StateFileReport, parse_report
 
 
 async def call_agent(step: CallAgent, context: TaskContext, services: StepServices) -> StepResult:
+    """Call the agent, and find what changed in the user's repository meanwhile."""
+    watch = await run_in_thread(start_watch, context, services)
+    result = await _call_agent(step, context, services)
+    details = await run_in_thread(end_watch, watch, context, services)
+    if not details or not isinstance(result.event, CallEnded):
+        return result
+    codes = tuple(dict.fromkeys(one.code for one in details))
+    ended = replace(result.event, warnings=(*result.event.warnings, *codes), warning_details=details)
+    return replace(result, event=ended)
+
+
+async def _call_agent(step: CallAgent, context: TaskContext, services: StepServices) -> StepResult:
     """Call the agent; if cancelled, stop it and return an interrupted call."""
     attempts = services.journal.attempts(step.task)
     document = context.state.plan.is_document

@@ -40,7 +40,7 @@ def keep_left(state: State, worktree: Worktree, settings: WorkspaceSettings, lay
     A `note` in the result says why that is not possible; then the worktree has to be kept.
     """
     destination = layout.task(state.task) / _DIRECTORY / str(state.round)
-    shown = _show(destination, layout)
+    shown = show_path(destination, layout)
     if is_empty(worktree.path):  # removed by a run that was killed before it could record that
         copied = list_copied(destination)
         return _summarize(copied, kept_in=shown) if copied else NOTHING_LEFT
@@ -71,11 +71,12 @@ def _refuse(found: Found, left: tuple[FoundFile, ...], settings: WorkspaceSettin
 
 
 def _describe_kept_worktree(state: State, worktree: Worktree, reason: str, layout: Layout) -> str:
-    path = _show(worktree.path, layout)
+    path = show_path(worktree.path, layout)
     return f"{reason}, so {path} is kept; remove it with: ostler worktree prune --force {state.task}"
 
 
-def _show(path: Path, layout: Layout) -> str:
+def show_path(path: Path, layout: Layout) -> str:
+    """Return a path for a message: relative to the project if it is below it."""
     return str(path.relative_to(layout.root)) if path.is_relative_to(layout.root) else str(path)
 
 
