@@ -68,6 +68,20 @@ def test_patterns_in_info_exclude_are_restored(world: World) -> None:
     assert copy.read_text() == before + "*\n"
 
 
+def test_patterns_in_info_exclude_do_not_hide_that_files_changed(world: World) -> None:
+    """An agent without a report is complete because it changed files, also after it excluded all of them."""
+    agent = world.root.parent / "agent.sh"
+    agent.write_text(
+        f"#!/bin/sh\ncat >/dev/null\necho '*' >> {world.root}/.git/info/exclude\ndate > new\necho ok\n"
+    )
+    agent.chmod(0o755)
+    executor = f'executors.mine = {{type = "command", command = "{agent}"}}'
+    (world.root / "ostler.toml").write_text(f'run.executor = "mine"\n{executor}\n')
+    task = world.new("Do it", "--weight", "trivial")
+    world.ostler("run", task)
+    assert world.show(task)["warnings"] == ["NO_MARK", "REPOSITORY_CHANGED"]
+
+
 def test_moves_of_ostler_and_of_other_tasks_are_not_named(world: World) -> None:
     """A merge by Ostler and a new commit of another task's branch are usual while a task runs."""
     other = world.new("Another task")

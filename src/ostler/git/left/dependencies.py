@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 _DIRECTORIES = (
     *("node_modules", "bower_components", ".pnpm-store", ".yarn", ".npm", ".parcel-cache", ".turbo", ".next"),
@@ -20,16 +20,17 @@ _FILES = (
 _MARKERS = ("pyvenv.cfg", "CACHEDIR.TAG")
 
 
-def is_dependency_directory(directory: Path, extra: tuple[str, ...] = ()) -> bool:
-    """Return whether a directory has only what a tool creates again; `extra` are patterns of names."""
-    if _matches(directory.name, (*_DIRECTORIES, *extra)):
-        return True
-    return any((directory / name).is_file() for name in _MARKERS)
+def is_dependency_directory(path: str, extra: tuple[str, ...] = ()) -> bool:
+    """Return whether the name of a directory, or of one above it, is used only for what a tool creates again.
+
+    `extra` are further patterns of names.
+    """
+    return any(_matches(name, (*_DIRECTORIES, *extra)) for name in path.split("/"))
 
 
-def is_below_dependency(path: str, extra: tuple[str, ...] = ()) -> bool:
-    """Return whether the name of a directory above this path is one of a dependency directory."""
-    return any(_matches(name, (*_DIRECTORIES, *extra)) for name in path.rstrip("/").split("/")[:-1])
+def has_cache_marker(names: Iterable[str]) -> bool:
+    """Return whether the entries of a directory mark it as one that a tool creates again."""
+    return any(name in _MARKERS for name in names)
 
 
 def is_cache_file(name: str, extra: tuple[str, ...] = ()) -> bool:

@@ -48,7 +48,7 @@ def _copy(source: Path, target: Path) -> None:
     if stat.S_ISLNK(mode):
         target.symlink_to(source.readlink())
         return
-    if not os.access(source, os.R_OK, follow_symlinks=False):
+    if not mode & stat.S_IRUSR:
         source.chmod(stat.S_IMODE(mode) | stat.S_IRUSR)
     shutil.copyfile(source, target, follow_symlinks=False)
     target.chmod(0o700 if mode & stat.S_IXUSR else 0o600)

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.git.commit.pending import open_directories
-from ostler.git.left.dependencies import is_below_dependency, is_cache_file, is_dependency_directory
+from ostler.git.left.dependencies import has_cache_marker, is_cache_file, is_dependency_directory
 from ostler.git.repository import Worktree
 from ostler.git.run.command import LONG_SECONDS, run_git
 from ostler.git.run.failure import with_git_errors
@@ -59,9 +59,9 @@ def _list_entries(worktree: Worktree) -> list[str]:
 
 def _walk_entries(root: Path, entries: list[str], skipped: tuple[str, ...]) -> Iterator[FoundFile]:
     for entry in entries:
-        if is_below_dependency(entry, skipped):
-            continue
         path = entry.rstrip("/")
+        if is_dependency_directory(path.rpartition("/")[0], skipped):
+            continue
         if stat.S_ISDIR(_mode(root / path)):
             yield from _walk_directory(root, path, skipped)
         elif (file := _describe(root, path, skipped)) is not None:
@@ -72,11 +72,13 @@ def _walk_directory(root: Path, top: str, skipped: tuple[str, ...]) -> Iterator[
     waiting = [top]
     while waiting:
         folder = waiting.pop()
-        if is_dependency_directory(root / folder, skipped):
+        if is_dependency_directory(folder, skipped):
             continue
         entries = _scan(root / folder)
         if entries is None:
             yield FoundFile(folder, 0, 0)  # a copy of it fails, so that the worktree is kept
+            continue
+        if has_cache_marker(name for name, _ in entries):
             continue
         for name, is_directory in entries:
             path = f"{folder}/{name}"
@@ -89,7 +91,7 @@ def _walk_directory(root: Path, top: str, skipped: tuple[str, ...]) -> Iterator[
 def _scan(folder: Path) -> list[tuple[str, bool]] | None:
     """Return the sorted entries, or None; a directory without permissions is opened first."""
     try:
-        if not os.access(folder, os.R_OK | os.X_OK):
+        if folder.lstat().st_mode & stat.S_IRWXU != stat.S_IRWXU:
             folder.chmod(0o700)
         with os.scandir(folder) as entries:
             return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
