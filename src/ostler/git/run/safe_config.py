@@ -21,7 +21,6 @@ FIXED_SETTINGS = {
     "core.fsmonitor": "false",
     "core.untrackedCache": "false",
     "core.splitIndex": "false",
-    "core.ignoreStat": "false",  # else git would hide later changes of what we stage
     "core.attributesFile": "/dev/null",
     "core.pager": "cat",
     "core.editor": "true",
