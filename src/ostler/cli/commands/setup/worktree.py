@@ -62,9 +62,9 @@ def print_pruned(removed: list[TaskWorktree], kept: list[TaskWorktree]) -> None:
     noun = "worktree" if len(removed) == 1 else "worktrees"
     print_text(f"Removed {len(removed)} {noun}{note}." if removed else "No worktrees to remove.")
     for place in kept:
-        print_hint(
-            f"Kept {place.path}: it has files that no commit contains.  Next: ostler worktree prune --force"
-        )
+        what = "uncommitted work" if place.uncommitted else "files that no commit contains"
+        command = " ".join(("ostler worktree prune --force", place.task)).strip()
+        print_hint(f"Kept {place.path}: it has {what}.  Next: {command}")
 
 
 def _format_row(place: TaskWorktree) -> tuple[str, ...]:
