@@ -205,6 +205,9 @@ class WorkspaceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     copy: tuple[str, ...] = ()  # paths of the project to copy
     link: tuple[str, ...] = ()  # paths of the project to link
     timeout_seconds: PositiveSeconds = 600.0  # of the setup command
+    # Files that no commit contains are copied up to this size; above it, the worktree is kept.
+    keep_left_mb: NotNegative = 50
+    ignore_left: tuple[Word, ...] = ()  # names of files and directories that are not results, such as build
 
 
 class SkillsSettings(Struct, frozen=True, forbid_unknown_fields=True):

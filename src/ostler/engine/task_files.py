@@ -11,6 +11,11 @@ from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.prompt.task_text import write_task
 
+AGENT_STATE = ".ostler/state.yaml"
+"""The state file in a worktree; an agent may change it."""
+FILES_IN_WORKTREE = frozenset((AGENT_STATE, ".ostler/.gitignore"))
+"""What Ostler writes into a worktree."""
+
 
 def write_state_file(state: State, layout: Layout) -> None:
     """Write state.yaml; it is derived from the journal and may be lost."""

@@ -20,6 +20,7 @@ from ostler.model.remote import Remote
 from ostler.model.state import GateCheck, GateObstacle, GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
+from ostler.model.warning import LeftFiles, WarningDetail
 
 Verdict = Literal[
     "complete", "blocked", "continue", "review", "failed", "deferred", "held", "paused", "interrupted"
@@ -82,6 +83,7 @@ class CallEnded(UsageEvent, frozen=True, tag="call_ended"):
     session_id: str = ""
     answer: str = ""  # path of the final text, relative to the task's directory
     warnings: tuple[str, ...] = ()
+    warning_details: tuple[WarningDetail, ...] = ()
     resumes_at: float | None = None
     files: str = ""  # hash of the workspace after a call that did not complete its phase
 
@@ -92,6 +94,7 @@ class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
     tree: str = ""  # start of the tree's hash: equal for equal files
     output: str | None = None  # path of the document, relative to the project
     unchanged: bool = False  # the files are those of the task's base
+    left: LeftFiles | None = None  # files of the worktree that the commit does not contain
 
 
 class GateWaiting(Body, frozen=True, tag="gate_waiting"):
@@ -211,6 +214,7 @@ class TaskCancelled(UsageEvent, frozen=True, tag="task_cancelled"):
 class WorkspaceReleased(Body, frozen=True, tag="workspace_released"):
     kept: bool = False  # true: the worktree is kept
     commit: str | None = None  # last commit of the branch; it is kept under refs/ostler/tasks
+    left: LeftFiles | None = None  # files that no commit contains; null: not searched
 
 
 MERGE_REQUEST = "merge"

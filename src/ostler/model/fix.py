@@ -103,6 +103,18 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "the work leaves every file as it was",
         "read ostler log ID; then ostler approve ID, or ostler reject ID -m TEXT",
     ),
+    WarningCode.FILES_LEFT: (
+        "the agent left files that no commit contains, such as ignored ones",
+        "copy what you need from the directory that ostler show ID names",
+    ),
+    WarningCode.BRANCH_MOVED: (
+        "a branch, a tag or the stash of the repository changed while the task ran, not by Ostler",
+        "look at the commit that ostler show ID names; git reflog BRANCH has the earlier one",
+    ),
+    WarningCode.REPOSITORY_CHANGED: (
+        "settings, hooks or exclude patterns of the repository changed while the task ran",
+        "look at the files that ostler show ID names",
+    ),
 }
 
 

@@ -16,6 +16,7 @@ from ostler.model.remote import Remote
 from ostler.model.status import TaskStatus
 from ostler.model.task import PipelineMember, Priority, Weight
 from ostler.model.usage import Usage
+from ostler.model.warning import LeftFiles, WarningDetail
 
 PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 # overruled: a person approved what the gate did not pass; not_checked: there was nothing to check it with
@@ -151,6 +152,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     code: Code | None = None
     message: str = ""
     warnings: tuple[str, ...] = ()
+    warning_details: tuple[WarningDetail, ...] = ()
+    left: LeftFiles | None = None  # files that no commit contains
     resumes_at: float | None = None
     failures: int = 0
     cancel_requested: bool = False  # a person cancelled the task

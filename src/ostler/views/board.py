@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
-from ostler.model.fix import describe_warning
 from ostler.model.status import TaskStatus
 from ostler.model.usage import Usage
+from ostler.model.warning import describe_warnings
 from ostler.views.groups import GROUPS, Group, group_of
 from ostler.views.lanes import Lane
 from ostler.views.next_step import Asks, advise, situation_of
@@ -92,7 +92,7 @@ def view_row(view: TaskView, lane: Lane | None) -> BoardRow:
         phases=tuple(_mark(view, phase) for phase in view.phases),
         code=view.code,
         message=view.message,
-        warnings=tuple(describe_warning(one) for one in view.warnings),
+        warnings=describe_warnings(view),
         resumes_at=view.resumes_at,
         created_at=view.created_at,
         updated_at=view.updated_at,

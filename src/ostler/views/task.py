@@ -16,6 +16,7 @@ from ostler.model.rows import decode_state
 from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.usage import Usage, add_cost
+from ostler.model.warning import LeftFiles, WarningDetail
 
 
 class GateView(Struct, frozen=True):
@@ -98,6 +99,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     code: Code | None
     message: str
     warnings: tuple[str, ...]
+    warning_details: tuple[WarningDetail, ...] = ()
+    left: LeftFiles | None = None  # files that no commit contains, and where they are
     resumes_at: str | None
     usage: Usage
     cost_usd: float | None
@@ -149,6 +152,8 @@ def view_task(
         code=Code.INTERRUPTED if abandoned else state.code,
         message="the run died; the next run resumes the task" if abandoned else state.message,
         warnings=state.warnings,
+        warning_details=state.warning_details,
+        left=state.left,
         resumes_at=_time(state.resumes_at),
         usage=sum((one.usage for one in attempts), Usage()) if attempts else state.usage,
         cost_usd=reduce(add_cost, (one.cost_usd for one in attempts)) if attempts else state.cost_usd,

@@ -21,10 +21,10 @@ from ostler.cli.terminal.text import (
     use_colour,
 )
 from ostler.clock import format_local_time
-from ostler.model.fix import describe_warning
 from ostler.model.ids import TaskId
 from ostler.model.outcome import DiffStat, Outcome
 from ostler.model.status import TaskStatus
+from ostler.model.warning import describe_warnings
 from ostler.project.project import Project
 from ostler.project.tasks.outcome_details import add_details
 from ostler.views.groups import group_of
@@ -89,7 +89,7 @@ def _list_details(project: Project, view: TaskView) -> list[str]:
     message = [line for line in details.summary.splitlines() if line.strip()]
     shown = message[:_MESSAGE_LINES]
     more = ["..."] if len(message) > len(shown) else []
-    warnings = [f"warning {describe_warning(one)}" for one in view.warnings]
+    warnings = [f"warning {text}" for text in describe_warnings(view)]
     room = terminal_width() - _INDENT
     return [truncate(to_one_line(line), room) for line in (*size, *shown, *more)] + [
         to_one_line(line) for line in warnings

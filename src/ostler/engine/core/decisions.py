@@ -6,6 +6,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from ostler.engine.core.left import forget_details
 from ostler.engine.core.moves import (
     advance,
     apply_gate_decided,
@@ -208,7 +209,8 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
     )
     # The new work is another one: what was requested and published before is not about it.
     back = replace(back, gates=(), final_gate="", publish_as=None, completed=None, published_into="")
-    back = replace(back, warnings=(), signatures=(), retry_of="", review_requested=False, pr_url=None)
+    back = forget_details(replace(back, warnings=()))
+    back = replace(back, signatures=(), retry_of="", review_requested=False, pr_url=None)
     back = replace(
         back,
         feedback_seq=state.seq + 1 if has_feedback else 0,

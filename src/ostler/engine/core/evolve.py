@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ostler.engine.core.decide import decide, step_for_stage
 from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_proposal, rewind_to
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
+from ostler.engine.core.left import forget_details, set_left
 from ostler.engine.core.moves import (
     advance,
     apply_gate_decided,
@@ -164,7 +165,8 @@ def _fold(state: State, record: Record) -> State:
             released = replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
             is_reset = event.commit is not None and event.commit == state.reset_to
             reset_to = None if is_reset else state.reset_to
-            return replace(released, tip=event.commit or state.tip, reset_to=reset_to)
+            released = replace(released, tip=event.commit or state.tip, reset_to=reset_to)
+            return released if event.left is None else set_left(released, event.left)
         case TaskReopened():
             return _apply_reopened(state, event)
         case TaskEdited():
@@ -311,9 +313,8 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
         message="",
     )
     warnings = state.warnings if kept == state.phases else ()  # they are about work that stays
-    fresh = replace(
-        fresh, warnings=warnings, feedback_seq=0, retry_of="", signatures=(), review_requested=False
-    )
+    fresh = forget_details(replace(fresh, warnings=warnings))
+    fresh = replace(fresh, feedback_seq=0, retry_of="", signatures=(), review_requested=False)
     fresh = replace(fresh, rebases=0, conflict_commit=None, final_gate="", no_changes="", held=False)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
 

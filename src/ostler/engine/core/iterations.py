@@ -6,6 +6,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from ostler.engine.core.left import add_details, set_left
 from ostler.engine.core.moves import (
     add_warnings,
     can_retry,
@@ -28,6 +29,7 @@ def apply_call_ended(state: State, event: CallEnded) -> State:
         session_id=event.session_id,
         answer=event.answer or state.answer,
         warnings=add_warnings(state, event.warnings),
+        warning_details=add_details(state, event.warning_details),
     )
     match event.verdict:
         case "complete" | "review":
@@ -90,6 +92,7 @@ def apply_checkpoint(state: State, event: CheckpointMade) -> State:
     """Return the state after a commit of the work."""
     committed = replace(state, commit=event.commit or state.commit, output=event.output or state.output)
     committed = replace(committed, tree=event.tree, unchanged=event.unchanged)
+    committed = set_left(committed, event.left)
     if not event.unchanged:
         committed = replace(forget_no_changes(committed), no_changes="")
     if state.stage is Stage.ITERATED:

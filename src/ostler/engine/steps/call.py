@@ -22,7 +22,8 @@ from ostler.engine.steps.agent_call.evidence import (
 )
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.watch import end_watch, start_watch
 from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
 from ostler.errors import Code, needs_account_fix
 from ostler.files.atomic import sync_filesystem
@@ -30,6 +31,7 @@ from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
 from ostler.model.event import CallEnded, Verdict
 from ostler.model.notice import IterationStarted, Notice, PhaseFailed, PhaseStarted
+from ostler.model.warning import WarningDetail
 from ostler.prompt.report import AgentReport, StateFileReport, parse_report
 
 
@@ -44,20 +46,32 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     )
     request = _build_request(step, context, services, prompt, attempts)
     after = services.journal.position()
+    watch = await run_in_thread(start_watch, context, services)
     agent_state = write_agent_state(Path(request.state_file), context)
     # Last, so that the notices and the start of the attempt share one commit.
     _notify_started(step, services)
     try:
         outcome = await make_caller(context, services).run(request)
     except asyncio.CancelledError:
-        return StepResult(_build_interruption(step, context, request, services))
+        interrupted = _build_interruption(step, context, request, services)
+        details = await run_in_thread(end_watch, watch, context, services)
+        return StepResult(_add_details(interrupted, details))
+    # Before the evaluation: patterns that the agent wrote to info/exclude would hide its changes.
+    details = await run_in_thread(end_watch, watch, context, services)
     if outcome.result.ok:
         reading = _read_report(request, outcome, after, services) or read_agent_state(
             Path(request.state_file), agent_state
         )
         ended = await _build_success(step, context, services, outcome, reading)
-        return StepResult(replace(ended, warnings=(*ended.warnings, *prompt.warnings)))
-    return _build_failure(step, outcome, services)
+        ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings))
+        return StepResult(_add_details(ended, details))
+    ended, notices = _build_failure(step, outcome, services)
+    return StepResult(_add_details(ended, details), notices)
+
+
+def _add_details(ended: CallEnded, details: tuple[WarningDetail, ...]) -> CallEnded:
+    codes = tuple(dict.fromkeys(one.code for one in details))
+    return replace(ended, warnings=(*ended.warnings, *codes), warning_details=details)
 
 
 def _notify_started(step: CallAgent, services: StepServices) -> None:
@@ -174,7 +188,9 @@ def _read_answer(step: CallAgent, path: str, services: StepServices) -> str:
         return ""
 
 
-def _build_failure(step: CallAgent, outcome: CallOutcome, services: StepServices) -> StepResult:
+def _build_failure(
+    step: CallAgent, outcome: CallOutcome, services: StepServices
+) -> tuple[CallEnded, tuple[Notice, ...]]:
     result = outcome.result
     code = result.code or Code.UNKNOWN
     verdict = _choose_verdict(code, outcome, services)
@@ -188,7 +204,7 @@ def _build_failure(step: CallAgent, outcome: CallOutcome, services: StepServices
         answer=outcome.answer,
         resumes_at=outcome.resumes_at,
     )
-    return StepResult(ended, (PhaseFailed(step.phase, code, result.message),) if verdict == "failed" else ())
+    return ended, (PhaseFailed(step.phase, code, result.message),) if verdict == "failed" else ()
 
 
 def _choose_verdict(code: Code, outcome: CallOutcome, services: StepServices) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ostler.engine.core.step import Checkpoint
 from ostler.engine.steps.agent_call.document import write_document
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.left import find_left
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.errors import Code, GitError
 from ostler.files.failpoint import reach
@@ -22,16 +23,13 @@ async def make_checkpoint(step: Checkpoint, context: TaskContext, services: Step
     if context.state.worktree is None:
         return StepResult(CheckpointMade(step.phase))
     reach("checkpoint.commit")
-    made, unchanged = await run_in_thread(_commit, step, context, services)
+    made = await run_in_thread(_commit, step, context, services)
     reach("checkpoint.committed")
-    tree = made.tree[:TREE_PREFIX]
-    return StepResult(CheckpointMade(step.phase, made.commit, tree, unchanged=unchanged))
+    return StepResult(made)
 
 
-def _commit(
-    step: Checkpoint, context: TaskContext, services: StepServices
-) -> tuple[commits.Checkpoint, bool]:
-    """Return the commit, and whether its files are those of the task's base."""
+def _commit(step: Checkpoint, context: TaskContext, services: StepServices) -> CheckpointMade:
+    """Commit the files; find those that stay outside."""
     attempts = services.journal.attempts(step.task)
     trailers = {
         "Task-Id": step.task,
@@ -46,7 +44,14 @@ def _commit(
         raise GitError(Code.WORKTREE_LOST, f"the worktree of {step.task} is no longer in a git repository")
     made = commits.create_checkpoint(worktree, subject.strip(), trailers, read_identity(worktree.repository))
     unchanged = made.tree == resolve_tree(worktree, worktree.base)
-    return made, unchanged and _can_change_files(attempts, context, services)
+    left = find_left(worktree, services.settings.workspace)
+    return CheckpointMade(
+        step.phase,
+        made.commit,
+        made.tree[:TREE_PREFIX],
+        unchanged=unchanged and _can_change_files(attempts, context, services),
+        left=left if left.count else None,
+    )
 
 
 def _can_change_files(attempts: list[Attempt], context: TaskContext, services: StepServices) -> bool:

@@ -12,11 +12,14 @@ from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.follow import follow_predecessors
+from ostler.engine.steps.workspaces.left import find_in_worktree
 from ostler.engine.steps.workspaces.setup import WorkspaceSetup, setup_workspace
 from ostler.engine.steps.workspaces.work_in_progress import merge_target, rewind_workspace
 from ostler.engine.steps.workspaces.worktree import find_worktree, prepare_worktree
 from ostler.files.atomic import sync_filesystem, write_projection
 from ostler.git.commit.index import count_files
+from ostler.git.left.baseline import extend_baseline
+from ostler.git.left.untracked import Found
 from ostler.git.repository import Worktree
 from ostler.model.event import TaskStarted
 from ostler.model.state import State
@@ -52,7 +55,7 @@ def _make_or_repair(state: State, services: StepServices) -> TaskStarted:
 
 async def _set_up_once(worktree: Worktree, context: TaskContext, services: StepServices) -> None:
     settings = services.settings.workspace
-    if settings == WorkspaceSettings(timeout_seconds=settings.timeout_seconds):
+    if not (settings.setup or settings.copy or settings.link):
         return
     marker, fingerprint = worktree.repository.git_dir / _MARKER, _fingerprint(settings)
     if _read(marker) == fingerprint:
@@ -62,14 +65,23 @@ async def _set_up_once(worktree: Worktree, context: TaskContext, services: StepS
     setup = WorkspaceSetup(
         worktree.repository, worktree.cwd, task_dir / _LOG, task_dir / _STATE_DIR, untouched
     )
+    before = Found() if untouched else await run_in_thread(find_in_worktree, worktree, settings)
     await setup_workspace(setup, context, services)
+    after = await run_in_thread(find_in_worktree, worktree, settings)
+    extend_baseline(worktree, before, after)
     # After a power cut, a workspace that is marked as prepared must have all of its files.
     await run_in_thread(sync_filesystem, services.layout.worktrees)
     write_projection(marker, fingerprint)
 
 
 def _fingerprint(settings: WorkspaceSettings) -> bytes:
-    return hashlib.sha256(msgspec.json.encode(settings)).hexdigest().encode()
+    """Return a hash of what the setup depends on."""
+    names = ("setup", "copy", "link", "timeout_seconds")
+    return (
+        hashlib.sha256(msgspec.json.encode({name: getattr(settings, name) for name in names}))
+        .hexdigest()
+        .encode()
+    )
 
 
 def _read(file: Path) -> bytes:

@@ -19,10 +19,10 @@ from ostler.git.publish.secrets import redact_secrets
 from ostler.git.refs import find_base
 from ostler.git.repository import Worktree
 from ostler.model.event import GateWaiting, Published, Rebased
-from ostler.model.fix import describe_warning
 from ostler.model.plan import MERGE
 from ostler.model.rows import decode_state
 from ostler.model.state import GateState, State
+from ostler.model.warning import describe_warnings
 from ostler.prompt.completion import strip_final_mark
 from ostler.views.gate_check import describe_check
 from ostler.views.verdict import format_verdict
@@ -103,7 +103,7 @@ def _build_proposal(context: TaskContext, services: StepServices) -> Proposal:
     verdicts = [(one.id, one.gate) for one in state.phases] + [(one.name, one.gate) for one in state.gates]
     verdicts.append((MERGE, state.merge))
     checks = tuple(_describe_gate(name, gate, state) for name, gate in verdicts if gate)
-    warnings = tuple(describe_warning(one) for one in state.warnings)
+    warnings = describe_warnings(state)
     return Proposal(
         title=write_title(context.task.title, services.settings.git.commit_prefix or "[ostler]"),
         body=redact_secrets(

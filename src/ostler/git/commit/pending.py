@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.git.commit.exclude import exclude_file
+from ostler.git.commit.hidden import reveal_hidden
 from ostler.git.commit.index import index_environment, rebuild_index
 from ostler.git.repository import Worktree
 from ostler.git.run.command import LONG_SECONDS, run_git
@@ -19,7 +20,9 @@ from ostler.process.tool import ToolResult
 
 DEFAULT_EXCLUDES = (".ostler/",)  # the agent's state copy
 FIRST_SCAN_SECONDS = 20.0  # then remove pipes that may block git
-_LIST = ("ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
+# --cached with -v: the tags of all entries show those that hide their changes.
+_LIST = ("ls-files", "-z", "-v", "--cached", "--others", "--modified", "--deleted", "--exclude-standard")
+_UNCHANGED = b"HM"  # entries as such; a changed one is listed a second time
 _GIT_FILES = frozenset((".gitignore", ".gitattributes", ".gitmodules"))
 
 
@@ -42,10 +45,18 @@ def find_pending(
 ) -> PendingChanges:
     """Return everything that is new, changed or deleted since the index was written."""
     found: dict[_Kind, list[str]] = {kind: [] for kind in _Kind}
-    listed = os.fsdecode(_list_pending(worktree, index, exclude)).split("\0")[:-1]
-    for name in dict.fromkeys(listed):
+    listed = _list_tagged(worktree, index, exclude)
+    if reveal_hidden(worktree, index, listed):
+        listed = _list_tagged(worktree, index, exclude)
+    for name in dict.fromkeys(name for tag, name in listed if tag not in "sS"):
         found[_classify(worktree.path, name)].append(name)
     return PendingChanges(*(tuple(found[kind]) for kind in (_Kind.WRITTEN, _Kind.REPLACED, _Kind.NESTED)))
+
+
+def _list_tagged(worktree: Worktree, index: Path, exclude: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the tags and paths of everything that differs from the index, or could without a report."""
+    lines = _list_pending(worktree, index, exclude).split(b"\0")[:-1]
+    return [(chr(line[0]), os.fsdecode(line[2:])) for line in lines if line[0] not in _UNCHANGED]
 
 
 def _list_pending(worktree: Worktree, index: Path, exclude: tuple[str, ...]) -> bytes:

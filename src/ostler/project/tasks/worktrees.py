@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.clock import SystemClock
 from ostler.engine.records import append_event
+from ostler.engine.steps.workspaces.left import keep_left
 from ostler.errors import GitError, OstlerError
 from ostler.files.lock import try_lock
 from ostler.git.commit.diff import has_changed_since
@@ -23,6 +25,8 @@ from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.status import TERMINAL
 from ostler.project.project import Project
+
+_REMOVED = "removed with the worktree, by ostler worktree prune --force"
 
 
 class TaskWorktree(Struct, frozen=True):
@@ -58,14 +62,19 @@ def list_pooled(project: Project) -> list[TaskWorktree]:
     ]
 
 
-def prune_worktrees(project: Project, force: bool = False) -> tuple[list[TaskWorktree], list[TaskWorktree]]:
-    """Remove idle worktrees, with `force` also uncommitted work; return removed and remaining ones."""
+def prune_worktrees(
+    project: Project, force: bool = False, tasks: tuple[TaskId, ...] = ()
+) -> tuple[list[TaskWorktree], list[TaskWorktree]]:
+    """Remove idle worktrees, of all tasks or the named ones; return removed and remaining ones.
+
+    With `force` also uncommitted work, and files that no commit contains and that are too large for a copy.
+    """
     project.require_person("delete worktrees")
-    idle = [worktree for worktree in list_worktrees(project) if worktree.is_idle]
+    idle = [one for one in list_worktrees(project) if one.is_idle and (not tasks or one.task in tasks)]
     removed = [
         worktree
         for worktree in idle
-        if (force or not worktree.uncommitted) and _remove_idle(project, worktree)
+        if (force or not worktree.uncommitted) and _remove_idle(project, worktree, force)
     ]
     for forgotten in find_stale_entries(_pool(project)):
         discard(forgotten.path, project.layout.worktrees)
@@ -122,7 +131,7 @@ def _pool(project: Project) -> WorktreePool:
     return WorktreePool(project.layout.worktrees, project.settings.git.warm_worktrees)
 
 
-def _remove_idle(project: Project, worktree: TaskWorktree) -> bool:
+def _remove_idle(project: Project, worktree: TaskWorktree, force: bool) -> bool:
     if worktree.warm:
         return _remove_pooled(project, Path(worktree.path).parent)
     name = Path(worktree.path).name
@@ -130,10 +139,10 @@ def _remove_idle(project: Project, worktree: TaskWorktree) -> bool:
     if held is None:
         return False
     try:
-        _remove_files(project, name)
+        released = _remove_files(project, name, force)
         if worktree.task:
-            append_event(project.journal, TaskId(name), WorkspaceReleased(), SystemClock.now())
-        return True
+            append_event(project.journal, TaskId(name), released, SystemClock.now())
+        return not released.kept
     except OstlerError:
         return False
     finally:
@@ -148,13 +157,18 @@ def _remove_pooled(project: Project, kept: Path) -> bool:
         return False
 
 
-def _remove_files(project: Project, name: str) -> None:
+def _remove_files(project: Project, name: str, force: bool) -> WorkspaceReleased:
+    """Remove the worktree; copy what no commit contains first."""
     state = project.state(TaskId(name)) if project.journal.row(TaskId(name)) else None
     worktree = _find_worktree(project, name, state)
-    if worktree is not None:
-        remove_worktree(worktree)
-    else:
+    if worktree is None or state is None:
         discard(project.layout.worktrees / name, project.layout.worktrees)
+        return WorkspaceReleased()
+    left = keep_left(state, worktree, project.settings.workspace, project.layout)
+    if left.note and not force:
+        return WorkspaceReleased(kept=True, left=left)
+    remove_worktree(worktree)
+    return WorkspaceReleased(left=replace(left, note=_REMOVED) if left.note else left)
 
 
 def _delete_if_merged(repository: Repository, state: State) -> bool:

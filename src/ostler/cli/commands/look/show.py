@@ -20,9 +20,9 @@ from ostler.cli.terminal.text import (
     use_colour,
     wrap_hanging,
 )
-from ostler.model.fix import describe_warning
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
+from ostler.model.warning import describe_warnings
 from ostler.views.cost import AttemptCost, CostLine, add
 from ostler.views.gate_check import describe_control, describe_isolation
 from ostler.views.next_step import next_step
@@ -83,7 +83,7 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "published": format_published(view),
         "tokens": format_usage(view.usage),
         "cost": format_cost(view.attempts, budget_usd),
-        "warnings": "\n".join(describe_warning(one) for one in view.warnings),
+        "warnings": "\n".join(describe_warnings(view)),
         "created": view.created_at,
         "updated": view.updated_at,
     }

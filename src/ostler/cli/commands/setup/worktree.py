@@ -36,12 +36,13 @@ def list_command(as_json: bool) -> None:
 
 
 @command.command("prune")
+@click.argument("tasks", metavar="[ID]...", nargs=-1)
 @click.option("--force", is_flag=True, help="Also remove worktrees with uncommitted work, which is lost.")
 @json_option
-def prune_command(force: bool, as_json: bool) -> None:
-    """Remove the worktrees of ended tasks and the spare ones; branches are kept."""
+def prune_command(tasks: tuple[str, ...], force: bool, as_json: bool) -> None:
+    """Remove the worktrees of ended tasks, all or the named ones, and the spare ones; branches are kept."""
     with open_project() as project:
-        removed, kept = prune_worktrees(project, force)
+        removed, kept = prune_worktrees(project, force, tuple(project.resolve(one) for one in tasks))
     if as_json:
         print_json(
             {
@@ -55,13 +56,15 @@ def prune_command(force: bool, as_json: bool) -> None:
 
 
 def print_pruned(removed: list[TaskWorktree], kept: list[TaskWorktree]) -> None:
-    """Print what was removed, and what was kept because of uncommitted work."""
+    """Print what was removed, and what was kept because of files that no commit contains."""
     spare = sum(place.warm for place in removed)
     note = f", {spare} of them spare" if spare else ""
     noun = "worktree" if len(removed) == 1 else "worktrees"
     print_text(f"Removed {len(removed)} {noun}{note}." if removed else "No worktrees to remove.")
     for place in kept:
-        print_hint(f"Kept {place.path}: it has uncommitted work.  Next: ostler worktree prune --force")
+        what = "uncommitted work" if place.uncommitted else "files that no commit contains"
+        command = " ".join(("ostler worktree prune --force", place.task)).strip()
+        print_hint(f"Kept {place.path}: it has {what}.  Next: {command}")
 
 
 def _format_row(place: TaskWorktree) -> tuple[str, ...]:

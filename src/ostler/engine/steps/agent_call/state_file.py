@@ -6,11 +6,11 @@ from pathlib import Path
 
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.worktree import find_worktree
-from ostler.engine.task_files import format_state_file
+from ostler.engine.task_files import AGENT_STATE, format_state_file
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.prompt.report import StateFileReport, parse_state_file
 
-_FOLDER, _FILE = ".ostler", "state.yaml"
+_FOLDER, _FILE = AGENT_STATE.split("/")
 _LARGEST_BYTES = 1 << 18
 
 

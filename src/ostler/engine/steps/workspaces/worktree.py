@@ -7,6 +7,7 @@ from pathlib import Path
 from ostler.engine.steps.services import StepServices
 from ostler.engine.steps.workspaces.base import choose_base
 from ostler.engine.steps.workspaces.checkout import remove_checkout
+from ostler.engine.steps.workspaces.left import find_left, keep_left
 from ostler.errors import Code, GitError
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.fingerprint import fingerprint
@@ -70,12 +71,16 @@ def release_workspace(state: State, services: StepServices) -> WorkspaceReleased
     worktree = find_worktree(state, services)
     commit = _keep_commit(state, services)
     if worktree is None or not (cleans_up or is_empty(worktree.path)):
-        return WorkspaceReleased(worktree is not None, commit)
+        left = find_left(worktree, services.settings.workspace) if worktree else None
+        return WorkspaceReleased(worktree is not None, commit, left)
     if state.claims > 1 and not is_empty(worktree.path):
         _require_no_changes(worktree)
+    left = keep_left(state, worktree, services.settings.workspace, services.layout)
+    if left.note:
+        return WorkspaceReleased(kept=True, commit=commit, left=left)
     worktrees.release_worktree(worktree, settings.warm_worktrees)
     tidy_pool_later(WorktreePool(services.layout.worktrees, settings.warm_worktrees), worktree.repository)
-    return WorkspaceReleased(commit=commit)
+    return WorkspaceReleased(commit=commit, left=left)
 
 
 def _require_no_changes(worktree: Worktree) -> None:

@@ -1,0 +1,117 @@
+"""Compares the user's repository before and after a call: branches, settings, hooks and info/exclude."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.engine.steps.workspaces.left import show_path
+from ostler.errors import OstlerError, WarningCode
+from ostler.files.atomic import make_private_dir, write_atomic, write_projection
+from ostler.git.repository import Repository
+from ostler.git.watch.record import RepositoryRecord, compare_record, exclude_path, read_record
+from ostler.model.ids import TaskId
+from ostler.model.warning import WarningDetail
+
+_FOLDER, _RECORD = "workspace", "repository.json"
+_SHARED_FILE = 0o644  # as git creates it
+
+
+class Watch(Struct, frozen=True):
+    """The repository before a call."""
+
+    repository: Repository
+    before: RepositoryRecord
+
+
+def start_watch(context: TaskContext, services: StepServices) -> Watch | None:
+    """Record the repository; None if tasks have no worktree, or it cannot be read.
+
+    The record of a call that a kill ended is used again, so that its changes are found.
+    """
+    if services.repository is None:
+        return None
+    path = _record_path(context, services)
+    try:
+        before = _read_stored(path)
+        if before is None:
+            before = read_record(services.repository)
+            make_private_dir(path.parent)
+            write_projection(path, msgspec.json.encode(before))
+    except (OstlerError, OSError):  # the steps that need the repository report it
+        return None
+    return Watch(services.repository, before)
+
+
+def end_watch(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
+    """Return what changed since then; info/exclude is restored. A failure to compare is a warning too."""
+    if watch is None:
+        return ()
+    try:
+        found = _compare(watch, context, services)
+    except (OstlerError, OSError) as error:
+        text = f"the repository could not be compared with its state before the call: {error}"
+        return (WarningDetail(WarningCode.REPOSITORY_CHANGED, text),)
+    _record_path(context, services).unlink(missing_ok=True)
+    return found
+
+
+def _compare(watch: Watch, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
+    after = read_record(watch.repository)
+
+    def is_own(branch: str) -> bool:
+        task = TaskId(branch.removeprefix(services.settings.git.branch_prefix))
+        return branch == context.state.branch or services.journal.row(task) is not None
+
+    changes = compare_record(watch.repository, watch.before, after, is_own)
+    files = (*changes.files, *_restore_exclude(watch, after, context, services))
+    return (
+        *(WarningDetail(WarningCode.BRANCH_MOVED, line) for line in changes.moves),
+        *(WarningDetail(WarningCode.REPOSITORY_CHANGED, line) for line in files),
+    )
+
+
+def _restore_exclude(
+    watch: Watch, after: RepositoryRecord, context: TaskContext, services: StepServices
+) -> tuple[str, ...]:
+    """Write the earlier patterns again: others would keep work of all tasks out of their commits."""
+    before, now = watch.before.exclude, after.exclude
+    if before == now or _was_refused(before, context, services):
+        return ()
+    copy = _record_path(context, services).with_name(_copy_name(now))
+    make_private_dir(copy.parent)
+    write_atomic(copy, now or b"")
+    path = exclude_path(watch.repository)
+    if before is None:
+        path.unlink(missing_ok=True)
+    else:
+        path.parent.mkdir(exist_ok=True)
+        write_atomic(path, before, mode=_SHARED_FILE)
+    shown = show_path(copy, services.layout)
+    return (f"{path} changed while the task ran and was restored; the changed text is in {shown}",)
+
+
+def _was_refused(content: bytes | None, context: TaskContext, services: StepServices) -> bool:
+    """Return whether another task replaced this content since the call started: it was of that agent."""
+    started = _record_path(context, services)
+    copies = started.parents[2].glob(f"*/{_FOLDER}/{_copy_name(content)}")
+    return any(copy.stat().st_mtime_ns >= started.stat().st_mtime_ns for copy in copies)
+
+
+def _copy_name(content: bytes | None) -> str:
+    return f"exclude-{hashlib.sha256(content or b'').hexdigest()[:16]}"
+
+
+def _read_stored(path: Path) -> RepositoryRecord | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RepositoryRecord)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+
+
+def _record_path(context: TaskContext, services: StepServices) -> Path:
+    return services.layout.task(context.state.task) / _FOLDER / _RECORD

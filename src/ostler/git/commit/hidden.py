@@ -1,0 +1,40 @@
+"""Index entries whose changes git does not report: assume-unchanged and skip-worktree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ostler.git.commit.index import index_environment
+from ostler.git.repository import Worktree
+from ostler.git.run.command import encode_names, run_git
+from ostler.git.run.safe_config import read_config_entries
+
+_ON = ("true", "yes", "on", "1", "")
+
+
+def reveal_hidden(worktree: Worktree, index: Path, tagged: Iterable[tuple[str, str]]) -> bool:
+    """Clear the bits in this index; return whether there were any.
+
+    `tagged` are paths with the tags of `git ls-files -v`. A new worktree has no such bits except those of a
+    sparse checkout, whose missing files stay as they are.
+    """
+    assumed = tuple(path for tag, path in tagged if tag.islower())
+    skipped = tuple(path for tag, path in tagged if tag in "sS")
+    if skipped and _is_sparse(worktree):
+        skipped = tuple(path for path in skipped if os.path.lexists(worktree.path / path))
+    _clear(worktree, index, "--no-assume-unchanged", assumed)
+    _clear(worktree, index, "--no-skip-worktree", skipped)
+    return bool(assumed or skipped)
+
+
+def _clear(worktree: Worktree, index: Path, option: str, paths: tuple[str, ...]) -> None:
+    if paths:
+        args = ("update-index", option, "-z", "--stdin")
+        run_git(worktree.repository, *args, stdin=encode_names(paths), env=index_environment(index))
+
+
+def _is_sparse(worktree: Worktree) -> bool:
+    entries = dict(read_config_entries(worktree.repository))
+    return entries.get("core.sparsecheckout", "false").lower() in _ON

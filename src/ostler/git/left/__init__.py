@@ -1,0 +1,1 @@
+"""Files of a worktree that no commit contains: finds them, and copies them before the worktree is removed."""

@@ -1,0 +1,1 @@
+"""What changed in the user's repository while an agent ran: refs, settings, hooks and exclude patterns."""
