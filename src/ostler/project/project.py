@@ -40,6 +40,7 @@ from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
 from ostler.project.person import read_user_name
 from ostler.project.tasks.title import normalize_title
+from ostler.secrets.redact import redact_struct
 from ostler.store.sqlite import SqliteJournal
 from ostler.views.task import TaskView, view_task
 
@@ -123,6 +124,7 @@ class Project:
         except msgspec.ValidationError as error:
             name, reason = explain_invalid(error)
             raise UsageError(f"invalid {name or 'task'}: {reason}") from None
+        task = redact_struct(task)  # before the id is made from the title
         if task.id:
             require_task_id(task.id)
         title = normalize_title(task.title)
