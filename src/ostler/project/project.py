@@ -41,6 +41,7 @@ from ostler.project.current_attempt import CurrentAttempt, find_current_attempt,
 from ostler.project.person import read_user_name
 from ostler.project.tasks.title import normalize_title
 from ostler.secrets.redact import redact_struct
+from ostler.secrets.registry import SECRETS
 from ostler.store.sqlite import SqliteJournal
 from ostler.views.task import TaskView, view_task
 
@@ -84,6 +85,7 @@ class Project:
             raise UsageError(f"no Ostler project in {start} or above it", "create one: ostler init")
         layout = Layout(root or start.resolve())
         live = LiveSettings(layout.root, environ, flags or {})
+        SECRETS.add_source(live.list_secrets)
         if create:
             live.read()  # invalid settings create nothing
             create_state_folder(layout)

@@ -16,7 +16,8 @@ def encode_all(secret: bytes) -> frozenset[bytes]:
     text = secret.decode("utf-8", "surrogateescape")
     urls = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
     urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
-    found = {secret, secret[::-1], secret.hex().encode(), secret.hex().upper().encode()}
+    mirrored = {secret[::-1], text[::-1].encode("utf-8", "surrogateescape")}
+    found = {secret, *mirrored, secret.hex().encode(), secret.hex().upper().encode()}
     found |= {url.encode() for url in urls} | _encode_base64(secret)
     for escaped in _escape(text):
         found |= {escaped.encode("utf-8", "surrogateescape")}

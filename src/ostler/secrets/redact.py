@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.structs import asdict, replace
 
 from ostler.secrets.find import Found, find_secrets
 
@@ -32,7 +33,7 @@ def redact_struct(value: _S) -> _S:
     try:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:  # half a surrogate pair, as in the output of a program
-        return msgspec.convert(redact_value(msgspec.to_builtins(value)), type(value))
+        return replace(value, **{name: _redact_field(field) for name, field in asdict(value).items()})
     clean = redact_bytes(data)
     return value if clean is data else msgspec.json.decode(clean, type=type(value))
 
@@ -49,6 +50,18 @@ def redact_value(value: _T) -> _T:
             return cast("_T", [redact_value(item) for item in cast("list[Any]", value)])
         case _:
             return value
+
+
+def _redact_field(field: Any) -> Any:
+    match field:
+        case Struct():
+            return redact_struct(field)
+        case Raw():
+            return Raw(redact_bytes(bytes(field)))
+        case tuple():
+            return tuple(_redact_field(one) for one in cast("tuple[Any, ...]", field))
+        case _:
+            return redact_value(field)
 
 
 def replace_found(data: bytes, found: Iterable[Found], start: int = 0, end: int | None = None) -> bytes:

@@ -53,7 +53,6 @@ class SecretRegistry:
         """Register what the source returns when something is redacted."""
         with self._lock:
             self._sources.append(source)
-            self._known = None
 
     def register(self, values: Iterable[tuple[str, str]]) -> None:
         """Redact these values from now on; a value shorter than MIN_LENGTH is ignored."""
@@ -67,11 +66,11 @@ class SecretRegistry:
     def known(self) -> KnownSecrets:
         """Return the registered secrets, including those of new sources."""
         known = self._known
-        if known is None:
+        if known is None or self._sources:
             with self._lock:
                 while self._sources:
                     self.register(self._sources.pop()())
-                known = self._known = _prepare(self._kinds)
+                known = self._known = self._known or _prepare(self._kinds)
         return known
 
     def clear(self) -> None:

@@ -7,7 +7,7 @@ import re
 from ostler.secrets.encodings import map_squeezed
 from ostler.secrets.find import Found, find_secrets
 from ostler.secrets.redact import replace_found
-from ostler.secrets.registry import SECRETS
+from ostler.secrets.registry import SECRETS, KnownSecrets
 from ostler.secrets.rules import PRIVATE_KEY, key_body, key_start
 
 _CONTEXT = 16  # bytes before a chunk that decide whether a token starts there
@@ -78,12 +78,19 @@ def _find_beginning(data: bytes, start: int) -> int:
     known = SECRETS.known()
     tail_start = max(start, len(data) - 4 * known.longest)
     tail = data[tail_start:]
+    # A backslash at the end may be half of an escaped line break.
+    texts = (tail, tail.rstrip(b"\\")) if tail.endswith(b"\\") else (tail,)
+    return min(tail_start + _find_end(text, known) if text else len(data) for text in texts)
+
+
+def _find_end(tail: bytes, known: KnownSecrets) -> int:
+    """Return where the longest end of a text starts that is a beginning; its length if there is none."""
     offsets = map_squeezed(tail)[-known.longest :]
     dense = bytes(tail[offset] for offset in offsets)
     for index in range(len(dense)):
         if dense[index:] in known.beginnings:
-            return tail_start + offsets[index]
-    return len(data)
+            return offsets[index]
+    return len(tail)
 
 
 def _find_unfinished(data: bytes) -> int:
