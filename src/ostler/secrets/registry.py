@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import RLock
 from typing import NamedTuple
 
-from ostler.secrets.encodings import encode_all, squeeze
-from ostler.secrets.rules import KEYWORDS_WITH_SPACES
-
 MIN_LENGTH = 8  # a shorter value is found in ordinary text
 _SECRET_NAME = re.compile(
     r"(?i)(?:^|_)(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|ACCESS_KEY|AUTH|PAT|HEADERS)(?:_|$)"
@@ -82,6 +79,10 @@ class SecretRegistry:
 
 
 def _prepare(kinds: Mapping[bytes, str]) -> KnownSecrets:
+    # Only a command that redacts needs them.
+    from ostler.secrets.encodings import encode_all, squeeze  # noqa: PLC0415
+    from ostler.secrets.rules import KEYWORDS_WITH_SPACES  # noqa: PLC0415
+
     needles = tuple(
         Needle(form, squeeze(form), kind)
         for secret, kind in kinds.items()

@@ -17,7 +17,8 @@ _BREAKS = b" \t\r\n\"'<>`"
 _NOT_BREAKS = bytes(byte for byte in range(256) if byte not in _BREAKS)
 # The beginning of a form that contains spaces, up to the end of what was read.
 _UNFINISHED = re.compile(
-    rb"(?i:bearer|basic|authorization:|token|flyv1|aws_secret_(?:access_)?key|secretaccesskey)"
+    rb"(?i:(?:authorization:\s*)?(?:bearer|basic|token)|authorization:|flyv1"
+    rb"|aws_secret_(?:access_)?key|secretaccesskey)"
     rb"[\s\"'\\:=>|]{0,12}[^\s\"'<>`]*\Z"
 )
 _UNFINISHED_BYTES = 256
