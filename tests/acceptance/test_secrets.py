@@ -72,7 +72,9 @@ def world(tmp_path: Path) -> World:
 
 def test_no_canary_reaches_a_record(world: World, tmp_path: Path) -> None:
     """Transcript, journal, log, prompt, answer, export, screens and dashboard contain only marks."""
-    task = world.new(f"Use {UNKNOWN}")
+    added = world.ostler("new", f"Use {UNKNOWN}")
+    task = added.stdout.strip()
+    assert "contains a secret" in added.stderr
     world.program("run", task)
     export = world.program("export", task, "-o", str(tmp_path / "export.ndjson"))
     screens = [world.program(*args) for args in (("show", task), ("log", task), ("show", task, "--json"))]
