@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ostler.secrets.redact import redact_text
+
 
 def one_line(text: str, max_length: int = 300) -> str:
     """Return the text with all white space as single spaces, cut to a length that fits a message."""
@@ -19,4 +21,8 @@ def last_line(text: str) -> str:
 
 
 def _cut(line: str, max_length: int) -> str:
-    return line if len(line) <= max_length else line[: max_length - 1] + "…"
+    if len(line) <= max_length:
+        return line
+    # A part of a secret is not recognized any more, so it is redacted before the cut.
+    clean = redact_text(line)
+    return clean if len(clean) <= max_length else clean[: max_length - 1] + "…"

@@ -47,7 +47,7 @@ def test_no_key_and_no_place_of_this_machine_leaves_it(kind: str, reported: tupl
     world, task = reported
     text = world.ostler("export", task, "--format", kind).stdout
     assert KEY not in text and str(world.root) not in text
-    assert "not shown" in text
+    assert "[redacted:" in text
 
 
 def test_a_trajectory_is_one_document_in_a_file(reported: tuple[World, str], tmp_path: Path) -> None:

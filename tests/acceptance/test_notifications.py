@@ -149,7 +149,7 @@ def test_a_key_in_a_message_is_not_shown(world: World) -> None:
         run_until(world, lambda: not outbox(world))
         (call,) = receiver.calls
         assert key.encode() not in call.body
-        assert "a GitHub token, not shown" in call.message["task"]["title"]
+        assert "[redacted:github-token]" in call.message["task"]["title"]
 
 
 def test_two_runs_at_once_report_it_once(world: World) -> None:

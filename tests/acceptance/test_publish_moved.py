@@ -239,7 +239,7 @@ def test_a_secret_in_the_agents_summary_is_not_published(tmp_path: Path, github:
     world = make(tmp_path, github, text=f"I took {TOKEN}.\n<phase_complete>true</phase_complete>")
     world.ostler("run", world.new())
     (pull,) = github.pulls
-    assert TOKEN not in pull.body and "I took (a GitHub token, not shown)." in pull.body
+    assert TOKEN not in pull.body and "I took [redacted:github-token]." in pull.body
     world.close()
 
 

@@ -9,19 +9,20 @@ import pytest
 
 from git_world import World, commit_step, git, make_world
 from ostler.errors import Code, GitError
-from ostler.git.publish.secrets import find_secrets, redact_secrets, require_no_secrets
+from ostler.git.publish.secrets import find_secrets, require_no_secrets
 from ostler.git.repository import Worktree
+from ostler.secrets.redact import redact_text
 
 # Assembled here, so that a scanner for secrets finds none in this file.
 AWS = "AKIA" + "Q3EGTVZ7XWYB2K5M"
 SAMPLES = {
-    "an AWS access key": AWS,
-    "a GitHub token": "ghp_" + "a1B2c3D4" * 5,
-    "an Anthropic key": "sk-" + "ant-api03-" + "x1Y2-" * 8,
-    "an OpenAI key": "sk-" + "proj-" + "x1Y2" * 12,
-    "a Slack token": "xoxb-" + "123456789012-" + "abcDEF123456",
-    "a Google API key": "AIza" + "x1Y2-" * 7,
-    "a private key": "-----BEGIN " + "OPENSSH PRIVATE KEY-----",
+    "aws-access-key": AWS,
+    "github-token": "ghp_" + "a1B2c3D4" * 5,
+    "anthropic-key": "sk-" + "ant-api03-" + "x1Y2-" * 8,
+    "openai-project-key": "sk-" + "proj-" + "x1Y2" * 12,
+    "slack-token": "xoxb-" + "123456789012-" + "abcDEF123456",
+    "google-api-key": "AIza" + "x1Y2-" * 7,
+    "private-key": "-----BEGIN " + "OPENSSH PRIVATE KEY-----",
 }
 HARMLESS = (
     "AKIA" + "IOSFODNN7EXAMPLE",
@@ -55,14 +56,14 @@ def found(worktree: Worktree) -> list[tuple[str, int, str]]:
 def test_none_is_left_in_a_text(kind: str) -> None:
     """The agent's summary is published; a key is removed with all of its lines."""
     block = f"{SAMPLES[kind]}\nMIIEpAIBAAKCAQEA\n-----END " + "OPENSSH PRIVATE KEY-----"
-    secret = block if kind == "a private key" else SAMPLES[kind]
-    assert redact_secrets(f"für {secret} and more") == f"für ({kind}, not shown) and more"
-    assert redact_secrets("\n".join(HARMLESS)) == "\n".join(HARMLESS)
+    secret = block if kind == "private-key" else SAMPLES[kind]
+    assert redact_text(f"für {secret} and more") == f"für [redacted:{kind}] and more"
+    assert redact_text("\n".join(HARMLESS)) == "\n".join(HARMLESS)
 
 
 def test_a_key_without_an_end_hides_the_rest() -> None:
     """The end may have been cut off."""
-    assert redact_secrets(f"a {SAMPLES['a private key']}\nMIIEpAIB\n") == "a (a private key, not shown)"
+    assert redact_text(f"a {SAMPLES['private-key']}\nMIIEpAIB\n") == "a [redacted:private-key]"
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
@@ -99,7 +100,7 @@ def test_what_was_there_before_is_not_the_tasks(tmp_path: Path) -> None:
 def test_a_secret_that_was_taken_out_again_would_leave_all_the_same(world: World) -> None:
     """Every commit is pushed, so every commit is searched."""
     work(world, {"a.txt": AWS})
-    assert found(work(world, {"a.txt": "clean\n"}, "t/2")) == [("a.txt", 1, "an AWS access key")]
+    assert found(work(world, {"a.txt": "clean\n"}, "t/2")) == [("a.txt", 1, "aws-access-key")]
 
 
 def test_a_line_can_be_marked_as_no_secret(world: World) -> None:
@@ -107,7 +108,21 @@ def test_a_line_can_be_marked_as_no_secret(world: World) -> None:
     other = AWS[:-1] + "X"
     work(world, {"a.txt": f"{AWS}\n{other}\n"})
     worktree = work(world, {"a.txt": f"{AWS}  # ostler:allow-secret\n{other}\n"}, "t/2")
-    assert found(worktree) == [("a.txt", 2, "an AWS access key")]
+    assert found(worktree) == [("a.txt", 2, "aws-access-key")]
+
+
+def test_the_message_of_a_commit_is_searched(world: World) -> None:
+    """An agent commits by itself; its message is pushed too."""
+    worktree = work(world, {"a.txt": "clean\n"})
+    git(worktree.path, "commit", "-q", "--allow-empty", "-m", f"use {AWS}")
+    assert found(worktree) == [("the commit message", 0, "aws-access-key")]
+
+
+def test_examples_that_are_common_in_files_are_no_reason_to_refuse(world: World) -> None:
+    """The address of a test database is redacted in records, but a commit with it is published."""
+    text = "DB=postgres://app:hunter22@db/app\n"
+    assert found(work(world, {"compose.yaml": text})) == []
+    assert redact_text(text) == "DB=postgres://app:[redacted:url-password]@db/app\n"
 
 
 @pytest.mark.parametrize("name", ["with space.txt", 'quo"te.txt', "ünï.txt", "-p", "a/b.txt"])
@@ -120,7 +135,7 @@ def test_strange_names_are_named(world: World, name: str) -> None:
 def test_lines_that_look_like_a_patch_do_not_confuse_it(world: World) -> None:
     """An agent can write lines in the format of git."""
     text = f"++ b/other.txt\n@@ -1 +900 @@\ncommit 1\ndiff --git a b\n-- /dev/null\n{AWS}\n"
-    assert found(work(world, {"a.txt": text})) == [("a.txt", 6, "an AWS access key")]
+    assert found(work(world, {"a.txt": text})) == [("a.txt", 6, "aws-access-key")]
 
 
 def test_an_attribute_hides_nothing(world: World) -> None:
@@ -150,7 +165,7 @@ def test_the_refusal_names_places_and_no_secret(world: World) -> None:
         require_no_secrets(worktree.repository, worktree.base, git(worktree.path, "rev-parse", "HEAD"))
     error = caught.value
     assert error.code is Code.PUBLISH_FAILED
-    assert "f0.txt:1 (an AWS access key" in error.message and "2 more" in error.message
+    assert "f0.txt:1 (aws-access-key" in error.message and "2 more" in error.message
     assert "ostler:allow-secret" in error.hint and AWS not in f"{error.message}{error.hint}"
 
 
@@ -158,5 +173,5 @@ def test_ten_thousand_files_take_little_time(world: World) -> None:
     """The limit is two seconds; a busy machine has ten times as long."""
     worktree = work(world, {f"d{n % 100}/f{n}.txt": "line\n" * 10 for n in range(10_000)} | {"z.txt": AWS})
     begun = time.monotonic()
-    assert found(worktree) == [("z.txt", 1, "an AWS access key")]
+    assert found(worktree) == [("z.txt", 1, "aws-access-key")]
     assert time.monotonic() - begun < 20

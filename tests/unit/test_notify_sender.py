@@ -151,7 +151,7 @@ def test_a_message_shows_no_key_in_any_field() -> None:
     body = encode(occasion, "store", "hook", "project", {**REPORTED, "warnings": (f"it printed {key}",)})
     assert key.encode() not in body
     message = decode(body)
-    assert message.reason == "bad key (an Anthropic key, not shown)"
+    assert message.reason == "bad key [redacted:anthropic-key]"
     assert message.id == delivery_id("store", 7, "hook") != delivery_id("store", 8, "hook")
     assert message.time == "1970-01-01T00:00:00.000Z"
 

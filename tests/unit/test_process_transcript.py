@@ -46,7 +46,7 @@ def test_full_disk_has_its_own_code() -> None:
     """ENOSPC while writing is DISK_FULL."""
     transcript = Transcript("/dev/full")
     with pytest.raises(OstlerError) as caught:
-        transcript.write(b"x")
+        transcript.write(b"x\n")
     transcript.close()
     assert caught.value.code is Code.DISK_FULL
 

@@ -13,6 +13,7 @@ from ostler.clock import Clock, format_rfc3339
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.model.model_config import ModelConfig
 from ostler.process.transcript import Transcript
+from ostler.secrets.redact import redact_bytes
 
 PROMPTS = "prompts"
 CURRENT = "current-prompt.md"
@@ -70,7 +71,7 @@ def write_current(task_dir: Path, prompt: str) -> Path:
     """Write the prompt that is sent next to prompts/current-prompt.md (C68)."""
     folder = task_dir / PROMPTS
     make_private_dir(folder)
-    write_projection(folder / CURRENT, prompt.encode("utf-8", "replace"))
+    write_projection(folder / CURRENT, redact_bytes(prompt.encode("utf-8", "replace")))
     return folder / CURRENT
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from ostler.config.find import PROJECT_FILE
 from ostler.errors import SettingsInvalid
+from ostler.secrets.registry import SECRETS
 
 if TYPE_CHECKING:
     from ostler.config.load import Loaded
@@ -33,10 +35,13 @@ class LiveSettings:
         """Return the settings of this moment; raise SettingsInvalid if none were valid so far."""
         with self._lock:
             stamp = self._read_stamps()
-            if self._loaded is None or stamp != self._stamp:
-                self._loaded = self._reload(self._loaded)
-                self._stamp = stamp
-            return self._loaded
+            if self._loaded is not None and stamp == self._stamp:
+                return self._loaded
+            loaded = self._loaded = self._reload(self._loaded)
+            self._stamp = stamp
+        # Without the lock: the registry calls this method while it holds its own.
+        self._register_secrets(loaded)
+        return loaded
 
     def _read_stamps(self) -> _Stamp:
         from ostler.config.load import user_file  # noqa: PLC0415  (a list of tasks needs no settings)
@@ -58,6 +63,17 @@ class LiveSettings:
         if before is not None and (changed := _list_changed(before, loaded)):
             self._print(f"the settings changed: {_describe(changed)}")
         return loaded
+
+    def _register_secrets(self, loaded: Loaded) -> None:
+        from ostler.config.registered_secrets import list_registered_secrets  # noqa: PLC0415
+
+        SECRETS.register(list_registered_secrets(loaded.settings, self._environ, self._root))
+
+    def list_secrets(self) -> tuple[()]:
+        """Register the secrets of valid settings when something is redacted; return nothing more."""
+        with suppress(SettingsInvalid):
+            self.read()
+        return ()
 
     def _print(self, message: str) -> None:
         if self.print_message is not None:

@@ -265,6 +265,14 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     allow_unsandboxed_skip: bool = False  # allow permissions = "skip" without a sandbox
 
 
+class SecretsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[secrets]: values that are redacted in all records, in addition to the known forms of keys"""
+
+    # Variables whose values are redacted, or patterns such as ACME_*; KEY, TOKEN and PASSWORD are known.
+    env: tuple[Word, ...] = ()
+    files: tuple[Word, ...] = ()  # files whose lines are redacted, of NAME=VALUE the value
+
+
 class NotifySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[[notify]]: a program or webhook that receives messages"""
 
@@ -314,6 +322,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     git: GitSettings = GitSettings()
     pull_request: PullRequestSettings = PullRequestSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    secrets: SecretsSettings = SecretsSettings()
     server: ServerSettings = ServerSettings()
     notify: tuple[NotifySettings, ...] = ()
     telemetry: TelemetrySettings = TelemetrySettings()

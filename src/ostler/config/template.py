@@ -20,7 +20,7 @@ _TAIL = """
 #   [retry] [pools.NAME] [host]          retries, concurrency, required resources
 #   [budget] [prices."MODEL"] [server]   cost limits; address of ostler serve
 #   [agents] [plugins] [sandbox]         executor per role, plugins, confinement
-#   [[notify]] [telemetry]               messages and traces"""
+#   [[notify]] [telemetry] [secrets]     messages, traces, values to redact"""
 
 
 def starter_config(executor: str, test_command: str = "") -> str:

@@ -34,6 +34,7 @@ from ostler.model.outcome import Outcome
 from ostler.model.rows import build_row, decode_state
 from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
+from ostler.secrets.redact import redact_struct
 
 POLL_SECONDS = 0.1
 REFRESH_SECONDS = 1.0  # delay until a new task of high priority is noticed
@@ -280,7 +281,7 @@ class LocalDriver:
 
     async def _append(self, row: TaskRow, event: Event) -> TaskRow:
         """Append an event to a task that no run holds; if another process was faster, change nothing."""
-        record = Record(row.id, row.seq + 1, self._services.clock.now(), event)
+        record = Record(row.id, row.seq + 1, self._services.clock.now(), redact_struct(event))
         after = evolve(decode_state(row), record)
         if not await self._services.writer.append(record, build_row(after)):
             return row

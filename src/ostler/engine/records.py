@@ -11,6 +11,7 @@ from ostler.model.event import Event, Record, TaskCreated
 from ostler.model.ids import TaskId
 from ostler.model.rows import build_row, decode_state
 from ostler.model.state import State
+from ostler.secrets.redact import redact_struct
 from ostler.store.journal import Journal
 
 RULES = 2
@@ -19,7 +20,7 @@ RULES = 2
 
 def create_task(journal: Journal, created: TaskCreated, now: float) -> State | None:
     """Append the first record of a task; return None if its id is in use."""
-    record = Record(created.task.id, 1, now, created)
+    record = Record(created.task.id, 1, now, redact_struct(created))
     state = begin(record)
     return state if journal.append(record, build_row(state)) else None
 
@@ -38,7 +39,7 @@ def append_computed_event(
         if row is None:
             raise UsageError(f"no task {task}", "list the tasks: ostler status")
         before = decode_state(row)
-        record = Record(task, before.seq + 1, now, make_event(before))
+        record = Record(task, before.seq + 1, now, redact_struct(make_event(before)))
         after = evolve(before, record)
         if journal.append(record, build_row(after), list_completed_phases(before, after)):
             return after

@@ -31,6 +31,7 @@ from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
 from ostler.model.task_record import find_current_task
+from ostler.secrets.redact import redact_struct
 
 
 class Fenced(Exception):
@@ -182,6 +183,7 @@ class TaskRunner:
         self, state: State, event: Event, notices: Sequence[Notice] = (), step: str = "", basis: int = 0
     ) -> State:
         """Append an event after those of other processes, and return the new state."""
+        event = redact_struct(event)
         while True:
             record = Record(state.task, state.seq + 1, self._services.clock.now(), event, step, basis)
             after = evolve(state, record)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ostler.files.atomic import write_projection
 from ostler.model.call import AgentCall
 from ostler.model.command import Command
+from ostler.secrets.redact import redact_bytes
 
 
 def prepend_system_prompt(call: AgentCall) -> AgentCall:
@@ -54,7 +55,11 @@ def write_call_file(transcript: str, suffix: str, content: bytes) -> Generator[s
     if transcript:
         path = Path(f"{transcript}.{suffix}").absolute()
         write_projection(path, content)
-        yield str(path)
+        try:
+            yield str(path)
+        finally:
+            if (clean := redact_bytes(content)) != content:
+                write_projection(path, clean)
         return
     with tempfile.TemporaryDirectory(prefix="ostler-") as directory:
         path = Path(directory, suffix)

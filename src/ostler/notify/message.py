@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from ostler.clock import format_rfc3339
 from ostler.config.settings import NotifySettings
-from ostler.git.publish.secrets import redact_secrets
 from ostler.model.status import TaskStatus
 from ostler.notify.occasion import Occasion
+from ostler.secrets.redact import redact_text, redact_value
 from ostler.views.next_step import advise, situation_in
 
 
@@ -37,9 +37,9 @@ def encode(occasion: Occasion, store: str, target: str, project: str, task: dict
         on=occasion.on,
         time=format_rfc3339(occasion.at),
         project=project,
-        reason=redact_secrets(occasion.reason),
+        reason=redact_text(occasion.reason),
         next=_find_next_step(occasion, task),
-        task=_without_secrets(task),
+        task=redact_value(task),
     )
     return msgspec.json.encode(message)
 
@@ -59,19 +59,6 @@ def decode(body: bytes) -> Message:
 
 def delivery_id(store: str, position: int, target: str) -> str:
     return hashlib.sha256(f"{store}/{position}/{target}".encode()).hexdigest()[:32]
-
-
-def _without_secrets(value: Any) -> Any:
-    match value:
-        case str():
-            return redact_secrets(value)
-        case dict():
-            table = cast("dict[str, Any]", value)
-            return {name: _without_secrets(item) for name, item in table.items()}
-        case list() | tuple():
-            return [_without_secrets(item) for item in cast("list[Any]", value)]
-        case _:
-            return value
 
 
 class NotDelivered(Exception):

@@ -6,6 +6,7 @@ import asyncio
 import math
 import sys
 from collections.abc import Callable
+from contextlib import closing
 
 from ostler.model.command import (
     Command,
@@ -235,9 +236,12 @@ class Child:
 
     def _receive_error_output(self, chunk: bytes) -> None:
         self._last_output_at = self._loop.time()
-        self._stderr_tail = (self._stderr_tail + chunk)[-STDERR_TAIL_BYTES:]
         if not self._failure:
-            self._stderr_transcript.write(chunk)
+            self._keep_error_output(self._stderr_transcript.write(chunk))
+
+    def _keep_error_output(self, clean: bytes) -> None:
+        """Keep the end of what was written: a part of a secret would not be recognized any more."""
+        self._stderr_tail = (self._stderr_tail + clean)[-STDERR_TAIL_BYTES:]
 
     def _fail(self, error: BaseException) -> None:
         """Stop the program after an error of the sink or the disk; later output is discarded."""
@@ -262,9 +266,8 @@ class Child:
             for line in () if self._failure else self._lines.finish():
                 self._pass_line(line)
         finally:
-            self._transcript.close()
-            self._stderr_transcript.close()
-            self._handle.close()
+            with closing(self._handle), closing(self._transcript):
+                self._keep_error_output(self._stderr_transcript.close())
 
     def _describe(self) -> Exit:
         status = _KILLED if self._keeper.status is None else self._keeper.status

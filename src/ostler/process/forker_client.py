@@ -12,6 +12,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from ostler.process.environment import build_child_environment
+
 _PACKAGE_PARENT = str(Path(__file__).parent)
 _START_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from keeper.forker import main; main()"
 _NEW_KEEPER = 0
@@ -120,7 +122,8 @@ class ForkerClient:
         self.command_line = b"".join(os.fsencode(argument) + b"\0" for argument in argv)
         return subprocess.Popen(
             argv,
-            env={name: value for name, value in os.environ.items() if name != "OSTLER_ATTEMPT"},
+            # Every agent can read the variables of its keeper in /proc: they contain no secrets.
+            env=build_child_environment(os.environ, (), {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,10 +1,11 @@
-"""Writes the raw output of an attempt to a file, up to a limit."""
+"""Writes the raw output of an attempt to a file, without secrets and up to a limit."""
 
 from __future__ import annotations
 
 import os
 
 from ostler.files.disk import to_disk_error
+from ostler.secrets.stream import RedactingStream
 
 LIMIT_BYTES = 256 * 1024 * 1024
 TAIL_BYTES = 1024 * 1024  # kept at the end, beyond the limit
@@ -15,7 +16,7 @@ class Transcript:
     """Appends to a file that is created on the first byte; without a path, it writes nothing.
 
     Beyond the limit only the last bytes are kept. A line between the two parts states how many bytes are
-    missing.
+    missing. An end that may be the beginning of a secret is written with the next bytes.
     """
 
     def __init__(self, path: str, limit_bytes: int = LIMIT_BYTES) -> None:
@@ -24,6 +25,7 @@ class Transcript:
         self._skipped = 0
         self._tail = b""
         self._descriptor: int | None = None
+        self._redacting = RedactingStream()
 
     def open(self) -> None:
         """Create the file. Raises OstlerError when that fails."""
@@ -33,30 +35,38 @@ class Transcript:
             except OSError as error:
                 raise to_disk_error(self._path, error) from None
 
-    def write(self, data: bytes) -> None:
-        """Append bytes. Raises OstlerError when that fails."""
+    def write(self, data: bytes) -> bytes:
+        """Append bytes and return them as they are written. Raises OstlerError when that fails."""
         self.open()
+        return self._write(self._redacting.feed(data))
+
+    def _write(self, data: bytes) -> bytes:
         if self._descriptor is None:
-            return
+            return data
         if len(data) <= self._remaining:
             self._remaining -= len(data)
             self._append(data)
-            return
+            return data
         self._append(data[: self._remaining])
         skipped, self._remaining = data[self._remaining :], 0
         self._skipped += len(skipped)
         self._tail = (self._tail + skipped)[-TAIL_BYTES:]
+        return data
 
-    def close(self) -> None:
+    def close(self) -> bytes:
+        """Write what was held back and close the file; return what was written."""
+        rest = self._redacting.finish()
         if self._descriptor is None:
-            return
+            return rest
         try:
+            self._write(rest)
             if self._skipped:
                 missing = self._skipped - len(self._tail)
                 self._append(b'\n{"type":"ostler_cut","bytes":%d}\n' % missing + self._tail)
         finally:
             os.close(self._descriptor)
             self._descriptor = None
+        return rest
 
     def _append(self, data: bytes) -> None:
         assert self._descriptor is not None

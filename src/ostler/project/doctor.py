@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ostler.clock import SystemClock
 from ostler.config.find import find_root
 from ostler.config.load import load_settings
+from ostler.config.registered_secrets import find_unusable_secrets, list_registered_secrets
 from ostler.errors import Code, OstlerError
 from ostler.executors.health import HealthState, LoginStatus
 from ostler.executors.survey import SurveyedAgent, survey_all
@@ -29,6 +30,8 @@ from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.project import Project
 from ostler.sandbox.choice import INSTALL_HINT, choose_isolation
+from ostler.secrets.registry import SecretRegistry
+from ostler.secrets.rules import RULES
 from ostler.store.last_calls import LastCall, read_last_calls
 from ostler.store.outbox import Outbox, OutboxMessage
 from ostler.store.sqlite import SqliteJournal
@@ -60,6 +63,7 @@ def run_checks(start: Path, environ: Mapping[str, str]) -> list[Check]:
     checks.append(settings)
     checks.append(_run_check("tasks", lambda: _check_journal(Layout(root))))
     checks += _check_notify(Layout(root), environ) if settings.ok else []
+    checks += [_check_secrets(root, environ)] if settings.ok else []
     checks += _check_project(root, environ)
     calls, now = read_last_calls(Layout(root).database).by_executor, SystemClock.now()
     checks += _check_retries(root, environ) if settings.ok else []
@@ -143,6 +147,20 @@ def _check_journal(layout: Layout) -> str:
         return f"{len(journal.rows())} in {layout.database}{upgraded}"
     finally:
         journal.close()
+
+
+def _check_secrets(root: Path, environ: Mapping[str, str]) -> Check:
+    """Show what is redacted: the names of registered secrets, never their values."""
+    settings = load_settings(root, environ, {}).settings
+    registry = SecretRegistry()
+    registry.register(list_registered_secrets(settings, environ, root))
+    names = sorted(set(registry.known().names))
+    listed = f": {', '.join(names)}" if names else ""
+    detail = f"{len(RULES)} kinds by their form; {len(names)} registered{listed}"
+    unusable = "; ".join(reason for _, reason in find_unusable_secrets(settings, environ, root))
+    return Check(
+        "secrets", not unusable, unusable or detail, "correct [secrets] in ostler.toml", required=False
+    )
 
 
 def _check_notify(layout: Layout, environ: Mapping[str, str]) -> list[Check]:

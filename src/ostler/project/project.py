@@ -41,6 +41,8 @@ from ostler.project.current_attempt import CurrentAttempt, find_current_attempt,
 from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
 from ostler.project.tasks.title import normalize_title
+from ostler.secrets.redact import redact_struct
+from ostler.secrets.registry import SECRETS
 from ostler.store.sqlite import SqliteJournal
 from ostler.views.task import TaskView, view_task
 
@@ -85,6 +87,7 @@ class Project:
             raise UsageError(f"no Ostler project in {start} or above it", "create one: ostler init")
         layout = Layout(root or start.resolve())
         live = LiveSettings(layout.root, environ, flags or {})
+        SECRETS.add_source(live.list_secrets)
         if create:
             live.read()  # invalid settings create nothing
         opened = open_journal(layout, create=create)
@@ -127,6 +130,7 @@ class Project:
         except msgspec.ValidationError as error:
             name, reason = explain_invalid(error)
             raise UsageError(f"invalid {name or 'task'}: {reason}") from None
+        task = redact_struct(task)  # before the id is made from the title
         if task.id:
             require_task_id(task.id)
         title = normalize_title(task.title)

@@ -13,6 +13,7 @@ from ostler.errors import Code, StateError
 from ostler.model.attempt import Attempt
 from ostler.model.event import Event
 from ostler.model.notice import AttemptEnded, AttemptStarted, Notice
+from ostler.secrets.redact import redact_bytes
 
 
 class _Envelope(Struct):
@@ -35,10 +36,10 @@ def _attempt_decoder() -> msgspec.json.Decoder[Attempt]:
 
 
 def encode_event(event: Event | Notice | Raw) -> tuple[str, bytes]:
-    """Return the type of the event and its JSON."""
+    """Return the type of the event and its JSON, without secrets."""
     if isinstance(event, Raw):
-        return msgspec.json.decode(event, type=_Envelope).type, bytes(event)
-    return str(event.__struct_config__.tag), _encode(event)
+        return msgspec.json.decode(event, type=_Envelope).type, redact_bytes(bytes(event))
+    return str(event.__struct_config__.tag), redact_bytes(_encode(event))
 
 
 def decode_event(kind: str, body: bytes) -> Event | Raw:
@@ -57,7 +58,7 @@ def encode_ids(tasks: Iterable[str]) -> str:
 
 
 def encode_attempt(attempt: Attempt) -> bytes:
-    return _encode(attempt)
+    return redact_bytes(_encode(attempt))
 
 
 def decode_attempt(body: bytes) -> Attempt:

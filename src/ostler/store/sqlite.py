@@ -14,6 +14,7 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import FeedLine, Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
+from ostler.secrets.redact import redact_bytes, redact_text
 from ostler.store import codec
 from ostler.store.backup import copy_database
 from ostler.store.database import Database
@@ -130,7 +131,8 @@ class SqliteJournal:
         with self._ensure_transaction():
             if not self._insert_record(record):
                 return False
-            self._db.run(_UPSERT_TASK, *_to_values(row))
+            clean = replace(row, title=redact_text(row.title), state=redact_bytes(row.state))
+            self._db.run(_UPSERT_TASK, *_to_values(clean))
             self._insert_notices(record.task, record.at, notices)
             return True
 

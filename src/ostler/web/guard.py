@@ -11,6 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ostler.secrets.registry import SECRETS
 from ostler.web.responses import RequestError, error_response, page_response
 
 LOGIN_PATH = "/open"
@@ -108,6 +109,7 @@ class Keys:
 
     def __init__(self, port: int, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        SECRETS.register([("server-token", self.token)])
         self.cookie = (
             f"ostler-{port}"  # the port is part of the name, since cookies are shared by all ports of a host
         )

@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from ostler.errors import CODES, Code, Origin, OstlerError, Problem, UsageError, is_host_failure
 from ostler.files.disk import to_machine_error
 from ostler.files.paths import open_beneath
+from ostler.secrets.redact import redact_text
 
 _ASKED_WRONGLY = (
     Code.USAGE,
@@ -77,7 +78,7 @@ def status_of(error: OstlerError) -> int:
 
 def _bug(error: Exception, state: Path) -> OstlerError:
     log = state / "bugs.log"
-    text = "".join(traceback.format_exception(error))
+    text = redact_text("".join(traceback.format_exception(error)))
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
         file.write(f"serve\n{text}\n")
     return OstlerError(

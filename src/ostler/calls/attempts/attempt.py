@@ -41,6 +41,7 @@ from ostler.model.notice import AgentIdle, Notice
 from ostler.model.usage import Usage
 from ostler.process.environment import build_child_environment
 from ostler.process.sweep import kill_marked_processes
+from ostler.secrets.redact import redact_struct, redact_text, redact_value
 
 # Errors of this machine: another model or attempt does not help.
 
@@ -104,7 +105,9 @@ class AttemptRunner:
         ) as files:
             call = self._create_call(spec, attempt, str(files.transcript))
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
-            result = _bill_once(await self._run_executor(spec, call, attempt, files), request)
+            result = _bill_once(
+                _without_secrets(await self._run_executor(spec, call, attempt, files)), request
+            )
             if result.billing is not None:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
             ended = self._complete(spec, attempt, result)
@@ -186,6 +189,7 @@ class AttemptRunner:
                 files.replace_prompt(call.fresh_prompt)
             if isinstance(supervision, LivenessMonitor):
                 supervision.on_event(event)
+            event = _redact_event(event)
             files.write_event(event)
             if notices := create_notices(event):
                 self._journal.notify(attempt.task, self._clock.now(), notices)
@@ -253,6 +257,18 @@ class AttemptRunner:
 
     def _marker(self, task: TaskId, number: int) -> str:
         return f"{self._journal.store_id}:{task}:{number}"
+
+
+def _without_secrets(result: CallResult) -> CallResult:
+    """Return the result as it may be recorded; ids stay, because a session is resumed by its id."""
+    texts = {"text": redact_text(result.text), "message": redact_text(result.message)}
+    return replace(result, **texts, warnings=tuple(redact_value(result.warnings)))
+
+
+def _redact_event(event: AgentEvent) -> AgentEvent:
+    return (
+        event if isinstance(event, SessionStarted | SessionReplaced | UsageReported) else redact_struct(event)
+    )
 
 
 def _bill_once(result: CallResult, request: CallRequest) -> CallResult:

@@ -32,6 +32,7 @@ from ostler.model.call import (
 )
 from ostler.process.transcript import Transcript
 from ostler.prompt.answer import extract_text
+from ostler.secrets.redact import redact_bytes, redact_text
 
 _INTERRUPTED = "stopped before it was done"
 
@@ -56,7 +57,8 @@ class AttemptFiles:
         self._prompt_path = task_dir / PROMPTS / f"{name}.md"
         self.replace_prompt(prompt)
         if system:
-            write_projection(task_dir / PROMPTS / f"{name}.system.md", system.encode("utf-8", "replace"))
+            clean = redact_bytes(system.encode("utf-8", "replace"))
+            write_projection(task_dir / PROMPTS / f"{name}.system.md", clean)
         self.transcript = task_dir / "transcripts" / f"{name}.jsonl"
         self.answer = f"transcripts/{name}.answer.md"
         self._answer_path = task_dir / self.answer
@@ -83,7 +85,7 @@ class AttemptFiles:
     def replace_prompt(self, prompt: str) -> None:
         """Write the prompt that the agent received: another one if its session was lost."""
         self.prompt = prompt
-        write_projection(self._prompt_path, prompt.encode())
+        write_projection(self._prompt_path, redact_bytes(prompt.encode()))
         write_current(self._task_dir, prompt)
 
     def write_event(self, event: AgentEvent) -> None:
@@ -95,7 +97,8 @@ class AttemptFiles:
             self._write(line)
 
     def write_result(self, result: CallResult, cost_usd: float | None) -> None:
-        write_projection(self._answer_path, self._extract_text(result.text).encode("utf-8", "replace"))
+        answer = redact_text(self._extract_text(result.text))
+        write_projection(self._answer_path, answer.encode("utf-8", "replace"))
         ended = "succeeded" if result.ok else f"{result.code}: {result.message}"
         tokens = f"{result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
         self._write(f"{ended} ({result.duration_seconds:.1f} s, {tokens})\n\n")

@@ -14,6 +14,7 @@ from ostler.cli.terminal.output import print_json
 from ostler.cli.terminal.text import escape_controls
 from ostler.errors import CODES, Code, OstlerError, Problem
 from ostler.files.disk import to_machine_error
+from ostler.secrets.redact import redact_text
 
 
 def report_error(error: Exception, argv: list[str]) -> int:
@@ -45,7 +46,7 @@ def _report_bug(error: Exception, argv: list[str]) -> int:
     state = Path.cwd() / ".ostler"
     if state.is_dir():
         log = state / "bugs.log"
-    text = "".join(traceback.format_exception(error))
+    text = redact_text("".join(traceback.format_exception(error)))
     try:
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
             file.write(f"{argv!r}\n{text}\n")

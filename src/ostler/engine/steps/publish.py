@@ -15,7 +15,6 @@ from ostler.git.identity import read_identity
 from ostler.git.publish import publish as publishing
 from ostler.git.publish.fast_forward import CheckedOutTarget
 from ostler.git.publish.proposal import Proposal, write_body, write_title
-from ostler.git.publish.secrets import redact_secrets
 from ostler.git.refs import find_base
 from ostler.git.repository import Worktree
 from ostler.model.event import GateWaiting, Published, Rebased
@@ -24,6 +23,7 @@ from ostler.model.rows import decode_state
 from ostler.model.state import GateState, State
 from ostler.model.warning import describe_warnings
 from ostler.prompt.completion import strip_final_mark
+from ostler.secrets.redact import redact_text
 from ostler.views.gate_check import describe_check
 from ostler.views.verdict import format_verdict
 
@@ -105,8 +105,8 @@ def _build_proposal(context: TaskContext, services: StepServices) -> Proposal:
     checks = tuple(_describe_gate(name, gate, state) for name, gate in verdicts if gate)
     warnings = describe_warnings(state)
     return Proposal(
-        title=write_title(context.task.title, services.settings.git.commit_prefix or "[ostler]"),
-        body=redact_secrets(
+        title=write_title(redact_text(context.task.title), services.settings.git.commit_prefix or "[ostler]"),
+        body=redact_text(
             write_body(state.task, context.task.title, _read_summary(context, services), checks, warnings)
         ),
         draft=settings.draft,

@@ -45,6 +45,7 @@ from ostler.model.call import (
 from ostler.model.usage import Usage
 from ostler.process.protocol import CommandRunner
 from ostler.process.transcript import Transcript
+from ostler.secrets.redact import redact_bytes
 
 Connect = Callable[[Provider, Mapping[str, str], int], ClaudeClient]
 Turns = tuple[Message, ...]
@@ -172,7 +173,7 @@ class ModelApiExecutor:
             schema=call.schema,
             timeout_seconds=call.timeout_seconds,
             idle_timeout_seconds=call.idle_timeout_seconds,
-            on_line=lambda data: transcript.write(data + b"\n"),
+            on_line=partial(_write_line, transcript),
             tools=TOOLS if self._settings.tools else (),
         )
 
@@ -239,7 +240,11 @@ def _load_session(call: AgentCall) -> StoredSession:
 def _store_session(call: AgentCall, session: StoredSession) -> None:
     # A file that is lost in a power failure leads to a new session, which is reported.
     if path := locate_session_file(call, "turns"):
-        write_projection(path, msgspec.json.encode(session))
+        write_projection(path, redact_bytes(msgspec.json.encode(session)))
+
+
+def _write_line(transcript: Transcript, data: bytes) -> None:
+    transcript.write(data + b"\n")
 
 
 def _line(value: dict[str, str]) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ostler.git.repository import Repository
 from ostler.git.run.command import run_git
+from ostler.secrets.redact import redact_bytes
 
 _SPACE = re.compile(r"[\x00-\x20\x7f]+")
 
@@ -18,7 +19,7 @@ def build_message(subject: str, trailers: Mapping[str, str]) -> bytes:
         "",
         *(f"{name}: {to_header_line(value)}" for name, value in trailers.items()),
     ]
-    return ("\n".join(lines) + "\n").encode(errors="replace")
+    return redact_bytes(("\n".join(lines) + "\n").encode(errors="replace"))
 
 
 def to_header_line(text: str) -> str:

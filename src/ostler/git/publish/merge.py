@@ -16,6 +16,7 @@ from ostler.git.refs import check_branch_name, resolve_commit
 from ostler.git.repository import Repository
 from ostler.git.run.command import LONG_SECONDS, query_git, run_git
 from ostler.git.run.failure import with_git_errors
+from ostler.secrets.redact import redact_bytes
 
 _MAX_TRIES = 3  # the target may move meanwhile
 _IN_PROGRESS_FILES = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
@@ -98,7 +99,7 @@ def write_commit(
     """Write a commit that no branch points to yet."""
     parent_options = [option for parent in parents for option in ("-p", parent)]
     args = ("commit-tree", tree, *parent_options, "-F", "-")
-    text = f"{message}\n".encode(errors="replace")
+    text = redact_bytes(f"{message}\n".encode(errors="replace"))
     return run_git(repository, *args, stdin=text, env=identity.environment()).stdout.decode().strip()
 
 

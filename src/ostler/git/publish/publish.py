@@ -129,6 +129,8 @@ def _merge_locally(job: _PublishJob, message: str) -> PublishOutcome:
     reach("publish.rebased")
     if unapproved := _check_approved(job, before, synced):
         return unapproved
+    if not job.options.allow_secrets:
+        require_no_secrets(job.worktree.repository, synced.onto or synced.base, synced.tip, "merged")
     fast_forward_only = job.options.approved_commit is not None
     try:
         branch = job.worktree.branch

@@ -1,8 +1,7 @@
-"""Finds keys and passwords by their format before they are pushed."""
+"""Finds secrets in the commits of a task before they are pushed or merged."""
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -17,22 +16,14 @@ from msgspec import Struct
 from ostler.errors import Code, GitError
 from ostler.git.repository import Repository
 from ostler.git.run.command import LONG_SECONDS, run_git
+from ostler.secrets.find import Found
+from ostler.secrets.find import find_secrets as find_in_text
 
 ALLOW_MARKER = b"ostler:allow-secret"  # in a line that is a false positive
 _MAX_PIECE_BYTES = 1_000_000  # a line can be as long as a file
+_MAX_SECRET_BYTES = 16_384  # of a secret between two pieces
+_NEW_FILE_OF_SECRETS = b"/.env"
 _MAX_LISTED = 5
-_KINDS = {
-    "aws": ("an AWS access key", rb"\b(?:AKIA|ASIA)(?![0-9A-Z]{9}EXAMPLE\b)[0-9A-Z]{16}\b"),
-    "github": ("a GitHub token", rb"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,})"),
-    "anthropic": ("an Anthropic key", rb"\bsk-ant-[A-Za-z0-9_-]{20,}"),
-    "openai": ("an OpenAI key", rb"\bsk-(?:[A-Za-z0-9]{48}\b|(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,})"),
-    "slack": ("a Slack token", rb"\bxox[abeoprs]-[0-9A-Za-z-]{20,}"),
-    "google": ("a Google API key", rb"\bAIza[0-9A-Za-z_-]{35}(?![0-9A-Za-z_-])"),
-    "private": ("a private key", rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"),
-}
-_SECRET = re.compile(b"|".join(b"(?P<%s>%s)" % (name.encode(), form) for name, (_, form) in _KINDS.items()))
-_WHOLE_KEY = re.compile(rb"(?s)(?P<private>%s.*?(?:-----END [A-Z0-9 ]*-----|\Z))" % _KINDS["private"][1])
-_QUICK_FILTER = re.compile(rb"A[KS]IA|gh[pousr]_|github_pat_|sk-|xox[abeoprs]-|AIza|-----BEGIN |/\.env")
 _SECRET_FILE = re.compile(rb"(?:^|/)\.env(?:\.(?!example$|sample$|template$|dist$)[^/]+)?$")
 _HUNK = re.compile(rb"@@@* (?:-\S+ )+\+(\d+)")
 _LOG = ("log", "--format=commit %H", "--reverse", "-p", "-U0", "-M", "--text", "--no-color")
@@ -105,9 +96,9 @@ class _PatchReader:
         self.line += 1
 
     def _scan_text(self, text: bytes) -> Iterator[_Match]:
-        for match in _SECRET.finditer(text) if _QUICK_FILTER.search(text) else ():
-            secret = Secret(self.path, self.line, _KINDS[match.lastgroup or ""][0], self.commit)
-            yield _Match(secret, match[0], ALLOW_MARKER in text)
+        for found in filter(_is_refused, find_in_text(text)):
+            secret = Secret(self.path, self.line, found.kind, self.commit)
+            yield _Match(secret, text[found.start : found.end], ALLOW_MARKER in text)
 
 
 def find_secrets(repository: Repository, base: str, tip: str) -> tuple[Secret, ...]:
@@ -118,7 +109,17 @@ def find_secrets(repository: Repository, base: str, tip: str) -> tuple[Secret, .
         merges = _log_patches(repository, base, tip, "--merges", "-c").splitlines(keepends=True)
         with patch.open("rb") as file:
             lines = iter(partial(file.readline, _MAX_PIECE_BYTES), b"") if _may_contain_secrets(file) else ()
-            return scan_patch(chain(lines, merges))
+            in_files = scan_patch(chain(lines, merges))
+    return (*in_files, *_find_in_messages(repository, base, tip))
+
+
+def _find_in_messages(repository: Repository, base: str, tip: str) -> Iterator[Secret]:
+    """Yield the secrets in the messages of commits, which agents may write themselves."""
+    args = ("log", "-z", "--format=%H%n%an%n%ae%n%B", "--reverse", "--end-of-options", f"{base}..{tip}", "--")
+    for entry in run_git(repository, *args, timeout_seconds=LONG_SECONDS).stdout.split(b"\0"):
+        commit, _, text = entry.partition(b"\n")
+        for found in filter(_is_refused, find_in_text(text)):
+            yield Secret("the commit message", 0, found.kind, commit.decode())
 
 
 def scan_patch(lines: Iterable[bytes]) -> tuple[Secret, ...]:
@@ -129,22 +130,19 @@ def scan_patch(lines: Iterable[bytes]) -> tuple[Secret, ...]:
     return tuple(dict.fromkeys(match.secret for match in found if match.text not in allowed))
 
 
-def redact_secrets(text: str) -> str:
-    """Replace each secret in the text by its kind."""
-
-    def name(match: re.Match[bytes]) -> bytes:
-        return b"(%s, not shown)" % _KINDS[match.lastgroup or ""][0].encode()
-
-    without_keys = _WHOLE_KEY.sub(name, text.encode("utf-8", "replace"))
-    return _SECRET.sub(name, without_keys).decode()
+def _is_refused(found: Found) -> bool:
+    return found.refused_in_commits
 
 
 def _may_contain_secrets(file: BinaryIO) -> bool:
     """Search the whole patch once; most patches need nothing more."""
-    if not os.fstat(file.fileno()).st_size:
-        return False
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as patch:
-        return _QUICK_FILTER.search(patch) is not None
+    before = b""
+    while piece := file.read(_MAX_PIECE_BYTES):
+        if _NEW_FILE_OF_SECRETS in before + piece or any(map(_is_refused, find_in_text(before + piece))):
+            file.seek(0)
+            return True
+        before = piece[-_MAX_SECRET_BYTES:]
+    return False
 
 
 def _log_patches(repository: Repository, base: str, tip: str, *which: str) -> bytes:
@@ -152,14 +150,14 @@ def _log_patches(repository: Repository, base: str, tip: str, *which: str) -> by
     return run_git(repository, *args, settings=_UNQUOTED_PATHS, timeout_seconds=LONG_SECONDS).stdout
 
 
-def require_no_secrets(repository: Repository, base: str, tip: str) -> None:
-    """Raise with the locations of likely secrets."""
+def require_no_secrets(repository: Repository, base: str, tip: str, done: str = "pushed") -> None:
+    """Raise with the locations of likely secrets; `done` is what does not happen because of them."""
     found = find_secrets(repository, base, tip)
     if not found:
         return
     more = f" and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
     message = (
-        f"nothing was pushed because of likely secrets: {', '.join(map(str, found[:_MAX_LISTED]))}{more}"
+        f"nothing was {done} because of likely secrets: {', '.join(map(str, found[:_MAX_LISTED]))}{more}"
     )
     hint = (
         "remove them from the branch's commits (for example with ostler rewind), then run ostler retry; "

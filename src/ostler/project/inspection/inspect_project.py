@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ostler.config.load import load_settings
+from ostler.config.registered_secrets import find_unusable_secrets
 from ostler.errors import OstlerError, Problem, SettingsInvalid
 from ostler.executors.registry import ExecutorRegistry
 from ostler.git.discovery import discover_repository
@@ -35,6 +36,7 @@ def find_run_problems(setup: Setup, repository: Repository | None) -> list[Probl
         *files.find_claude_problems(setup),
         *phases.find_missing_programs(setup),
         *_find_notify_problems(setup),
+        *_find_secret_problems(setup),
         *(publishing.find_publishing_problems(setup, repository) if repository else ()),
         *(publishing.find_lfs_problems(repository) if repository else ()),
     ]
@@ -74,6 +76,13 @@ def _find_repository(setup: Setup) -> tuple[Repository | None, list[Problem]]:
     except OstlerError as error:
         return repository, list_with_hint(error)
     return repository, []
+
+
+def _find_secret_problems(setup: Setup) -> Iterator[Problem]:
+    """Yield the registered secrets that cannot be redacted; without a file nothing protects its content."""
+    for key, reason in find_unusable_secrets(setup.settings, setup.environ, setup.root):
+        severity = "error" if key.startswith("secrets.files") else "warning"
+        yield setup.problem(key, f"{reason}; correct [secrets] in ostler.toml", severity)
 
 
 def _find_notify_problems(setup: Setup) -> Iterator[Problem]:

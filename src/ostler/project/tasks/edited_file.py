@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ostler.engine.task_files import write_task_file
 from ostler.errors import Code, OstlerError, UsageError
+from ostler.files.atomic import write_projection
 from ostler.model.event import TaskBlocked, TaskEdited
 from ostler.model.state import State
 from ostler.model.task import Task
@@ -11,6 +12,7 @@ from ostler.model.task_record import list_versions
 from ostler.project.project import Project
 from ostler.project.tasks.edit import build_edit, find_changed_fields
 from ostler.prompt.task_text import write_task
+from ostler.secrets.redact import redact_text
 
 _LARGEST_BYTES = 10 * 1024 * 1024
 
@@ -21,7 +23,10 @@ def take_in_edited_file(project: Project, task: Task, state: State) -> TaskEdite
     where = f"{project.layout.shown_task(state.task).relative_to(project.layout.root) / 'task.md'}"
     try:
         with path.open("rb") as file:
-            text = file.read(_LARGEST_BYTES).decode("utf-8")
+            written = file.read(_LARGEST_BYTES).decode("utf-8")
+        text = redact_text(written)
+        if text != written:
+            write_projection(path, text.encode())
         if text == write_task(task):
             return None
         versions = list_versions(project.journal.read(state.task))

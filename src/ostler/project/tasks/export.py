@@ -16,11 +16,11 @@ from msgspec import Struct, to_builtins
 from ostler import __version__
 from ostler.clock import format_rfc3339
 from ostler.errors import UsageError
-from ostler.git.publish.secrets import redact_secrets
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
 from ostler.project.tasks.changes import read_patch
+from ostler.secrets.redact import redact_text
 from ostler.views.atif import AttemptLog, make_trajectory
 from ostler.views.attempt_log import LOG_SUFFIX, LogEntry, read_log
 from ostler.views.feed import EventJson, feed_json
@@ -131,7 +131,7 @@ class TaskRecord:
         """Return the value with each secret replaced by its kind."""
         match value:
             case str():
-                return cast("_T", redact_secrets(value).replace(self._root, "."))
+                return cast("_T", redact_text(value).replace(self._root, "."))
             case dict():
                 found = cast("dict[str, Any]", value)
                 return cast("_T", {key: self._redact(one) for key, one in found.items()})

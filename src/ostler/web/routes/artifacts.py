@@ -15,6 +15,7 @@ from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
 from ostler.project.tasks.changes import CommitsGone, read_patch
+from ostler.secrets.redact import redact_bytes
 from ostler.views.attempt_log import LOG_SUFFIX, AttemptLogPage, read_log
 from ostler.views.timeline import Timeline, view_timeline
 from ostler.views.tool_ends import tool_ends
@@ -84,7 +85,7 @@ def show_diff(site: Site, project: Project, request: RequestParts[Empty, Empty])
         raise RequestError(404, error.message, error.hint) from None
     except UsageError as error:
         raise RequestError(409, error.message, error.hint) from None
-    text = patch[:_LONGEST_PATCH].decode("utf-8", "replace")
+    text = redact_bytes(patch[:_LONGEST_PATCH]).decode("utf-8", "replace")
     return DiffView(id=task, patch=text, truncated=len(patch) > _LONGEST_PATCH)
 
 

@@ -54,7 +54,7 @@ def _write(path: Path, pieces: Iterator[bytes]) -> None:
     """Write the file atomically; write into a device or pipe instead of replacing it."""
     target = path.resolve()
     if not target.exists() or target.is_file() or target.is_dir():
-        write_atomic(target, b"".join(pieces), mode=0o644)
+        write_atomic(target, b"".join(pieces))
         return
     try:
         with target.open("wb") as file:

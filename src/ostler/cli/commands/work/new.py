@@ -17,9 +17,15 @@ from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Task, Weight
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
+from ostler.secrets.redact import redact_struct
 from ostler.views.task import as_json as task_json
 
 _NOT_SET = (None, "", ())
+
+_REDACTED = (
+    "The task contains a secret: it is recorded as [redacted:KIND], and the agent does not get it. "
+    "Pass it as a variable with sandbox.env_allow."
+)
 
 
 @click.command("new")
@@ -150,6 +156,8 @@ def add_task(project: Project, task: Task, include_changes: bool) -> Task:
     # Reading a status needs no git.
     from ostler.project.tasks.uncommitted import add_with_changes, describe_uncommitted  # noqa: PLC0415
 
+    if redact_struct(task) is not task:
+        print_hint(_REDACTED)
     if include_changes:
         return add_with_changes(project, task)
     added = project.add(task)

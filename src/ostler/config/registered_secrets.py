@@ -1,0 +1,80 @@
+"""The values that settings and the environment name as secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ostler.config.settings import Settings
+from ostler.secrets.registry import MIN_LENGTH, list_secret_variables
+
+_LARGEST_BYTES = 1024 * 1024
+_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
+
+
+def list_registered_secrets(
+    settings: Settings, environ: Mapping[str, str], root: Path
+) -> Iterator[tuple[str, str]]:
+    """Yield the name and the value of each secret that Ostler itself holds or that a person registered."""
+    yield from list_secret_variables(environ)
+    tables = [
+        *(entry.env for entry in settings.executors.values()),
+        *(entry.env for entry in settings.models),
+    ]
+    for table in tables:
+        yield from list_secret_variables(table)
+    for pattern in _list_patterns(settings):
+        yield from ((name, environ[name]) for name in environ if fnmatchcase(name, pattern))
+    for header in environ.get(_HEADERS, "").split(","):
+        yield _HEADERS, header.partition("=")[2]
+    for name in settings.secrets.files:
+        yield from _read_values(_locate(name, root, environ))
+
+
+def find_unusable_secrets(
+    settings: Settings, environ: Mapping[str, str], root: Path
+) -> Iterator[tuple[str, str]]:
+    """Yield the setting and the reason for each registered secret that cannot be redacted."""
+    for index, pattern in enumerate(settings.secrets.env):
+        short = [name for name in environ if fnmatchcase(name, pattern) and _is_short(environ[name])]
+        for name in short:
+            yield (
+                f"secrets.env[{index}]",
+                f"{name} has fewer than {MIN_LENGTH} characters and is not redacted",
+            )
+    for index, name in enumerate(settings.secrets.files):
+        path = _locate(name, root, environ)
+        try:
+            if path.stat().st_size > _LARGEST_BYTES:
+                yield f"secrets.files[{index}]", f"{name} is larger than 1 MB"
+            path.open("rb").close()
+        except OSError as error:
+            yield f"secrets.files[{index}]", f"{name} cannot be read: {(error.strerror or '').lower()}"
+
+
+def _list_patterns(settings: Settings) -> list[str]:
+    return [*settings.secrets.env, *(entry.secret_env for entry in settings.notify if entry.secret_env)]
+
+
+def _is_short(value: str) -> bool:
+    return len(value.strip().encode("utf-8", "surrogateescape")) < MIN_LENGTH
+
+
+def _locate(name: str, root: Path, environ: Mapping[str, str]) -> Path:
+    home = environ.get("HOME", "")
+    return root / (f"{home}{name[1:]}" if name.startswith("~/") and home else name)
+
+
+def _read_values(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the whole text of a file and the value of each line, such as NAME=VALUE."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LARGEST_BYTES).decode("utf-8", "surrogateescape")
+    except OSError:
+        return  # a run is refused: see find_unusable_secrets
+    yield path.name, text
+    for line in text.splitlines():
+        name, _, value = line.strip().removeprefix("export ").partition("=")
+        is_assigned = bool(value) and name.strip().isidentifier()
+        yield path.name, value.strip().strip("\"'") if is_assigned else line

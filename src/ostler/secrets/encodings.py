@@ -1,0 +1,57 @@
+"""The encodings in which a registered secret is found, and text without line breaks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from urllib.parse import quote, quote_plus
+
+_SPACE = b" \t\r\n"
+_ESCAPE = re.compile(rb"\\+[nrt]")
+
+
+def encode_all(secret: bytes) -> frozenset[bytes]:
+    """Return the secret as it is, reversed, in hex, base64 and URL encoding, and escaped for JSON."""
+    text = secret.decode("utf-8", "surrogateescape")
+    urls = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
+    mirrored = {secret[::-1], text[::-1].encode("utf-8", "surrogateescape")}
+    found = {secret, *mirrored, secret.hex().encode(), secret.hex().upper().encode()}
+    found |= {url.encode() for url in urls} | _encode_base64(secret)
+    for escaped in _escape(text):
+        found |= {escaped.encode("utf-8", "surrogateescape")}
+        found |= {twice.encode("utf-8", "surrogateescape") for twice in _escape(escaped)}
+    return frozenset(found)
+
+
+def squeeze(data: bytes) -> bytes:
+    """Return the text without spaces, line breaks and their JSON escapes, so that a split secret is whole."""
+    dense = data.translate(None, _SPACE)
+    return _ESCAPE.sub(b"", dense) if b"\\" in dense else dense
+
+
+def map_squeezed(data: bytes) -> list[int]:
+    """Return the offset of each byte of the squeezed text."""
+    kept = [offset for offset, byte in enumerate(data) if byte not in _SPACE]
+    offsets: list[int] = []
+    start = 0
+    for escape in _ESCAPE.finditer(data.translate(None, _SPACE)):
+        offsets += kept[start : escape.start()]
+        start = escape.end()
+    return offsets + kept[start:]
+
+
+def _escape(text: str) -> set[str]:
+    plain = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    return plain | {one.replace("/", "\\/") for one in plain}
+
+
+def _encode_base64(secret: bytes) -> set[bytes]:
+    """Return the secret in base64 at each of the three offsets, without bits of its neighbours."""
+    found: set[bytes] = set()
+    for offset in range(3):
+        whole = base64.b64encode(b"\0" * offset + secret + b"\0" * ((-offset - len(secret)) % 3))
+        own = -(-offset * 8 // 6), (offset + len(secret)) * 8 // 6
+        found |= {whole[slice(*own)], whole[slice(*own)].translate(bytes.maketrans(b"+/", b"-_"))}
+    return found

@@ -1,0 +1,76 @@
+"""Replaces secrets by [redacted:KIND] in bytes, text and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import asdict, replace
+
+if TYPE_CHECKING:
+    from ostler.secrets.find import Found
+
+_S = TypeVar("_S", bound=Struct)
+_T = TypeVar("_T")
+
+
+def redact_bytes(data: bytes) -> bytes:
+    """Return the text without secrets; JSON stays valid JSON."""
+    from ostler.secrets.find import find_secrets  # noqa: PLC0415  (a list of tasks redacts nothing)
+
+    found = find_secrets(data)
+    return replace_found(data, found) if found else data
+
+
+def redact_text(text: str) -> str:
+    """Return the text without secrets."""
+    data = text.encode("utf-8", "surrogatepass")
+    clean = redact_bytes(data)
+    return text if clean is data else clean.decode("utf-8", "surrogatepass")
+
+
+def redact_struct(value: _S) -> _S:
+    """Return the value without secrets in its texts; the same object if it has none."""
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half a surrogate pair, as in the output of a program
+        return replace(value, **{name: _redact_field(field) for name, field in asdict(value).items()})
+    clean = redact_bytes(data)
+    return value if clean is data else msgspec.json.decode(clean, type=type(value))
+
+
+def redact_value(value: _T) -> _T:
+    """Return a value of JSON without secrets in its texts."""
+    match value:
+        case str():
+            return cast("_T", redact_text(value))
+        case dict():
+            table = cast("dict[str, Any]", value)
+            return cast("_T", {name: redact_value(item) for name, item in table.items()})
+        case list() | tuple():
+            return cast("_T", [redact_value(item) for item in cast("list[Any]", value)])
+        case _:
+            return value
+
+
+def _redact_field(field: Any) -> Any:
+    match field:
+        case Struct():
+            return redact_struct(field)
+        case Raw():
+            return Raw(redact_bytes(bytes(field)))
+        case tuple():
+            return tuple(_redact_field(one) for one in cast("tuple[Any, ...]", field))
+        case _:
+            return redact_value(field)
+
+
+def replace_found(data: bytes, found: Iterable[Found], start: int = 0, end: int | None = None) -> bytes:
+    """Return a part of the text with a mark for each secret in it."""
+    parts: list[bytes] = []
+    for one in found:
+        parts += (data[start : one.start], b"[redacted:%b]" % one.kind.encode())
+        start = one.end
+    return b"".join((*parts, data[start:end]))

@@ -1,0 +1,112 @@
+"""Redacts a stream of bytes while it is written, also where a secret is split between two chunks."""
+
+from __future__ import annotations
+
+import re
+
+from ostler.secrets.encodings import map_squeezed
+from ostler.secrets.find import Found, find_secrets
+from ostler.secrets.redact import replace_found
+from ostler.secrets.registry import SECRETS, KnownSecrets
+from ostler.secrets.rules import PRIVATE_KEY, key_body, key_start
+
+_CONTEXT = 16  # bytes before a chunk that decide whether a token starts there
+_MAX_RUN = 16 * 1024  # of a text without spaces that is held back
+_MAX_HELD = 64 * 1024  # of anything that is held back
+_BREAKS = b" \t\r\n\"'<>`"
+_NOT_BREAKS = bytes(byte for byte in range(256) if byte not in _BREAKS)
+# The beginning of a form that contains spaces, up to the end of what was read.
+_UNFINISHED = re.compile(
+    rb"(?i:(?:authorization:\s*)?(?:bearer|basic|token)|authorization:|flyv1"
+    rb"|aws_secret_(?:access_)?key|secretaccesskey)"
+    rb"[\s\"'\\:=>|]{0,12}[^\s\"'<>`]*\Z"
+)
+_UNFINISHED_BYTES = 256
+_KEY_END = re.compile(rb"-----END [A-Z0-9 ]*-----")
+
+
+class RedactingStream:
+    """Returns the redacted bytes of each chunk, except for an end that may be the beginning of a secret."""
+
+    def __init__(self) -> None:
+        self._buffer = b""  # some bytes that were returned already, then those that are held back
+        self._start = 0  # of what is held back
+        self._is_in_key = False  # inside of a private key whose beginning was returned as a mark
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Return what can be written now."""
+        data = self._buffer + (self._skip_key(chunk) if self._is_in_key else chunk)
+        found = find_secrets(data, self._start)
+        end = _find_held(data, self._start)
+        for one in reversed(found):
+            if one.end > end:
+                end = min(end, one.start)
+        if len(data) - end > _MAX_HELD:
+            end = len(data)
+            self._is_in_key = bool(found) and found[-1].kind == PRIVATE_KEY and found[-1].end == end
+        return self._take(data, found, end)
+
+    def finish(self) -> bytes:
+        """Return the rest."""
+        return self._take(self._buffer, find_secrets(self._buffer, self._start), len(self._buffer))
+
+    def _take(self, data: bytes, found: list[Found], end: int) -> bytes:
+        complete = [one for one in found if one.end <= end]
+        clean = replace_found(data, complete, self._start, end)
+        context = max(0, end - _CONTEXT)
+        self._buffer, self._start = data[context:], end - context
+        return clean
+
+    def _skip_key(self, chunk: bytes) -> bytes:
+        body = key_body().match(chunk)
+        size = body.end() if body else 0
+        self._is_in_key = size == len(chunk)
+        return chunk[size:]
+
+
+def _find_held(data: bytes, start: int) -> int:
+    """Return where the end begins that must be held back; the length of the data if nothing must be."""
+    size = len(data)
+    tail = data[max(start, size - _MAX_RUN) :]
+    run = size - len(tail) + len(tail.rstrip(_NOT_BREAKS))
+    return max(
+        start, min(run, _find_beginning(data, start), _find_unfinished(data), _find_open_key(data, start))
+    )
+
+
+def _find_beginning(data: bytes, start: int) -> int:
+    """Return where the longest end starts that is the beginning of a registered secret or of a keyword."""
+    known = SECRETS.known()
+    tail_start = max(start, len(data) - 4 * known.longest)
+    tail = data[tail_start:]
+    # A backslash at the end may be half of an escaped line break.
+    texts = (tail, tail.rstrip(b"\\")) if tail.endswith(b"\\") else (tail,)
+    return min(tail_start + _find_end(text, known) if text else len(data) for text in texts)
+
+
+def _find_end(tail: bytes, known: KnownSecrets) -> int:
+    """Return where the longest end of a text starts that is a beginning; its length if there is none."""
+    offsets = map_squeezed(tail)[-known.longest :]
+    dense = bytes(tail[offset] for offset in offsets)
+    for index in range(len(dense)):
+        if dense[index:] in known.beginnings:
+            return offsets[index]
+    return len(tail)
+
+
+def _find_unfinished(data: bytes) -> int:
+    found = _UNFINISHED.search(data, max(0, len(data) - _UNFINISHED_BYTES))
+    return found.start() if found else len(data)
+
+
+def _find_open_key(data: bytes, start: int) -> int:
+    """Return where a private key starts whose end was not read yet."""
+    at = data.rfind(b"-----BEGIN ", start)
+    first = key_start().match(data, at) if at >= 0 else None
+    if first is None:
+        return len(data)
+    if first["line"] is None:
+        return at
+    body = key_body().match(data, first.end())
+    is_open = body is not None and body.end() == len(data) and not _KEY_END.search(body[0])
+    return at if is_open else len(data)

@@ -1,0 +1,205 @@
+"""Secrets in text: found by their form or by their value, in every encoding and at every border."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+from ostler.model.call import ToolUsed
+from ostler.secrets.find import find_secrets
+from ostler.secrets.redact import redact_bytes, redact_struct, redact_text, redact_value
+from ostler.secrets.registry import SECRETS, list_secret_variables
+from ostler.secrets.rules import RULES
+from ostler.secrets.stream import RedactingStream
+from secret_samples import list_samples
+
+SAMPLES = list_samples()
+SECRET = 'p4ss/"word\\+ü=' + "x9Z1"
+PHRASE = "correct horse battery 7"
+BENIGN = (
+    "0123456789abcdef0123456789abcdef01234567",  # a commit
+    str(uuid.UUID(int=7)),
+    "ses_4a1b2c3d4e5fAbCdEfGhIjKlMn",
+    "sha256-" + base64.b64encode(bytes(range(32))).decode(),
+    "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 9).decode(),
+    "https://example.org/a:b/c@d",
+    "postgres://user:password@localhost/db",
+    "postgres://user:${PASSWORD}@localhost/db",
+    "git@github.com:org/repo.git",
+    "Basic authentication_is_described_in_the_manual",
+    "Bearer {token}",
+    "integrity sha512-" + base64.b64encode(bytes(range(64))).decode(),
+)
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    """Two registered secrets and nothing of this machine."""
+    SECRETS.clear()
+    SECRETS.register([("ACME", SECRET), ("PHRASE", PHRASE)])
+    yield
+    SECRETS.clear()
+
+
+def encodings(secret: str) -> list[str]:
+    data = secret.encode()
+    shifted = [base64.b64encode(b"x" * offset + data + b"yz!") for offset in range(3)]
+    urlsafe = [base64.urlsafe_b64encode(b"x" * offset + data + b"yz!") for offset in range(3)]
+    escaped = [json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]]
+    plain = [secret, secret[::-1], data.hex(), data.hex().upper(), *escaped]
+    split = [f"{secret[:6]}\n{secret[6:]}", f"{secret[:6]}\\n  {secret[6:]}", f"{secret[:3]}\r\n{secret[3:]}"]
+    url = [quote(secret, safe=""), re.sub("%..", lambda found: found[0].lower(), quote(secret, safe=""))]
+    return [*plain, *url, *split, *(one.decode() for one in (*shifted, *urlsafe))]
+
+
+def pieces(data: bytes, *borders: int) -> bytes:
+    stream, start, written = RedactingStream(), 0, b""
+    for border in (*borders, len(data)):
+        written += stream.feed(data[start:border])
+        start = border
+    return written + stream.finish()
+
+
+def test_many_kinds_are_known() -> None:
+    """Every keyword has a sample, and each kind has its own name."""
+    assert len(RULES) >= 60 and len({rule.kind for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize(("kind", "text"), SAMPLES)
+def test_each_form_is_found(kind: str, text: str) -> None:
+    """In a sentence, JSON, an assignment and quotes; a text that is redacted stays the same."""
+    for whole in (text, f"use {text} now", json.dumps({"a": f"x\n{text}\ny"}), f"KEY={text}\n", f'"{text}"'):
+        found = find_secrets(whole.encode())
+        assert [one.kind for one in found] == [kind], whole
+        clean = redact_bytes(whole.encode())
+        assert f"[redacted:{kind}]".encode() in clean and redact_bytes(clean) == clean
+        if whole.startswith("{"):
+            json.loads(clean)
+
+
+@pytest.mark.parametrize("text", BENIGN)
+def test_ordinary_text_stays(text: str) -> None:
+    """Hashes, ids of sessions, images and examples are no secrets."""
+    assert redact_text(f"see {text} here") == f"see {text} here"
+
+
+def test_the_files_of_this_repository_contain_few() -> None:
+    """Less than one line of a thousand is changed; the lines are those of code, documents and lock files."""
+    root = Path(__file__).parents[2]
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout
+    texts = [
+        (root / name.decode()).read_bytes() for name in names.split(b"\0") if name.endswith((b".py", b".md"))
+    ]
+    lines = sum(text.count(b"\n") for text in texts)
+    found = [one for text in texts for one in find_secrets(text)]
+    assert lines > 50_000 and len(found) < lines / 1000
+
+
+@pytest.mark.parametrize("text", [*encodings(SECRET), *encodings(PHRASE)])
+def test_a_registered_secret_is_found_in_each_encoding(text: str) -> None:
+    """Alone, and where a chunk ends at every byte of it."""
+    data = f"before {text} after".encode()
+    clean = redact_bytes(data)
+    assert clean.count(b"[redacted:") == 1 and b"before " in clean and b" after" in clean
+    for border in range(len(data)):
+        assert pieces(data, border) == clean
+    assert pieces(data, *range(1, len(data))) == clean
+
+
+@pytest.mark.parametrize(("kind", "text"), SAMPLES[:: len(SAMPLES) // 12])
+def test_a_form_is_found_across_every_border(kind: str, text: str) -> None:
+    """One sample of each group; all of them in the full run."""
+    check_borders(text)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("kind", "text"), SAMPLES)
+def test_every_form_is_found_across_every_border(kind: str, text: str) -> None:
+    """The whole matrix."""
+    check_borders(text)
+
+
+def check_borders(text: str) -> None:
+    data = f'a "{text}"\n{{"b":{json.dumps(text)}}}\nend'.encode()
+    clean = redact_bytes(data)
+    assert clean.count(b"[redacted:") == 2
+    for border in range(len(data)):
+        assert pieces(data, border) == clean, border
+    assert pieces(data, *range(1, len(data))) == clean
+
+
+def test_ordinary_output_is_not_delayed() -> None:
+    """A line that is complete is written at once: people follow the log."""
+    stream = RedactingStream()
+    assert stream.feed(b'{"type":"text","text":"hello"}\n') == b'{"type":"text","text":"hello"}\n'
+    assert stream.feed(b"a word") == b"a " and stream.finish() == b"word"
+
+
+def test_a_long_text_without_spaces_is_not_held_for_ever() -> None:
+    """Images are written as they come, and a token at their end is found."""
+    stream = RedactingStream()
+    written = b"".join(stream.feed(b"QUJD" * 4096) for _ in range(64))
+    assert len(written) > 900_000
+    assert (
+        stream.feed(b" AKIA" + b"Q3EGTVZ7XWYB2K5M") + stream.finish()
+        == b"QUJD" * ((1 << 18) - len(written) // 4) + b" [redacted:aws-access-key]"
+    )
+
+
+def test_a_private_key_larger_than_the_buffer_is_dropped() -> None:
+    """Of an endless key only the mark is written."""
+    stream = RedactingStream()
+    key = b"-----BEGIN " + b"PRIVATE KEY-----\n" + b"MIIEpAIBAAKCAQEA1c7k\n" * 10_000
+    written = b"".join(stream.feed(key[at : at + 4096]) for at in range(0, len(key), 4096))
+    written += stream.feed(b'"end"') + stream.finish()
+    assert written == b'[redacted:private-key]"end"'
+
+
+def test_values_keep_their_types() -> None:
+    """Structs, tables and texts with half a surrogate pair."""
+    used = ToolUsed("Bash", f"echo {PHRASE}", input=msgspec.Raw(json.dumps({"command": SECRET}).encode()))
+    clean = redact_struct(used)
+    assert clean.detail == "echo [redacted:PHRASE]" and json.loads(bytes(clean.input)) == {
+        "command": "[redacted:ACME]"
+    }
+    assert redact_struct(clean) is clean
+    assert redact_value({"a": [PHRASE, 1]}) == {"a": ["[redacted:PHRASE]", 1]}
+    assert redact_text(f"\ud800 {PHRASE}") == "\ud800 [redacted:PHRASE]"
+    assert redact_struct(ToolUsed("Bash", f"\ud800 {PHRASE}")).detail == "\ud800 [redacted:PHRASE]"
+
+
+def test_short_and_ordinary_values_are_not_registered() -> None:
+    """A word, a path or an address in a variable would be found everywhere."""
+    environ = {
+        "A_TOKEN": "production",
+        "SSH_KEY": "/home/ada/.ssh/id",
+        "API_KEY": "https://example.org/keys",
+        "PASSWORD_COUNT": "12345678",
+        "REAL_TOKEN": "a8F3-kd92",
+        "PATH": "a8F3-kd92-and-more",
+        "X_API_KEY": "Tr0ub4dor",
+    }
+    assert list_secret_variables(environ) == [("REAL_TOKEN", "a8F3-kd92"), ("X_API_KEY", "Tr0ub4dor")]
+    SECRETS.clear()
+    SECRETS.register([("SHORT", "abc1234")])
+    assert redact_text("abc1234") == "abc1234"
+
+
+def test_the_speed_is_enough_for_every_agent() -> None:
+    """20 MB per second on a quiet machine; a busy one has ten times as long."""
+    line = b'{"type":"text","text":"def read(path): return [line.strip() for line in open(path)]"}\n'
+    data, stream = line * (8 << 20 >> 7), RedactingStream()
+    begun = time.perf_counter()
+    size = sum(len(stream.feed(data[at : at + 65536])) for at in range(0, len(data), 65536))
+    assert size + len(stream.finish()) == len(data)
+    assert len(data) / (time.perf_counter() - begun) > 2e6
