@@ -207,6 +207,7 @@ class TaskCancelled(UsageEvent, frozen=True, tag="task_cancelled"):
 class WorkspaceReleased(Body, frozen=True, tag="workspace_released"):
     kept: bool = False  # true: the worktree is kept
     commit: str | None = None  # last commit of the branch; it is kept under refs/ostler/tasks
+    warning: str = ""  # why the worktree is kept, if that was not intended; it names the path
 
 
 MERGE_REQUEST = "merge"

@@ -73,6 +73,8 @@ FIXES: dict[Code, str] = {
     _C.STATE_VERSION: "use the newer Ostler that wrote it",
     _C.STORAGE_ERROR: "check the disk",
     _C.SANDBOX_UNAVAILABLE: "follow the message, or choose other permissions for the agent",
+    _C.HELPER_STUCK: RETRIED,
+    _C.STEP_REPEATS: "fix the cause that the message names",
     _C.UNKNOWN: REPORT,
 }
 

@@ -11,10 +11,12 @@ from ostler.engine.core.decide import decide, step_for_stage
 from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_proposal, rewind_to
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
 from ostler.engine.core.moves import (
+    add_warnings,
     advance,
     apply_gate_decided,
 )
 from ostler.engine.core.publishing import apply_published, apply_rebased, apply_step_failed
+from ostler.engine.core.repeats import count_failure
 from ostler.engine.core.verdicts import (
     apply_final_checked,
     enter_final_stage,
@@ -140,7 +142,7 @@ def _fold(state: State, record: Record) -> State:
         case Rebased():
             return apply_rebased(state, event)
         case StepFailed():
-            return apply_step_failed(state, event)
+            return apply_step_failed(count_failure(state, record.step), event)
         case TaskReleased():
             waiting = _set_waiting(state, TaskStatus.PENDING, Code.INTERRUPTED, event.message)
             # The ending that the last call led to is still to be recorded.
@@ -161,7 +163,8 @@ def _fold(state: State, record: Record) -> State:
             return _apply_end(state, event)
         case WorkspaceReleased():
             released = replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
-            return replace(released, tip=event.commit or state.tip)
+            notes = (event.warning,) if event.warning else ()
+            return replace(released, tip=event.commit or state.tip, warnings=add_warnings(state, notes))
         case TaskReopened():
             return _apply_reopened(state, event)
         case TaskEdited():
