@@ -27,10 +27,14 @@ class Wait:
     """One wait in a thread: `pause` until the caller has what it waits for."""
 
     def __init__(
-        self, describe: Callable[[], str], limit_seconds: float, pause_seconds: float = 0.05
+        self,
+        describe: Callable[[], str],
+        limit_seconds: float,
+        pause_seconds: float = 0.05,
+        waited_seconds: float = 0.0,
     ) -> None:
         self._describe = describe  # called once, after REPORT_AFTER_SECONDS
-        self._started_at = time.monotonic()
+        self._started_at = time.monotonic() - waited_seconds  # that was waited before
         self._limit_seconds = limit_seconds
         self._pause_seconds = pause_seconds
         self._reported = ""

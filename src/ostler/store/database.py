@@ -8,8 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from ostler.errors import Code, OstlerError
 from ostler.files.failpoint import reach
+from ostler.store.busy import wait_while_busy
 from ostler.store.opening import connect
 from ostler.store.sqlite_errors import translate_errors
 from ostler.store.statement import Value, run
@@ -26,6 +29,7 @@ class Database:
         busy_timeout_seconds: float = 5.0,
         check_up_to: int = 0,
         failpoints: tuple[str, str] = ("", ""),  # before and after a commit
+        wait_seconds: float = 0.0,  # for another process, after the busy timeout, with a printed line
     ) -> None:
         self._path = path
         self.backup: Path | None = None  # of the older journal, where opening it has upgraded it
@@ -38,6 +42,8 @@ class Database:
         )
         self.run = partial(run, self.connection)  # inside a transaction, which translates errors
         self._failpoints = failpoints
+        self._busy_timeout_seconds = busy_timeout_seconds
+        self.wait_seconds = wait_seconds
         self._broken: OstlerError | None = None
 
     def close(self) -> None:
@@ -55,7 +61,7 @@ class Database:
             raise self._broken
         before, after = self._failpoints
         with translate_errors(self._path, self._record_error):
-            self.run("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield
                 reach(before)
@@ -65,6 +71,15 @@ class Database:
                     self.run("ROLLBACK")
                 raise
             reach(after)
+
+    def _begin(self) -> None:
+        begin = partial(self.run, "BEGIN IMMEDIATE")
+        try:
+            begin()
+        except apsw.BusyError:
+            if not self.wait_seconds:
+                raise
+            wait_while_busy(self.connection, self._path, begin, self._busy_timeout_seconds, self.wait_seconds)
 
     def _keep_backup(self, backup: Path) -> None:
         self.backup = backup

@@ -16,6 +16,7 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
+from ostler.store.busy import RUN_WAIT_SECONDS
 from ostler.store.sqlite import SqliteJournal
 
 _T = TypeVar("_T")
@@ -41,9 +42,20 @@ class GroupWriter:
     write. One writer serves one event loop.
     """
 
-    def __init__(self, path: Path, *, create: bool = False, busy_timeout_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        busy_timeout_seconds: float = 5.0,
+        wait_seconds: float = RUN_WAIT_SECONDS,
+    ) -> None:
         self._journal = SqliteJournal(
-            path, create=create, busy_timeout_seconds=busy_timeout_seconds, check_up_to=CHECK_UP_TO
+            path,
+            create=create,
+            busy_timeout_seconds=busy_timeout_seconds,
+            check_up_to=CHECK_UP_TO,
+            wait_seconds=wait_seconds,
         )
         self.store_id = self._journal.store_id
         self._closed = False

@@ -30,6 +30,7 @@ from ostler.git.repository import Repository
 from ostler.model.command import Exit
 from ostler.model.gate_control import Acceptance, ControlClass, GateControl
 from ostler.model.plan import MERGE
+from ostler.store.busy import RUN_WAIT_SECONDS
 from ostler.store.gate_controls import GateControls
 
 _MAX_SECONDS = 600.0
@@ -128,12 +129,12 @@ def _compute_key(gate: PassedGate, files: Files, scripts: frozenset[str]) -> str
 def _read_known(
     key: str, gate: PassedGate, services: StepServices
 ) -> tuple[GateControl | None, Acceptance | None]:
-    with GateControls(services.layout.database) as store:
+    with GateControls(services.layout.database, RUN_WAIT_SECONDS) as store:
         return store.find(key), store.find_acceptance(gate.name, gate.command)
 
 
 def _record(control: GateControl, services: StepServices) -> None:
-    with GateControls(services.layout.database) as store:
+    with GateControls(services.layout.database, RUN_WAIT_SECONDS) as store:
         store.record(control)
 
 
