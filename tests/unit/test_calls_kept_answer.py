@@ -16,9 +16,8 @@ from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.ids import TaskId
 
-ENDED = Attempt(
-    TaskId("t-1"), "t-1/1/call", "run", "implement", 1, "claude", 1.0, number=3, status="succeeded"
-)
+KEY = "t-1/1/call"
+ENDED = Attempt(TaskId("t-1"), KEY, "run", "implement", 1, "claude", 1.0, number=3, status="succeeded")
 
 
 class LockedJournal:
