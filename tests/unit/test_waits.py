@@ -17,9 +17,12 @@ from ostler.errors import GitError
 from ostler.files.lock_owner import describe_owner, find_owner
 from ostler.git.run import lock
 
-HOLDS = (
-    "import fcntl,sys,time; f=open(sys.argv[1]); fcntl.flock(f, 2); print('held', flush=True); time.sleep(60)"
-)
+HOLDS = """
+import fcntl, os, sys, time
+fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(60)
+"""
 
 
 @pytest.fixture(autouse=True)
