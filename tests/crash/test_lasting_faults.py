@@ -12,7 +12,7 @@ import pytest
 
 from nemesis import needs_root
 from oracle import check_all_done
-from world import World, wait_until
+from world import KILL, World, wait_until
 
 MOST_RECORDS = 20  # of one task, notices included
 GIT = shutil.which("git") or "git"
@@ -73,7 +73,7 @@ def test_a_fault_of_the_repository_ends_the_run_and_fails_no_task(world: World, 
     assert len(world.started()) == 2, "a paid answer was dropped"
 
 
-@pytest.mark.parametrize("works", [12, *(pytest.param(n, marks=FULL) for n in range(6, 40, 3))])
+@pytest.mark.parametrize("works", [10, *(pytest.param(n, marks=FULL) for n in range(6, 40, 3))])
 def test_git_that_fails_from_a_call_on_ends_the_run(world: World, works: int) -> None:
     """Whichever call it is: the run ends, no task is failed, and the next run completes both."""
     tasks = [world.new("First"), world.new("Second")]
@@ -185,3 +185,13 @@ def test_a_project_that_is_renamed_in_mid_run_keeps_its_task(world: World, tmp_p
     assert run.wait(60) != 0
     world.root = tmp_path / "moved"
     assert world.show(task)["status"] == "pending"
+
+
+def test_a_project_that_was_moved_continues_with_the_answer(world: World, tmp_path: Path) -> None:
+    """Killed before the commit, then renamed: the next run commits the work and calls no agent again."""
+    task = world.new()
+    world.ostler("run", "--all", code=-KILL, OSTLER_FAILPOINT="checkpoint.commit:kill:1")
+    world.root = world.root.rename(tmp_path / "moved")
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+    assert len(world.started()) == 1

@@ -101,7 +101,13 @@ def find_worktree(state: State, services: StepServices) -> Worktree | None:
     repository = services.repository
     if repository is None or state.worktree is None or state.branch is None or state.base is None:
         return None
-    return locate_worktree(repository, Path(state.worktree), state.branch, state.base)
+    return locate_worktree(repository, _find_path(state, state.worktree, services), state.branch, state.base)
+
+
+def _find_path(state: State, recorded: str, services: StepServices) -> Path:
+    """Return the path of the worktree: the recorded one, unless the project was moved since."""
+    path, own = Path(recorded), services.layout.worktree(state.task)
+    return own if own != path and own.is_dir() and not path.exists() else path
 
 
 def working_directory(state: State, services: StepServices) -> Path:
