@@ -18,9 +18,16 @@ def find_project_fault(error: OstlerError, services: StepServices) -> OstlerErro
     if not (layout.root.is_dir() and layout.state.is_dir()):
         message = f"the project {layout.root} was moved or deleted while it was in use"
         return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, f"go to where it is now and {_HINT}")
-    if repository is not None and isinstance(error, GitError) and error.code in _SUSPECT:
-        return _find_repository_fault(repository)
-    return None
+    if not isinstance(error, GitError) or error.code not in _SUSPECT:
+        return None
+    # Without a repository, git fails only for a task that had one before.
+    return error if repository is None else _find_repository_fault(repository)
+
+
+def require_repository(repository: Repository | None) -> None:
+    """Raise GitError if no task can use the repository now."""
+    if repository is not None and (fault := _find_repository_fault(repository)):
+        raise fault
 
 
 def _find_repository_fault(repository: Repository) -> GitError | None:
