@@ -98,6 +98,8 @@ class Code(StrEnum):
     JOURNAL_LOST = "JOURNAL_LOST"
     JOURNAL_IN_USE = "JOURNAL_IN_USE"
     SANDBOX_UNAVAILABLE = "SANDBOX_UNAVAILABLE"
+    HELPER_STUCK = "HELPER_STUCK"
+    STEP_REPEATS = "STEP_REPEATS"
     UNKNOWN = "UNKNOWN"
 
 
@@ -218,6 +220,10 @@ CODES: dict[Code, CodeFacts] = {
     Code.SANDBOX_UNAVAILABLE: CodeFacts(
         _FINAL, 2, _PERSON, "the requested sandbox is not available on this machine"
     ),
+    Code.HELPER_STUCK: CodeFacts(
+        _RETRY, 1, _HOST, "a helper process of Ostler did not respond and was continued or killed"
+    ),
+    Code.STEP_REPEATS: CodeFacts(_FINAL, 1, _PERSON, "one step of the task failed too often"),
     Code.UNKNOWN: CodeFacts(_FINAL, 3, Origin.OURS, "a bug in Ostler"),
 }
 

@@ -63,6 +63,11 @@ def with_budget(world: World) -> tuple[str, ...]:
     return RUN
 
 
+def broken_config(world: World) -> tuple[str, ...]:
+    world.behave(script=f"echo '[broken' >> {world.root}/.git/config")
+    return RUN
+
+
 REFUSED = {"fault": "api_error", "error": 401}
 CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
     "No agent": (without_agent, 2),
@@ -79,6 +84,7 @@ CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
     "The agent did nothing": (agent(fault="no_mark", edits={}), 5),
     "A permission was denied": (agent(fault="denied"), 4),
     "The budget": (with_budget, 5),
+    "A run waits or ends early": (broken_config, 1),
     "Invalid settings": (
         settings('[run]\njobs = 0\nexecuter = "claude"\n', "config", "validate"),
         2,

@@ -121,3 +121,21 @@ def test_a_bad_line_is_reported_before_anything_runs(world: World) -> None:
     done = world.ostler("worker", "--once", code=2)
     assert ".agents/tasks/tidy.md:3: schedule: '0 25 * * *': bad hour" in done.stderr
     assert world.started() == []
+
+
+@pytest.mark.full
+def test_a_fault_of_the_repository_is_reported_once_and_waited_for(world: World) -> None:
+    """The journal does not grow while it lasts; the worker continues when the repository is repaired."""
+    config = world.root / ".git" / "config"
+    before = config.read_text()
+    world.behave(plan=[{"script": f"echo '[broken' >> {config}"}, {}])
+    task = world.new()
+    worker = world.start("worker")
+    files = [world.root.parent / name for name in ("out.txt", "err.txt")]
+    wait_until(lambda: any("keep their progress" in f.read_text() for f in files), 30, "it is not reported")
+    assert len(world.events(task)) < 20
+    config.write_text(before)
+    world.new("Second")  # a change of the journal starts the next run
+    wait_until(lambda: len(titles(world, "completed")) == 2, 60, "it does not continue")
+    assert len(world.started()) == 2, "a paid answer was dropped"
+    assert end(worker, STOP) == 143

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import pytest
 from journal_file import journal_path
 from nemesis import check_refusal
 from oracle import check_all_done
-from world import KILL, World, end, wait_until
+from world import INTERRUPT, KILL, World, end, end_by_two, wait_until
 
 
 def hold(world: World) -> apsw.Connection:
@@ -26,24 +25,43 @@ def hold(world: World) -> apsw.Connection:
 
 
 @pytest.mark.full
-def test_a_journal_held_too_long_loses_no_task(world: World) -> None:
-    """STATE_BUSY for a run in the middle of a task and for `new`; both are repeated with success."""
-    world.behave(delay_seconds=2.0)
+def test_a_journal_held_for_long_drops_no_answer(world: World) -> None:
+    """STATE_BUSY for `new`; a run in the middle of a task prints what it waits for and continues (R5)."""
+    world.behave(delay_seconds=0.5)
     task = world.new("First")
-    run = world.start("run", "--all", "--json")
+    run = world.start("run", "--all")
     wait_until(world.started, 30, "the agent did not start")
     holder = hold(world)
     done = world.ostler("new", "Second", code=1)
     check_refusal(done, 1, "STATE_BUSY", "ostler.db")
     assert done.stdout == ""
-    assert run.wait(60) == 1
-    printed = (world.root.parent / "out.txt").read_text().splitlines()[-1]
-    assert json.loads(printed)["code"] == "STATE_BUSY"
-    assert "Traceback" not in (world.root.parent / "err.txt").read_text()
+    errors = world.root.parent / "err.txt"
+    wait_until(lambda: "waiting for the journal" in errors.read_text(), 30, "the wait is not printed")
     holder.close()
+    assert run.wait(60) == 0
+    assert "the wait is over" in errors.read_text() and "Traceback" not in errors.read_text()
     assert [found["id"] for found in world.json("status")["tasks"]] == [task]
+    check_all_done(world, [task])
+    assert len(world.started()) == 1, "the answer was dropped"
+
+
+@pytest.mark.full
+def test_a_run_that_ends_while_the_journal_is_held_keeps_the_answer(world: World) -> None:
+    """Two interrupts end the run at once; the next one uses the answer and calls no agent (R5)."""
+    task = world.new("First")
+    world.behave(delay_seconds=0.5)
+    run = world.start("run", "--all")
+    wait_until(world.started, 30, "the agent did not start")
+    holder = hold(world)
+    kept = world.root / ".ostler" / "tasks" / task / "unrecorded-answer.json"
+    wait_until(kept.exists, 30, "the answer is not kept")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert end_by_two(run, INTERRUPT) == 130
+    holder.close()
     world.ostler("run", "--all")
     check_all_done(world, [task])
+    assert len(world.started()) == 1, "the answer was dropped"
+    assert [attempt["status"] for attempt in world.show(task)["attempts"]] == ["succeeded"]
 
 
 def test_a_journal_held_for_a_moment_is_waited_for(world: World) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import begin, evolve, fold
+from ostler.engine.core.repeats import MAX_STEP_FAILURES, bound_failures
 from ostler.engine.core.step import (
     CallAgent,
     CheckFinal,
@@ -90,6 +91,7 @@ class Life(RuleBasedStateMachine):
         created = TaskCreated(Task("t", id=ID, weight=weight), plan, rules, "s")
         self.live = Protection(publish=how)
         self.keys: set[str] = set()
+        self.failures: dict[str, int] = {}
         self.records.append(Record(ID, 1, 1.0, created))
         self.state = begin(self.records[0])
         self.ends = 0
@@ -144,7 +146,26 @@ class Life(RuleBasedStateMachine):
         step = decide(self.state)
         assert step is not None
         self.note(step, verdict)
-        self.add(self.answer(step, verdict, fails, gate), step.key)
+        self.record(step, self.answer(step, verdict, fails, gate))
+
+    def record(self, step: Step, event: Event) -> None:
+        """Add a result as the runner does: the last failure that a step may have ends it."""
+        bounded = bound_failures(self.state, step, event)
+        if isinstance(bounded, StepFailed):
+            self.failures[step.key] = self.failures.get(step.key, 0) + 1
+            assert self.failures[step.key] < MAX_STEP_FAILURES, "a step was repeated without a bound"
+        self.add(bounded, step.key)
+
+    @precondition(lambda self: decide(self.state) is not None)
+    @rule()
+    def every_step_fails_from_now_on(self) -> None:
+        """A lasting fault: the task ends or waits after a bounded number of records, and keeps its result."""
+        before, length = self.state, len(self.records)
+        while (step := decide(self.state)) is not None:
+            self.record(step, StepFailed(Code.GIT_CORRUPT, "x"))
+            assert len(self.records) - length <= 3 * MAX_STEP_FAILURES, "no progress"
+        assert before.status not in TERMINAL or self.state.status is before.status
+        assert decide(self.state) is None and self.state.status is not TaskStatus.IN_PROGRESS
 
     @precondition(lambda self: decide(self.state) is not None)
     @rule(verdict=VERDICTS, fails=st.booleans(), gate=ANSWERS, verb=VERBS, place=st.integers(0, 9))
@@ -156,7 +177,7 @@ class Life(RuleBasedStateMachine):
         event = self.answer(step, verdict, fails, gate)
         self.say(verb, place)
         before = self.skipped()
-        self.add(event, step.key)
+        self.record(step, event)
         sent_to = {self.state.current.id} if self.state.retry_of else set()
         assert before - self.skipped() <= sent_to, "a skipped phase was begun again"
 
@@ -208,9 +229,9 @@ class Life(RuleBasedStateMachine):
                 made = CheckpointMade(step.phase, f"made-{self.state.seq}", tree)
                 return StepFailed(Code.GIT_CORRUPT, "x") if fails else made
             case Finish():
-                return build_end_event(step, self.state)
+                return StepFailed(Code.GIT_CORRUPT, "x") if fails else build_end_event(step, self.state)
             case ReleaseWorkspace():
-                return WorkspaceReleased(kept=fails)
+                return StepFailed(Code.GIT_CORRUPT, "x") if fails else WorkspaceReleased(kept=gate == "fail")
 
     def check(self, phase: str, gate: Gate, sha: str | None, verdict: Any, review: bool) -> Event:
         """Answer as the performer does, with any verdict."""

@@ -11,6 +11,7 @@ HOST_FAILURES = {
     Code.AGENT_KILLED,
     Code.AGENT_OOM,
     Code.DISK_FULL,
+    Code.HELPER_STUCK,
     Code.STATE_BUSY,
     Code.JOURNAL_LOST,
     Code.JOURNAL_IN_USE,

@@ -179,7 +179,7 @@ def test_busy_journal_does_not_block_the_loop(path: Path) -> None:
     """
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True, busy_timeout_seconds=0.3)
+        writer = GroupWriter(path, create=True, busy_timeout_seconds=0.1, wait_seconds=0.3)
         holder = apsw.Connection(str(path))
         holder.execute("BEGIN IMMEDIATE")
         write = writer.append(make_record(1), make_row(1))
@@ -190,7 +190,7 @@ def test_busy_journal_does_not_block_the_loop(path: Path) -> None:
         assert turns > 5
         with pytest.raises(OstlerError) as caught:
             await write
-        assert caught.value.code is Code.STATE_BUSY
+        assert (caught.value.code, caught.value.exit) == (Code.STATE_BUSY, 3)
         holder.execute("ROLLBACK")
         await writer.close()
 

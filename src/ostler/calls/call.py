@@ -64,6 +64,8 @@ class AgentCaller:
         Cancelling this stops the agent and records its attempt as interrupted.
         """
         progress = await self._start_progress(request)
+        if (kept := await self._runner.find_kept_answer(request)) is not None:
+            return kept
         with self._events.execution(progress) as execution:
             try:
                 outcome = await self._try_models(progress, request.pool)

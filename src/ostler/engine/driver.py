@@ -19,7 +19,7 @@ from ostler.engine.core.evolve import evolve
 from ostler.engine.dependencies import TaskStatuses, find_dependency_event, find_redone_predecessor
 from ostler.engine.failure_streak import FailureStreak
 from ostler.engine.pipeline import find_stop_reason
-from ostler.engine.pipeline_slots import try_lock_task
+from ostler.engine.pipeline_slots import LockedTasks, try_lock_task
 from ostler.engine.records import append_event
 from ostler.engine.steps.services import StepServices
 from ostler.engine.task_files import write_state_file
@@ -80,6 +80,7 @@ class LocalDriver:
         self._pipeline_limits: dict[TaskId, tuple[str, int]] = {}  # pipeline run and its max_parallel
         self._held: dict[TaskId, Unavailable] = {}  # ready tasks whose provider may not be called
         self._locked: list[TaskId] = []  # queued tasks that another run has locked
+        self._locked_report = LockedTasks(services)
         self._read_at = 0.0
         self._board_max_age = 0.0  # for an empty queue
         self._task_ended = False  # since the list was read
@@ -317,6 +318,7 @@ class LocalDriver:
         self._running[asyncio.create_task(runner.run())] = task
 
     async def _wait_for_next(self) -> None:
+        self._locked_report.check(self._locked, waits=not self._running)
         if not self._running:
             await self._services.clock.sleep(POLL_SECONDS)
             return

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
 from ostler.engine.core.moves import list_completed_phases
+from ostler.engine.core.repeats import bound_failures, find_delay
 from ostler.engine.core.step import Step
 from ostler.engine.records import RULES
 from ostler.engine.steps.gates.choice import find_baseline, read_protection
@@ -144,7 +145,8 @@ class TaskRunner:
     async def _perform(self, task: Task, state: State, step: Step) -> State:
         """Perform a step and record its result."""
         basis = state.seq
-        work = asyncio.create_task(perform(step, TaskContext(task, state, self._lock.fd), self._services))
+        context = TaskContext(task, state, self._lock.fd)
+        work = asyncio.create_task(self._perform_after_delay(step, context))
         try:
             state = await self._watch_step(work, state, step)
             result = work.result()
@@ -152,7 +154,17 @@ class TaskRunner:
             await _cancel(work)
         if result is None:
             return state
-        return await self._record(state, result.event, result.notices, step.key, basis)
+        event = bound_failures(state, step, result.event)
+        return await self._record(state, event, result.notices, step.key, basis)
+
+    async def _perform_after_delay(self, step: Step, context: TaskContext) -> StepResult | None:
+        """Perform a step; one that failed before waits first, so that a lasting fault is not a busy loop."""
+        try:
+            if delay := find_delay(context.state, step):
+                await self._services.clock.sleep(delay)
+        except asyncio.CancelledError:
+            return None
+        return await perform(step, context, self._services)
 
     async def _watch_step(self, work: asyncio.Task[StepResult | None], state: State, step: Step) -> State:
         """Fold records of other processes; cancel the step once if it is superseded."""

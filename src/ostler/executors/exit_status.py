@@ -20,6 +20,7 @@ _STOPPED = {
     StopReason.AFTER_RESULT: Code.NO_RESULT,
     StopReason.MEMORY: Code.AGENT_OOM,
 }
+_TIMEOUTS = (StopReason.TIMEOUT, StopReason.IDLE)
 _EXIT_CODES = {
     0: (Code.NO_RESULT, "without giving a result"),
     126: (Code.AGENT_NOT_FOUND, "because a program that it needs may not be executed"),
@@ -39,6 +40,9 @@ class RunStatus(Struct, frozen=True):
 
 def classify_exit(exit: Exit, program: str) -> RunStatus:
     """Return why there is no result, from the exit alone."""
+    if exit.helper_problem and (exit.stopped in _TIMEOUTS or exit.status == -signal.SIGKILL):
+        seconds = round(exit.duration_seconds)
+        return RunStatus(Code.HELPER_STUCK, f"{program} was stopped after {seconds} s: {exit.helper_problem}")
     if exit.stopped is not None:
         code, seconds = _STOPPED[exit.stopped], round(exit.duration_seconds)
         seen = f" ({first_line(exit.reason)})" if exit.reason else ""

@@ -77,11 +77,21 @@ def is_locked(path: Path) -> bool:
 
 def _open(path: Path) -> int:
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fd = _open_or_create(path)
         os.fchmod(fd, 0o600)
     except OSError as error:
         raise to_disk_error(path, error) from error
     return fd
+
+
+def _open_or_create(path: Path) -> int:
+    """Open the file; a deleted directory of locks is created again, in a project that still exists."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        return os.open(path, flags, 0o600)
 
 
 def _flock(fd: int, kind: int) -> bool:

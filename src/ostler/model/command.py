@@ -96,6 +96,7 @@ class Exit(Struct, frozen=True):
     leftovers: int = 0  # processes that were still alive and were stopped
     peak_memory_mb: int | None = None  # of all its processes; None: unknown
     oom_killed: bool = False  # killed by SIGKILL while the kernel reported out of memory
+    helper_problem: str = ""  # what was wrong with our keeper or forker, and what was done
 
     @property
     def signal(self) -> int:

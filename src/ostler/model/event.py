@@ -215,6 +215,7 @@ class WorkspaceReleased(Body, frozen=True, tag="workspace_released"):
     kept: bool = False  # true: the worktree is kept
     commit: str | None = None  # last commit of the branch; it is kept under refs/ostler/tasks
     left: LeftFiles | None = None  # files that no commit contains; null: not searched
+    warning: str = ""  # why the worktree is kept, if that was not intended; it names the path
 
 
 MERGE_REQUEST = "merge"

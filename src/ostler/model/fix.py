@@ -75,6 +75,8 @@ FIXES: dict[Code, str] = {
     _C.JOURNAL_LOST: "ostler journal rebuild restores it; branches and worktrees are intact",
     _C.JOURNAL_IN_USE: "stop the other process (ostler run, worker or serve), then repeat the command",
     _C.SANDBOX_UNAVAILABLE: "follow the message, or choose other permissions for the agent",
+    _C.HELPER_STUCK: RETRIED,
+    _C.STEP_REPEATS: "fix the cause that the message names",
     _C.UNKNOWN: REPORT,
 }
 

@@ -175,6 +175,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     completed: CompletedWork | None = None  # to return to if that request is cancelled
     published_into: str = ""  # branch that has the work, or the base of its pull request
     ending: Ending | None = None
+    failed_step: str = ""  # key of the step that failed last
+    step_failures: int = 0  # of that step
     usage: Usage = Usage()
     cost_usd: float | None = None
     after: tuple[TaskId, ...] = ()  # tasks that must be completed first

@@ -283,4 +283,5 @@ class Child:
             leftovers=self._keeper.leftovers,
             peak_memory_mb=self._sampler.peak_mb,
             oom_killed=is_killed and was_oom_killed_since(self._oom_kills),
+            helper_problem=self._keeper.problem,
         )

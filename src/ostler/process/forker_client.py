@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import random
@@ -13,6 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from ostler.process.environment import build_child_environment
+from ostler.process.keeper import tree
+from ostler.process.process_state import resume_if_stopped
 
 _PACKAGE_PARENT = str(Path(__file__).parent)
 _START_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from keeper.forker import main; main()"
@@ -34,6 +37,11 @@ class ForkerClient:
     def pid(self) -> int:
         """The pid of the forker, 0 before the first start."""
         return self._process.pid if self._process else 0
+
+    @property
+    def running_pid(self) -> int:
+        """The pid of the forker while it runs, else 0."""
+        return self._process.pid if self._process and self._process.poll() is None else 0
 
     def take_keeper(self) -> socket.socket:
         """Return a non-blocking socket to a new keeper. Raises OSError when none can be forked."""
@@ -73,8 +81,24 @@ class ForkerClient:
             if end:
                 end.close()
         if self._process:
-            self._process.wait()
+            self._wait_for_exit(self._process)
         self._spare_keeper = self._socket = self._process = None
+
+    def _wait_for_exit(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for the forker and its keepers; continue those that a signal has stopped."""
+        while True:
+            try:
+                process.wait(timeout=0.5)
+            except subprocess.TimeoutExpired:
+                self.resume()
+            else:
+                return
+
+    def resume(self) -> None:
+        """Continue the forker and its keepers if a signal has stopped them, so that they can end."""
+        if forker := self.running_pid:
+            for pid in (forker, *tree.list_children(forker)):
+                resume_if_stopped(pid)
 
     def _request_keeper(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -97,7 +121,7 @@ class ForkerClient:
 
     def _restart(self) -> None:
         assert self._process
-        self._process.wait()
+        self._wait_for_exit(self._process)
         self._process = None
 
     def _connect(self) -> socket.socket:
@@ -136,7 +160,10 @@ class ForkerClient:
 @cache
 def shared_forker() -> ForkerClient:
     """Return the forker client of this process."""
-    return ForkerClient()
+    forker = ForkerClient()
+    # A stopped helper would outlive this process and keep what it holds.
+    atexit.register(forker.resume)
+    return forker
 
 
 def _is_keeper_alive(peer: socket.socket) -> bool:

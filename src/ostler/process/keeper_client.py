@@ -15,6 +15,7 @@ from ostler.model.command import Command
 from ostler.process.forker_client import ForkerClient
 from ostler.process.keeper.frames import FrameDecoder, encode
 from ostler.process.spawn_failure import create_spawn_error
+from ostler.process.watchdog import HelperWatchdog
 
 _TEMPORARY_ERRNOS = (errno.EAGAIN, errno.ETOOMANYREFS)
 _RETRY_DELAYS_SECONDS = (
@@ -53,6 +54,18 @@ class KeeperClient:
         self.leftovers = 0
         self.gone = False  # no process of the program is alive
         self.lost = False  # the keeper was killed
+        self.kill_at: float | None = None  # when the keeper has to kill the program; None: it may run
+        self._watchdog = HelperWatchdog(self)
+
+    @property
+    def pid(self) -> int:
+        """The pid of the keeper; 0 before its program was started."""
+        return self.program.keeper if self.program else 0
+
+    @property
+    def problem(self) -> str:
+        """What was wrong with the keeper or the forker, and what was done; empty: nothing."""
+        return self._watchdog.problem
 
     async def start(self, command: Command, descriptors: Sequence[int]) -> None:
         """Send the program and its descriptors, and wait until it runs or failed to start."""
@@ -74,7 +87,8 @@ class KeeperClient:
         kill_at = (
             time.monotonic() + grace_seconds
         )  # an absolute time, so that a busy machine does not extend the grace time
-        with contextlib.suppress(ConnectionError):
+        self.kill_at = min(kill_at, self.kill_at or kill_at)
+        with contextlib.suppress(ConnectionError, BlockingIOError):
             self._control.send(encode(kill_at))
 
     async def stop_and_wait(self, grace_seconds: float) -> None:
@@ -99,6 +113,7 @@ class KeeperClient:
 
     def close(self) -> None:
         """Close the connection; can be called twice."""
+        self._watchdog.stop()
         if self._control.fileno() < 0:
             return
         self._loop.remove_reader(self._control)

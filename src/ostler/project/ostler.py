@@ -49,6 +49,7 @@ from ostler.project.tasks.merged import approve_merged
 from ostler.project.tasks.outcome_details import add_details
 from ostler.project.tasks.retarget import find_retargetable, list_stacked, reopen_stacked
 from ostler.project.tasks.write_back import update_source
+from ostler.store.busy import RUN_WAIT_SECONDS
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
@@ -82,7 +83,8 @@ class Ostler:
         project.executors = executors
         self._amend = amend or unchanged
         self._clock = clock or SystemClock()
-        self._ledger = SqliteLedger(project.layout.database)
+        self._ledger = SqliteLedger(project.layout.database, wait_seconds=RUN_WAIT_SECONDS)
+        project.journal.wait_when_busy(RUN_WAIT_SECONDS)
         self._call_services: CallServices | None = None
         self._driver: LocalDriver | None = None
         self._integrations: Integrations | None = None

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from ostler.clock import Clock, SystemClock
+from ostler.engine.steps.project_fault import require_repository
 from ostler.engine.task_queue import is_runnable, waits_for_dependency
 from ostler.errors import OstlerError, needs_account_fix
 from ostler.files.failpoint import reach
@@ -39,6 +40,7 @@ class Worker:
         self._seen_position = -1  # position of the feed at the end of the last run
         self._reported: set[str] = set()  # messages that are printed already
         self._retry_at = 0.0
+        self._errors = 0  # runs in a row that ended with an error
         self.refused: list[str] = []  # why due tasks were not started by the last run
         self._check_stacked_at = 0.0
 
@@ -110,16 +112,26 @@ class Worker:
     async def _try_due(self) -> None:
         """Run due tasks; when agents are missing, try again later."""
         try:
+            if self._errors:
+                # A task that is claimed and released again and again would fill the journal.
+                await asyncio.to_thread(self._require_repository)
             await self._run_due(wait=True)
+            self._errors = 0
         except OstlerError as error:
             if self._stopped.is_set():
                 raise
+            self._errors += 1
             self._print_once(f"{error.message}  Next: {error.hint}" if error.hint else error.message)
             self._seen_position = self.project.journal.position()
         self._retry_at = self._clock.monotonic() + self._find_delay()
 
+    def _require_repository(self) -> None:
+        require_repository(self.project.repository())
+
     def _find_delay(self) -> float:
         """Return the seconds until the next run, unless the journal changes."""
+        if self._errors:
+            return min(_RETRY_SECONDS * 2.0 ** min(self._errors - 1, 9), _FAILURE_SECONDS)
         if self._ostler.stop_reason:
             return _FAILURE_SECONDS
         return _RETRY_SECONDS if self._reported else 0.0

@@ -12,6 +12,7 @@ import apsw
 
 from ostler.errors import Code, OstlerError
 from ostler.files.failpoint import reach
+from ostler.store.busy import wait_while_busy
 from ostler.store.identity import read_identity, require_identity
 from ostler.store.opening import connect
 from ostler.store.sqlite_errors import translate_errors
@@ -29,6 +30,7 @@ class Database:
         busy_timeout_seconds: float = 5.0,
         check_up_to: int = 0,
         failpoints: tuple[str, str] = ("", ""),  # before and after a commit
+        wait_seconds: float = 0.0,  # for another process, after the busy timeout, with a printed line
     ) -> None:
         self.path = path
         self.backup: Path | None = None  # of the older journal, where opening it has upgraded it
@@ -44,6 +46,8 @@ class Database:
         self._identity = before or read_identity(path)
         self.run = partial(run, self.connection)  # inside a transaction, which translates errors
         self._failpoints = failpoints
+        self._busy_timeout_seconds = busy_timeout_seconds
+        self.wait_seconds = wait_seconds
         self._broken: OstlerError | None = None
 
     def close(self) -> None:
@@ -68,7 +72,7 @@ class Database:
             raise self._broken
         before, after = self._failpoints
         with translate_errors(self.path, self._record_error):
-            self.run("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield
                 reach(before)
@@ -81,6 +85,15 @@ class Database:
                     self._broken = error
                 raise
             reach(after)
+
+    def _begin(self) -> None:
+        begin = partial(self.run, "BEGIN IMMEDIATE")
+        try:
+            begin()
+        except apsw.BusyError:
+            if not self.wait_seconds:
+                raise
+            wait_while_busy(self.connection, self.path, begin, self._busy_timeout_seconds, self.wait_seconds)
 
     def _keep_backup(self, backup: Path) -> None:
         self.backup = backup

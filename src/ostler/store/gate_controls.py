@@ -25,8 +25,8 @@ _REPLACE_ACCEPTANCE = """
 class GateControls:
     """All processes of a project can open it at the same time. A write that returned is durable."""
 
-    def __init__(self, path: Path) -> None:
-        self._db = Database(path)
+    def __init__(self, path: Path, wait_seconds: float = 0.0) -> None:
+        self._db = Database(path, wait_seconds=wait_seconds)
 
     def __enter__(self) -> Self:
         return self

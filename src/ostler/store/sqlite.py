@@ -89,6 +89,7 @@ class SqliteJournal:
         create: bool = False,
         busy_timeout_seconds: float = 5.0,
         check_up_to: int = CHECK_UP_TO,
+        wait_seconds: float = 0.0,
     ) -> None:
         self.path = path
         self._db = Database(
@@ -97,6 +98,7 @@ class SqliteJournal:
             busy_timeout_seconds=busy_timeout_seconds,
             check_up_to=check_up_to,
             failpoints=("journal.append", "journal.appended"),
+            wait_seconds=wait_seconds,
         )
         self.backup = self._db.backup
         self.store_id = str(self._db.query(_SELECT_STORE_ID)[0][0])
@@ -110,6 +112,10 @@ class SqliteJournal:
 
     def close(self) -> None:
         self._db.close()
+
+    def wait_when_busy(self, seconds: float) -> None:
+        """Let writes wait so long for another process; by default they fail after the busy timeout."""
+        self._db.wait_seconds = seconds
 
     # Writing
 

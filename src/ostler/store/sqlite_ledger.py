@@ -62,8 +62,9 @@ _DELETE_TURNS = "DELETE FROM model_turn"
 class SqliteLedger:
     """A Ledger that all processes of a project can open at the same time; opened on first use."""
 
-    def __init__(self, path: Path, *, busy_timeout_seconds: float = 5.0) -> None:
+    def __init__(self, path: Path, *, busy_timeout_seconds: float = 5.0, wait_seconds: float = 0.0) -> None:
         self.path = path
+        self._wait_seconds = wait_seconds
         self._busy_timeout_seconds = busy_timeout_seconds
 
     def close(self) -> None:
@@ -201,7 +202,12 @@ class SqliteLedger:
     @cached_property
     def _db(self) -> Database:
         failpoints = ("ledger.write", "ledger.written")
-        return Database(self.path, busy_timeout_seconds=self._busy_timeout_seconds, failpoints=failpoints)
+        return Database(
+            self.path,
+            busy_timeout_seconds=self._busy_timeout_seconds,
+            failpoints=failpoints,
+            wait_seconds=self._wait_seconds,
+        )
 
     def _check_admission(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
         limits = self._read_limits()

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.attempts.journal import AttemptJournal, create_notices
+from ostler.calls.attempts.kept_answer import delete_kept_answer, find_kept_answer, record_end
 from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
 from ostler.calls.attempts.transcript import AttemptFiles
@@ -95,6 +96,10 @@ class AttemptRunner:
         )
         return "the run was stopped in the middle of it" if was_interrupted else ""
 
+    async def find_kept_answer(self, request: CallRequest) -> CallOutcome | None:
+        """Return the answer that an earlier run received but could not record."""
+        return await find_kept_answer(request, self._journal)
+
     async def run(self, spec: AttemptSpec) -> tuple[CallOutcome, Attempt]:
         """Run one attempt; cancelling this stops the agent and records the attempt as interrupted."""
         attempt = await self._begin(spec)
@@ -112,8 +117,6 @@ class AttemptRunner:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
             ended = self._complete(spec, attempt, result)
             files.write_result(result, ended.cost_usd)
-        reach("attempt.end")
-        await self._journal.end_attempt(ended)
         outcome = CallOutcome(
             result=result,
             attempt=ended.number,
@@ -122,6 +125,8 @@ class AttemptRunner:
             reports_status=capabilities.answers,
             structured=structured,
         )
+        reach("attempt.end")
+        await record_end(request, ended, outcome, self._journal)
         return outcome, ended
 
     async def _begin(self, spec: AttemptSpec) -> Attempt:
@@ -139,6 +144,7 @@ class AttemptRunner:
             session_id=spec.session.id,
             resumed=spec.session.started,
         )
+        delete_kept_answer(request)
         reach("attempt.begin")
         attempt = replace(attempt, number=await self._journal.begin_attempt(attempt))
         reach("attempt.begun")

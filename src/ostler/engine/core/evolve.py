@@ -12,10 +12,12 @@ from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_pr
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
 from ostler.engine.core.left import forget_details, set_left
 from ostler.engine.core.moves import (
+    add_warnings,
     advance,
     apply_gate_decided,
 )
 from ostler.engine.core.publishing import apply_published, apply_rebased, apply_step_failed
+from ostler.engine.core.repeats import count_failure
 from ostler.engine.core.requests import WITHDRAWN, is_withdrawn, reopen_to_publish, withdraw_request
 from ostler.engine.core.verdicts import (
     apply_final_checked,
@@ -142,7 +144,7 @@ def _fold(state: State, record: Record) -> State:
         case Rebased():
             return apply_rebased(state, event)
         case StepFailed():
-            return apply_step_failed(state, event)
+            return apply_step_failed(count_failure(state, record.step), event)
         case TaskReleased():
             waiting = _set_waiting(state, TaskStatus.PENDING, Code.INTERRUPTED, event.message)
             # The ending that the last call led to is still to be recorded.
@@ -165,7 +167,9 @@ def _fold(state: State, record: Record) -> State:
             released = replace(state, stage=Stage.CLOSED, worktree=state.worktree if event.kept else None)
             is_reset = event.commit is not None and event.commit == state.reset_to
             reset_to = None if is_reset else state.reset_to
+            notes = (event.warning,) if event.warning else ()
             released = replace(released, tip=event.commit or state.tip, reset_to=reset_to)
+            released = replace(released, warnings=add_warnings(state, notes))
             return released if event.left is None else set_left(released, event.left)
         case TaskReopened():
             return _apply_reopened(state, event)

@@ -60,7 +60,9 @@ def _check_rebased(state: State, event: Rebased) -> State:
 
 
 def apply_step_failed(state: State, event: StepFailed) -> State:
-    """Block on a conflict, which a person has to solve; fail otherwise."""
+    """Block on a conflict, which a person has to solve; fail otherwise, unless the task has ended."""
+    if state.status in TERMINAL:
+        return state
     status = TaskStatus.BLOCKED if event.code is Code.MERGE_CONFLICT else TaskStatus.FAILED
     return replace(
         state, ending=Ending(status, event.code, event.message), conflict_commit=event.conflict_commit or None

@@ -25,11 +25,13 @@ from ostler.engine.steps.finish import build_end_event
 from ostler.engine.steps.gate import check_gate
 from ostler.engine.steps.prepare import prepare_workspace
 from ostler.engine.steps.progress import report_progress
+from ostler.engine.steps.project_fault import find_project_fault
 from ostler.engine.steps.protection import apply_protection
 from ostler.engine.steps.publish import publish
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.usage import add_unrecorded_usage
 from ostler.engine.steps.workspaces.work_in_progress import (
+    keep_workspace,
     try_release_workspace,
     try_save_work_in_progress,
 )
@@ -44,7 +46,8 @@ from ostler.model.status import TaskStatus
 async def perform(step: Step, context: TaskContext, services: StepServices) -> StepResult | None:
     """Perform a step; return None if it was cancelled without a result.
 
-    Errors of the host are raised, because they end the run; others become a StepFailed event.
+    Errors of the host and of the whole repository are raised, because they end the run; others become a
+    StepFailed event, except at the end of a task, which they must not prevent.
     """
     try:
         result = await _dispatch(step, context, apply_protection(context, services))
@@ -54,12 +57,27 @@ async def perform(step: Step, context: TaskContext, services: StepServices) -> S
     except OstlerError as error:
         if CODES[error.code].origin is Origin.HOST or _is_read_only(error):
             raise
+        if isinstance(step, Finish | ReleaseWorkspace):
+            return _end_with_warning(step, context, error)
+        if fault := await run_in_thread(find_project_fault, error, services):
+            raise fault from error
         return StepResult(_build_step_failed(error))
     except (OSError, RuntimeError, MemoryError) as surprise:
         error = to_machine_error(surprise)
         if error is None:
             raise
         raise error from surprise
+
+
+def _end_with_warning(
+    step: Finish | ReleaseWorkspace, context: TaskContext, error: OstlerError
+) -> StepResult:
+    """Record the end although a part of it failed: a repeat would fail too."""
+    if isinstance(step, Finish):
+        warning = f"a part of the end of the task failed: {error.message}"
+        return StepResult(build_end_event(step, context.state), (AgentWarned(warning),))
+    released = keep_workspace(context.state, error.message)
+    return StepResult(released, (AgentWarned(released.warning),))
 
 
 def _build_step_failed(error: OstlerError) -> StepFailed:
@@ -90,8 +108,8 @@ async def _dispatch(step: Step, context: TaskContext, services: StepServices) ->
         case Finish():
             return await _finish(step, context, services)
         case ReleaseWorkspace():
-            released, warning = await run_in_thread(try_release_workspace, context.state, services)
-            return StepResult(released, (AgentWarned(warning),) if warning else ())
+            released = await run_in_thread(try_release_workspace, context.state, services)
+            return StepResult(released, (AgentWarned(released.warning),) if released.warning else ())
         case _:
             assert_never(step)
 

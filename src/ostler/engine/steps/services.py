@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
@@ -24,6 +25,7 @@ from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.store.journal import Journal
 from ostler.store.writer import GroupWriter
+from ostler.waits import set_stop_event
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -96,15 +98,23 @@ class StepResult(Struct, frozen=True):
     notices: tuple[Notice, ...] = ()
 
 
+def _run_stoppable(stop: threading.Event, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    set_stop_event(stop)
+    return work(*args, **kwargs)
+
+
 async def run_in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Call a function in a thread, and wait for it even if cancelled.
 
     The lock must not be released while the thread still writes.
     """
-    thread = asyncio.create_task(asyncio.to_thread(work, *args, **kwargs))
+    stop = threading.Event()
+    thread = asyncio.create_task(asyncio.to_thread(_run_stoppable, stop, work, *args, **kwargs))
     try:
         return await asyncio.shield(thread)
     except asyncio.CancelledError:
+        # A wait for the lock of another process ends at once.
+        stop.set()
         await asyncio.wait({thread})
         # Retrieve the exception, or asyncio logs it.
         thread.exception()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from ostler.git.run.failure import classify_failure, find_lock_file
 from ostler.git.run.program import clean_environment, execute_git, settings_environment
 from ostler.git.run.safe_config import read_safe_config
 from ostler.process.tool import ToolResult
+from ostler.waits import Wait
 
 LONG_SECONDS = 1800.0  # for a checkout, or hashing all files
 
@@ -33,7 +33,7 @@ def run_git(
     for an exit status that is not in `accept`.
     """
     environment = _environment(repository, settings or {}) | dict(env or {})
-    deadline = time.monotonic() + lock.WAIT_SECONDS
+    wait: Wait | None = None
     removed: set[Path] = set()
     while True:
         finished = execute_git(
@@ -45,11 +45,13 @@ def run_git(
             pass_fds=pass_fds,
         )
         if finished.status in accept:
+            if wait is not None:
+                wait.finish()
             return finished
         lock_file = find_lock_file(finished.stderr)
-        if lock_file is None or time.monotonic() >= deadline:
+        wait = wait or _start_wait(lock_file)
+        if lock_file is None or not _wait_for_lock(lock_file, repository, removed, wait):
             raise classify_failure(args, finished.stderr, repository.work_tree)
-        _wait_for_lock(lock_file, repository, removed)
 
 
 def query_git(repository: Repository, *args: str, env: Mapping[str, str] | None = None) -> str:
@@ -74,8 +76,13 @@ def _environment(repository: Repository, settings: Mapping[str, str]) -> dict[st
     }
 
 
-def _wait_for_lock(lock_file: Path, repository: Repository, removed: set[Path]) -> None:
+def _start_wait(lock_file: Path | None) -> Wait:
+    return Wait(lambda: f"waiting for {lock_file}: another git process has locked it", lock.WAIT_SECONDS, 0.1)
+
+
+def _wait_for_lock(lock_file: Path, repository: Repository, removed: set[Path], wait: Wait) -> bool:
+    """Wait a moment, or remove a stale lock file; return False if the time is over."""
     if lock_file not in removed and lock.remove_if_stale(lock_file, repository):
         removed.add(lock_file)
-    else:
-        time.sleep(0.1)
+        return True
+    return wait.pause()

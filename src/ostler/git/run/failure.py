@@ -86,7 +86,7 @@ _ERROR_PATTERNS = (
         "find the file with git config --list --show-origin",
     ),
     _ErrorPattern(
-        r"not a git repository",
+        r"not a git repository|invalid gitfile format",
         Code.GIT_CORRUPT,
         "the git repository of {path} is missing or damaged: {line}",
         "restore its .git directory",

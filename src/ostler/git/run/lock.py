@@ -11,15 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ostler.errors import Code, GitError
+from ostler.files.lock_owner import describe_owner
 from ostler.git.repository import Repository
+from ostler.waits import Wait
 
 STALE_AFTER_SECONDS = 10.0
-WAIT_SECONDS = 12.0  # longer than STALE_AFTER_SECONDS, so that stale lock files are removed, not reported
+# As long as the slowest operation that may hold a lock: a checkout of a large repository.
+WAIT_SECONDS = 1800.0
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def hold_lock(directory: Path, timeout_seconds: float = 60.0) -> Generator[int]:
+def hold_lock(directory: Path, timeout_seconds: float = WAIT_SECONDS) -> Generator[int]:
     """Lock a git directory against other runs; writes nothing to it.
 
     Yields a descriptor: a git process that inherits it holds the lock until it exits, even if this process is
@@ -34,15 +37,24 @@ def hold_lock(directory: Path, timeout_seconds: float = 60.0) -> Generator[int]:
 
 
 def _lock(descriptor: int, directory: Path, timeout_seconds: float) -> None:
-    deadline = time.monotonic() + timeout_seconds
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                message = f"another Ostler process has used {directory} for more than {timeout_seconds:g} s"
-                raise GitError(Code.GIT_LOCKED, message, "wait for it, or stop it") from None
-            time.sleep(0.01)
+    wait = Wait(lambda: describe_lock(directory), timeout_seconds, pause_seconds=0.01)
+    while not _try_flock(descriptor):
+        if not wait.pause():
+            message = f"another Ostler process has used {directory} for more than {timeout_seconds:g} s"
+            raise GitError(Code.GIT_LOCKED, message, "wait for it, or stop it")
+    wait.finish()
+
+
+def describe_lock(directory: Path) -> str:
+    return f"waiting for {directory}: {describe_owner(directory)} uses it"
+
+
+def _try_flock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def clear_lock_file(lock: Path, repository: Repository, timeout_seconds: float = 2.0) -> None:

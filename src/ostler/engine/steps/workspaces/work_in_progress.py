@@ -36,24 +36,34 @@ def try_save_work_in_progress(state: State, services: StepServices) -> str:
     try:
         save_work_in_progress(state, services)
     except (OstlerError, OSError) as error:
-        reason = error.message if isinstance(error, OstlerError) else str(error)
-        return f"its work is in the worktree, not committed: {reason}"
+        if isinstance(error, OstlerError) and error.code is Code.WORKTREE_LOST:
+            return ""
+        return f"its work is in {state.worktree}, not committed: {_get_reason(error)}"
     return ""
 
 
-def try_release_workspace(state: State, services: StepServices) -> tuple[WorkspaceReleased, str]:
-    """Release the workspace; keep it and return a warning if that fails or would lose uncommitted work."""
+def try_release_workspace(state: State, services: StepServices) -> WorkspaceReleased:
+    """Release the workspace; keep it, with a warning, if that fails or would lose uncommitted work."""
     is_removed = services.settings.git.cleanup_on_fail and state.status is not TaskStatus.COMPLETED
     if is_removed and (warning := try_save_work_in_progress(state, services)):
-        return WorkspaceReleased(kept=True), warning
+        return WorkspaceReleased(kept=True, warning=warning)
     try:
         if state.status is TaskStatus.COMPLETED and state.reset_to is not None:
             # A cancelled merge had rebased the branch.
             rewind_workspace(state, TaskStarted(state.worktree, state.branch, state.base), services)
-        return release_workspace(state, services), ""
+        return release_workspace(state, services)
     except (OstlerError, OSError) as error:
-        reason = error.message if isinstance(error, OstlerError) else str(error)
-        return WorkspaceReleased(kept=True), f"its worktree is kept: {reason}"
+        return keep_workspace(state, _get_reason(error))
+
+
+def keep_workspace(state: State, reason: str) -> WorkspaceReleased:
+    """Return the event for a workspace that could not be released; the warning names its path."""
+    where = f"its worktree {state.worktree}" if state.worktree else "its workspace"
+    return WorkspaceReleased(kept=True, warning=f"{where} is kept: {reason}")
+
+
+def _get_reason(error: OstlerError | OSError) -> str:
+    return error.message if isinstance(error, OstlerError) else str(error)
 
 
 def rewind_workspace(state: State, started: TaskStarted, services: StepServices) -> None:

@@ -38,6 +38,7 @@ def prepare_worktree(state: State, services: StepServices) -> TaskStarted:
         make_private_dir(working_directory(state, services))
         return TaskStarted()
     if repository is None:
+        _require_no_branch(state, services)
         _save_fingerprint(state, services)
         return TaskStarted()
     found = None if state.base else choose_base(repository, state, services)
@@ -51,6 +52,13 @@ def prepare_worktree(state: State, services: StepServices) -> TaskStarted:
     remotes = _record_remotes(state, repository, target, services) if found else None
     predecessors = found.predecessors if found else None
     return TaskStarted(str(made.path), made.branch, made.base, target, remotes, predecessors)
+
+
+def _require_no_branch(state: State, services: StepServices) -> None:
+    """Raise if the repository with the task's work is gone: the agent must not work on the user's files."""
+    if state.branch is not None and services.settings.git.worktree:
+        message = f"{services.layout.root} has no git repository, but {state.task} has work on {state.branch}"
+        raise GitError(Code.GIT_CORRUPT, message, "restore .git; then run again; the task keeps its progress")
 
 
 def _record_remotes(

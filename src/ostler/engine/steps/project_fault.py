@@ -1,0 +1,43 @@
+"""Tells a fault of the whole project from one of a task: the first ends the run, and no task fails."""
+
+from __future__ import annotations
+
+from ostler.engine.steps.services import StepServices
+from ostler.errors import Code, GitError, OstlerError
+from ostler.git.repository import Repository
+from ostler.git.run.command import run_git
+
+# The codes that a missing git, a broken configuration or a damaged repository leads to, in any step.
+_SUSPECT = frozenset({Code.GIT_CORRUPT, Code.WORKTREE_LOST, Code.USAGE, Code.UNKNOWN})
+_HINT = "run again; the tasks keep their progress"
+
+
+def find_project_fault(error: OstlerError, services: StepServices) -> OstlerError | None:
+    """Return why no task of the project can continue now; None if the error is about one task."""
+    layout, repository = services.layout, services.repository
+    if not (layout.root.is_dir() and layout.state.is_dir()):
+        message = f"the project {layout.root} was moved or deleted while it was in use"
+        return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, f"go to where it is now and {_HINT}")
+    if not isinstance(error, GitError) or error.code not in _SUSPECT:
+        return None
+    # Without a repository, git fails only for a task that had one before.
+    return error if repository is None else _find_repository_fault(repository)
+
+
+def require_repository(repository: Repository | None) -> None:
+    """Raise GitError if no task can use the repository now."""
+    if repository is not None and (fault := _find_repository_fault(repository)):
+        raise fault
+
+
+def _find_repository_fault(repository: Repository) -> GitError | None:
+    if not repository.common_dir.is_dir():
+        message = f"the git repository {repository.common_dir} was moved or deleted"
+        return GitError(Code.GIT_CORRUPT, message, f"restore it; then {_HINT}")
+    try:
+        # It reads the last commit; a branch without one has the status 1.
+        run_git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{tree}", accept=(0, 1))
+    except GitError as fault:
+        code = Code.GIT_CORRUPT if fault.code is Code.UNKNOWN else fault.code
+        return GitError(code, fault.message, f"{fault.hint or 'repair it'}; then {_HINT}")
+    return None

@@ -1,0 +1,62 @@
+"""Waits for what another process holds: reported after a few seconds, and over when the step is cancelled."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+
+REPORT_AFTER_SECONDS = 5.0
+_log = logging.getLogger(__name__)  # a command prints warnings on stderr
+_stop: ContextVar[threading.Event | None] = ContextVar("stop_waiting", default=None)
+
+
+def set_stop_event(event: threading.Event) -> None:
+    """End the waits of this context, and of threads that copy it, when the event is set."""
+    _stop.set(event)
+
+
+def report_wait(message: str) -> None:
+    """Print what this process waits for."""
+    _log.warning("%s", message)
+
+
+class Wait:
+    """One wait in a thread: `pause` until the caller has what it waits for."""
+
+    def __init__(
+        self,
+        describe: Callable[[], str],
+        limit_seconds: float,
+        pause_seconds: float = 0.05,
+        waited_seconds: float = 0.0,
+    ) -> None:
+        self._describe = describe  # called once, after REPORT_AFTER_SECONDS
+        self._started_at = time.monotonic() - waited_seconds  # that was waited before
+        self._limit_seconds = limit_seconds
+        self._pause_seconds = pause_seconds
+        self._reported = ""
+
+    def pause(self) -> bool:
+        """Sleep a moment; return False if the time is over or the step was cancelled."""
+        waited = time.monotonic() - self._started_at
+        stop = _stop.get()
+        if waited >= self._limit_seconds or (stop is not None and stop.is_set()):
+            return False
+        if waited >= REPORT_AFTER_SECONDS and not self._reported:
+            self._reported = self._describe()
+            report_wait(self._reported)
+        pause = min(self._pause_seconds, self._limit_seconds - waited)
+        if stop is None:
+            time.sleep(pause)
+        else:
+            stop.wait(pause)
+        return True
+
+    def finish(self) -> None:
+        """Print that the wait is over, if it was reported."""
+        if self._reported:
+            waited = time.monotonic() - self._started_at
+            report_wait(f"the wait is over after {waited:.0f} s: {self._reported}")
