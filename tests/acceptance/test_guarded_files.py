@@ -61,6 +61,21 @@ def test_a_timeout_does_not_approve_guarded_files(world: World, gate: str) -> No
     assert world.git("rev-parse", "release").strip() == world.show(task)["commit"]
 
 
+def test_a_guarded_change_that_a_timeout_approved_asks_a_person(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a journal of a version that did not record guarded files: the gate asks again."""
+    monkeypatch.setattr("ostler.project.review_timeouts._has_guarded_files", lambda state: False)
+    world.behave(script=CI)
+    write(world, "merge", TIMEOUT)
+    task, before = world.new(), world.git("rev-parse", "release")
+    world.ostler("run", task, code=4)
+    run_after_timeout(world)
+    assert "nobody decided within" in str(world.events(task))
+    assert world.show(task)["status"] == "needs_review"
+    assert world.git("rev-parse", "release") == before
+
+
 def test_a_timeout_approves_other_files_under_its_own_name(world: World) -> None:
     """Positive control: the same settings merge a change of other files, and no person is named."""
     write(world, "merge", TIMEOUT + '[gates.phases]\nmerge = "human"\n')

@@ -14,9 +14,8 @@ from ostler.engine.steps.gates.criteria import list_unmet_criteria
 from ostler.engine.steps.gates.guarded_files import list_guarded_files
 from ostler.engine.steps.gates.live import pass_without_check, use_live_gate
 from ostler.engine.steps.gates.no_changes import describe_no_changes
-from ostler.engine.steps.gates.obstacle import find_cause
 from ostler.engine.steps.gates.quality import add_quality_checks, list_checks, name_checks
-from ostler.engine.steps.gates.result import GateResult
+from ostler.engine.steps.gates.result import GateResult, find_cause
 from ostler.engine.steps.gates.review import ReviewOutcome, review_commit
 from ostler.engine.steps.gates.signature import compute_signature
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread

@@ -6,7 +6,11 @@ from msgspec import Struct
 
 from ostler.engine.core.step import CheckGate
 from ostler.engine.steps.services import TaskContext
+from ostler.errors import Code, OstlerError
+from ostler.executors.failures import classify_failure
 from ostler.model.state import GateCheck, GateObstacle, GateVerdict
+
+_CAUSES: dict[Code, GateObstacle] = {Code.SANDBOX_UNAVAILABLE: "isolation", Code.NETWORK: "network"}
 
 
 class GateResult(Struct, frozen=True):
@@ -25,3 +29,10 @@ class GateResult(Struct, frozen=True):
 def gate_log_path(step: CheckGate, context: TaskContext) -> str:
     """Return the path of the gate's output, relative to the task's directory; the same if repeated."""
     return f"gates/{step.phase}-{context.state.checks + 1}.log"
+
+
+def find_cause(error: OstlerError) -> GateObstacle:
+    """Return why the checkout of a gate could not be prepared."""
+    if error.code in _CAUSES:
+        return _CAUSES[error.code]
+    return "network" if classify_failure(error.message) is Code.NETWORK else "setup"
