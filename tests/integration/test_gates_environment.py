@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,6 +124,27 @@ def test_an_interpreter_with_links_is_not_used(world: EnvironmentWorld) -> None:
     assert event.verdict == "pass" and isolation_of(event).startswith("env:"), event.reason
     event = world.gate.command("python -I -c 'import shop.sums'")
     assert event.verdict == "could_not_run" and "no Python program loaded the guard" in event.reason
+
+
+def test_packages_of_the_user_directory_are_replaced(
+    world: EnvironmentWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link in ~/.local counts for the interpreter on PATH: the gate uses the commit instead."""
+    home = world.gate.world.root / "home"
+    site = home / ".local" / world.site.relative_to(world.environment)
+    site.parent.mkdir(parents=True)
+    shutil.copytree(world.site, site, symlinks=True)
+    del world.gate.environ["VIRTUAL_ENV"]
+    interpreter = os.path.realpath(world.environment / "bin" / "python")
+    (world.shared / "bin" / "python3").symlink_to(interpreter)
+    path = f"{world.shared}/bin:/usr/bin:/bin"
+    world.gate.environ |= {"HOME": str(home), "PATH": path}
+    # The packages of this interpreter are those of the tests, which the lockfile does not name.
+    monkeypatch.setattr("ostler.sandbox.environments.python_layer._require_packages", lambda *args: None)
+    world.commit({"uv.lock": "tiny 1.0\n", f"{world.package}/sums.py": PLANTED})
+    event = world.gate.command("python3 -c 'import tiny, shop.sums'")
+    assert event.verdict == "fail" and "planted" in world.gate.output(event), event.reason
+    assert isolation_of(event).startswith("env:"), reason_of(event)
 
 
 def test_a_failed_build_falls_back_to_the_guard(world: EnvironmentWorld) -> None:

@@ -86,6 +86,18 @@ def test_a_workspace_package_is_taken_from_the_commit(world: GateWorld, tmp_path
     assert isolation_of(broken) == isolation_of(passed) and not world.leftovers()
 
 
+def test_own_modules_of_the_commit_are_kept(world: GateWorld) -> None:
+    """Only the programs on PATH of the user's node_modules are replaced."""
+    programs = world.root / "node_modules" / ".bin"
+    programs.mkdir()
+    (programs / "sums").symlink_to("../../packages/sums/index.js")
+    world.environ["PATH"] = f"{programs}:{world.environ['PATH']}"
+    make = "mkdir -p node_modules/left && echo 'module.exports = 7' > node_modules/left/index.js"
+    setup = WorkspaceSettings(setup=make)
+    event = world.command("node -e \"if (require('left') !== 7) process.exit(1)\"", GateWorld.settings(setup))
+    assert event.verdict == "pass" and isolation_of(event).startswith("env:"), isolation_of(event)
+
+
 def test_a_link_that_is_left_gives_no_verdict(world: GateWorld, tmp_path: Path) -> None:
     """A package of `npm link` is beside node, not in the node_modules that is replaced."""
     node = shutil.which("node")

@@ -118,7 +118,8 @@ def _python_variables(layer: PythonLayer, linked: list[Path], environ: Mapping[s
     found = {"PYTHONNOUSERSITE": "1"}
     folders = environ.get("PATH", "").split(os.pathsep)
     programs = {os.path.realpath(one / "bin"): is_virtual(one) for one in linked}
-    if any(os.path.realpath(folder) in programs for folder in folders):
+    # An interpreter on PATH uses packages of ~/.local too, and pyenv finds its versions by another directory.
+    if not all(programs.values()) or any(os.path.realpath(folder) in programs for folder in folders):
         kept = [folder for folder in folders if not programs.get(os.path.realpath(folder), False)]
         found["PATH"] = os.pathsep.join((str(layer.programs), *kept))
     if environ.get("VIRTUAL_ENV"):

@@ -17,11 +17,16 @@ _CLONE = 0x40049409  # FICLONE of Linux: the copy shares its blocks until one of
 
 
 def copy_node_modules(cached: Path, directory: Path, aside: Path, undo: contextlib.ExitStack) -> None:
-    """Put each node_modules at its place in the directory; `undo` restores what was there."""
+    """Put each node_modules at its place in the directory; `undo` restores what was there.
+
+    One that the commit or the setup has created is kept: only a link to another directory is replaced.
+    """
     aside.mkdir(exist_ok=True)
     base = cached / PROJECT
     for number, source in enumerate(_find_modules(base)):
         place = directory / source.relative_to(base)
+        if place.is_dir() and not place.is_symlink():
+            continue
         if os.path.lexists(place):
             kept = aside / f"old-{number}"
             place.rename(kept)
