@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from journal_file import journal_path
 from reader import text_of
 from world import World
 
@@ -68,6 +69,12 @@ def broken_config(world: World) -> tuple[str, ...]:
     return RUN
 
 
+def without_journal(world: World) -> tuple[str, ...]:
+    world.new()
+    journal_path(world.root).unlink()
+    return ("status",)
+
+
 REFUSED = {"fault": "api_error", "error": 401}
 CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
     "No agent": (without_agent, 2),
@@ -89,6 +96,7 @@ CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
         settings('[run]\njobs = 0\nexecuter = "claude"\n', "config", "validate"),
         2,
     ),
+    "The journal is lost": (without_journal, 3),
 }
 
 

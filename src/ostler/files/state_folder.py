@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from pathlib import Path
-from urllib.parse import quote
 
 VIEW = ".ostler"  # in the project: the readable files, the worktrees, and the state without git
 _STATE = "ostler"  # in the git directory
@@ -55,5 +53,9 @@ def _is_git_dir(path: Path) -> bool:
 
 
 def _make_name(prefix: str) -> str:
+    # Only projects in subdirectories need them.
+    from hashlib import sha256  # noqa: PLC0415
+    from urllib.parse import quote  # noqa: PLC0415
+
     name = quote(os.fsencode(prefix), safe="")
     return name if len(name) <= _NAME_LENGTH else sha256(os.fsencode(prefix)).hexdigest()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.files.layout import Layout
+from ostler.files.layout import JOURNAL, Layout
 from ostler.files.view import create_folders, has_task_files
 from ostler.store.identity import missing_error
 from ostler.store.recovery.home import settle_home
-from ostler.store.recovery.move import move_state
 from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
 
@@ -22,7 +22,7 @@ class OpenedJournal(Struct, frozen=True):
 
 def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     """Open the journal, or create it; raises JOURNAL_LOST if there are files of tasks without a journal."""
-    moved = move_state(layout)
+    moved = _move_old(layout)
     if not os.path.lexists(layout.database) and is_lost(layout):
         raise missing_error(layout.database)
     if create:
@@ -36,6 +36,16 @@ def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     if settle_home(journal, layout):
         notes.append("this project is a copy of another one; its journal has a new id")
     return OpenedJournal(journal, tuple(notes))
+
+
+def _move_old(layout: Layout) -> Path | None:
+    """Move a journal that an older version left in .ostler; return where it is kept."""
+    old = layout.view / JOURNAL
+    if old == layout.database or not os.path.lexists(old):
+        return None
+    from ostler.store.recovery.move import move_state  # noqa: PLC0415  (needed once per project)
+
+    return move_state(layout)
 
 
 def is_lost(layout: Layout) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import apsw
+
 from ostler.errors import Code, StateError
+from ostler.store.statement import run
 
 REBUILD = "ostler journal rebuild   restores it; no agent is started before"
 
@@ -33,6 +36,11 @@ def require_identity(path: Path, opened: FileIdentity | None) -> None:
         raise _lost_error(f"the journal {path} was deleted or moved away while it was open")
     if present != opened:
         raise _lost_error(f"the journal {path} was replaced by another file while it was open")
+
+
+def read_store_id(db: apsw.Connection) -> str:
+    """Return the random id that was created with the journal."""
+    return str(run(db, "SELECT store_id FROM identity")[0][0])
 
 
 def missing_error(path: Path) -> StateError:

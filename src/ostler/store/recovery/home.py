@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from ostler.files.layout import Layout
-from ostler.store.recovery.move import read_store_id
+from ostler.store.identity import read_store_id
 from ostler.store.sqlite import SqliteJournal
 
 _COPIED = ("server.json",)  # they name processes of the original

@@ -23,6 +23,7 @@ from ostler.files.layout import JOURNAL, Layout
 from ostler.files.lock import LockHandle, is_locked, try_lock
 from ostler.files.view import create_folders
 from ostler.store.backup import copy_database, sync_folder
+from ostler.store.identity import read_store_id
 from ostler.store.opening import require_headers
 from ostler.store.schema import is_ours
 from ostler.store.sqlite_errors import corrupt_error, translate_errors
@@ -121,10 +122,6 @@ def _require_same(db: apsw.Connection, old: Path, new: Path) -> None:
             f"there are two journals of this project: {old} and {new}",
             "move the one that you do not need to another place",
         )
-
-
-def read_store_id(db: apsw.Connection) -> str:
-    return str(run(db, "SELECT store_id FROM identity")[0][0])
 
 
 def _last(db: apsw.Connection) -> int:

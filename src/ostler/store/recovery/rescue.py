@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +13,6 @@ from ostler.files.atomic import make_private_dir
 from ostler.store.backup import copy_database
 
 _PATTERN = "rescue-*.db"
-
-_log = logging.getLogger(__name__)
 
 
 def list_rescues(folder: Path) -> list[Path]:
@@ -33,7 +30,9 @@ def copy_lost_journal(db: apsw.Connection, store_id: str, folder: Path) -> Path 
         make_private_dir(folder)
         copy_database(db, target)
     except (OstlerError, apsw.Error, OSError) as error:
-        _log.warning("the lost journal could not be copied to %s: %s", target, error)
+        import logging  # noqa: PLC0415  (every command imports this module)
+
+        logging.getLogger(__name__).warning("the lost journal could not be copied to %s: %s", target, error)
         with suppress(OSError):
             target.unlink(missing_ok=True)
         return None
