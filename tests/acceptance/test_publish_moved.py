@@ -209,7 +209,7 @@ def test_a_secret_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
     done = world.ostler("run", task, code=1)
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("failed", "PUBLISH_FAILED")
-    assert "deploy.sh:2 (a GitHub token" in shown["message"]
+    assert "deploy.sh:2 (github-token" in shown["message"]
     assert TOKEN not in done.stdout + done.stderr + shown["message"]
     assert (there(world, task), github.pulls) == ("", ())
     world.behave(when=[], files={"calc.py": RIGHT, "deploy.sh": "login\n"}, edits={})

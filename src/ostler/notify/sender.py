@@ -26,6 +26,7 @@ from ostler.notify.message import (
     target_id,
 )
 from ostler.notify.occasion import Occasion, find_shared_end, occasion_of
+from ostler.secrets.redact import redact_text
 from ostler.store.feed_reader import FeedReader
 from ostler.store.outbox import Outbox, OutboxMessage
 from ostler.store.sqlite import SqliteJournal
@@ -124,7 +125,9 @@ class NotificationSender:
                 if isinstance(error, TargetMisconfigured)
                 else message.tries
             )
-            await self._postpone(replace(tried, due_at=self._due_after(delay), message=str(error)))
+            await self._postpone(
+                replace(tried, due_at=self._due_after(delay), message=redact_text(str(error)))
+            )
         except OstlerError:
             return  # the message stays in the outbox
 

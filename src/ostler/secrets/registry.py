@@ -35,6 +35,7 @@ class KnownSecrets(NamedTuple):
     needles: tuple[Needle, ...]
     beginnings: frozenset[bytes]  # every beginning of a needle, without spaces
     longest: int
+    characters: bytes  # all that occur in needles, and those that end an escape
 
 
 class SecretRegistry:
@@ -90,7 +91,8 @@ def _prepare(kinds: Mapping[bytes, str]) -> KnownSecrets:
     )
     words = [one.dense for one in needles] + [squeeze(word.encode()) for word in KEYWORDS_WITH_SPACES]
     beginnings = frozenset(word[:size] for word in words for size in range(1, len(word)))
-    return KnownSecrets(tuple(kinds.values()), needles, beginnings, max(map(len, words)))
+    characters = bytes({*b"".join(words), *b"\\nrt"})
+    return KnownSecrets(tuple(kinds.values()), needles, beginnings, max(map(len, words)), characters)
 
 
 def list_secret_variables(environ: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -79,6 +79,9 @@ def _find_beginning(data: bytes, start: int) -> int:
     known = SECRETS.known()
     tail_start = max(start, len(data) - 4 * known.longest)
     tail = data[tail_start:]
+    last = tail.rstrip(b" \t\r\n")[-1:]
+    if last not in known.characters:  # such as the brace at the end of a line of JSON
+        return len(data)
     # A backslash at the end may be half of an escaped line break.
     texts = (tail, tail.rstrip(b"\\")) if tail.endswith(b"\\") else (tail,)
     return min(tail_start + _find_end(text, known) if text else len(data) for text in texts)
