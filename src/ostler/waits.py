@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
 
 REPORT_AFTER_SECONDS = 5.0
-_log = logging.getLogger(__name__)  # a command prints warnings on stderr
 _stop: ContextVar[threading.Event | None] = ContextVar("stop_waiting", default=None)
 
 
@@ -19,8 +17,10 @@ def set_stop_event(event: threading.Event) -> None:
 
 
 def report_wait(message: str) -> None:
-    """Print what this process waits for."""
-    _log.warning("%s", message)
+    """Print what this process waits for, on stderr."""
+    import logging  # noqa: PLC0415  (a status must start fast, and most processes wait for nothing)
+
+    logging.getLogger(__name__).warning("%s", message)
 
 
 class Wait:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from ostler.files.layout import Layout
 from ostler.secrets.find import find_secrets
 from ostler.secrets.registry import SECRETS
 from web_world import serve
@@ -70,6 +71,12 @@ def world(tmp_path: Path) -> World:
     return world
 
 
+def list_state(world: World) -> list[Path]:
+    """The state in the git directory and the readable view, with all that they contain."""
+    layout = Layout(world.root)
+    return [path for top in (layout.state, layout.view) for path in (top, *top.rglob("*"))]
+
+
 def test_no_canary_reaches_a_record(world: World, tmp_path: Path) -> None:
     """Transcript, journal, log, prompt, answer, export, screens and dashboard contain only marks."""
     added = world.ostler("new", f"Use {UNKNOWN}")
@@ -79,7 +86,7 @@ def test_no_canary_reaches_a_record(world: World, tmp_path: Path) -> None:
     export = world.program("export", task, "-o", str(tmp_path / "export.ndjson"))
     screens = [world.program(*args) for args in (("show", task), ("log", task), ("show", task, "--json"))]
     world.program("events", task, "--json")
-    files = [path for path in (world.root / ".ostler").rglob("*") if path.is_file()]
+    files = [path for path in list_state(world) if path.is_file()]
     names = {path.suffix for path in files}
     assert {".jsonl", ".ndjson", ".md", ".db"} <= names
     for path in (*files, tmp_path / "export.ndjson"):
@@ -135,10 +142,9 @@ def test_everything_is_private(world: World, umask: int, tmp_path: Path) -> None
         serve(world).stop()
     finally:
         os.umask(before)
-    state = world.root / ".ostler"
     wrong = [
         f"{oct(stat.S_IMODE(path.lstat().st_mode))} {path.relative_to(tmp_path)}"
-        for path in (state, *state.rglob("*"), tmp_path / "out.ndjson")
+        for path in (*list_state(world), tmp_path / "out.ndjson")
         if not path.is_symlink() and "worktrees" not in path.relative_to(tmp_path).parts
         if stat.S_IMODE(path.lstat().st_mode) != (0o700 if path.is_dir() else 0o600)
     ]
