@@ -184,9 +184,8 @@ class GateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     isolation: Literal["auto", "bind-over", "none"] = "auto"
     # Without namespaces: auto: build an environment of the commit's lockfile, with the network; off: do not
     environment: Literal["auto", "off"] = "auto"
-    environments_max_mb: NotNegative = (
-        5000  # size of all cached environments of the user; unused ones go first
-    )
+    # Size of all cached environments of the user; unused ones go first
+    environments_max_mb: NotNegative = 5000
     control: bool = True  # check once whether a command fails when the work is broken
     allow_test_changes: bool = False  # true: tasks may remove, skip or change existing tests
     # How long a human gate waits before human_timeout_action; unset: until a person decides.
