@@ -31,7 +31,7 @@ def check_new_journal_is_flushed(world: World) -> None:
     named = next(place for place, line in enumerate(trace) if re.search(r'linkat\(.*"ostler\.db"', line))
     files = [line for line in trace[:named] if ".tmp>" in line]
     assert "fsync(" in files[-1], files[-2:]
-    assert any(re.search(r"fsync\(\d+<.*/\.ostler>", line) for line in trace[named:])
+    assert any(re.search(r"fsync\(\d+<.*/\.git/ostler>", line) for line in trace[named:])
 
 
 def check_new_directory_is_flushed(world: World) -> None:
