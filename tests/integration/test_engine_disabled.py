@@ -77,6 +77,14 @@ def test_disabled_tests_are_reported(tmp_path: Path, case: str) -> None:
     assert world.leftovers() == []
 
 
+def test_a_killed_check_for_disabled_tests_is_no_pass(tmp_path: Path) -> None:
+    """Whether failing tests fail the command is not known: a person is asked."""
+    command = "grep -rq -i ostler.control tests && kill -9 $$; true"
+    _, event = gate(tmp_path, {"price.py": "import os\n\nos._exit(0)\n"}, command)
+    assert (event.verdict, event.warnings) == ("pass", (WarningCode.CHECKS_WEAKENED,)), event.reason
+    assert "not known whether failing tests fail the command" in event.review and "price.py" in event.review
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("text", "found"), [("process.exit(0);\n", True), ("// process.exit(0);\n", False)])

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from ostler.engine.steps.gates.file_kinds import list_named_scripts
 from ostler.engine.steps.gates.plants import PLANTED, add_failing_tests
-from ostler.engine.steps.gates.reported_run import run_on_commit
+from ostler.engine.steps.gates.reported_run import ReportedRun, run_on_commit
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
-from ostler.engine.steps.workspaces.shell import read_end
+from ostler.engine.steps.workspaces.shell import describe_failure, read_end
 from ostler.git.commit.variant import TreeFile, commit_variant, list_tree
 from ostler.git.repository import Repository
 
@@ -36,29 +36,49 @@ class Suspicion(Struct, frozen=True):
 async def find_disabled_tests(
     suspicion: Suspicion, context: TaskContext, services: StepServices
 ) -> list[str]:
-    """Return a line if failing tests do not fail the command because of the work."""
-    if await _fails_with_plants(suspicion, suspicion.commit, "failing", context, services) is not False:
+    """Return a line if failing tests do not fail the command because of the work, or if that is not known."""
+    done = await _run_with_plants(suspicion, suspicion.commit, "failing", context, services)
+    if done is None or _fails(done):
         return []
-    if not await _fails_with_plants(suspicion, suspicion.base, "base-failing", context, services):
+    if why := _explain_no_result(done):
+        return [_describe(suspicion, "not known whether failing tests fail the command", why)]
+    base = await _run_with_plants(suspicion, suspicion.base, "base-failing", context, services)
+    if base is not None and (why := _explain_no_result(base)):
+        return [_describe(suspicion, "not known whether failing tests failed the command before", why)]
+    if base is None or not _fails(base) or not PLANTED.search(read_end(base.shell.log, _OUTPUT_BYTES)):
         # The command does not run these tests, with or without the work.
         return []
+    return [_describe(suspicion, "failing tests do not fail the command any more")]
+
+
+def _describe(suspicion: Suspicion, finding: str, why: str = "") -> str:
     more = f" and {len(suspicion.files) - _SHOWN} more" if len(suspicion.files) > _SHOWN else ""
-    names = ", ".join(suspicion.files[:_SHOWN])
-    return [f"failing tests do not fail the command any more; look at {names}{more}"]
+    files = ", ".join(suspicion.files[:_SHOWN]) + more
+    return f"{finding}; look at {files}" + (f" ({why})" if why else "")
 
 
-async def _fails_with_plants(
+async def _run_with_plants(
     suspicion: Suspicion, commit: str, name: str, context: TaskContext, services: StepServices
-) -> bool | None:
-    """Return whether a planted test fails the command on the commit; None: no test can be planted."""
+) -> ReportedRun | None:
+    """Run the command on the commit with a failing test in every test file; None: none can be planted."""
     assert services.repository is not None
     planted = await run_in_thread(_plant, services.repository, commit, suspicion.command)
     if planted is None:
         return None
     log = suspicion.log.with_suffix(f".{name}.log")
-    done = await run_on_commit(planted, suspicion.command, log, context, services)
-    passed = done.run.exit.status == 0 and done.run.exit.stopped is None and not done.run.blocked
-    return not passed and (name == "failing" or PLANTED.search(read_end(log, _OUTPUT_BYTES)) is not None)
+    return await run_on_commit(planted, suspicion.command, log, context, services)
+
+
+def _fails(done: ReportedRun) -> bool:
+    return done.run.exit.status != 0 and not _explain_no_result(done)
+
+
+def _explain_no_result(done: ReportedRun) -> str:
+    """Return why the run is neither a pass nor a failure of the command; empty: it is one of both."""
+    ended = done.run.exit
+    if done.run.blocked:
+        return done.run.blocked
+    return describe_failure(done.shell, ended) if ended.stopped is not None or ended.was_killed else ""
 
 
 def _plant(repository: Repository, commit: str, command: str) -> str | None:
