@@ -51,3 +51,16 @@ def test_a_replayed_answer_is_billed_once(world: World, point: str) -> None:
     assert (shown["status"], len(llm.prompts)) == ("completed", 1)
     reviews = [one for one in shown["attempts"] if one["executor"] == "model_api"]
     assert sum((one["usage"] or {"input_tokens": 0})["input_tokens"] for one in reviews) == 10
+
+
+def test_a_criterion_that_is_added_later_is_reviewed(world: World) -> None:
+    """The gate passed without it; the second phase changes no file, and the reviewer is asked once more."""
+    toml = world.root / "ostler.toml"
+    toml.write_text(SETTINGS)
+    add = f"printf '[gates.criteria]\\nimplement = [\"it is polite\"]\\n' >> '{toml}'"
+    world.behave(plan=[{}, {"edits": {}, "script": add}])
+    with FakeLlm([say(APPROVED), say(APPROVED)]) as llm:
+        world.environ |= {"ANTHROPIC_API_KEY": "sk-test-0123456789", "ANTHROPIC_BASE_URL": llm.url}
+        task = world.new("Greet", "--phases", "implement,test")
+        world.ostler("run", task)
+    assert ["it is polite" in str(prompt) for prompt in llm.prompts] == [False, True]

@@ -159,9 +159,9 @@ def test_a_worktree_that_cannot_be_released_is_a_warning(world: World) -> None:
 
 def test_a_missing_directory_of_locks_is_created_again(world: World) -> None:
     """An agent, or `git clean`, may delete it in the middle of a run."""
-    _, tasks = run_two(world, "rm -rf {root}/.ostler/locks", code=0)
+    _, tasks = run_two(world, "rm -rf {root}/.git/ostler/locks", code=0)
     check_all_done(world, tasks)
-    assert (world.root / ".ostler" / "locks").stat().st_mode & 0o777 == 0o700
+    assert (world.root / ".git" / "ostler" / "locks").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_second_run_prints_what_it_waits_for(world: World) -> None:

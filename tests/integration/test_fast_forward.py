@@ -93,20 +93,20 @@ def test_a_checkout_in_use_is_not_changed(world: PublishWorld, make, reason: str
 def test_an_ignored_file_of_the_user_stays(world: PublishWorld, where: str, own_home: Path) -> None:
     """A commit that adds an ignored path is never checked out over the user's file."""
     if where == ".gitignore":
-        world.commit({".gitignore": ".ostler/\n.env\n"})
+        world.commit({".gitignore": ".ostler/\nlocal.txt\n"})
     worktree = world.work({})
-    (worktree.path / ".env").write_text("theirs")
-    git(worktree.path, "add", "-f", ".env")
-    git(worktree.path, "commit", "-qm", "agent: .env")
+    (worktree.path / "local.txt").write_text("theirs")
+    git(worktree.path, "add", "-f", "local.txt")
+    git(worktree.path, "commit", "-qm", "agent: local.txt")
     if where == "global":
         (own_home / ".config/git").mkdir(parents=True)
-        (own_home / ".config/git/ignore").write_text(".env\n")
+        (own_home / ".config/git/ignore").write_text("local.txt\n")
     elif where != ".gitignore":
-        (world.project / where).write_text(".env\n")
-    (world.project / ".env").write_text("SECRET=1")
-    with pytest.raises(CheckedOutTarget, match=r"adds .env, which is ignored there"):
+        (world.project / where).write_text("local.txt\n")
+    (world.project / "local.txt").write_text("mine")
+    with pytest.raises(CheckedOutTarget, match=r"adds local.txt, which is ignored there"):
         publish_merge(worktree, "main", OSTLER, "x")
-    assert (world.project / ".env").read_text() == "SECRET=1"
+    assert (world.project / "local.txt").read_text() == "mine"
 
 
 def test_filters_are_not_run(world: PublishWorld) -> None:

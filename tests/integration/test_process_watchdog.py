@@ -13,7 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ostler.files.layout import Layout
 from ostler.model.command import Command, Exit, StopReason
+from ostler.model.ids import TaskId
 from ostler.process import watchdog
 from ostler.process.forker_client import ForkerClient
 from ostler.process.process_state import is_stopped
@@ -107,7 +109,7 @@ def test_one_interrupt_ends_a_run_whose_keeper_is_stopped(world: World) -> None:
     began = time.monotonic()
     assert end(started, INTERRUPT, 15) == 130
     assert time.monotonic() - began < 6
-    assert is_free(world.root / ".ostler" / "locks" / task)
+    assert is_free(Layout(world.root).lock(TaskId(task)))
     assert world.show(task)["status"] == "pending"
 
 

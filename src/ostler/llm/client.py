@@ -17,7 +17,7 @@ OnLine = Callable[[bytes], None]
 
 DEFAULT_MODEL_MAP = {
     "opus": "claude-opus-4-6",
-    "sonnet": "claude-sonnet-4-5-20250929",
+    "sonnet": "claude-sonnet-4-6",
     "haiku": "claude-haiku-4-5-20251001",
 }
 

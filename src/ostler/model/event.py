@@ -124,6 +124,7 @@ class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
     original: GateVerdict | None = None  # verdict that a person overruled
     cause: GateObstacle | None = None  # why it could not run; null: unknown
     checks: tuple[str, ...] = ()  # quality checks that the verdict includes
+    criteria: tuple[str, ...] | None = None  # that were used; null: those of the plan
 
 
 class FinalChecked(Body, frozen=True, tag="final_checked"):

@@ -80,6 +80,7 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     guarded: tuple[str, ...] = ()  # changed files that only a person approves
     cause: GateObstacle | None = None  # why it could not run; null: unknown
     checks: tuple[str, ...] = ()  # quality checks that the verdict includes
+    criteria: tuple[str, ...] | None = None  # that were used; null: those of the plan
 
     @property
     def is_approved_by_person(self) -> bool:

@@ -166,7 +166,8 @@ def _build_gate_state(state: State, event: GateDecided) -> GateState:
     decided = by_person or bool(event.by)
     checks = event.checks or (asked.checks if asked is not None and decided else ())
     kind = event.gate if has_live_rules(state) else None
-    return replace(gate, check=event.check, type=kind, guarded=guarded, cause=event.cause, checks=checks)
+    gate = replace(gate, check=event.check, type=kind, guarded=guarded, cause=event.cause)
+    return replace(gate, checks=checks, criteria=event.criteria)
 
 
 def _pass_gate(state: State, gate: GateState) -> State:

@@ -99,6 +99,8 @@ def has_checked(state: State, name: str, gate: Gate) -> bool:
         return False
     if not _is_same_gate(found, gate, planned_gate(state, name)):
         return False
+    if not found.by_person and not _covers_criteria(found, gate, planned_gate(state, name)):
+        return False
     if gate.type == "human" and not found.by_person:
         return False
     is_final = found.by_person and (found.verdict == "overruled" or not gate.command or found.type is None)
@@ -114,6 +116,12 @@ def _is_same_gate(found: GateState, gate: Gate, planned: Gate) -> bool:
         return found.check.command == gate.command
     # Older verdicts do not contain the command; one that could not run leaves no check.
     return found.verdict == "overruled" or gate.command == (planned.command if found.type is None else "")
+
+
+def _covers_criteria(found: GateState, gate: Gate, planned: Gate) -> bool:
+    """Return whether the verdict is about all criteria; a person may add some after the phase passed."""
+    used = planned.criteria if found.criteria is None else found.criteria
+    return set(gate.criteria) <= set(used)
 
 
 def checks_files(gate: Gate) -> bool:

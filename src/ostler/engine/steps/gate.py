@@ -129,6 +129,7 @@ def _build_result(
         review=result.review,
         cause=result.cause,
         checks=result.checks,
+        criteria=step.gate.criteria,
     )
     if result.verdict in ("pass", "skipped", "not_checked") or result.review:
         return StepResult(event)
