@@ -198,13 +198,14 @@ def test_a_project_that_was_moved_continues_with_the_answer(world: World, tmp_pa
 
 
 def test_a_task_with_a_branch_does_not_run_on_the_users_files(world: World) -> None:
-    """Its repository is gone: the next run ends with the reason, and the task continues when it is back."""
+    """Its repository is gone, and the journal with it: nothing starts; it continues when it is back."""
     task = world.new()
     world.ostler("run", "--all", code=-KILL, OSTLER_FAILPOINT="attempt.begun:kill:1")
     (world.root / ".git").rename(world.root / "away")
-    done = world.ostler("run", "--all", code=1)
-    assert f"has work on ostler/{task}" in done.stderr
-    assert world.started() == [] and world.show(task)["status"] == "pending"
+    for command in (("run", "--all"), ("status",), ("new", "Another")):
+        done = world.ostler(*command, code=3)
+        assert f"the journal was in {world.root}/.git/ostler, which does not exist" in done.stderr
+    assert world.started() == []
     restore_repository(world)
     world.ostler("run", "--all")
     check_all_done(world, [task])

@@ -37,6 +37,12 @@ def link_tasks(layout: Layout) -> None:
         raise to_disk_error(link, error) from error
 
 
+def find_gone_state(layout: Layout) -> Path | None:
+    """Return the directory of the state that the readable view leads to, if that directory is gone."""
+    link = layout.view / "tasks"
+    return link.resolve().parent if link.is_symlink() and not link.exists() else None
+
+
 def has_task_files(layout: Layout) -> bool:
     """Return whether there are files of tasks, so that a missing journal is a lost one."""
     return bool(list_task_files(layout))

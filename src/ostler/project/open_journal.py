@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.files.layout import JOURNAL, Layout
-from ostler.files.view import create_folders, has_task_files
-from ostler.store.identity import missing_error
+from ostler.files.view import create_folders, find_gone_state, has_task_files
+from ostler.store.identity import gone_error, missing_error
 from ostler.store.recovery.home import settle_home
 from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
@@ -23,8 +23,11 @@ class OpenedJournal(Struct, frozen=True):
 def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     """Open the journal, or create it; raises JOURNAL_LOST if there are files of tasks without a journal."""
     moved = _move_old(layout)
-    if not os.path.lexists(layout.database) and is_lost(layout):
-        raise missing_error(layout.database)
+    if not os.path.lexists(layout.database):
+        if (gone := find_gone_state(layout)) is not None:
+            raise gone_error(gone)
+        if is_lost(layout):
+            raise missing_error(layout.database)
     if create:
         create_folders(layout)
     journal = SqliteJournal(layout.database, create=create)

@@ -48,5 +48,11 @@ def missing_error(path: Path) -> StateError:
     return _lost_error(f"the journal {path} does not exist, but there are files of its tasks")
 
 
+def gone_error(state: Path) -> StateError:
+    """Return the error for a project whose git directory, which contains the journal, is gone."""
+    hint = "restore the git directory; to start anew without it, delete .ostler/tasks and run ostler init"
+    return StateError(Code.JOURNAL_LOST, f"the journal was in {state}, which does not exist any more", hint)
+
+
 def _lost_error(message: str) -> StateError:
     return StateError(Code.JOURNAL_LOST, message, REBUILD)

@@ -116,12 +116,19 @@ def read_feedback(context: TaskContext, services: StepServices) -> tuple[str, Re
     event = services.journal.read(state.task, state.feedback_seq - 1)[0].event
     task_dir = services.layout.task(state.task)
     if (failure := _retry_from_event(event, state, task_dir)) is not None:
-        return "", failure
+        return "", _show_path(failure, state, services)
     match event:
         case DecisionRecorded(text=text) | TaskReopened(text=text):
-            return text, _find_last_failure(state, task_dir, services) if state.retry_of else None
+            last = _find_last_failure(state, task_dir, services) if state.retry_of else None
+            return text, _show_path(last, state, services) if last else None
         case _:
             return "", None
+
+
+def _show_path(failure: Retry, state: State, services: StepServices) -> Retry:
+    """Name the file below .ostler: some agents refuse paths in .git."""
+    shown = services.layout.shown_task(state.task) / Path(failure.path).name
+    return replace(failure, path=str(shown)) if failure.path and shown.exists() else failure
 
 
 def _retry_from_event(event: Event | Raw, state: State, task_dir: Path) -> Retry | None:
