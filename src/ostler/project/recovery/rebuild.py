@@ -128,25 +128,22 @@ def _order(tasks: dict[TaskId, Task]) -> list[Task]:
 
 def _install(part: Path, layout: Layout) -> str:
     """Put the new journal in its place; the old one and its log are renamed."""
-    kept = ""
-    if any(_lies(layout.database, end) for end in _BESIDE):
-        aside = _find_free(layout.database)
-        for end in _BESIDE:
-            if _lies(layout.database, end):
-                Path(f"{layout.database}{end}").rename(f"{aside}{end}")
-        kept = str(aside)
+    aside = _find_free(layout.database)
+    for end in _BESIDE:
+        if _exists(layout.database, end):
+            Path(f"{layout.database}{end}").rename(f"{aside}{end}")
     part.rename(layout.database)
     sync_folder(layout.state)
-    return kept
+    return str(aside) if aside.exists() else ""  # a deleted journal leaves only its log
 
 
-def _lies(path: Path, end: str) -> bool:
+def _exists(path: Path, end: str) -> bool:
     return os.path.lexists(f"{path}{end}")
 
 
 def _find_free(path: Path) -> Path:
     names = (path.with_name(f"{path.name}.lost{number or ''}") for number in range(1000))
-    return next(name for name in names if not any(_lies(name, end) for end in _BESIDE))
+    return next(name for name in names if not any(_exists(name, end) for end in _BESIDE))
 
 
 def _remove(part: Path) -> None:
