@@ -48,11 +48,8 @@ class Wait:
         if waited >= REPORT_AFTER_SECONDS and not self._reported:
             self._reported = self._describe()
             report_wait(self._reported)
-        pause = min(self._pause_seconds, self._limit_seconds - waited)
-        if stop is None:
-            time.sleep(pause)
-        else:
-            stop.wait(pause)
+        # A wait for the event would follow the real-time clock on some systems: a jump could make it endless.
+        time.sleep(min(self._pause_seconds, self._limit_seconds - waited))
         return True
 
     def finish(self) -> None:

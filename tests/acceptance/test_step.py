@@ -54,7 +54,7 @@ def test_an_edited_prompt_is_what_the_agent_reads(world: World, tmp_path: Path) 
         assert ada.leave() == 0
     prompts = list((world.root / ".ostler" / "tasks" / task / "prompts").glob("implement-*.md"))
     assert [path.read_text().endswith("Say it in French.\n") for path in prompts] == [True]
-    place = prompts[0].parent
+    place = prompts[0].parent.resolve()
     assert (place / "current-prompt.md").read_text() == prompts[0].read_text()
     assert "\n+Say it in French.\n" in (place / "prompt-changes.log").read_text()
     assert f"prompt   {place / 'current-prompt.md'}" in ada.seen and "attempt  1" in ada.seen

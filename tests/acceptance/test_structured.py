@@ -116,7 +116,7 @@ def test_codex_finds_its_schema_outside_of_the_worktree(world: World) -> None:
     assert (shown["status"], len(shown["attempts"])) == ("completed", 1)
     arguments = world.started()[0]["arguments"]
     path = Path(arguments[arguments.index("--output-schema") + 1])
-    assert path.parent == world.root / ".ostler" / "tasks" / task / "transcripts"
+    assert path.parent == (world.root / ".ostler" / "tasks" / task / "transcripts").resolve()
     assert files_text(world, task, "transcripts/*.answer.md") == ["I oiled the gate."]
     files = world.git("ls-tree", "-r", "--name-only", shown["branch"]).split()
     assert files == ["README.md", "fake-agent.txt"]
