@@ -64,6 +64,7 @@ def test_two_processes_cannot_share_a_session(world: World) -> None:
     assert end(run, INTERRUPT) == 130
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("args", "code", "expected"),
     [

@@ -110,7 +110,7 @@ NEVER_ANSWER = ("a1_hangs", "a2_ignores_term", "a3_stops_itself")
 TABLE = [(a, e) for a in AGENTS for e in ENDS if e != "success" or a not in NEVER_ANSWER]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("agent", "ending"), TABLE if FULL else SAMPLE)
 def test_nothing_is_left_of_a_hostile_agent(world: World, agent: str, ending: str) -> None:

@@ -55,7 +55,7 @@ ROWS: dict[str, tuple[dict[str, Any], tuple[str, str | None, int]]] = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", ROWS)
 def test_a_fault_has_its_code_and_leaves_nothing(world: World, row: str) -> None:
     """The right end in time, one sentence about it, nothing left over, and the next task runs."""
@@ -106,6 +106,7 @@ def test_a_program_that_is_not_there_stops_the_run_before_the_task(world: World,
     assert world.show(task)["status"] == "completed"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fault", ["", "a8_never_reads", "a9_closes_stdin"])
 def test_a_prompt_of_five_megabytes(world: World, tmp_path: Path, fault: str) -> None:
     """A9, A23: it is never an argument; a reader gets every byte, and an agent may read nothing."""

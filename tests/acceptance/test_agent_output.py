@@ -53,7 +53,7 @@ def peak_memory(pid: int) -> int:
 @pytest.mark.parametrize(
     "behaviour",
     [
-        {"fault": "a10_flood", "bytes": (1024 if FULL else 64) * MIB},
+        {"fault": "a10_flood", "bytes": (200 if FULL else 16) * MIB},
         {"fault": "a11_many_lines", "count": 100 if FULL else 5},
         {"fault": "a14_broken_json", "bytes": 40 * MIB},
     ],
@@ -78,6 +78,7 @@ def test_a_flood_takes_no_memory_and_loses_no_byte(world: World, behaviour: dict
     check_next(world)
 
 
+@pytest.mark.full
 def test_lines_that_are_not_read_are_reported(world: World) -> None:
     """A11, A14: an event for each of the first ones, then their number; a line over the limit is reported."""
     world.behave(

@@ -106,6 +106,7 @@ def test_the_days_money_is_kept_for_what_matters(world: World) -> None:
     assert statuses(world) == {"completed": 4}
 
 
+@pytest.mark.full
 def test_a_worker_continues_when_the_days_budget_is_raised(world: World) -> None:
     """The worker prints the next command, and continues after it without a restart."""
     write_models(world, SONNET, more=QUICK + "[budget]\nday_usd = 1.0\n")

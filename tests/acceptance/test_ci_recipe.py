@@ -93,6 +93,7 @@ def test_an_issue_becomes_a_pull_request_and_gets_one_comment(
     assert home.git("ls-remote", "origin", f"refs/heads/{github.pulls[0].head}")
 
 
+@pytest.mark.full
 def test_git_gets_the_token_from_the_users_settings(home: WorkflowWorld, github: FakeGitHub) -> None:
     """A push ignores those of the checkout, so the step before must have written these."""
     job = Job(home, github.hub.report("Mend the sum", "", "ready").number)

@@ -55,6 +55,7 @@ def ask(world: World, shell: str, line: str) -> str:
     return world.ostler(**words, _OSTLER_COMPLETE=f"{shell}_complete").stdout
 
 
+@pytest.mark.full
 def test_bash_completes_commands_options_and_ids(world: World) -> None:
     """An id from its first letters, of each task where several may be named."""
     first, second = world.new("Mend the gate"), world.new("Mend the fence")

@@ -90,6 +90,7 @@ def test_a_task_before_it_that_waits_for_a_person_holds_it_back(chosen: World) -
     assert statuses(chosen) == {first: "completed", second: "completed"}
 
 
+@pytest.mark.full
 def test_a_failure_blocks_what_comes_after_it_and_a_retry_opens_it_again(chosen: World) -> None:
     """Recorded once, with the name of the failed task; tasks after the blocked one just wait."""
     first, other = bad(chosen, "First"), good(chosen, "Other")

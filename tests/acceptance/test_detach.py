@@ -190,6 +190,7 @@ def test_what_cannot_begin_is_reported_here(
     assert logs(world) == [] and world.survivors() == []
 
 
+@pytest.mark.full
 def test_a_run_that_ends_before_it_begins_is_reported_here(world: World) -> None:
     """A task that waits for a person: reported with the exit code of a run here; no log is kept."""
     (world.root / "ostler.toml").write_text('[gates]\ndefault = "human"\n')

@@ -58,7 +58,7 @@ def reader(world: World) -> Iterator[Reader]:
         yield made
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("page", PAGES)
 def test_the_blocks_of_a_page_run_in_order(page: str, reader: Reader) -> None:
     """In one project, as a reader would type them; a block with a title is the file of that name."""

@@ -149,6 +149,7 @@ def test_a_check_that_blocks_comes_before_the_person(world: World) -> None:
     assert world.show(second)["status"] == "needs_review"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("action", "status"), [("approve", "completed"), ("block", "blocked"), ("reject", "needs_review")]
 )

@@ -109,6 +109,7 @@ def test_a_repeat_after_a_broken_answer_completes(world: ApiWorld) -> None:
     assert len(llm.prompts) == 2
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_the_request_and_the_task_goes_on_later(world: ApiWorld) -> None:
     """Without a process to stop: the connection is closed, the task is pending, the next run completes it."""
     with FakeLlm([Silence(60), say(MARK)]) as llm:

@@ -66,6 +66,7 @@ def test_a_receiver_that_fails_twice_gets_it_in_the_end(world: World) -> None:
         assert len(receiver.calls) == sent
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("behaviour", "settings", "on", "command", "code"),
     [

@@ -79,6 +79,7 @@ def test_interrupted_agent_is_found_again(name: str, world: World) -> None:
     assert second["resumed"] and second["session"] == first["session"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", AGENTS)
 def test_refused_key_ends_the_task_with_its_code(name: str, world: World) -> None:
     """A refused key is reported as such and not retried."""

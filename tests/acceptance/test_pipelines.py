@@ -91,6 +91,7 @@ def test_a_person_in_the_middle_is_waited_for(world: DocumentWorld) -> None:
     assert "from 4 inputs" in (world.root / steps(world)["check"]["output_path"]).read_text()
 
 
+@pytest.mark.full
 def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> None:
     """Fail-fast: later steps are blocked with the reason; `resume` reopens only the failed ones."""
     world.pipeline("launch", LAUNCH)
@@ -106,6 +107,7 @@ def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> 
     assert {step["status"] for step in steps(world).values()} == {"completed"}
 
 
+@pytest.mark.full
 def test_a_failure_stops_those_that_are_at_work(world: DocumentWorld) -> None:
     """A running sibling is cancelled, and `resume` completes it."""
     world.pipeline("launch", LAUNCH.replace("{id: mail, skill: copy}", "{id: mail, skill: copy, goal: Mail}"))

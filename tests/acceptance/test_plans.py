@@ -209,6 +209,7 @@ def test_ctrl_c_while_a_gate_runs(world: WorkflowWorld) -> None:
     assert [name for _, name in world.commits(task)] == ["implement - completed", "test - completed"]
 
 
+@pytest.mark.full
 def test_a_phase_that_breaks_what_a_gate_passed_is_not_the_end(world: WorkflowWorld) -> None:
     """The last phase breaks the work: the gate also checks its commit, and the task is not completed."""
     spoils = {"contains": "This phase: docs", "files": {"calc.py": WORSE}}

@@ -57,6 +57,7 @@ def test_one_approval_overrules_a_gate_of_a_command_and_a_person(world: World, n
     assert (gate["verdict"], gate["original"], gate["reason"]) == ("overruled", "fail", "known")
 
 
+@pytest.mark.full
 def test_one_approval_accepts_weakened_checks(world: World) -> None:
     """The command passed with other tests; the person who approves that is not asked twice."""
     commit_tests(world)

@@ -65,7 +65,7 @@ def test_a_second_run_before_the_login_probes_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("fault", [LOGGED_OUT, BUSY], ids=["401", "529"])
-@pytest.mark.sampled(1)
+@pytest.mark.full
 def test_the_worker_continues_by_itself(world: World, fault: dict[str, object]) -> None:
     """One call probes after a growing delay; no task needs a retry by a person."""
     write_models(world, SONNET, more=QUICK)

@@ -70,6 +70,7 @@ def ended(world: WorkflowWorld, task: str) -> tuple[Any, Any]:
     return shown["status"], shown["code"]
 
 
+@pytest.mark.full
 def test_a_rebased_commit_has_passed_its_gate(world: WorkflowWorld, github: FakeGitHub) -> None:
     """The command ran on the commit of the phase, and again on the published one."""
     others_push(world, "other.txt", "theirs\n")

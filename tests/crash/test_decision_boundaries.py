@@ -42,7 +42,7 @@ WORDS: dict[Callable[[WorkflowWorld, str], None], list[str]] = {
 }
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("place", PLACES)

@@ -95,6 +95,7 @@ def test_a_call_that_strace_splits_is_one_line() -> None:
     assert join_resumed([first, other, second]) == [other, joined]
 
 
+@pytest.mark.sampled(1)
 @needs_strace
 @pytest.mark.parametrize("number", FLUSHES)
 def test_a_failed_flush_is_never_followed_by_completed(world: World, number: int) -> None:

@@ -25,7 +25,7 @@ PLACES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_kill_at_every_write_changes_nothing_in_the_end(tmp_path: Path, place: str) -> None:

@@ -29,7 +29,7 @@ steps:
 DRAFTS = {"research": 1, "post": 3, "mail": 3, "poster": 3, "spot": 3, "check": 1, "summary": 1}
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("place", PLACES)

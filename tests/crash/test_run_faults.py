@@ -53,6 +53,7 @@ def test_an_agent_of_a_dead_run_is_gone_before_the_next_one_starts(world: World)
     check_all_done(world, [task])
 
 
+@pytest.mark.full
 def test_four_runs_share_eight_tasks(world: World) -> None:
     """Every task is claimed once and by one run, in any order (B7)."""
     world.behave(delay_seconds=0.1)

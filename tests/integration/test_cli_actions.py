@@ -121,6 +121,7 @@ def lock_task(project: Project, task: TaskId) -> LockHandle:
     return lock
 
 
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize(("status", "action", "expected"), list(cells()))
 def test_an_action_on_a_status(
     project: Project, capfd: pytest.CaptureFixture[str], status: str, action: str, expected: str

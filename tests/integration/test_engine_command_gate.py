@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from examples import FULL
 from gate_world import SECRET, GateWorld
 from git_traps import Traps, commit_bait, plant_by_include, plant_hooks, plant_in_configuration
 from git_world import git, snapshot_of
@@ -166,14 +167,15 @@ def test_what_a_command_writes_goes_with_the_checkout(world: GateWorld) -> None:
 
 
 def test_a_flood_is_kept_and_costs_no_memory(world: GateWorld) -> None:
-    """100 MB of output are complete in the log, and only the end is used elsewhere."""
+    """Much output is complete in the log, and only the end is used elsewhere."""
+    size = 100_000_000 if FULL else 20_000_000
     before = psutil.Process().memory_info().rss
-    flood = f"yes {'x' * 99} | head -c 100000000; echo the end; exit 1"
+    flood = f"yes {'x' * 99} | head -c {size}; echo the end; exit 1"
     answer = world.check(Gate("command", command=flood))
     event = answer.event
     assert isinstance(event, GateDecided)
     assert event.verdict == "fail" and event.reason.endswith("the end")
-    assert (world.home / event.output).stat().st_size == 100_000_000 + len("the end\n")
+    assert (world.home / event.output).stat().st_size == size + len("the end\n")
     assert (world.home / "retry-context-test-1.md").stat().st_size < 300_000
     assert psutil.Process().memory_info().rss - before < 64 << 20
 

@@ -159,6 +159,7 @@ def check(history: History, killed: bool) -> None:
     assert fold(project.journal.read(task)) == project.state(task)
 
 
+@pytest.mark.full
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(acts=st.lists(st.sampled_from(ACTS), max_size=9))
 def test_the_task_costs_what_its_attempts_cost(

@@ -187,6 +187,7 @@ def _garbage_head(world: World) -> None:
     (world.project / ".git" / "worktrees" / TASK / "HEAD").write_bytes(b"\0\0\0")
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "crash",
     [

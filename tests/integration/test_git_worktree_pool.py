@@ -190,7 +190,7 @@ DOUBTFUL = [change_a_folders_mode, put_attributes_on_a_folder, remove_the_submod
 
 
 @pytest.mark.parametrize("later", [False, True], ids=["same base", "later base, cleaned ahead"])
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mess", USED_AGAIN + DOUBTFUL)
 def test_a_kept_tree_is_what_a_new_one_would_be(world: WarmWorld, mess: Mess, later: bool) -> None:
     """Bytes, modes, links, folders and registration are the same; nothing of the old task is left."""

@@ -95,6 +95,7 @@ def test_a_run_loads_only_the_agent_that_it_uses(world: World) -> None:
     assert loaded & {"anthropic", "httpx2", "pydantic", "ostler.llm"} == set()
 
 
+@pytest.mark.full
 def test_the_model_api_is_loaded_when_it_is_called(tmp_path: Path) -> None:
     """The executor loads nothing before its first call, and another provider never needs the SDK."""
     make = "from ostler.executors.model_api.executor import connect; connect({provider!r}, {env!r}, 1)"

@@ -127,7 +127,7 @@ def test_cost_counts_every_ended_attempt(readable: OldProject) -> None:
         assert readable.json("cost", "--by", by)["total"]["cost_usd"] > 1.0
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["ndjson", "atif", "html"])
 def test_tasks_are_exported(readable: OldProject, form: str) -> None:
     """One task of each status, stage and code."""
@@ -251,7 +251,7 @@ def test_a_rejection_reaches_the_agent(project: OldProject) -> None:
         ("skipped_phase", ("rewind", "--to", "implement")),
     ],
 )
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_a_decision_continues_a_task(project: OldProject, name: str, decision: tuple[str, ...]) -> None:
     """A waiting task continues after its decision, an ended one is reopened; both complete."""
     if name == "model_at_rest":
@@ -286,6 +286,7 @@ def test_a_conflict_is_resolved_by_its_agent(project: OldProject) -> None:
     assert project.git("show", "release:conflict.txt") == "both\n"
 
 
+@pytest.mark.full
 def test_a_deferred_task_waits_for_its_time(project: OldProject) -> None:
     task = project.id_of("deferred")
     assert finish(project, "deferred", code=5)["status"] == "deferred"

@@ -73,7 +73,7 @@ def test_every_fault_has_its_row() -> None:
     assert set(EXPECTED) == set(FAULTS)
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", EXPECTED)
 def test_a_fault_has_its_code(fault: str, provider: str) -> None:

@@ -175,6 +175,7 @@ def rows(project: Project, tasks: dict[TaskId, Case]) -> Iterator[dict[str, Boar
         site.close()
 
 
+@pytest.mark.full
 def test_every_interface_gives_the_same_advice(
     project: Project,
     tasks: dict[TaskId, Case],

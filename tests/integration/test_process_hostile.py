@@ -158,6 +158,7 @@ def test_killed_run_leaves_nothing(kind: str, tmp_path: Path) -> None:
         assert driven.small_processes_within(10 * 3.0) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_forker_and_keeper_leave_nothing(kind: str, tmp_path: Path) -> None:
     """A run that is a subreaper adopts the processes that both leave when they are killed, and ends them."""

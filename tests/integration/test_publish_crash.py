@@ -69,7 +69,7 @@ def count_pushes(world: PublishWorld) -> Path:
     return log
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("mode", ["pr", "auto"])
 def test_killed_after_any_step(world: PublishWorld, github: FakeGitHub, step: str, mode: str):

@@ -48,6 +48,7 @@ def squash_on_github(world: WorkflowWorld, github: FakeGitHub, task: str) -> Non
     github.hub.merge(1)
 
 
+@pytest.mark.full
 def test_pull_requests_are_stacked(world: WorkflowWorld, github: FakeGitHub) -> None:
     """The base of the second is the branch of the first while that has an open pull request."""
     first, second = publish_two(world)
@@ -61,6 +62,7 @@ def test_pull_requests_are_stacked(world: WorkflowWorld, github: FakeGitHub) -> 
     assert f"(into ostler/{first})" in world.ostler("show", second).stdout.replace("\n" + " " * 12, " ")
 
 
+@pytest.mark.full
 def test_a_stacked_pull_request_is_retargeted(world: WorkflowWorld, github: FakeGitHub) -> None:
     """After a squash merge the next run rebases the second onto the target and changes its base."""
     first, second = publish_two(world)

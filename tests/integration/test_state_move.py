@@ -89,6 +89,7 @@ def test_moved_once(old: World) -> None:
     assert [task["status"] for task in old.json("status")["tasks"]] == ["completed", "completed"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_at_each_step(old: World, step: str) -> None:
     """Afterwards the old or the new journal is complete, and the next start completes the move."""

@@ -20,6 +20,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield serve(world, "--view-only")
 
 
+@pytest.mark.full
 def test_every_task_is_on_one_page(server: Served) -> None:
     """Page by page, newest first, while tasks are added at the top."""
     seen: list[str] = []

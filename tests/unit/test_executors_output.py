@@ -116,6 +116,7 @@ def test_a_success_about_errors_is_a_success(
     assert result.ok, (result.code, result.message)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("printed", [only_talks, answers])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=30, deadline=None)

@@ -169,6 +169,7 @@ def test_the_refusal_names_places_and_no_secret(world: World) -> None:
     assert "ostler:allow-secret" in error.hint and AWS not in f"{error.message}{error.hint}"
 
 
+@pytest.mark.full
 def test_ten_thousand_files_take_little_time(world: World) -> None:
     """The limit is two seconds; a busy machine has ten times as long."""
     worktree = work(world, {f"d{n % 100}/f{n}.txt": "line\n" * 10 for n in range(10_000)} | {"z.txt": AWS})

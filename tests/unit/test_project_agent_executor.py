@@ -150,6 +150,7 @@ def paused(world: ExecutorWorld, task: Task) -> None:
         project.act(task.id, "pause")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "put", [completed, failed, cancelled, in_progress, in_review, blocked, deferred, paused]
 )

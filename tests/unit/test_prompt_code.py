@@ -39,6 +39,7 @@ def test_blocks_by_label() -> None:
     assert list(find_blocks(text, frozenset({""}))) == ["4"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     [

@@ -87,6 +87,7 @@ def test_nothing_that_an_agent_writes_raises(text: str) -> None:
     assert reading.report is None or not reading.warning
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "piece", ["[", "{", "- ", "? ", "a: ", '"', "'", "#\n", "a: b\n", "|\n", "%", "\t", ", ", "{a: "]
 )

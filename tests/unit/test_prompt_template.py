@@ -166,6 +166,7 @@ def test_what_a_section_hides_depends_on_its_value_alone(sections: list[str], gi
     assert render_template(text, dict.fromkeys(given_values, "v")) == shown
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "piece",
     [

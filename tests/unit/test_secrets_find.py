@@ -152,7 +152,7 @@ def test_a_long_text_without_spaces_is_not_held_for_ever() -> None:
     assert len(written) > 900_000
     assert (
         stream.feed(b" AKIA" + b"Q3EGTVZ7XWYB2K5M") + stream.finish()
-        == b"QUJD" * ((1 << 18) - len(written) // 4) + b" [redacted:aws-access-key]"
+        == (b"QUJD" * (1 << 18))[len(written) :] + b" [redacted:aws-access-key]"
     )
 
 

@@ -218,6 +218,7 @@ RULES = (
 PRIVATE_KEY = "private-key"
 KEYWORDS_WITH_SPACES = tuple(word for rule in RULES for word in rule.keywords if " " in word)
 _BY_KEYWORD = {word.encode(): rule for rule in RULES for word in rule.keywords}
+LONGEST_KEYWORD = max(map(len, _BY_KEYWORD))
 _WHOLE_KEY = rf"{_KEY_HEADER}(?:{_KEY_BODY})*?(?:-----END [A-Z0-9 ]*-----|(?!{_KEY_BODY})|\Z)"
 
 
@@ -235,6 +236,12 @@ LOOSE_KEYWORDS = tuple(
 def keyword_search() -> re.Pattern[bytes]:
     """Return the search for all other keywords; of two at one place it finds the longer one."""
     return re.compile(_as_tree(sorted(_BY_KEYWORD.keys() - set(LOOSE_KEYWORDS))))
+
+
+@cache
+def any_keyword() -> re.Pattern[bytes]:
+    """Return the search for every keyword."""
+    return re.compile(_as_tree(sorted(_BY_KEYWORD)))
 
 
 @cache

@@ -8,7 +8,7 @@ from ostler.secrets.encodings import map_squeezed
 from ostler.secrets.find import Found, find_secrets
 from ostler.secrets.redact import replace_found
 from ostler.secrets.registry import SECRETS, KnownSecrets
-from ostler.secrets.rules import PRIVATE_KEY, key_body, key_start
+from ostler.secrets.rules import LONGEST_KEYWORD, PRIVATE_KEY, any_keyword, key_body, key_start
 
 _CONTEXT = 16  # bytes before a chunk that decide whether a token starts there
 _MAX_RUN = 16 * 1024  # of a text without spaces that is held back
@@ -68,10 +68,17 @@ def _find_held(data: bytes, start: int) -> int:
     """Return where the end begins that must be held back; the length of the data if nothing must be."""
     size = len(data)
     tail = data[max(start, size - _MAX_RUN) :]
-    run = size - len(tail) + len(tail.rstrip(_NOT_BREAKS))
+    run = _find_candidate(data, size - len(tail) + len(tail.rstrip(_NOT_BREAKS)))
     return max(
         start, min(run, _find_beginning(data, start), _find_unfinished(data), _find_open_key(data, start))
     )
+
+
+def _find_candidate(data: bytes, run: int) -> int:
+    """Return where a secret may start in a run without spaces: at a keyword, or at one that is cut in two."""
+    cut = max(run, len(data) - LONGEST_KEYWORD + 1)
+    hit = any_keyword().search(data, run)
+    return min(hit.start(), cut) if hit else cut
 
 
 def _find_beginning(data: bytes, start: int) -> int:
