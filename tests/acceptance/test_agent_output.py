@@ -53,7 +53,7 @@ def peak_memory(pid: int) -> int:
 @pytest.mark.parametrize(
     "behaviour",
     [
-        {"fault": "a10_flood", "bytes": (200 if FULL else 16) * MIB},
+        {"fault": "a10_flood", "bytes": (200 if FULL else 24) * MIB},
         {"fault": "a11_many_lines", "count": 100 if FULL else 5},
         {"fault": "a14_broken_json", "bytes": 40 * MIB},
     ],
