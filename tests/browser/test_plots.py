@@ -29,7 +29,7 @@ steps:
       - {id: mail, skill: copywriting}
   - {id: summary, skill: copywriting}
 """
-SCRIPT = "```ostler-script\n- say: Done. <phase_complete>true</phase_complete>\n```"
+SCRIPT = "```ostler-script\n- run: touch free.txt\n- say: Done. <phase_complete>true</phase_complete>\n```"
 LEFT = "(node) => node.getBoundingClientRect().left"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 expect.set_options(timeout=30_000)

@@ -31,7 +31,8 @@ def _scripted(world: World) -> None:
 
 
 def _task(world: World, steps: list[str]) -> str:
-    script = "\n".join(f"- {step}" for step in steps)
+    # A task that changes no file is not completed.
+    script = "\n".join(f"- {step}" for step in ("run: echo walked > walked.txt", *steps))
     return world.new("Walk on", "-d", f"```ostler-script\n{script}\n```\n")
 
 
