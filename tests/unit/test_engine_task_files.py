@@ -8,7 +8,9 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from ostler.engine.task_files import format_state_file
+from ostler.engine.task_files import format_state_file, remove_partial_files
+from ostler.files.layout import Layout
+from ostler.model.ids import TaskId
 from ostler.model.task import Task
 from ostler.project.project import Project
 from ostler.sources.task_file import read_task
@@ -27,3 +29,16 @@ def test_a_task_is_found_as_it_was_given(tmp_path: Path, title: str) -> None:
         assert yaml.safe_load(format_state_file(state))["title"] == title
         reported = replace(state, message="two\nlines\u2028and more")
         assert yaml.safe_load(format_state_file(reported))["message"] == reported.message
+
+
+@pytest.mark.parametrize("folder", [".", "prompts", "gates", "workspace"])
+def test_partial_files_of_a_killed_run_are_removed(tmp_path: Path, folder: str) -> None:
+    """In every directory of the task; a file of a person stays."""
+    layout, task = Layout(tmp_path), TaskId("add-a-greeting-k4mh")
+    place = layout.task(task) / folder
+    place.mkdir(parents=True)
+    partial, own = place / ".999999999-0123456789abcdef.tmp", place / "notes.tmp"
+    partial.touch()
+    own.touch()
+    remove_partial_files(task, layout)
+    assert (partial.exists(), own.exists()) == (False, True)

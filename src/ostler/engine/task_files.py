@@ -30,8 +30,10 @@ def write_task_file(task: Task, layout: Layout) -> None:
 def remove_partial_files(task: TaskId, layout: Layout) -> None:
     """Remove temporary files of a killed run from the task's directory."""
     task_dir = layout.task(task)
-    for folder in (task_dir, task_dir / "prompts", task_dir / "transcripts"):
-        if folder.is_dir():
+    if not task_dir.is_dir():
+        return
+    for folder in (task_dir, *task_dir.iterdir()):
+        if folder.is_dir() and not folder.is_symlink():
             remove_temporary_files(folder)
 
 

@@ -16,7 +16,7 @@ from ostler.model.rows import decode_state
 from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.usage import Usage, add_cost
-from ostler.model.warning import LeftFiles, WarningDetail
+from ostler.model.warning import LeftFiles, WarningDetail, describe_warnings
 
 
 class GateView(Struct, frozen=True):
@@ -99,6 +99,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     code: Code | None
     message: str
     warnings: tuple[str, ...]
+    warning_texts: tuple[str, ...] = ()  # each warning with its explanation
     warning_details: tuple[WarningDetail, ...] = ()
     left: LeftFiles | None = None  # files that no commit contains, and where they are
     resumes_at: str | None
@@ -152,6 +153,7 @@ def view_task(
         code=Code.INTERRUPTED if abandoned else state.code,
         message="the run died; the next run resumes the task" if abandoned else state.message,
         warnings=state.warnings,
+        warning_texts=describe_warnings(state),
         warning_details=state.warning_details,
         left=state.left,
         resumes_at=_time(state.resumes_at),

@@ -10,6 +10,7 @@ export class TaskHeader {
     this.chip = h("span", { class: "chip" });
     this.names = h("div", { class: "row wrap task-names" });
     this.facts = h("dl", { class: "task-facts" });
+    this.warnings = h("ul", { class: "task-warnings", "aria-label": "Warnings" });
     this.steps = h("ol", { class: "task-steps", "aria-label": "Phases" });
     this.actions = h("div", { class: "row wrap task-actions" });
     this.node = h(
@@ -23,6 +24,7 @@ export class TaskHeader {
         this.actions,
       ),
       this.steps,
+      this.warnings,
       this.facts,
     );
   }
@@ -33,6 +35,11 @@ export class TaskHeader {
     this.chip.dataset.status = task.status;
     this.chip.textContent = statusName(task.status);
     replace(this.names, names(task));
+    replace(
+      this.warnings,
+      (task.warning_texts ?? []).map((text) => h("li", {}, text)),
+    );
+    this.warnings.hidden = !task.warning_texts?.length;
     replace(
       this.steps,
       task.phases.map((phase) => step(phase, task)),
