@@ -159,3 +159,14 @@ def test_the_record_of_a_gate_and_the_preflight_are_shown(world: World, serve: C
         expect(gate).to_contain_text(text)
     expect(page.locator(".gate", has_text="Only a person approves")).to_contain_text(".mcp.json")
     expect(page.locator("section", has_text="Preflight")).to_contain_text("ostler.toml:6")
+
+
+def test_warnings_are_shown_with_their_explanation(world: World, serve: Callable[..., Served]) -> None:
+    """In the header, and only if there are any."""
+    warned, plain = _done(world, STEPS[:1]), _done(world, [SHOWS_DONE])
+    served = serve("--view-only")
+    shown = served.open(f"/tasks/{warned}").locator(".task-warnings li")
+    expect(shown).to_have_text("NO_MARK: the agent changed files but did not report completion")
+    page = served.open(f"/tasks/{plain}")
+    expect(page.locator(".task-head .chip")).to_have_text("Completed")
+    expect(page.locator(".task-warnings")).to_be_hidden()
