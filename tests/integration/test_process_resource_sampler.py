@@ -194,6 +194,8 @@ def small_group() -> Iterator[Path]:
     if group is None:
         pytest.skip("no control group for memory can be made here")
     yield group
+    # The kernel counts a killed process for a moment.
+    wait_until(lambda: not (group / "cgroup.procs").read_text(), 10, "the group has processes")
     group.rmdir()
 
 

@@ -88,8 +88,8 @@ def test_a_run_that_is_killed_continues_in_the_same_session(
 # Row: the status, the code, the exit and the number of attempts with the retries that are the default.
 ENDINGS = {
     "d1_seconds": ("deferred", "RATE_LIMITED", 5, 1),
-    "d2_credit": ("failed", "BILLING", 1, 1),
-    "d8_401": ("failed", "AUTH_FAILED", 1, 1),
+    "d2_credit": ("pending", "BILLING", 4, 1),
+    "d8_401": ("pending", "AUTH_FAILED", 4, 1),
     "d9_404": ("failed", "MODEL_NOT_FOUND", 1, 1),
     "d10_refusal": ("failed", "REFUSED", 1, 1),
     "d10_empty": ("failed", "RESPONSE_EMPTY", 1, 3),
@@ -98,7 +98,7 @@ ENDINGS = {
 
 @pytest.mark.parametrize("row", ENDINGS)
 def test_a_provider_that_fails_ends_the_task_with_its_code(project: World, model: Model, row: str) -> None:
-    """A final failure is not retried, a limit defers the task, and the message is one sentence."""
+    """A final failure is not retried, a limit defers the task, a refused account keeps it pending."""
     status, code, exit_code, attempts = ENDINGS[row]
     model.turns = [FAULTS[row]]
     task = project.new()
