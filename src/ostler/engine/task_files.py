@@ -28,11 +28,10 @@ def write_task_file(task: Task, layout: Layout) -> None:
 
 
 def remove_partial_files(task: TaskId, layout: Layout) -> None:
-    """Remove temporary files of a killed run from the task's directory."""
-    task_dir = layout.task(task)
-    if not task_dir.is_dir():
-        return
-    for folder in (task_dir, *task_dir.iterdir()):
+    """Remove temporary files of a killed run from the task's directory and its worktree."""
+    task_dir, own = layout.task(task), (layout.worktree(task) / AGENT_STATE).parent
+    inside = task_dir.iterdir() if task_dir.is_dir() else ()
+    for folder in (task_dir, *inside, own):
         if folder.is_dir() and not folder.is_symlink():
             remove_temporary_files(folder)
 
