@@ -36,7 +36,6 @@ def restore_objects(world: World) -> None:
 # Faults of the whole repository: what the agent breaks, and how a person repairs it.
 REPOSITORY: dict[str, tuple[str, Callable[[World], None]]] = {
     "bad line in the configuration": ("echo '[broken' >> {root}/.git/config", repair_config),
-    "repository gone": ("mv {root}/.git {root}/away", restore_repository),
     "zeroed objects": (
         "cp -r {root}/.git/objects {root}/saved; for f in $(find {root}/.git/objects -type f);"
         " do chmod u+w $f; : > $f; done",
@@ -55,6 +54,17 @@ def run_two(world: World, script: str, code: int) -> tuple[subprocess.CompletedP
 def check_few_records(world: World, tasks: list[str]) -> None:
     counts = [len(world.events(task)) for task in tasks]
     assert min(counts) >= 1 and max(counts) <= MOST_RECORDS, counts
+
+
+@pytest.mark.full
+def test_a_repository_that_is_gone_ends_the_run(world: World) -> None:
+    """The journal is gone with it: nothing is reported as completed, and all continues when it is back."""
+    done, tasks = run_two(world, "mv {root}/.git {root}/away", code=3)
+    assert "restore the git directory" in done.stderr and "completed" not in done.stdout
+    restore_repository(world)
+    assert [task["status"] for task in world.json("status")["tasks"]] == ["pending", "pending"]
+    world.ostler("run", "--all")
+    check_all_done(world, tasks)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ def test_too_few_descriptors_fail_nothing_for_good(world: World, most: int) -> N
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     tasks = [world.new(f"Task number {number}") for number in range(3)]
     done = run_under(world, ["prlimit", f"--nofile={most}:{most}"], "run", "--all", "-j", "3")
-    assert done.returncode in (0, 1)
+    # 2: there are too few for the checks before the run.
+    assert done.returncode in (0, 1, 2)
     shown = [world.show(task) for task in tasks]
     assert ADVICE in done.stdout + done.stderr or {task["status"] for task in shown} == {"completed"}
     # A failure that the first run recorded, but not yet as the end, is reported by the next one.

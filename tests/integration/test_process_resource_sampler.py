@@ -20,6 +20,7 @@ from ostler.model.command import Command, Exit, StopReason
 from ostler.process import memory
 from ostler.process.forker_client import shared_forker
 from ostler.process.runner import DefaultCommandRunner
+from world import wait_until
 
 ENV = {"PATH": os.environ["PATH"]}
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -32,7 +32,10 @@ class RealAgent(NamedTuple):
 def _codex(url: str, home: Path) -> dict[str, str]:
     provider = f'[model_providers.fake]\nname = "fake"\nbase_url = "{url}/v1"\nenv_key = "OPENAI_API_KEY"\n'
     _put(home / ".codex" / "config.toml", f'model_provider = "fake"\n{provider}wire_api = "responses"\n')
-    return {"OPENAI_API_KEY": KEY}
+    # Its sandbox needs helper programs below HOME, which it does not create in a temporary directory.
+    temporary = home / "tmp"
+    temporary.mkdir(exist_ok=True)
+    return {"OPENAI_API_KEY": KEY, "TMPDIR": str(temporary)}
 
 
 def _gemini(url: str, home: Path) -> dict[str, str]:

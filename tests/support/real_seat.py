@@ -38,6 +38,7 @@ class RealSeat:
             cwd=str(self.workspace),
             env=self._env,
             transcript=str(self.transcript),
+            allow_unsandboxed_skip=True,  # some tests use `skip`
             **{"model": self._model, "timeout_seconds": self._seconds, "grace_seconds": 2.0, **more},
         )
 

@@ -6,6 +6,7 @@ from ostler.engine.steps.services import StepServices
 from ostler.errors import Code, GitError, OstlerError
 from ostler.git.repository import Repository
 from ostler.git.run.command import run_git
+from ostler.store.identity import gone_error
 
 # The codes that a missing git, a broken configuration or a damaged repository leads to, in any step.
 _SUSPECT = frozenset({Code.GIT_CORRUPT, Code.WORKTREE_LOST, Code.USAGE, Code.UNKNOWN})
@@ -15,7 +16,9 @@ _HINT = "run again; the tasks keep their progress"
 def find_project_fault(error: OstlerError, services: StepServices) -> OstlerError | None:
     """Return why no task of the project can continue now; None if the error is about one task."""
     layout, repository = services.layout, services.repository
-    if not (layout.root.is_dir() and layout.state.is_dir()):
+    if layout.root.is_dir() and not layout.state.is_dir():
+        return gone_error(layout.state)
+    if not layout.root.is_dir():
         message = f"the project {layout.root} was moved or deleted while it was in use"
         return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, f"go to where it is now and {_HINT}")
     if not isinstance(error, GitError) or error.code not in _SUSPECT:
