@@ -34,7 +34,7 @@ def closing() -> Iterator[list[World]]:
 
 
 def test_claude_creates_a_task_and_lists_it(tmp_path: Path, closing: list[World]) -> None:
-    """The task is in the project, and claude gets the notice that no worker runs."""
+    """The task is in the project, and claude gets the command that runs it."""
     with FakeLlm([SUBMIT, call("mcp__ostler__list"), say("It is written down.")]) as llm:
         world = real_world(tmp_path, llm)
         closing.append(world)
@@ -52,7 +52,7 @@ def test_claude_creates_a_task_and_lists_it(tmp_path: Path, closing: list[World]
     assert done.stdout == "It is written down.\n", done.stderr
     (task,) = world.json("status")["tasks"]
     assert (task["title"], task["weight"], task["status"]) == ("Draw the map", "trivial", "pending")
-    assert llm.prompts[1].holds("No run is active in this project")
+    assert llm.prompts[1].holds(f'"next":"ostler run {task["id"]}"')
     assert llm.prompts[2].holds("ostler.status/1")
 
 
