@@ -20,6 +20,7 @@ from ostler.model.task import Task
 from ostler.project.project import Project
 from ostler.project.recovery.check import check_journal
 from ostler.project.recovery.from_files import RebuiltTask, read_task_folder, rebuild_task
+from ostler.project.recovery.numbers import follow_restored
 from ostler.store.backup import sync_folder
 from ostler.store.recovery.move import in_use_error
 from ostler.store.recovery.rescue import list_rescues
@@ -44,6 +45,8 @@ def rebuild_journal(layout: Layout, environ: Mapping[str, str], backup: Path | N
     source = backup or _choose_rescue(layout)
     if source is not None:
         _copy(source, part)
+        with Project(layout, LiveSettings(layout.root, environ, {}), SqliteJournal(part), environ) as project:
+            follow_restored(project)
         kept = _install(part, layout)
         _mark_used(layout)
         return Rebuilt(str(source), kept)
