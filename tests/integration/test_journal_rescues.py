@@ -71,3 +71,34 @@ def test_unreadable_copy_is_named(world: World) -> None:
     copy = world.root / ".ostler" / "rescue-2.db"
     copy.write_bytes(b"x" * 9000)
     assert f"not used: {copy}.used" in world.ostler("journal", "rebuild").stderr
+
+
+def test_rebuild_without_files(world: World) -> None:
+    """Nothing is created."""
+    (world.root / "ostler.toml").write_text("")
+    done = world.ostler("journal", "rebuild", code=1)
+    assert "no files of tasks were found" in done.stderr
+    assert not journal_path(world.root).exists() and not (world.root / ".ostler").exists()
+
+
+def test_rebuild_without_the_git_directory(world: World) -> None:
+    """The readable view leads to nothing: the error names the directory that is gone."""
+    world.new()
+    shutil.rmtree(world.root / ".git")
+    done = world.ostler("journal", "rebuild", code=3)
+    assert f"the journal was in {world.root}/.git/ostler, which does not exist" in done.stderr
+
+
+def test_view_that_is_a_loop(world: World) -> None:
+    """The link is not followed without end; it is made again."""
+    task = world.new()
+    link = world.root / ".ostler" / "tasks"
+    link.unlink()
+    link.symlink_to("tasks")
+    assert world.show(task)["status"] == "pending"
+    world.new("Second")
+    assert (link / task / "task.md").is_file()
+    journal_path(world.root).unlink()
+    link.unlink()
+    link.symlink_to("tasks")
+    world.ostler("status", code=3)

@@ -14,18 +14,21 @@ from ostler.errors import OstlerError, UsageError
 from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
-from ostler.files.view import create_folders, list_task_files
+from ostler.files.view import create_folders, find_gone_state, list_task_files
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
+from ostler.project.open_journal import adopt_renamed
 from ostler.project.project import Project
 from ostler.project.recovery.check import check_journal
 from ostler.project.recovery.from_files import RebuiltTask, read_task_folder, rebuild_task
 from ostler.project.recovery.numbers import follow_restored
 from ostler.project.recovery.rescues import choose_rescue, set_aside
 from ostler.store.backup import sync_folder
+from ostler.store.identity import gone_error
 from ostler.store.recovery.move import in_use_error
 from ostler.store.sqlite import SqliteJournal
 
+_NO_FILES = "no files of tasks were found"
 _BESIDE = ("", "-wal", "-shm")  # a log that is left would be applied to the new file
 
 
@@ -40,11 +43,14 @@ class Rebuilt(Struct, frozen=True):
 def rebuild_journal(layout: Layout, environ: Mapping[str, str], backup: Path | None = None) -> Rebuilt:
     """Make a new journal if the present one is lost or damaged; the old file is kept."""
     _require_idle(layout)
+    if not os.path.lexists(layout.database):
+        adopt_renamed(layout)
+    is_sound = _is_sound(layout)
+    source = backup or choose_rescue(layout, sound=is_sound)
+    _require_place(layout, source)
     make_private_dir(layout.state)
     part = layout.database.with_name("rebuilt.db")
     _remove(part)
-    is_sound = _is_sound(layout)
-    source = backup or choose_rescue(layout, sound=is_sound)
     if source is not None:
         _copy(source, part)
         with Project(layout, LiveSettings(layout.root, environ, {}), SqliteJournal(part), environ) as project:
@@ -53,6 +59,8 @@ def rebuild_journal(layout: Layout, environ: Mapping[str, str], backup: Path | N
         return Rebuilt(str(source), kept, unused=set_aside(layout, source))
     if is_sound:
         return Rebuilt("", unused=set_aside(layout, None))
+    if not list_task_files(layout):
+        return Rebuilt("", failed=(_NO_FILES,))
     create_folders(layout)
     tasks, failed = _rebuild_from_files(layout, environ, part)
     kept = _install(part, layout)
@@ -63,6 +71,13 @@ def _require_idle(layout: Layout) -> None:
     files = (file for name in ("locks", "runs") for file in (layout.state / name).glob("*"))
     if any(file.is_file() and is_locked(file) for file in files):
         raise in_use_error(layout.database, "rebuilt")
+
+
+def _require_place(layout: Layout, source: Path | None) -> None:
+    """Raise if the directory of the state is gone and there is no copy, or no place for its tasks."""
+    gone = find_gone_state(layout)
+    if gone is not None and (source is None or layout.tasks.is_symlink()) and not layout.database.exists():
+        raise gone_error(gone)
 
 
 def _is_sound(layout: Layout) -> bool:
