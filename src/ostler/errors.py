@@ -115,6 +115,7 @@ class WarningCode(StrEnum):
     FILES_LEFT = "FILES_LEFT"
     BRANCH_MOVED = "BRANCH_MOVED"
     REPOSITORY_CHANGED = "REPOSITORY_CHANGED"
+    REBUILT = "REBUILT"
 
 
 class Origin(StrEnum):

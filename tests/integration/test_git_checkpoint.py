@@ -11,7 +11,7 @@ import pytest
 
 from git_world import BRANCH, TASK, World, assert_settled, commit_step, git, make_world, tree
 from ostler.errors import Code, GitError
-from ostler.git.commit.checkpoint import create_checkpoint
+from ostler.git.commit.checkpoint import Checkpoint, create_checkpoint
 from ostler.git.identity import OSTLER, Identity
 from ostler.git.worktree.worktree import remove_worktree
 
@@ -83,17 +83,25 @@ def test_nothing_changed_is_an_empty_commit(world: World):
 
 
 def test_one_step_is_committed_once(world: World):
-    """After a kill between commit and journal the second call adopts the commit, even with pending work."""
+    """After a kill between commit and journal the second call adopts the commit."""
     worktree = world.prepare()
     (world.path / "x").write_text("1")
     first = commit_step(worktree, "t/1")
-    (world.path / "x").write_text("2")
     again = commit_step(worktree, "t/1")
-    assert again.adopted and again.commit == first.commit
-    following = commit_step(worktree, "t/2")
-    assert not following.adopted
-    assert git(world.project, "rev-list", "--count", f"main..{BRANCH}") == "2"
-    assert git(world.project, "show", f"{BRANCH}:x") == "2"
+    assert again.adopted and again == Checkpoint(first.commit, first.tree, adopted=True)
+    assert git(world.project, "rev-list", "--count", f"main..{BRANCH}") == "1"
+
+
+def test_other_work_of_the_same_step_is_committed(world: World):
+    """A restored journal repeats the names of steps: an old commit does not replace the present files."""
+    worktree = world.prepare()
+    for step, text in (("t/1", "1"), ("t/1", "2"), ("t/2", "3"), ("t/1", "1")):
+        (world.path / "x").write_text(text)
+        made = commit_step(worktree, step)
+        assert not made.adopted
+        assert git(world.project, "show", f"{BRANCH}:x") == text
+        assert git(world.project, "rev-parse", BRANCH) == made.commit
+    assert not commit_step(worktree, "t/2").adopted, "it is not the tip"
 
 
 def test_a_longer_step_is_another_step(world: World):

@@ -186,6 +186,40 @@ def test_clones_and_linked_work_trees_are_apart(world: World, tmp_path: Path) ->
     assert len({journal_path(original), *places.values()}) == 3
 
 
+def test_linked_work_tree_removed(world: World, tmp_path: Path) -> None:
+    """Its tasks are there again when it is added again."""
+    original, place = world.root, tmp_path / "linked"
+    world.git("worktree", "add", "-q", "-b", "side", str(place))
+    world.root = place
+    task = world.new()
+    world.root = original
+    world.git("worktree", "remove", "--force", str(place))
+    world.git("worktree", "add", "-q", str(place), "side")
+    world.root = place
+    assert world.show(task)["status"] == "pending"
+
+
+def test_project_in_a_renamed_subdirectory(world: World) -> None:
+    """The state gets the new name; a copy of the directory does not get the state of the original."""
+    repository = world.root
+    world.root = repository / "sub"
+    world.root.mkdir()
+    (world.root / "ostler.toml").write_text("")
+    world.git("add", "-A")
+    world.git("commit", "-qm", "sub")
+    task = world.new()
+    shutil.copytree(world.root, repository / "copy", symlinks=True)
+    world.root = repository / "copy"
+    world.ostler("status", code=2)
+    world.root = repository
+    world.git("mv", "sub", "sub2")
+    world.root = repository / "sub2"
+    assert "renamed the state" in world.ostler("status").stderr
+    assert world.show(task)["status"] == "pending"
+    assert (world.root / ".ostler" / "tasks" / task / "task.md").is_file()
+    world.ostler("journal", "check")
+
+
 def test_projects_in_subdirectories_are_apart(world: World) -> None:
     """Two projects of one repository, and one around them."""
     root = world.root

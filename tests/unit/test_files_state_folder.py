@@ -52,16 +52,17 @@ def test_projects_in_subdirectories(repository: Path) -> None:
 
 
 def test_linked_work_trees_are_projects_of_their_own(repository: Path, tmp_path: Path) -> None:
-    """The state is in the git directory of the linked work tree and disappears with it."""
+    """The state is in the common git directory: git deletes only the work tree's own git directory."""
     git(repository, "worktree", "add", "-q", str(tmp_path / "linked"))
     folder = find_state_folder(tmp_path / "linked")
-    assert folder == repository / ".git" / "worktrees" / "linked" / "ostler"
-    folder.mkdir()
+    assert folder == repository / ".git" / "ostler" / "worktrees" / "linked"
+    assert find_state_folder(tmp_path / "linked" / "sub") == folder / "projects" / "sub"
+    folder.mkdir(parents=True)
     (folder / "ostler.db").touch()
     git(repository, "worktree", "move", "linked", str(tmp_path / "moved"))
     assert find_state_folder(tmp_path / "moved") == folder
     git(repository, "worktree", "remove", "moved")
-    assert not folder.exists()
+    assert not (repository / ".git" / "worktrees").exists() and (folder / "ostler.db").exists()
 
 
 def test_separate_git_directory(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_worktree_of_a_bare_repository(repository: Path, tmp_path: Path) -> None
     """A bare repository has no files; a worktree made from it has its own state there."""
     git(tmp_path, "clone", "-q", "--bare", str(repository), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "one"), "main")
-    assert find_state_folder(tmp_path / "one") == (tmp_path / "bare.git/worktrees/one/ostler").resolve()
+    assert find_state_folder(tmp_path / "one") == (tmp_path / "bare.git/ostler/worktrees/one").resolve()
 
 
 @pytest.mark.parametrize("content", ["gitdir: missing\n", "garbage", "", "gitdir: .\n"])

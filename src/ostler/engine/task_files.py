@@ -58,4 +58,5 @@ def _facts(state: State) -> dict[str, object]:
         "commit": state.commit,
         "code": state.code,
         "message": state.message,
+        "warnings": state.warnings,
     }

@@ -8,6 +8,8 @@ from pathlib import Path
 VIEW = ".ostler"  # in the project: the readable files, the worktrees, and the state without git
 _STATE = "ostler"  # in the git directory
 _SUBPROJECTS = "projects"  # state of projects in subdirectories of the repository
+_LINKED = "worktrees"  # state of linked work trees
+_COMMON = "commondir"  # in the git directory of a linked work tree: the path of the common one
 _POINTER = "gitdir: "
 _POINTER_BYTES = 4096
 _NAME_LENGTH = 200
@@ -16,14 +18,24 @@ _NAME_LENGTH = 200
 def find_state_folder(root: Path) -> Path:
     """Return the directory of a project's journal; no program is started, and nothing has to exist.
 
-    Each work tree of a repository is a project of its own, with its state in its own git directory.
+    Each work tree of a repository is a project of its own. The state of a linked one is in the common git
+    directory: `git worktree remove` and `git worktree prune` delete the git directory of a work tree.
     """
     found = _find_git_dir(root)
     if found is None:
         return root / VIEW
     git_dir, work_tree = found
-    prefix = os.fspath(root.relative_to(work_tree))
-    return git_dir / _STATE if prefix == "." else git_dir / _STATE / _SUBPROJECTS / _make_name(prefix)
+    prefix, place = os.fspath(root.relative_to(work_tree)), _find_place(git_dir)
+    return place if prefix == "." else place / _SUBPROJECTS / _make_name(prefix)
+
+
+def _find_place(git_dir: Path) -> Path:
+    """Return the directory of the state of a work tree."""
+    try:
+        common = os.fsdecode((git_dir / _COMMON).read_bytes()).rstrip("\r\n")
+    except OSError:
+        return git_dir / _STATE
+    return (git_dir / common).resolve() / _STATE / _LINKED / git_dir.name
 
 
 def _find_git_dir(root: Path) -> tuple[Path, Path] | None:
@@ -49,7 +61,7 @@ def _read_pointer(entry: Path) -> Path | None:
 
 
 def _is_git_dir(path: Path) -> bool:
-    return os.path.lexists(path / "HEAD") and ((path / "objects").is_dir() or (path / "commondir").is_file())
+    return os.path.lexists(path / "HEAD") and ((path / "objects").is_dir() or (path / _COMMON).is_file())
 
 
 def _make_name(prefix: str) -> str:

@@ -25,7 +25,7 @@ def link_tasks(layout: Layout) -> None:
     link, place = layout.view / "tasks", layout.tasks
     if link == place:
         return
-    target = os.path.relpath(place, layout.view.resolve())
+    target = os.path.relpath(place, os.path.realpath(layout.view))
     try:
         if link.is_symlink() and os.fspath(link.readlink()) != target:
             link.unlink()
@@ -37,10 +37,16 @@ def link_tasks(layout: Layout) -> None:
         raise to_disk_error(link, error) from error
 
 
+def find_shown_state(layout: Layout) -> Path | None:
+    """Return the directory of the state that the readable view leads to; it may not exist."""
+    link = layout.view / "tasks"
+    return Path(os.path.realpath(link)).parent if link.is_symlink() else None
+
+
 def find_gone_state(layout: Layout) -> Path | None:
     """Return the directory of the state that the readable view leads to, if that directory is gone."""
-    link = layout.view / "tasks"
-    return link.resolve().parent if link.is_symlink() and not link.exists() else None
+    shown = find_shown_state(layout)
+    return None if shown is None or (layout.view / "tasks").exists() else shown
 
 
 def has_task_files(layout: Layout) -> bool:

@@ -253,6 +253,14 @@ class DecisionRecorded(Body, frozen=True, tag="decision_recorded"):
     by: str = ""  # person who decided; empty: written by an older version
 
 
+class TaskRebuilt(Body, frozen=True, tag="task_rebuilt"):
+    """The journal was rebuilt without later records of the task; its steps get new names from here on."""
+
+    round: int = 0
+    warnings: tuple[str, ...] = ()
+    warning_details: tuple[WarningDetail, ...] = ()
+
+
 Event = (
     TaskCreated
     | TaskClaimed
@@ -278,6 +286,7 @@ Event = (
     | TaskEdited
     | DecisionRecorded
     | SettingsAccepted
+    | TaskRebuilt
 )
 
 

@@ -23,6 +23,9 @@ class OpenedJournal(Struct, frozen=True):
 def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     """Open the journal, or create it; raises JOURNAL_LOST if there are files of tasks without a journal."""
     moved = _move_old(layout)
+    renamed = None
+    if not os.path.lexists(layout.database):
+        renamed = adopt_renamed(layout)
     if not os.path.lexists(layout.database):
         if (gone := find_gone_state(layout)) is not None:
             raise gone_error(gone)
@@ -34,6 +37,8 @@ def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     notes: list[str] = []
     if moved is not None:
         notes.append(f"moved the journal to {layout.database}; the old file is kept as {moved}")
+    if renamed is not None:
+        notes.append(f"renamed the state {renamed} to {layout.state}, as its directory was renamed")
     if journal.backup is not None:
         notes.append(f"upgraded the journal to this version of Ostler; backup: {journal.backup}")
     if settle_home(journal, layout):
@@ -49,6 +54,13 @@ def _move_old(layout: Layout) -> Path | None:
     from ostler.store.recovery.move import move_state  # noqa: PLC0415  (needed once per project)
 
     return move_state(layout)
+
+
+def adopt_renamed(layout: Layout) -> Path | None:
+    """Rename the state of a project whose directory was renamed; return its old path."""
+    from ostler.store.recovery.renamed import adopt_renamed_state  # noqa: PLC0415  (rarely needed)
+
+    return adopt_renamed_state(layout)
 
 
 def is_lost(layout: Layout) -> bool:

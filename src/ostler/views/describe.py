@@ -31,6 +31,7 @@ _TEXTS = {
     "task_failed": "failed: {error}",
     "task_cancelled": "cancelled {message}",
     "task_reopened": "reopened by {by} {text}",
+    "task_rebuilt": "the journal was rebuilt",
     "task_edited": "edited ({by}): {text}",
     "decision_recorded": "{verb} {phase} {text}",
     "agent_warned": "{message}",

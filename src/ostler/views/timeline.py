@@ -59,6 +59,7 @@ _MARKED = frozenset(
         "task_cancelled",
         "task_reopened",
         "task_edited",
+        "task_rebuilt",
         "decision_recorded",
         "session_replaced",
         "agent_warned",

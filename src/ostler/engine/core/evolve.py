@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ostler.engine.core.decide import decide, step_for_stage
 from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_proposal, rewind_to
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
-from ostler.engine.core.left import forget_details, set_left
+from ostler.engine.core.left import add_details, forget_details, set_left
 from ostler.engine.core.moves import (
     add_warnings,
     advance,
@@ -54,6 +54,7 @@ from ostler.model.event import (
     TaskFailed,
     TaskHeld,
     TaskPaused,
+    TaskRebuilt,
     TaskReleased,
     TaskReopened,
     TaskStarted,
@@ -179,6 +180,8 @@ def _fold(state: State, record: Record) -> State:
             return apply_decision(state, event)
         case SettingsAccepted():
             return apply_accepted(state, event)
+        case TaskRebuilt():
+            return _apply_rebuilt(state, event)
         case TaskCreated():
             raise OutOfOrder(f"{state.task}: duplicate task_created")
         case Raw():
@@ -321,6 +324,12 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     fresh = replace(fresh, feedback_seq=0, retry_of="", signatures=(), review_requested=False)
     fresh = replace(fresh, rebases=0, conflict_commit=None, final_gate="", no_changes="", held=False)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
+
+
+def _apply_rebuilt(state: State, event: TaskRebuilt) -> State:
+    warned = replace(state, warnings=add_warnings(state, event.warnings))
+    details = add_details(state, event.warning_details)
+    return replace(warned, warning_details=details, round=max(state.round, event.round))
 
 
 def _apply_edited(state: State, event: TaskEdited) -> State:

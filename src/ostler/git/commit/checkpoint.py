@@ -44,16 +44,14 @@ def create_checkpoint(
     identity: Identity,
     exclude: tuple[str, ...] = DEFAULT_EXCLUDES,
 ) -> Checkpoint:
-    """Commit all files of the worktree on the task's branch, once per Step trailer."""
+    """Commit all files of the worktree on the task's branch; the commit of a killed run is adopted."""
     require_worktree(worktree)
     with lock.hold_lock(worktree.repository.git_dir) as lock_fd:
         heads = read_heads(worktree)
-        existing = find_commit_by_trailer(
-            worktree.repository, worktree.base, heads.tip, STEP_TRAILER, trailers[STEP_TRAILER]
-        )
-        if existing is not None:
+        adopted = _find_made(worktree, heads, trailers[STEP_TRAILER], exclude)
+        if adopted is not None:
             _clear_unfinished(worktree, heads)
-            return Checkpoint(existing, resolve_tree(worktree, existing), adopted=True)
+            return adopted
         commit, tree, nested = _write_checkpoint(
             worktree, heads, build_message(subject, trailers), identity, exclude
         )
@@ -62,6 +60,19 @@ def create_checkpoint(
         move_branch(worktree, heads, commit, identity, pass_fds=(lock_fd,))
         _clear_unfinished(worktree, heads)
         return Checkpoint(commit, tree, warnings=tuple(_warn_about_nested(path) for path in nested))
+
+
+def _find_made(worktree: Worktree, heads: Heads, step: str, exclude: tuple[str, ...]) -> Checkpoint | None:
+    """Return the commit that a killed run made for this step, if it is the tip and has all the files.
+
+    An older commit of the same step has other work: a restored journal repeats the names of steps.
+    """
+    found = find_commit_by_trailer(worktree.repository, worktree.base, heads.tip, STEP_TRAILER, step)
+    if found is None or found != heads.tip:
+        return None
+    with private_index(worktree) as index:
+        tree = take_snapshot(worktree, index, exclude).tree
+    return Checkpoint(found, tree, adopted=True) if tree == resolve_tree(worktree, found) else None
 
 
 def _write_checkpoint(

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.engine.records import append_event
-from ostler.errors import Code, OstlerError, UsageError, read_code
+from ostler.errors import Code, OstlerError, UsageError, WarningCode, read_code
 from ostler.files.yaml import read_yaml
 from ostler.git.commit.trailers import find_start_commit
 from ostler.git.kept import kept_task_ref
@@ -25,6 +25,7 @@ from ostler.model.event import (
     TaskCompleted,
     TaskFailed,
     TaskPaused,
+    TaskRebuilt,
     TaskStarted,
     WorkspaceReleased,
 )
@@ -32,14 +33,15 @@ from ostler.model.ids import TaskId
 from ostler.model.status import TERMINAL, TaskStatus, read_status
 from ostler.model.task import Task
 from ostler.model.usage import Usage, add_cost
+from ostler.model.warning import WarningDetail
 from ostler.project.project import Project
+from ostler.project.recovery.numbers import OWNER, find_next_round, follow_files
 from ostler.sources.task_file import read_task
 
 _LOGS = "transcripts/*.log.ndjson"
-_RUN = "journal rebuild"
 _AGAIN = "the journal was rebuilt: the task starts again; its branch and its transcripts are kept"
+_NOT_CHECKED = "its gates are not in the files it was rebuilt from: the results were not checked again"
 _PASSED = "completed before the journal was rebuilt"
-_NO_LOG = "its log is missing"
 _LARGEST_BYTES = 10 * 1024 * 1024
 
 
@@ -68,6 +70,8 @@ class _StateFile(Struct, frozen=True):
     code: str | None = None
     message: str | None = None
     branch: str | None = None
+    commit: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class RebuiltTask(Struct, frozen=True):
@@ -96,10 +100,19 @@ def rebuild_task(project: Project, task: Task, folder: Path) -> RebuiltTask:
     found = _read_state(folder)
     for event in _list_events(project, created.id, found, attempts):
         append_event(project.journal, created.id, event, project.now())
+    if attempts or project.state(created.id).status in TERMINAL:
+        append_event(project.journal, created.id, _warn(project, created.id, found), project.now())
     state = project.state(created.id)
     if state.status is TaskStatus.PAUSED:
         notes.append(f"it was {found.status or 'started'}: resume it with ostler resume {created.id}")
     return RebuiltTask(created.id, state.status, tuple(notes))
+
+
+def _warn(project: Project, task: TaskId, found: _StateFile) -> TaskRebuilt:
+    """Return the event with the warnings of the task, and with a round that no commit of it has."""
+    warnings = (*(one for one in found.warnings if one != WarningCode.REBUILT), WarningCode.REBUILT)
+    text = _NOT_CHECKED if project.state(task).status in TERMINAL else _AGAIN
+    return TaskRebuilt(find_next_round(project, task), warnings, (WarningDetail(WarningCode.REBUILT, text),))
 
 
 def _read_state(folder: Path) -> _StateFile:
@@ -134,8 +147,8 @@ def _list_events(
     if isinstance(ended, TaskCompleted):
         # Otherwise a task that builds on this one would wait for its phases.
         phases = project.state(task).plan.phases
-        work += [DecisionRecorded("skip", _PASSED, phase.id, _RUN) for phase in phases]
-    return [TaskClaimed(_RUN), *work, ended, _release(project, task)]
+        work += [DecisionRecorded("skip", _PASSED, phase.id, OWNER) for phase in phases]
+    return [TaskClaimed(OWNER), *work, ended, _release(project, task)]
 
 
 def _read_status(text: str, attempts: tuple[Attempt, ...]) -> TaskStatus:
@@ -147,7 +160,7 @@ def _read_status(text: str, attempts: tuple[Attempt, ...]) -> TaskStatus:
 
 def _restore_work(project: Project, task: TaskId, found: _StateFile) -> list[Event]:
     """Return the branch and the commit of an ended task, by which it is shown and built on."""
-    repository, commit = project.repository(), _find_commit(project, task)
+    repository, commit = project.repository(), _find_commit(project, task, found.commit)
     if repository is None or not commit:
         return []
     branch = found.branch or f"{project.settings.git.branch_prefix}{task}"
@@ -161,32 +174,21 @@ def _release(project: Project, task: TaskId) -> WorkspaceReleased:
     return WorkspaceReleased(kept=kept, commit=_find_commit(project, task) or None)
 
 
-def _find_commit(project: Project, task: TaskId) -> str:
-    """Return the last commit of the task: the kept one, else the tip of its branch, else nothing."""
+def _find_commit(project: Project, task: TaskId, recorded: str | None = None) -> str:
+    """Return the recorded commit, else the kept one, else the tip of the task's branch, else nothing."""
     repository = project.repository()
     if repository is None:
         return ""
-    names = (kept_task_ref(task), f"refs/heads/{project.settings.git.branch_prefix}{task}")
-    return next(filter(None, (resolve_commit(repository, name) for name in names)), "")
+    names = (recorded or "", kept_task_ref(task), f"refs/heads/{project.settings.git.branch_prefix}{task}")
+    return next(filter(None, (resolve_commit(repository, name) for name in names if name)), "")
 
 
 def _add_attempts(project: Project, task: TaskId, folder: Path) -> tuple[Attempt, ...]:
     """Record the attempts of the logs, under their numbers: a later attempt must not reuse a file name."""
-    found = sorted(filter(None, (_read_attempt(task, log) for log in folder.glob(_LOGS))), key=_number)
-    count = 0
-    for attempt in found:
-        while count < attempt.number:
-            missing = replace(
-                attempt, status="interrupted", usage=Usage(), cost_usd=None, message="log missing"
-            )
-            one = attempt if count + 1 == attempt.number else missing
-            count = project.journal.begin_attempt(replace(one, status="running"))
-            project.journal.end_attempt(replace(one, number=count))
-    return tuple(found)
-
-
-def _number(attempt: Attempt) -> int:
-    return attempt.number
+    found = filter(None, (_read_attempt(task, log) for log in sorted(folder.glob(_LOGS))))
+    attempts = {one.number: one for one in found}
+    follow_files(project, task, folder, tuple(attempts.values()))
+    return tuple(attempts.values())
 
 
 def _read_attempt(task: TaskId, log: Path) -> Attempt | None:
@@ -203,7 +205,7 @@ def _read_attempt(task: TaskId, log: Path) -> Attempt | None:
     return Attempt(
         task=task,
         step="",
-        owner=_RUN,
+        owner=OWNER,
         phase=first.phase,
         iteration=first.iteration,
         executor=first.executor,

@@ -14,17 +14,21 @@ from ostler.errors import OstlerError, UsageError
 from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
-from ostler.files.view import create_folders, list_task_files
+from ostler.files.view import create_folders, find_gone_state, list_task_files
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
+from ostler.project.open_journal import adopt_renamed
 from ostler.project.project import Project
 from ostler.project.recovery.check import check_journal
 from ostler.project.recovery.from_files import RebuiltTask, read_task_folder, rebuild_task
+from ostler.project.recovery.numbers import follow_restored
+from ostler.project.recovery.rescues import choose_rescue, set_aside
 from ostler.store.backup import sync_folder
+from ostler.store.identity import gone_error
 from ostler.store.recovery.move import in_use_error
-from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
 
+_NO_FILES = "no files of tasks were found"
 _BESIDE = ("", "-wal", "-shm")  # a log that is left would be applied to the new file
 
 
@@ -33,25 +37,34 @@ class Rebuilt(Struct, frozen=True):
     kept: str = ""  # the old journal
     tasks: tuple[RebuiltTask, ...] = ()  # those from files
     failed: tuple[str, ...] = ()  # what could not be rebuilt
+    unused: tuple[str, ...] = ()  # rescued copies with records that the journal lacks
 
 
 def rebuild_journal(layout: Layout, environ: Mapping[str, str], backup: Path | None = None) -> Rebuilt:
     """Make a new journal if the present one is lost or damaged; the old file is kept."""
     _require_idle(layout)
+    if not os.path.lexists(layout.database):
+        adopt_renamed(layout)
+    is_sound = _is_sound(layout)
+    source = backup or choose_rescue(layout, sound=is_sound)
+    _require_place(layout, source)
     make_private_dir(layout.state)
     part = layout.database.with_name("rebuilt.db")
     _remove(part)
-    source = backup or _choose_rescue(layout)
     if source is not None:
         _copy(source, part)
+        with Project(layout, LiveSettings(layout.root, environ, {}), SqliteJournal(part), environ) as project:
+            follow_restored(project)
         kept = _install(part, layout)
-        _mark_used(layout)
-        return Rebuilt(str(source), kept)
-    if _is_sound(layout):
-        return Rebuilt("")
+        return Rebuilt(str(source), kept, unused=set_aside(layout, source))
+    if is_sound:
+        return Rebuilt("", unused=set_aside(layout, None))
+    if not list_task_files(layout):
+        return Rebuilt("", failed=(_NO_FILES,))
     create_folders(layout)
     tasks, failed = _rebuild_from_files(layout, environ, part)
-    return Rebuilt("files", _install(part, layout), tuple(tasks), tuple(failed))
+    kept = _install(part, layout)
+    return Rebuilt("files", kept, tuple(tasks), tuple(failed), set_aside(layout, None))
 
 
 def _require_idle(layout: Layout) -> None:
@@ -60,26 +73,15 @@ def _require_idle(layout: Layout) -> None:
         raise in_use_error(layout.database, "rebuilt")
 
 
+def _require_place(layout: Layout, source: Path | None) -> None:
+    """Raise if the directory of the state is gone and there is no copy, or no place for its tasks."""
+    gone = find_gone_state(layout)
+    if gone is not None and (source is None or layout.tasks.is_symlink()) and not layout.database.exists():
+        raise gone_error(gone)
+
+
 def _is_sound(layout: Layout) -> bool:
     return not any(one.kind in ("file", "records") for one in check_journal(layout).findings)
-
-
-def _choose_rescue(layout: Layout) -> Path | None:
-    """Return the rescued copy with the most records, unless the journal has all of them."""
-    best, most = None, _count(layout.database)
-    for path in list_rescues(layout.view):
-        if (count := _count(path)) > most:
-            best, most = path, count
-    return best
-
-
-def _count(path: Path) -> int:
-    """Return the position of the last record; -1 for a journal that cannot be read."""
-    try:
-        with SqliteJournal(path) as journal:
-            return -1 if journal.find_damage() else journal.position()
-    except OstlerError:
-        return -1
 
 
 def _copy(source: Path, part: Path) -> None:
@@ -149,8 +151,3 @@ def _find_free(path: Path) -> Path:
 def _remove(part: Path) -> None:
     for end in _BESIDE:
         Path(f"{part}{end}").unlink(missing_ok=True)
-
-
-def _mark_used(layout: Layout) -> None:
-    for path in list_rescues(layout.view):
-        path.rename(path.with_name(f"{path.name}.used"))

@@ -84,6 +84,11 @@ def rebuild_command(backup: Path | None, as_json: bool) -> int:
     if as_json:
         print_json({"schema": "ostler.journal-rebuild/1", "path": str(layout.database), **to_builtins(done)})
         return 1 if done.failed else 0
+    for path in done.unused:
+        print_hint(f"not used: {path} has records that the journal lacks, or cannot be read")
+    if not done.source and done.failed:
+        print_hint(f"{'; '.join(done.failed)}. Restore a backup: ostler journal rebuild --from PATH")
+        return 1
     if not done.source:
         print_text("The journal is correct; nothing was changed.")
         return 0
