@@ -18,9 +18,10 @@ import pytest
 from ostler.model.call import ToolUsed
 from ostler.secrets.find import find_secrets
 from ostler.secrets.redact import redact_bytes, redact_struct, redact_text, redact_value
-from ostler.secrets.registry import SECRETS, list_secret_variables
+from ostler.secrets.registry import SECRETS
 from ostler.secrets.rules import RULES
 from ostler.secrets.stream import RedactingStream
+from ostler.secrets.variables import list_secret_variables
 from secret_samples import list_samples
 
 SAMPLES = list_samples()
