@@ -139,3 +139,23 @@ def test_changes_that_the_index_hides_are_committed(world: World) -> None:
     task = run(world, "git update-index --skip-worktree README.md; echo hidden >> README.md")
     assert world.show(task)["warnings"] == []
     assert world.git("show", f"ostler/{task}:README.md").endswith("hidden\n")
+
+
+def test_work_inside_a_submodule_keeps_the_worktree(world: World) -> None:
+    """The agent committed inside of it; Ostler commits nothing there and removes nothing."""
+    source = world.root.parent / "source"
+    allow = "-c protocol.file.allow=always"
+    world.git("init", "-q", str(source))
+    world.git("-C", str(source), "commit", "-q", "--allow-empty", "-m", "lib")
+    world.git(*allow.split(), "submodule", "-q", "add", str(source), "lib")
+    world.git("commit", "-qm", "lib")
+    script = f"git {allow} submodule -q update --init; echo new > lib/new.txt"
+    task = run(world, script, edits={}, code=4)
+    shown, screen = world.show(task), world.ostler("show", task).stdout
+    assert sorted(shown["warnings"]) == ["FILES_LEFT", "NO_CHANGES"] and "every file" not in screen
+    assert shown["left"]["names"] == ["lib"]
+    world.ostler("approve", task)
+    world.ostler("run", task)
+    note = world.show(task)["left"]["note"]
+    assert "(lib)" in note and "ostler worktree prune --force" in note
+    assert (world.root / ".ostler" / "worktrees" / task / "lib" / "new.txt").read_text() == "new\n"

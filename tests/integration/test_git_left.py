@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from git_world import World, commit_step, git, make_world, tree
+from git_world import World, commit_step, git, make_first, make_world, tree
 from ostler.git.left import untracked
 from ostler.git.left.baseline import extend_baseline, read_baseline, subtract_baseline
 from ostler.git.left.keep import copy_files, list_copied
@@ -165,3 +165,49 @@ def test_a_sparse_checkout_removes_nothing(world: World):
     made = commit_step(worktree)
     assert tree(world) >= {"a.txt", "sub/b.txt", "sub/new.txt"}
     assert git(world.project, "show", f"{made.commit}:a.txt") == "a.txt"
+
+
+def add_submodule(world: World) -> Worktree:
+    """Return a worktree with a submodule at lib, as an agent or [workspace] checks it out."""
+    source = world.root / "source"
+    source.mkdir()
+    make_first({"lib.txt": "1"}, source)
+    allowed = ("-c", "protocol.file.allow=always", "submodule", "-q")
+    git(world.project, *allowed, "add", str(source), "lib")
+    git(world.project, "commit", "-qm", "lib")
+    worktree = world.prepare()
+    git(world.path, *allowed, "update", "--init")
+    return worktree
+
+
+COMMIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qam", "inner")
+
+
+def test_work_inside_a_submodule_is_found(world: World):
+    """A new file, a changed one, a commit, and a commit that the agent recorded in the index."""
+    worktree = add_submodule(world)
+    lib = world.path / "lib"
+    assert names(worktree) == set()
+    write(lib, "new.txt")
+    assert names(worktree) == {"lib"}
+    (lib / "new.txt").unlink()
+    (lib / "lib.txt").write_text("2")
+    assert names(worktree) == {"lib"}
+    extend_baseline(worktree, Found(), find_untracked(worktree))
+    left = subtract_baseline(find_untracked(worktree), read_baseline(worktree), frozenset())
+    assert left == ()  # the setup changed it
+    git(lib, *COMMIT)
+    assert names(worktree) == {"lib"}
+    git(world.path, "add", "lib")
+    assert names(worktree) == {"lib"}
+    (lib / ".git").write_text("gitdir: /nonexistent\n")
+    assert names(worktree) == {"lib"}
+
+
+def test_files_in_the_empty_directory_of_a_submodule_are_found(world: World):
+    """Git lists nothing below it."""
+    worktree = add_submodule(world)
+    git(world.path, "submodule", "-q", "deinit", "-f", "lib")
+    assert names(worktree) == set()
+    write(world.path, "lib/new.txt")
+    assert names(worktree) == {"lib/new.txt"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import subprocess
@@ -18,9 +19,10 @@ import pytest
 from ostler.model.call import ToolUsed
 from ostler.secrets.find import find_secrets
 from ostler.secrets.redact import redact_bytes, redact_struct, redact_text, redact_value
-from ostler.secrets.registry import SECRETS, list_secret_variables
+from ostler.secrets.registry import SECRETS
 from ostler.secrets.rules import RULES
 from ostler.secrets.stream import RedactingStream
+from ostler.secrets.variables import list_secret_variables
 from secret_samples import list_samples
 
 SAMPLES = list_samples()
@@ -60,6 +62,35 @@ def encodings(secret: str) -> list[str]:
     split = [f"{secret[:6]}\n{secret[6:]}", f"{secret[:6]}\\n  {secret[6:]}", f"{secret[:3]}\r\n{secret[3:]}"]
     url = [quote(secret, safe=""), re.sub("%..", lambda found: found[0].lower(), quote(secret, safe=""))]
     return [*plain, *url, *split, *(one.decode() for one in (*shifted, *urlsafe))]
+
+
+HTML = "a&b<c>d'e\"f/Z9ü"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *(
+            json.dumps(HTML)
+            .replace("&", "\\u0026")
+            .replace("<", "\\u003c")
+            .replace(">", "\\u003e")[1:-1]
+            .replace(*quote)
+            for quote in (("'", "'"), ("'", "\\u0027"))
+        ),
+        json.dumps(HTML, ensure_ascii=False)
+        .replace("&", "\\u0026")
+        .replace("<", "\\u003C")
+        .replace(">", "\\u003E")[1:-1],
+        html.escape(HTML),
+        html.escape(HTML, quote=False),
+        html.escape(HTML).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+    ],
+)
+def test_a_registered_secret_is_found_in_html_and_in_json_of_go(written: str) -> None:
+    """Both escape the letters of HTML."""
+    SECRETS.register([("PAGE", HTML)])
+    assert redact_text(f"before {written} after") == "before [redacted:PAGE] after"
 
 
 def pieces(data: bytes, *borders: int) -> bytes:

@@ -7,7 +7,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ostler.config.settings import Settings
-from ostler.secrets.registry import MIN_LENGTH, list_secret_variables
+from ostler.secrets.registry import MIN_LENGTH
+from ostler.secrets.variables import is_path, is_secret_name, list_secret_variables
 
 _LARGEST_BYTES = 1024 * 1024
 _HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
@@ -51,6 +52,20 @@ def find_unusable_secrets(
             path.open("rb").close()
         except OSError as error:
             yield f"secrets.files[{index}]", f"{name} cannot be read: {(error.strerror or '').lower()}"
+
+
+def find_unredacted_variables(settings: Settings, environ: Mapping[str, str], root: Path) -> list[str]:
+    """Return the variables of sandbox.env_allow with the name of a secret whose value is not redacted."""
+    redacted = {value.strip() for _, value in list_registered_secrets(settings, environ, root)}
+    return [
+        name
+        for name, value in environ.items()
+        if is_secret_name(name)
+        and any(fnmatchcase(name, pattern) for pattern in settings.sandbox.env_allow)
+        and value.strip()
+        and not is_path(value)
+        and (value.strip() not in redacted or _is_short(value))
+    ]
 
 
 def _list_patterns(settings: Settings) -> list[str]:

@@ -102,7 +102,7 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "look at ostler diff ID; then ostler approve ID or ostler reject ID",
     ),
     WarningCode.NO_CHANGES: (
-        "the work leaves every file as it was",
+        "the commits of the work change no file",
         "read ostler log ID; then ostler approve ID, or ostler reject ID -m TEXT",
     ),
     WarningCode.FILES_LEFT: (

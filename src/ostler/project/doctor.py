@@ -15,7 +15,11 @@ from msgspec.structs import replace
 from ostler.clock import SystemClock
 from ostler.config.find import find_root
 from ostler.config.load import load_settings
-from ostler.config.registered_secrets import find_unusable_secrets, list_registered_secrets
+from ostler.config.registered_secrets import (
+    find_unredacted_variables,
+    find_unusable_secrets,
+    list_registered_secrets,
+)
 from ostler.errors import Code, OstlerError
 from ostler.executors.health import HealthState, LoginStatus
 from ostler.executors.survey import SurveyedAgent, survey_all
@@ -30,7 +34,7 @@ from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.project import Project
 from ostler.sandbox.choice import INSTALL_HINT, choose_isolation
-from ostler.secrets.registry import SecretRegistry
+from ostler.secrets.registry import MIN_LENGTH, SecretRegistry
 from ostler.secrets.rules import RULES
 from ostler.store.last_calls import LastCall, read_last_calls
 from ostler.store.outbox import Outbox, OutboxMessage
@@ -157,10 +161,13 @@ def _check_secrets(root: Path, environ: Mapping[str, str]) -> Check:
     names = sorted(set(registry.known().names))
     listed = f": {', '.join(names)}" if names else ""
     detail = f"{len(RULES)} kinds by their form; {len(names)} registered{listed}"
-    unusable = "; ".join(reason for _, reason in find_unusable_secrets(settings, environ, root))
-    return Check(
-        "secrets", not unusable, unusable or detail, "correct [secrets] in ostler.toml", required=False
+    reasons = [reason for _, reason in find_unusable_secrets(settings, environ, root)]
+    if unredacted := find_unredacted_variables(settings, environ, root):
+        reasons.append(f"sandbox.env_allow passes secrets that are not redacted: {', '.join(unredacted)}")
+    fix = (
+        f"correct [secrets] in ostler.toml; secrets.env registers values of at least {MIN_LENGTH} characters"
     )
+    return Check("secrets", not reasons, "; ".join(reasons) or detail, fix, required=False)
 
 
 def _check_notify(layout: Layout, environ: Mapping[str, str]) -> list[Check]:

@@ -28,9 +28,10 @@ You have not stated whether the work is complete. Check the current state, finis
 state it."""
 
 NO_CHANGES = """\
-You reported that the work is complete, but every file is as it was at the start of the task. Make the change
-that the task asks for. If there is nothing to change, report why with
-`ostler report --status complete --reason TEXT`, and a person decides."""
+You reported that the work is complete, but every file is as it was at the start of the task, except for files
+that no commit contains (ignored ones, and those inside a submodule). Make the change that the task asks for.
+If there is nothing to change, report why with `ostler report --status complete --reason TEXT`, and a person
+decides."""
 
 _RETRY_VARIABLES = {"RETRY_CONTEXT", "RETRY_FEEDBACK", "RETRY_REASON"}
 _HEAD_LENGTH, _TAIL_LENGTH = 10_000, 30_000  # characters of an earlier answer

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from urllib.parse import quote, quote_plus
 
 _SPACE = b" \t\r\n"
+_UNICODE_ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 _ESCAPE = re.compile(rb"\\+[nrt]")
 
 
 def encode_all(secret: bytes) -> frozenset[bytes]:
-    """Return the secret as it is, reversed, in hex, base64 and URL encoding, and escaped for JSON."""
+    """Return the secret as it is, reversed, in hex, base64 and URL encoding, and escaped for JSON or HTML."""
     text = secret.decode("utf-8", "surrogateescape")
     urls = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
     urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
     mirrored = {secret[::-1], text[::-1].encode("utf-8", "surrogateescape")}
     found = {secret, *mirrored, secret.hex().encode(), secret.hex().upper().encode()}
     found |= {url.encode() for url in urls} | _encode_base64(secret)
-    for escaped in _escape(text):
-        found |= {escaped.encode("utf-8", "surrogateescape")}
-        found |= {twice.encode("utf-8", "surrogateescape") for twice in _escape(escaped)}
-    return frozenset(found)
+    escaped = _escape(text) | _escape_for_pages(text)
+    escaped |= {twice for once in escaped for twice in _escape(once)}
+    return frozenset(found | {one.encode("utf-8", "surrogateescape") for one in escaped})
 
 
 def squeeze(data: bytes) -> bytes:
@@ -45,6 +46,16 @@ def map_squeezed(data: bytes) -> list[int]:
 def _escape(text: str) -> set[str]:
     plain = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     return plain | {one.replace("/", "\\/") for one in plain}
+
+
+def _escape_for_pages(text: str) -> set[str]:
+    """Return the text escaped for HTML, and as JSON in which the letters of HTML are escaped, as Go does."""
+    pages = {html.escape(text, quote=False), html.escape(text), html.escape(text).replace("&#x27;", "&#39;")}
+    pages |= {one.replace("&quot;", "&#34;") for one in pages}
+    for letters in ("&<>", "&<>'"):
+        numbers = {ord(letter): f"\\u{ord(letter):04x}" for letter in letters}
+        pages |= {one.translate(numbers) for one in _escape(text)}
+    return pages | {_UNICODE_ESCAPE.sub(lambda found: "\\u" + found[1].upper(), one) for one in pages}
 
 
 def _encode_base64(secret: bytes) -> set[bytes]:

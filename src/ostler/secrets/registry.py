@@ -8,12 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import RLock
 from typing import NamedTuple
 
+from ostler.secrets.variables import list_secret_variables
+
 MIN_LENGTH = 8  # a shorter value is found in ordinary text
-_SECRET_NAME = re.compile(
-    r"(?i)(?:^|_)(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|ACCESS_KEY|AUTH|PAT|HEADERS)(?:_|$)"
-    r"|_KEY$|^KEY_"
-)
-_NOT_SECRET = re.compile(r"(?i)(?:/|~|\.)[^\s]*|https?://[^\s@]*|[a-z]+|[a-z]+([_-][a-z]+)+|[0-9.,:-]+")
 _NOT_IN_A_MARK = re.compile(r"[^A-Za-z0-9_.-]")
 
 Source = Callable[[], Iterable[tuple[str, str]]]
@@ -93,15 +90,6 @@ def _prepare(kinds: Mapping[bytes, str]) -> KnownSecrets:
     beginnings = frozenset(word[:size] for word in words for size in range(1, len(word)))
     characters = bytes({*b"".join(words), *b"\\nrt"})
     return KnownSecrets(tuple(kinds.values()), needles, beginnings, max(map(len, words)), characters)
-
-
-def list_secret_variables(environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the variables whose name and value are those of a secret."""
-    return [
-        (name, value)
-        for name, value in environ.items()
-        if _SECRET_NAME.search(name) and not _NOT_SECRET.fullmatch(value.strip())
-    ]
 
 
 SECRETS = SecretRegistry()

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ostler.git.commit.pending import open_directories
 from ostler.git.left.dependencies import has_cache_marker, is_cache_file, is_dependency_directory
+from ostler.git.left.submodules import find_changed, is_checked_out, list_gitlinks, read_gitlinks
 from ostler.git.repository import Worktree
 from ostler.git.run.command import LONG_SECONDS, run_git
 from ostler.git.run.failure import with_git_errors
@@ -21,7 +22,7 @@ _LIST = ("ls-files", "-z", "--others", "--directory", "--no-empty-directory")
 
 
 class FoundFile(Struct, frozen=True, array_like=True):
-    """An untracked file or link; a changed one has another size or time."""
+    """An untracked file or link, or a changed submodule; a changed one has another size or time."""
 
     path: str  # below the worktree
     size: int
@@ -39,14 +40,26 @@ class Found(Struct, frozen=True):
 def find_untracked(worktree: Worktree, skipped: tuple[str, ...] = ()) -> Found:
     """Return all untracked files and links except dependencies, caches and names that match `skipped`.
 
-    Nested repositories are included with their git directories.
+    Nested repositories are included with their git directories. A submodule with changes is one entry.
     """
-    files: list[FoundFile] = []
-    for file in _walk_entries(worktree.path, _list_entries(worktree), skipped):
+    links = list_gitlinks(worktree.repository)
+    own = {path: commit for path, commit in links.items() if is_checked_out(worktree.path / path)}
+    files = _list_submodules(worktree, own)
+    # Git lists nothing below a gitlink, also where an agent wrote to the empty directory of a submodule.
+    entries = [*_list_entries(worktree), *(path for path in links if path not in own)]
+    for file in _walk_entries(worktree.path, entries, skipped):
         if len(files) >= MAX_FILES:
             return Found(tuple(files), is_complete=False)
         files.append(file)
     return Found(tuple(files))
+
+
+def _list_submodules(worktree: Worktree, recorded: dict[str, str]) -> list[FoundFile]:
+    if not recorded:
+        return []
+    base = read_gitlinks(worktree.repository, worktree.base, iter(recorded))
+    # A copy fails, so that the worktree is kept: the commits are in its git directory.
+    return [FoundFile(path, 0, state) for path, state in find_changed(worktree.path, recorded, base).items()]
 
 
 def _list_entries(worktree: Worktree) -> list[str]:

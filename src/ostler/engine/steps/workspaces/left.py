@@ -11,6 +11,7 @@ from ostler.errors import OstlerError
 from ostler.files.layout import Layout
 from ostler.git.left.baseline import read_baseline, subtract_baseline
 from ostler.git.left.keep import copy_files, list_copied
+from ostler.git.left.submodules import is_checked_out
 from ostler.git.left.untracked import Found, FoundFile, find_untracked
 from ostler.git.repository import Worktree
 from ostler.git.worktree.registration import is_empty
@@ -48,7 +49,7 @@ def keep_left(state: State, worktree: Worktree, settings: WorkspaceSettings, lay
     left = _select(worktree, found)
     if not left:
         return NOTHING_LEFT
-    if reason := _refuse(found, left, settings):
+    if reason := _refuse(worktree, found, left, settings):
         return _summarize(left, note=_describe_kept_worktree(state, worktree, reason, layout))
     try:
         copy_files(left, worktree.path, destination)
@@ -62,8 +63,13 @@ def _select(worktree: Worktree, found: Found) -> tuple[FoundFile, ...]:
     return subtract_baseline(found, read_baseline(worktree), FILES_IN_WORKTREE)
 
 
-def _refuse(found: Found, left: tuple[FoundFile, ...], settings: WorkspaceSettings) -> str:
+def _refuse(
+    worktree: Worktree, found: Found, left: tuple[FoundFile, ...], settings: WorkspaceSettings
+) -> str:
     """Return why the files are not copied; empty if they are."""
+    submodules = [file.path for file in left if is_checked_out(worktree.path / file.path)]
+    if submodules:
+        return f"a submodule has work that no commit of the task contains ({', '.join(submodules)})"
     if not found.is_complete:
         return f"more than {len(found.files)} files"
     size = sum(file.size for file in left)
