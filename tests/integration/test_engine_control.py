@@ -16,6 +16,7 @@ from ostler.errors import WarningCode
 from ostler.model.event import GateDecided
 from ostler.model.gate_control import Acceptance, ControlClass
 from ostler.model.plan import Gate
+from ostler.model.state import GateState
 from ostler.store.gate_controls import GateControls
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
@@ -226,6 +227,22 @@ def test_a_person_can_accept_a_gate(tmp_path: Path, isolation: FakeIsolation) ->
     event = check(world, "true")
     assert (event.verdict, control_of(event)) == ("pass", "inert, accepted by ada")
     assert check(world, "true ").verdict == "not_checked"
+
+
+def test_an_approval_is_kept_while_the_command_passes(tmp_path: Path, isolation: FakeIsolation) -> None:
+    """The command runs on the new commit without a second question, and rejects it if it fails there."""
+    world = GateWorld(tmp_path, PYTHON)
+    first = check(world, "test ! -e b.txt")
+    before = GateState("overruled", "fine", first.sha, True, by="ada", original="not_checked")
+    phase = replace(world.state.phases[1], gate=replace(before, check=first.check, type="command"))
+    world.state = replace(world.state, phases=(world.state.phases[0], phase))
+    world.commit = world.world.commit({"c.txt": "1"})
+    kept = check(world, "test ! -e b.txt")
+    assert (kept.verdict, kept.original, kept.by) == ("overruled", "not_checked", "ada")
+    assert kept.sha == world.commit and kept.warnings == (WarningCode.GATE_INERT,) and not kept.review
+    assert check(world, "test ! -e d.txt").review  # another command
+    world.commit = world.world.commit({"b.txt": "1"})
+    assert check(world, "test ! -e b.txt").verdict == "fail"
 
 
 FULL = {

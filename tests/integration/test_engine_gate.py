@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from gate_world import GateWorld
 from ostler.engine.core.evolve import evolve
-from ostler.errors import Code
+from ostler.engine.steps.gates.result import GateResult
+from ostler.errors import Code, WarningCode
 from ostler.model.event import GateDecided, GateWaiting, Record
 from ostler.model.notice import PhaseFailed, PhaseRetried
-from ostler.model.plan import Gate
+from ostler.model.plan import Gate, GateType
 from ostler.model.state import Stage
 
 
@@ -77,6 +78,30 @@ def test_the_criteria_are_checked_against_the_last_answer(world: GateWorld, text
     event = world.check(Gate("auto", ("has_output", "no_errors"))).event
     assert isinstance(event, GateDecided) and event.verdict == verdict
     assert bool(event.signature) == (verdict == "fail")
+
+
+@pytest.mark.parametrize("kind", ["human", "auto"])
+def test_a_failed_check_that_only_warns_is_recorded(world: GateWorld, kind: GateType) -> None:
+    """Also when a person or the answer decides."""
+    world.say("done")
+    check = {"command": "false", "phase": "test", "on_failure": "warn"}
+    event = world.check(Gate(kind, ("has_output",)), world.settings(checks={"lint": check})).event
+    assert isinstance(event, GateWaiting | GateDecided)
+    assert len(event.warnings) == 1 and event.warnings[0].startswith("check lint: ")
+
+
+def test_weakened_checks_are_a_warning_of_every_gate(
+    world: GateWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check after the command does not remove the warnings of the command."""
+
+    async def weakened(*_: object) -> GateResult:
+        return GateResult("pass", warnings=(WarningCode.CHECKS_WEAKENED,))
+
+    monkeypatch.setattr("ostler.engine.steps.gate.run_command_gate", weakened)
+    world.say("done")
+    event = world.check(Gate("auto", ("has_output",), command="true")).event
+    assert isinstance(event, GateDecided) and event.warnings == (WarningCode.CHECKS_WEAKENED,)
 
 
 def test_a_person_is_shown_what_to_review(world: GateWorld) -> None:

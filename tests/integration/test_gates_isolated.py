@@ -83,14 +83,32 @@ def test_a_guard_is_used_without_namespaces(tmp_path: Path, no_namespaces: None)
     assert world.gate.command(GATE).verdict == "fail"
     event = world.gate.command("python -I -m pytest -q tests")
     assert event.verdict == "could_not_run" and "no Python program loaded the guard" in event.reason
-    event = world.gate.command(f"python -c 'open(\"{world.root}/src/shop/spare.py\")'; exit 0")
-    assert event.verdict == "could_not_run" and str(world.root / "src/shop") in event.reason
+    alias = tmp_path / "alias"
+    alias.symlink_to(world.root)
+    for spelling in (world.root, alias):
+        world.gate.environ["ALLOWED_X"] = f"{spelling}/src/shop/spare.py"
+        event = world.gate.command("python -c 'import os; open(os.environ[\"ALLOWED_X\"])'; exit 0")
+        assert event.verdict == "could_not_run" and f"opened files in {spelling}/src/shop" in event.reason
 
 
 def test_without_links_and_namespaces_the_command_counts(world: GateWorld, no_namespaces: None) -> None:
     """There is nothing that it could use instead of the commit."""
     event = world.command("pwd")
     assert (event.verdict, isolation_of(event)) == ("pass", "none")
+
+
+def test_a_command_that_names_the_checkout_of_the_user_is_no_verdict(
+    world: GateWorld, no_namespaces: None
+) -> None:
+    """It would test the files of the user; a symbolic link to them is the same."""
+    alias = world.temporary / "alias"
+    alias.symlink_to(world.root)
+    world.environ["HOME"] = str(world.root.parent)
+    for spelling in (world.root, alias, f"~/{world.root.name}"):
+        event = world.command(f"cd {spelling} && true")
+        assert event.verdict == "could_not_run" and event.cause == "isolation"
+        assert f"the command -> {world.root}" in event.reason
+    assert world.command(f"cd {world.temporary} && true").verdict == "pass"
 
 
 def test_none_is_no_verdict_if_there_are_links(tmp_path: Path) -> None:

@@ -138,6 +138,20 @@ def test_a_review_that_was_requested_keeps_the_verdict() -> None:
     assert state.phases[0].gate and state.phases[0].gate.verdict == "overruled"
 
 
+@pytest.mark.parametrize(("original", "final"), [("not_checked", False), ("fail", True)])
+def test_an_approved_gate_that_cannot_fail_is_asked_on_a_new_commit(original: str, final: bool) -> None:
+    """The approval is about the gate; only a result that a person rejected is final."""
+    overruled = replace(lint("overruled"), by="ann", original=original)  # type: ignore[arg-type]
+    state = after(*DONE, overruled, FinalChecked("skip", "merge"), Rebased("c3", "onto"))
+    assert has_checked(after(*DONE, overruled), "lint", LINT)
+    assert has_checked(state, "lint", LINT) == final
+
+
+def test_the_warnings_of_a_gate_that_waits_are_kept() -> None:
+    state = after(*DONE[:2], GateWaiting("implement", "c1", "please look", warnings=("check lint: no",)))
+    assert state.warnings == ("check lint: no",)
+
+
 def test_a_rebase_returns_to_the_final_stage() -> None:
     """The verdict about the old commit does not count for the new one."""
     state = after(*DONE, lint("pass"), FinalChecked("skip", "merge"), Rebased("c3", "onto"))

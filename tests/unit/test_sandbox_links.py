@@ -79,6 +79,19 @@ def test_files_of_editable_installs_are_links(place: Place, files: dict[str, str
     assert place.targets() == wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("f.py", "MAPPING = {'shop': '%s/src/shop'}\n"), ("x.pth", "import sys; sys.path.insert(0, '%s/src')")],
+)
+def test_another_spelling_of_the_work_tree_is_a_link(place: Place, name: str, text: str) -> None:
+    """An install from a path with a symbolic link names that path."""
+    alias = place.root / "an alias"
+    alias.symlink_to(place.user)
+    place.write("x.pth", "import f\n")
+    place.write(name, text.replace("%s", str(alias)))
+    assert place.targets() in (["user/src/shop"], ["user/src"])
+
+
 def test_a_relative_path_and_a_symbolic_link_are_links(place: Place) -> None:
     """They are resolved from the directory of the environment."""
     place.write("x.pth", os.path.relpath(place.user / "src", place.site) + "\n")
@@ -133,6 +146,9 @@ def test_build_files_and_variables_are_links(place: Place) -> None:
     (place.tree / "src" / "Cargo.toml").write_text(f'y = {{ path = "{place.user}/z" }}\n')
     assert place.targets() == ["user/y", "user/z"]
     assert place.targets(GOWORK=f"{place.user}/go.work") == ["user/y", "user/z", "user/go.work"]
+    (place.root / "alias").symlink_to(place.user)
+    flags = f"-I{place.root}/alias/h -L/usr/lib:{place.root}/alias/l"
+    assert place.targets(GOFLAGS=flags)[2:] == ["user/h", "user/l"]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ class GateWaiting(Body, frozen=True, tag="gate_waiting"):
     check: GateCheck | None = None  # command that passed before the person is asked
     guarded: tuple[str, ...] = ()  # changed files that no timeout approves
     checks: tuple[str, ...] = ()  # quality checks that have run
+    warnings: tuple[str, ...] = ()
 
 
 class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):

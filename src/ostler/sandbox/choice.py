@@ -14,6 +14,7 @@ from ostler.sandbox.self_test import why_bubblewrap_fails, why_unshare_fails
 Isolation = Literal["bind-over", "unshare", "guard", "none"]
 Requested = Literal["auto", "bind-over", "none"]
 INSTALL_HINT = "install bubblewrap (Debian: apt-get install bubblewrap)"
+_USERS = {"commit": "a symbolic link of the commit", "command": "the command"}  # by the kind of the link
 _GUARDED = ("python", "copy")  # kinds of links that the guard can remove
 
 
@@ -59,7 +60,7 @@ def _choose_without_namespaces(
     if requested == "auto" and all(one.kind in _GUARDED for one in links):
         return Choice(guard.NAME, needs_environment=True)
     link = next((one for one in links if one.kind not in _GUARDED), links[0])
-    user = "a symbolic link of the commit" if link.kind == "commit" else "the environment"
+    user = _USERS.get(link.kind, "the environment")
     blocked = (
         f"{user} uses the user's checkout instead of the commit ({link.describe()}),"
         f" and it cannot be isolated: {reason}"

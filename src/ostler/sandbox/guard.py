@@ -20,14 +20,17 @@ _LOG = "guard.log"
 _LOADED = "loaded"
 _MODULE = """
 import os, sys
-_ROOTS, _ALLOWED, _LOG = {roots}, {allowed}, {log}
+_ROOTS, _ALLOWED, _TREE, _LOG = {roots}, {allowed}, {tree}, {log}
 
 def _is_foreign(path):
-    path = os.path.abspath(path) + "/"
+    # Links in the checkout are those of workspace.link: the commit has none to the user's checkout.
+    if _is_below(os.path.abspath(path), [_TREE]):
+        return False
+    path = os.path.realpath(path)
     return _is_below(path, _ROOTS) and not _is_below(path, _ALLOWED)
 
 def _is_below(path, folders):
-    return any(path.startswith(folder + "/") for folder in folders)
+    return any((path + "/").startswith(folder + "/") for folder in folders)
 
 def _record(text):
     number = os.open(_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -44,7 +47,11 @@ def _names_root(finder):
             content = stream.read()
     except OSError:
         return False
-    return any(os.fsencode(root) in content for root in _ROOTS)
+    if any(os.fsencode(root) in content for root in _ROOTS):
+        return True
+    import re
+    paths = re.findall(rb"[\\x22'](/[^\\x22'\\r\\n\\0]+)[\\x22']", content)
+    return any(_is_foreign(os.fsdecode(path)) for path in set(paths))
 
 sys.meta_path[:] = [one for one in sys.meta_path if not _names_root(one)]
 sys.path[:] = [one for one in sys.path if not one or not _is_foreign(one)]
@@ -70,6 +77,7 @@ def install_guard(checkout: Checkout, allowed: Iterable[Path]) -> Path:
     text = _MODULE.format(
         roots=_encode((checkout.user, *checkout.others)),
         allowed=_encode((checkout.tree, *(one for one in allowed if not checkout.user.is_relative_to(one)))),
+        tree=json.dumps(os.fspath(checkout.tree)),
         log=json.dumps(str(checkout.private / _LOG)),
         loaded=json.dumps(_LOADED),
     )

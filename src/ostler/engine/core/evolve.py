@@ -263,7 +263,8 @@ def _apply_gate_waiting(state: State, event: GateWaiting) -> State:
     if has_live_rules(state):
         gate = _keep_verdict(replace(gate, type=event.gate), earlier, state)
     waiting = store_gate(state, name, gate)
-    return _set_status(replace(waiting, message=event.reason), TaskStatus.NEEDS_REVIEW)
+    waiting = replace(waiting, message=event.reason, warnings=add_warnings(state, event.warnings))
+    return _set_status(waiting, TaskStatus.NEEDS_REVIEW)
 
 
 def _keep_verdict(waiting: GateState, before: GateState | None, state: State) -> GateState:

@@ -103,8 +103,13 @@ def has_checked(state: State, name: str, gate: Gate) -> bool:
         return False
     if gate.type == "human" and not found.by_person:
         return False
-    is_final = found.by_person and (found.verdict == "overruled" or not gate.command or found.type is None)
+    is_final = found.by_person and (_is_overruled(found) or not gate.command or found.type is None)
     return is_final or not checks_files(gate) or is_about_last_commit(found, state)
+
+
+def _is_overruled(found: GateState) -> bool:
+    """Return whether a person rejected the result of the gate; a gate that cannot fail still has one."""
+    return found.verdict == "overruled" and found.original != "not_checked"
 
 
 def _is_same_gate(found: GateState, gate: Gate, planned: Gate) -> bool:

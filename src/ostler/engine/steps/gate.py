@@ -52,6 +52,8 @@ async def check_gate(step: CheckGate, context: TaskContext, services: StepServic
     result = replace(result, checks=name_checks(checks))
     if step.gate.type == "human" and result.verdict == "pass" and not result.review:
         return StepResult(await run_in_thread(_ask_person, step, context, services, result))
+    if (kept := _keep_approval(step, result, context)) is not None:
+        return StepResult(kept)
     step_result = await run_in_thread(_build_result, step, result, context, services)
     reach("gate.checked")
     return step_result
@@ -66,7 +68,7 @@ async def _run_gate(step: CheckGate, context: TaskContext, services: StepService
         other = await _run_other_check(step, context, services)
         if not isinstance(other, GateResult):
             return other
-        result = replace(other, check=result.check)
+        result = replace(other, check=result.check, warnings=(*result.warnings, *other.warnings))
     return await add_quality_checks(step, result, context, services)
 
 
@@ -144,6 +146,21 @@ def _build_result(
     return StepResult(event, (_write_retry_context(step, result, context, services),))
 
 
+def _keep_approval(step: CheckGate, result: GateResult, context: TaskContext) -> GateDecided | None:
+    """Return a person's approval of a gate that cannot fail, for a new commit on which its command passes."""
+    before = find_gate(context.state, step.phase)
+    if before is None or before.verdict != "overruled" or before.original != "not_checked":
+        return None
+    if result.verdict != "not_checked" or result.check is None or before.check is None:
+        return None
+    accepted = set(result.check.weakened) <= set(before.check.weakened)
+    if before.check.command != result.check.command or not accepted:
+        return None
+    decided = GateDecided(step.phase, _name_type(step, result), "overruled", before.reason, step.sha)
+    decided = replace(decided, check=result.check, warnings=result.warnings, checks=result.checks)
+    return replace(decided, output=result.output, by=before.by, original="not_checked")
+
+
 def _name_type(step: CheckGate, result: GateResult) -> GateType:
     """Return the type of the check that decided: the command of a human gate decides when it fails."""
     return "command" if step.gate.type == "human" and result.verdict != "pass" else step.gate.type
@@ -174,15 +191,15 @@ def _ask_person(
     approved = before is not None and before.by_person and before.verdict == "pass"
     if passed and before and approved and (before.is_approved_by_person or not guarded):
         decided = GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
-        return replace(decided, checks=passed.checks)
+        return replace(decided, checks=passed.checks, warnings=passed.warnings)
     criteria = f"; criteria: {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
     what = context.state.output or f"{step.phase}{_describe_change(step, context, services)}"
     notes = [one for one in (passed.reason, *passed.warnings) if one] if passed else []
     notes += [f"it changes {', '.join(guarded)}"] if guarded else []
     request = describe_no_changes(context, services) or _describe_request(step, context)
     reason = "; ".join((f"{request} {what}{criteria}", *notes))
-    checks = passed.checks if passed else ()
-    return GateWaiting(step.phase, step.sha, reason, check=check, guarded=guarded, checks=checks)
+    waiting = GateWaiting(step.phase, step.sha, reason, check=check, guarded=guarded)
+    return replace(waiting, checks=passed.checks, warnings=passed.warnings) if passed else waiting
 
 
 def _describe_request(step: CheckGate, context: TaskContext) -> str:

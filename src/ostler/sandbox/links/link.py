@@ -12,10 +12,13 @@ from msgspec import Struct
 
 from ostler.sandbox.checkout import Checkout
 
-# copy: the project is installed as a copy, which can be older than the commit; commit: a symbolic link in it
-LinkKind = Literal["python", "copy", "node", "build", "commit"]
+# copy: the project is installed as a copy, which can be older than the commit; commit: a symbolic link in it;
+# command: a path in the command
+LinkKind = Literal["python", "copy", "node", "build", "commit", "command"]
 _MAX_BYTES = 1 << 20  # larger files are no configuration
 _END_OF_PATH = re.compile(rb"[\"'\r\n\0;,<>]")
+_ABSOLUTE_PATH = re.compile(rb"(?<![\w.~}/])(?:-[A-Z])?(/+[^\"'\r\n\0;,<>]+)")
+_WORD = re.compile(rb"[^\s:&|)]+")
 
 
 class Link(Struct, frozen=True):
@@ -50,7 +53,7 @@ def list_directory(path: Path) -> list[os.DirEntry[str]]:
 
 
 def find_named_paths(content: bytes, checkout: Checkout) -> Iterator[Path]:
-    """Return the paths in user work trees that a file names."""
+    """Return the paths in user work trees that a file names, also through symbolic links."""
     for root in (checkout.user, *checkout.others):
         name = os.fsencode(root)
         start = content.find(name)
@@ -60,3 +63,18 @@ def find_named_paths(content: bytes, checkout: Checkout) -> Iterator[Path]:
             if text[len(name) : len(name) + 1] in (b"", b"/"):
                 yield Path(os.fsdecode(text))
             start = content.find(name, start + len(name))
+    yield from _find_aliases(content, checkout)
+
+
+def _find_aliases(content: bytes, checkout: Checkout) -> Iterator[Path]:
+    """Return the absolute paths that lead to a user work tree and do not contain its name."""
+    for text in dict.fromkeys(match[1] for match in _ABSOLUTE_PATH.finditer(content)):
+        words = [word for word in _WORD.findall(text) if word.startswith(b"/")]
+        # A path can contain spaces, and another path can follow a space.
+        yield from _resolve(words, checkout) or _resolve([text.rstrip()], checkout)
+
+
+def _resolve(texts: list[bytes], checkout: Checkout) -> list[Path]:
+    paths = [Path(os.fsdecode(text)) for text in texts]
+    reached = [Path(os.path.realpath(path)) for path in paths if checkout.find_root(path) is None]
+    return [path for path in reached if checkout.find_root(path) is not None]

@@ -55,7 +55,7 @@ def find_python_links(checkout: Checkout, environ: Mapping[str, str]) -> Iterato
         for site in list_site_directories(prefix):
             for link in _find_in_site(site, checkout, name):
                 # An environment may be inside the user's checkout; its own files are no links.
-                if not _is_in_environment(link.target, prefix):
+                if not is_in_environment(link.target, prefix):
                     yield link
 
 
@@ -94,7 +94,8 @@ def is_virtual(prefix: Path) -> bool:
     return has_file(prefix / _ENVIRONMENT)
 
 
-def _is_in_environment(target: Path, prefix: Path) -> bool:
+def is_in_environment(target: Path, prefix: Path) -> bool:
+    """Return whether the path is a file of the environment itself."""
     # The root of an environment can be the root of the project.
     if not is_virtual(prefix) or not target.is_relative_to(prefix):
         return False

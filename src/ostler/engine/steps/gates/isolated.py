@@ -32,6 +32,7 @@ from ostler.sandbox.guard import install_guard, read_guard
 from ostler.sandbox.import_paths import extend_python_path, find_import_paths
 from ostler.sandbox.launch import Launch, record_start, was_started
 from ostler.sandbox.links.build import shares_cargo_target
+from ostler.sandbox.links.command import find_command_links
 from ostler.sandbox.links.committed import find_committed_links
 from ostler.sandbox.links.find import find_links
 from ostler.sandbox.links.link import Link
@@ -137,6 +138,7 @@ def _examine(
     if choice.isolation not in _IN_VIEW and not for_setup:
         # Mounts redirect these links; nothing else does.
         links += tuple(find_committed_links(checkout, _list_committed_links(checkout)))
+        links += tuple(find_command_links(shell.command, checkout, environ))
         choice = choose_isolation(services.settings.gates.isolation, links, environ, network)
     needs = Needs(
         services.settings.workspace.link,
