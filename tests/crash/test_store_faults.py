@@ -64,6 +64,25 @@ def test_a_run_that_ends_while_the_journal_is_held_keeps_the_answer(world: World
     assert [attempt["status"] for attempt in world.show(task)["attempts"]] == ["succeeded"]
 
 
+@pytest.mark.full
+def test_one_interrupt_ends_a_run_that_waits_for_the_journal(world: World) -> None:
+    """The writes wait in another thread than the one that handles signals; the answer is kept."""
+    task = world.new("First")
+    world.behave(delay_seconds=0.5)
+    run = world.start("run", "--all")
+    wait_until(world.started, 30, "the agent did not start")
+    holder = hold(world)
+    errors = world.root.parent / "err.txt"
+    wait_until(lambda: "waiting for the journal" in errors.read_text(), 30, "the wait is not printed")
+    os.kill(run.pid, INTERRUPT)
+    assert run.wait(15) == 130
+    assert "Stopping; all work is kept." in errors.read_text() and "Traceback" not in errors.read_text()
+    holder.close()
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+    assert len(world.started()) == 1, "the answer was dropped"
+
+
 def test_a_journal_held_for_a_moment_is_waited_for(world: World) -> None:
     """One second is short: the run completes and `new` is acknowledged, without a message."""
     world.behave(delay_seconds=0.2)

@@ -83,7 +83,7 @@ def test_a_checkout_in_use_is_not_changed(world: PublishWorld, make, reason: str
     with pytest.raises(CheckedOutTarget) as caught:
         publish_merge(worktree, "main", OSTLER, "x")
     assert reason in caught.value.message
-    assert caught.value.command == f"git -C '{world.project}' merge --no-overwrite-ignore {BRANCH}"
+    assert caught.value.command == f"git -C {world.project} merge --no-overwrite-ignore {BRANCH}"
     assert {path: path.read_bytes() for path in world.project.glob("*.txt")} == files
     assert (world.project / ".git/index").read_bytes() == index
     assert git(world.project, "rev-parse", "main") == tip

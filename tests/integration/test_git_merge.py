@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,7 @@ def test_a_target_that_is_checked_out_is_not_moved(world: World, where: str):
     with pytest.raises(GitError) as caught:
         merge_main(world)
     assert caught.value.code is Code.PUBLISH_FAILED
-    assert caught.value.hint == f"git -C '{place}' merge --no-overwrite-ignore {BRANCH}"
+    assert caught.value.hint == f"git -C {shlex.quote(str(place))} merge --no-overwrite-ignore {BRANCH}"
     assert snapshot_of(world.project) == before
 
 

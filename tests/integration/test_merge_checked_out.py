@@ -36,7 +36,7 @@ def wait_for_person(world: World) -> tuple[str, str]:
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("needs_review", None)
     assert "uncommitted changes (README.md)" in shown["message"]
-    command = f"git -C '{world.root}' merge --no-overwrite-ignore ostler/{task}"
+    command = f"git -C {world.root} merge --no-overwrite-ignore ostler/{task}"
     assert command in world.ostler("show", task).stdout.replace("\n" + " " * 12, " ")
     assert Path(world.root, "README.md").read_text() == "changed\n"
     return task, command

@@ -16,6 +16,7 @@ from ostler.errors import Code, OstlerError, UsageError
 from ostler.files import failpoint
 from ostler.model.ids import TaskId
 from ostler.model.notice import ParseError
+from ostler.store import busy
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.writer import GroupWriter
 
@@ -191,6 +192,28 @@ def test_busy_journal_does_not_block_the_loop(path: Path) -> None:
         with pytest.raises(OstlerError) as caught:
             await write
         assert (caught.value.code, caught.value.exit) == (Code.STATE_BUSY, 3)
+        holder.execute("ROLLBACK")
+        await writer.close()
+
+    asyncio.run(check())
+
+
+def test_a_stop_request_ends_the_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal is handled by another thread than the one that waits; a later write does not wait again."""
+    monkeypatch.setattr(busy, "STOP_WAIT_SECONDS", 0.1)
+
+    async def check() -> None:
+        stop = busy.StopRequest()
+        writer = GroupWriter(path, create=True, busy_timeout_seconds=0.1, stop=stop)
+        holder = apsw.Connection(str(path))
+        holder.execute("BEGIN IMMEDIATE")
+        write = writer.append(make_record(1), make_row(1))
+        await asyncio.sleep(0.2)
+        stop.set()
+        for waiting in (write, writer.append(make_record(1), make_row(1))):
+            with pytest.raises(OstlerError) as caught:
+                await asyncio.wait_for(waiting, 3)
+            assert caught.value.code is Code.STATE_BUSY
         holder.execute("ROLLBACK")
         await writer.close()
 

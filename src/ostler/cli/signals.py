@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ostler.cli.terminal.output import print_hint
 from ostler.cli.terminal.progress import restore_cursor
+from ostler.errors import Code, OstlerError
 from ostler.project.project import Project
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ class SignalHandler:
             # The keepers notice the end of this process and stop the agents.
             os._exit(code)
         self.exit_code = code
-        if sys.stderr.isatty():
-            print_hint("Stopping; all work is kept.  Press Ctrl-C again to stop at once.")
+        again = "  Press Ctrl-C again to stop at once." if sys.stderr.isatty() else ""
+        print_hint(f"Stopping; all work is kept.{again}")
+        self._run.project.journal.stop_request.set()
         self._run.stop()
+
+    def is_reason(self, error: OstlerError) -> bool:
+        """Return whether a run failed only because its stop could not be recorded in a locked journal."""
+        return self.exit_code != 0 and error.code is Code.STATE_BUSY

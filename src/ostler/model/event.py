@@ -201,6 +201,7 @@ class TaskBlocked(UsageEvent, frozen=True, tag="task_blocked"):
 
 class TaskCompleted(UsageEvent, frozen=True, tag="task_completed"):
     commit: str | None = None
+    message: str = ""  # why a request to publish completed work failed; the work stays completed
 
 
 class TaskFailed(UsageEvent, frozen=True, tag="task_failed"):

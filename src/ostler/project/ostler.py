@@ -77,13 +77,17 @@ class Ostler:
         self.project = project
         self._environ = environ
         self._debugger = None if debugger is None else StoppingDebugger(adapt_debugger(debugger), self.stop)
-        self._writer = GroupWriter(project.layout.database, rescue_in=project.layout.view)
+        self._writer = GroupWriter(
+            project.layout.database, rescue_in=project.layout.view, stop=project.journal.stop_request
+        )
         self._spawner = create_spawner(prefer_pty=False)
         self._registry = executors or ExecutorRegistry()
         project.executors = executors
         self._amend = amend or unchanged
         self._clock = clock or SystemClock()
-        self._ledger = SqliteLedger(project.layout.database, wait_seconds=RUN_WAIT_SECONDS)
+        self._ledger = SqliteLedger(
+            project.layout.database, wait_seconds=RUN_WAIT_SECONDS, stop=project.journal.stop_request
+        )
         project.journal.wait_when_busy(RUN_WAIT_SECONDS)
         self._call_services: CallServices | None = None
         self._driver: LocalDriver | None = None

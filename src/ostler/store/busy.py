@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +18,25 @@ from ostler.store.sqlite_errors import busy_error
 from ostler.waits import Wait
 
 RUN_WAIT_SECONDS = 1800.0  # of a run, which must not drop the answer of an agent
-_RETRY_MS = 200  # SQLite's own wait while a signal may end ours
+STOP_WAIT_SECONDS = 3.0  # of a run that was asked to stop
+RETRY_MS = 200  # SQLite's own wait while a signal may end ours
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StopRequest:
+    """Ends the waits of a run soon after it was asked to stop; its connections in all threads share it."""
+
+    def __init__(self) -> None:
+        self._wait_until = math.inf
+
+    def set(self) -> None:
+        self._wait_until = min(self._wait_until, time.monotonic() + STOP_WAIT_SECONDS)
+
+    def is_set(self) -> bool:
+        return self._wait_until < math.inf
+
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._wait_until
 
 
 class JournalLocked(StateError):
@@ -34,6 +53,7 @@ def wait_while_busy(
     begin: Callable[[], object],
     busy_timeout_seconds: float,
     wait_seconds: float,
+    stop: StopRequest,
 ) -> None:
     """Repeat `begin`, which failed because the journal is locked; raises StateError when the wait is over."""
     wait = Wait(
@@ -41,11 +61,11 @@ def wait_while_busy(
         wait_seconds,
         waited_seconds=busy_timeout_seconds,
     )
-    connection.set_busy_timeout(_RETRY_MS)
+    connection.set_busy_timeout(RETRY_MS)
     try:
-        with _catch_signals() as is_interrupted:
+        with _catch_signals(stop) as is_interrupted:
             while not _try(begin):
-                if is_interrupted():
+                if is_interrupted() or stop.is_over():
                     raise busy_error(path)
                 if not wait.pause():
                     raise _locked_error(path, wait_seconds)
@@ -71,7 +91,7 @@ def _locked_error(path: Path, seconds: float) -> JournalLocked:
 
 
 @contextmanager
-def _catch_signals() -> Generator[Callable[[], bool]]:
+def _catch_signals(stop: StopRequest) -> Generator[Callable[[], bool]]:
     """Yield whether a signal arrived: the event loop, which handles signals, is blocked by this wait."""
     arrived = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -80,6 +100,7 @@ def _catch_signals() -> Generator[Callable[[], bool]]:
 
     def note(_number: int, _frame: FrameType | None) -> None:
         arrived.set()
+        stop.set()
 
     # The event loop is woken up by the same signal later: its own handler still stops the run.
     before = {number: signal.signal(number, note) for number in _SIGNALS}

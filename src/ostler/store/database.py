@@ -12,7 +12,7 @@ import apsw
 
 from ostler.errors import Code, OstlerError
 from ostler.files.failpoint import reach
-from ostler.store.busy import wait_while_busy
+from ostler.store.busy import RETRY_MS, StopRequest, wait_while_busy
 from ostler.store.identity import read_identity, require_identity
 from ostler.store.opening import connect
 from ostler.store.sqlite_errors import translate_errors
@@ -31,6 +31,7 @@ class Database:
         check_up_to: int = 0,
         failpoints: tuple[str, str] = ("", ""),  # before and after a commit
         wait_seconds: float = 0.0,  # for another process, after the busy timeout, with a printed line
+        stop: StopRequest | None = None,  # ends that wait
     ) -> None:
         self.path = path
         self.backup: Path | None = None  # of the older journal, where opening it has upgraded it
@@ -48,6 +49,7 @@ class Database:
         self._failpoints = failpoints
         self._busy_timeout_seconds = busy_timeout_seconds
         self.wait_seconds = wait_seconds
+        self.stop = stop or StopRequest()
         self._broken: OstlerError | None = None
 
     def close(self) -> None:
@@ -88,12 +90,15 @@ class Database:
 
     def _begin(self) -> None:
         begin = partial(self.run, "BEGIN IMMEDIATE")
+        if self.stop.is_set():
+            self.connection.set_busy_timeout(RETRY_MS)
         try:
             begin()
         except apsw.BusyError:
             if not self.wait_seconds:
                 raise
-            wait_while_busy(self.connection, self.path, begin, self._busy_timeout_seconds, self.wait_seconds)
+            timeout_seconds = self._busy_timeout_seconds
+            wait_while_busy(self.connection, self.path, begin, timeout_seconds, self.wait_seconds, self.stop)
 
     def _keep_backup(self, backup: Path) -> None:
         self.backup = backup

@@ -17,6 +17,7 @@ from ostler.model.notice import Notice
 from ostler.secrets.redact import redact_bytes, redact_text
 from ostler.store import codec
 from ostler.store.backup import copy_database
+from ostler.store.busy import StopRequest
 from ostler.store.database import Database
 from ostler.store.journal import FEED_LIMIT
 from ostler.store.listing import Listing
@@ -90,6 +91,7 @@ class SqliteJournal:
         busy_timeout_seconds: float = 5.0,
         check_up_to: int = CHECK_UP_TO,
         wait_seconds: float = 0.0,
+        stop: StopRequest | None = None,
     ) -> None:
         self.path = path
         self._db = Database(
@@ -99,7 +101,9 @@ class SqliteJournal:
             check_up_to=check_up_to,
             failpoints=("journal.append", "journal.appended"),
             wait_seconds=wait_seconds,
+            stop=stop,
         )
+        self.stop_request = self._db.stop
         self.backup = self._db.backup
         self.store_id = str(self._db.query(_SELECT_STORE_ID)[0][0])
         self.listing = Listing(self._db)

@@ -20,6 +20,7 @@ from ostler.model.limit import (
     limit_on,
     start_cooldown,
 )
+from ostler.store.busy import StopRequest
 from ostler.store.database import Database
 
 _HOUR_SECONDS = 3600.0
@@ -62,9 +63,17 @@ _DELETE_TURNS = "DELETE FROM model_turn"
 class SqliteLedger:
     """A Ledger that all processes of a project can open at the same time; opened on first use."""
 
-    def __init__(self, path: Path, *, busy_timeout_seconds: float = 5.0, wait_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        busy_timeout_seconds: float = 5.0,
+        wait_seconds: float = 0.0,
+        stop: StopRequest | None = None,
+    ) -> None:
         self.path = path
         self._wait_seconds = wait_seconds
+        self._stop = stop
         self._busy_timeout_seconds = busy_timeout_seconds
 
     def close(self) -> None:
@@ -207,6 +216,7 @@ class SqliteLedger:
             busy_timeout_seconds=self._busy_timeout_seconds,
             failpoints=failpoints,
             wait_seconds=self._wait_seconds,
+            stop=self._stop,
         )
 
     def _check_admission(self, windows: Sequence[Window], caller: str, now: float) -> Admission:

@@ -17,7 +17,7 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
-from ostler.store.busy import RUN_WAIT_SECONDS
+from ostler.store.busy import RUN_WAIT_SECONDS, StopRequest
 from ostler.store.sqlite import SqliteJournal
 
 _T = TypeVar("_T")
@@ -51,6 +51,7 @@ class GroupWriter:
         create: bool = False,
         busy_timeout_seconds: float = 5.0,
         wait_seconds: float = RUN_WAIT_SECONDS,
+        stop: StopRequest | None = None,
         rescue_in: Path | None = None,  # receives what cannot be recorded because the journal is lost
     ) -> None:
         self._journal = SqliteJournal(
@@ -59,6 +60,7 @@ class GroupWriter:
             busy_timeout_seconds=busy_timeout_seconds,
             check_up_to=CHECK_UP_TO,
             wait_seconds=wait_seconds,
+            stop=stop,
         )
         self.store_id = self._journal.store_id
         self._rescue_in = rescue_in

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ostler.engine.core.moves import current_gate, merge_gate
 from ostler.engine.core.publishing import find_checked_commit
-from ostler.engine.core.requests import is_withdrawn
+from ostler.engine.core.requests import is_withdrawn, keep_completed
 from ostler.engine.core.step import (
     CallAgent,
     CheckFinal,
@@ -38,7 +38,7 @@ def decide(state: State) -> Step | None:
         if state.status is not TaskStatus.IN_PROGRESS:
             return None
         if state.ending is not None:
-            return _finish(state, state.ending)
+            return _finish(state, keep_completed(state, state.ending))
         if state.pause_requested:
             return _finish(state, _PAUSED)
     return step_for_stage(state)

@@ -276,12 +276,12 @@ def _keep_verdict(waiting: GateState, before: GateState | None, state: State) ->
 
 
 def _apply_end(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) -> State:
-    withdrawn = isinstance(event, TaskCompleted) and is_withdrawn(state)
+    withdrawn = isinstance(event, TaskCompleted) and (is_withdrawn(state) or bool(event.message))
     ended = withdraw_request(state) if withdrawn else state
     ended = replace(ended, stage=Stage.ENDED, session_id="", ending=None, resumes_at=None)
     match event:
         case TaskCompleted():
-            message = WITHDRAWN if withdrawn else ""
+            message = event.message or (WITHDRAWN if withdrawn else "")
             return _set_status(replace(ended, code=None, message=message), TaskStatus.COMPLETED)
         case TaskCancelled():
             return _set_status(replace(ended, code=Code.ABORTED, message=event.message), TaskStatus.CANCELLED)

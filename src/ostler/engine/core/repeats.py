@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from ostler.engine.core.requests import describe_failed_request, is_publication_only
 from ostler.engine.core.step import Finish, ReleaseWorkspace, Step
 from ostler.errors import Code, is_task_failure
 from ostler.model.event import (
@@ -46,11 +47,13 @@ def bound_failures(state: State, step: Step, event: Event) -> Event:
             where = f"its worktree {state.worktree}" if state.worktree else "its workspace"
             return WorkspaceReleased(kept=True, warning=f"{where} is kept: {event.message}")
         case Finish(ending=ending) if ending.status is TaskStatus.COMPLETED:
-            return TaskCompleted(state.commit)
+            return TaskCompleted(state.commit, ending.message)
         case Finish(ending=ending) if ending.status is TaskStatus.CANCELLED:
             return TaskCancelled(ending.message)
         case _:
             message = f"{_name(step)} failed {MAX_STEP_FAILURES} times: {event.code} {event.message}"
+            if is_publication_only(state):
+                return TaskCompleted(state.commit, describe_failed_request(Code.STEP_REPEATS, message))
             return TaskFailed(Code.STEP_REPEATS, message, is_task_failure(event.code))
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from ostler.errors import Code
 from ostler.model.plan import Publishing
-from ostler.model.state import CompletedWork, Stage, State
+from ostler.model.state import CompletedWork, Ending, Stage, State
 from ostler.model.status import TaskStatus
 
+NOT_PUBLISHED = "the request to publish it failed"
 WITHDRAWN = "the request to publish it was cancelled; nothing was merged"
+
+_AGENT_STAGES = (Stage.READY, Stage.ITERATED, Stage.ANSWERED)
 
 
 def reopen_to_publish(state: State, how: Publishing) -> State:
@@ -24,6 +28,23 @@ def reopen_to_publish(state: State, how: Publishing) -> State:
 def is_withdrawn(state: State) -> bool:
     """Return whether a cancelled task is only waiting to be published: its work is completed."""
     return state.cancel_requested and state.completed is not None
+
+
+def is_publication_only(state: State) -> bool:
+    """Return whether the task is only to be published: its work is completed and no agent changes it."""
+    return state.completed is not None and state.stage not in _AGENT_STAGES
+
+
+def describe_failed_request(code: Code | None, message: str) -> str:
+    """Return the message of a completed task whose publication failed."""
+    return f"{NOT_PUBLISHED}: {code or Code.UNKNOWN} {message}"
+
+
+def keep_completed(state: State, ending: Ending) -> Ending:
+    """Return the ending; a failure to publish completed work does not make the work fail."""
+    if ending.status is not TaskStatus.FAILED or not is_publication_only(state):
+        return ending
+    return Ending(TaskStatus.COMPLETED, message=describe_failed_request(ending.code, ending.message))
 
 
 def withdraw_request(state: State) -> State:

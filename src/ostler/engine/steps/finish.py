@@ -22,7 +22,7 @@ def build_end_event(step: Finish, state: State) -> Event:
     ending = step.ending
     match ending.status:
         case TaskStatus.COMPLETED:
-            return TaskCompleted(state.commit)
+            return TaskCompleted(state.commit, ending.message)
         case TaskStatus.CANCELLED:
             return TaskCancelled(ending.message)
         case TaskStatus.BLOCKED:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from ostler.engine.core.step import Publish
@@ -16,7 +18,7 @@ from ostler.git.publish import publish as publishing
 from ostler.git.publish.fast_forward import CheckedOutTarget
 from ostler.git.publish.proposal import Proposal, write_body, write_title
 from ostler.git.refs import find_base
-from ostler.git.repository import Worktree
+from ostler.git.repository import Repository, Worktree
 from ostler.model.event import GateWaiting, Published, Rebased
 from ostler.model.plan import MERGE
 from ostler.model.rows import decode_state
@@ -67,7 +69,7 @@ def _publish(step: Publish, context: TaskContext, services: StepServices) -> pub
 
 
 def _ask_to_merge(step: Publish, refused: CheckedOutTarget) -> str:
-    return f"{refused.message}; next: {refused.command}   and then   ostler approve {step.task}"
+    return f"{refused.message}; next: {refused.command}; ostler approve {step.task}"
 
 
 def _build_terms(step: Publish, context: TaskContext, services: StepServices) -> publishing.PublishOptions:
@@ -80,7 +82,15 @@ def _build_terms(step: Publish, context: TaskContext, services: StepServices) ->
         git.allow_secrets,
         works,
         _find_stack_branch(context.state, services),
+        _find_main_checkout(services.repository),
     )
+
+
+def _find_main_checkout(project: Repository | None) -> Path | None:
+    """Return the user's checkout, unless it is a linked worktree."""
+    if project is None or project.git_dir != project.common_dir:
+        return None
+    return project.work_tree
 
 
 def _find_stack_branch(state: State, services: StepServices) -> str:

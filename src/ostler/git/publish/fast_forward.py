@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,7 +37,7 @@ class CheckedOutTarget(GitError):
 
     def __init__(self, target: str, checkout: str, branch: str, reason: str) -> None:
         # Without the option git replaces ignored files of the user.
-        command = f"git -C '{checkout}' merge --no-overwrite-ignore {branch}"
+        command = f"git -C {shlex.quote(checkout)} merge --no-overwrite-ignore {branch}"
         message = f"{target} is checked out in {checkout} and was not changed, because {reason}"
         super().__init__(Code.PUBLISH_FAILED, message, command)
         self.command = command
@@ -48,7 +49,12 @@ class _Refused(Exception):
 
 
 def fast_forward_checkout(
-    checkout: str, branch: str, target: str, commits: tuple[str, str], identity: Identity
+    task_repository: Repository,
+    checkout: str,
+    branch: str,
+    target: str,
+    commits: tuple[str, str],
+    identity: Identity,
 ) -> None:
     """Move the checked-out target and its files from the first commit to the second.
 
@@ -56,9 +62,7 @@ def fast_forward_checkout(
     can neither replace a file of the user nor need a program to be written.
     """
     try:
-        repository = discover_repository(Path(checkout))
-        if repository is None or repository.work_tree != Path(checkout):
-            raise _Refused("its directory is not a checkout any more")
+        repository = _discover_checkout(task_repository, checkout)
         settings = read_user_settings(repository)
         for check in _CHECKS:
             check(repository, commits, settings)
@@ -67,6 +71,20 @@ def fast_forward_checkout(
         _fast_forward(repository, target, commits[1], settings, identity)
     except _Refused as reason:
         raise CheckedOutTarget(target, checkout, branch, str(reason)) from None
+
+
+def _discover_checkout(task_repository: Repository, checkout: str) -> Repository:
+    try:
+        found = discover_repository(Path(checkout))
+    except GitError as error:
+        raise _Refused(f"git cannot use it: {error.message}") from None
+    if found is None or found.work_tree != Path(checkout) or not _is_same(found, task_repository):
+        raise _Refused("its directory is not a checkout any more")
+    return found
+
+
+def _is_same(one: Repository, other: Repository) -> bool:
+    return os.path.realpath(one.common_dir) == os.path.realpath(other.common_dir)
 
 
 def _fast_forward(

@@ -11,10 +11,11 @@ from ostler.errors import Code, GitError
 from ostler.git.identity import Identity
 from ostler.git.kept import keep_previous_tip
 from ostler.git.names import format_files
+from ostler.git.publish.checkout import find_checkout
 from ostler.git.publish.fast_forward import CheckedOutTarget, fast_forward_checkout
 from ostler.git.refs import check_branch_name, resolve_commit
 from ostler.git.repository import Repository
-from ostler.git.run.command import LONG_SECONDS, query_git, run_git
+from ostler.git.run.command import LONG_SECONDS, run_git
 from ostler.git.run.failure import with_git_errors
 from ostler.secrets.redact import redact_bytes
 
@@ -51,11 +52,13 @@ def merge_branch(
     message: str,
     *,
     fast_forward_only: bool = False,
+    main_checkout: Path | None = None,
 ) -> MergeResult:
     """Merge a branch into a local branch; a second call changes nothing.
 
     With `fast_forward_only` the target becomes the branch's commit, or TargetMoved is raised. A target that
     is checked out moves with its files, or CheckedOutTarget is raised. Its previous tip is kept under a ref.
+    `main_checkout` is the user's checkout if its git directory is that of the repository.
     """
     branch_tip = resolve_commit(repository, f"refs/heads/{check_branch_name(branch)}")
     for attempt in range(_MAX_TRIES):
@@ -66,10 +69,10 @@ def merge_branch(
             return MergeResult(target_tip, adopted=True)
         if fast_forward_only and not is_ancestor(repository, target_tip, branch_tip):
             raise TargetMoved(target)
-        checkout = _find_checkout(repository, branch, target)
+        checkout = _find_checkout(repository, branch, target, main_checkout)
         new = _create_merge(repository, (target_tip, branch_tip), (target, branch), identity, message)
         if checkout:
-            fast_forward_checkout(checkout, branch, target, (target_tip, new), identity)
+            fast_forward_checkout(repository, checkout, branch, target, (target_tip, new), identity)
             return MergeResult(new)
         keep_previous_tip(repository, target, branch, target_tip)
         if _update_target(repository, target, new, target_tip, last=attempt == _MAX_TRIES - 1):
@@ -145,9 +148,9 @@ def _update_target(repository: Repository, target: str, new: str, target_tip: st
     return True
 
 
-def _find_checkout(repository: Repository, branch: str, target: str) -> str:
+def _find_checkout(repository: Repository, branch: str, target: str, main_checkout: Path | None) -> str:
     """Return the directory in which the target is checked out, or an empty string."""
-    checkout = query_git(repository, "for-each-ref", "--format=%(worktreepath)", f"refs/heads/{target}")
+    checkout = find_checkout(repository, target, main_checkout)
     if not checkout and _is_in_rebase_or_bisect(repository, target):
         reason = "a rebase or bisect there returns to it"
         raise CheckedOutTarget(target, str(repository.work_tree), branch, reason)

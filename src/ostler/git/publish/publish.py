@@ -6,6 +6,7 @@ Each step checks the current state first, so that a call after a crash completes
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 
 from msgspec import Struct, structs
 
@@ -62,6 +63,7 @@ class PublishOptions(Struct, frozen=True):
     allow_secrets: bool = False
     works: tuple[Work, ...] = ()  # of the tasks that the branch starts from, as they are now
     stack_branch: str = ""  # branch of the only unmerged one; base of the pull request if it has one, too
+    main_checkout: Path | None = None  # the user's, if its git directory is that of the repository
 
 
 class PublishOutcome(Struct, frozen=True):
@@ -141,6 +143,7 @@ def _merge_locally(job: _PublishJob, message: str) -> PublishOutcome:
             job.identity,
             message,
             fast_forward_only=fast_forward_only,
+            main_checkout=job.options.main_checkout,
         )
     except TargetMoved:
         return _merge_locally(job, message)  # the next rebase creates another commit

@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ostler.engine.core.requests import NOT_PUBLISHED
 from ostler.errors import UsageError
 from ostler.git.refs import find_base
 from ostler.git.repository import Repository
@@ -64,6 +65,8 @@ def describe_merge(project: Project, task: TaskId) -> MergeLine:
     """Return the result of a task after its merge was tried."""
     state = project.state(task)
     result = _RESULTS.get(state.status, "needs you")
+    if state.status is TaskStatus.COMPLETED and state.message:
+        result = "failed" if state.message.startswith(NOT_PUBLISHED) else "not merged"
     gates = ", ".join(_list_gates(state))
     return MergeLine(task, result, state.commit, gates, state.message or _describe_place(state))
 

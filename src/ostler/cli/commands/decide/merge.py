@@ -48,8 +48,10 @@ def command(tasks: tuple[str, ...], as_json: bool) -> int:
         for note in _check_stacked(project):
             print_hint(note)
         _print_lines(lines, as_json)
-        failed = [project.state(line.id) for line in lines if line.result not in _DONE]
-    return combine_exit_codes([Outcome(one.task, one.status, one.code) for one in failed]) or bool(failed) * 4
+        left = [project.state(line.id) for line in lines if line.result not in _DONE]
+    failed = any(line.result == "failed" for line in lines)
+    exit_code = combine_exit_codes([Outcome(one.task, one.status, one.code) for one in left])
+    return exit_code or (1 if failed else bool(left) * 4)
 
 
 def _merge_task(project: Project, task: TaskId, earlier: list[MergeLine], as_json: bool) -> MergeLine:

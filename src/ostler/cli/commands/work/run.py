@@ -22,7 +22,7 @@ from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.progress import Progress, open_progress
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.clock import SystemClock
-from ostler.errors import UsageError
+from ostler.errors import OstlerError, UsageError
 from ostler.model.ids import TaskId, make_task_id
 from ostler.model.outcome import Outcome, combine_exit_codes, combine_with_refusal
 from ostler.model.status import TERMINAL, TaskStatus
@@ -267,6 +267,11 @@ async def run_tasks(
         screen = screen if ready_descriptor is None else notify_when_ready(screen, ready_descriptor)
         with register_run(project.layout):
             outcomes = await show_progress(ostler, work, screen, stepper)
+    except OstlerError as error:
+        if not signals.is_reason(error):
+            raise
+        print_hint(f"Stopped; {error.message}. The next run uses the kept answers: ostler run --all")
+        return signals.exit_code
     finally:
         await ostler.close()
     if ostler.stop_reason:
