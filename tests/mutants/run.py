@@ -95,6 +95,7 @@ def _pytest(copy: Path, tests: Sequence[str], temporary: Path) -> tuple[int, str
     # PYTHONPATH precedes the path of the editable install, in this process and in those that tests start.
     environ = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
     environ["PYTHONPATH"] = str(copy)
+    environ["OSTLER_FULL"] = "1"  # all cases of the test: a sample may not contain the one that detects it
     command = [sys.executable, "-m", "pytest", "-x", "--timeout", str(_TEST_TIMEOUT_SECONDS), *_PLUGINS]
     command += ["--basetemp", str(temporary), *(f"tests/{test}" for test in tests)]
     with subprocess.Popen(
