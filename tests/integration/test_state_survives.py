@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import apsw
@@ -266,3 +267,20 @@ def test_whole_clone_deleted(tmp_path: Path) -> None:
     shutil.rmtree(made.root)
     assert not list(tmp_path.rglob("*ostler*"))
     assert sorted(home.rglob("*ostler*")) == before
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
+def test_path_that_is_not_utf_8(tmp_path: Path) -> None:
+    """SQLite cannot open it: a usage error, and nothing is created."""
+    place = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    made = World(tmp_path)
+    made.root = place
+    place.mkdir()
+    for command in (["init"], ["new", "First"]):
+        done = made.ostler(*command, code=2)
+        assert "caf\\xe9/.ostler/ostler.db is not valid UTF-8" in done.stderr
+    assert list(place.iterdir()) == []
+
+
+def test_init_prints_the_place_of_the_state(world: World) -> None:
+    assert "state is in .git/ostler.\n" in world.ostler("init").stdout

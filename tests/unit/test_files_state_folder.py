@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -97,3 +98,13 @@ def test_broken_pointer(tmp_path: Path, content: str) -> None:
 def test_same_answer_as_git(repository: Path) -> None:
     """The directory is the one that git itself reports."""
     assert find_state_folder(repository).parent == Path(git(repository, "rev-parse", "--absolute-git-dir"))
+
+
+def test_repository_around_it_is_not_writable(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project in a directory of another user's repository has its state in .ostler, unless it has one."""
+    writable = find_state_folder(repository / "sub")
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != repository / ".git")  # also as root
+    assert find_state_folder(repository / "sub") == repository / "sub" / ".ostler"
+    assert find_state_folder(repository) == repository / ".git" / "ostler"
+    writable.mkdir(parents=True)
+    assert find_state_folder(repository / "sub") == writable

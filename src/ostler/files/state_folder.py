@@ -26,7 +26,18 @@ def find_state_folder(root: Path) -> Path:
         return root / VIEW
     git_dir, work_tree = found
     prefix, place = os.fspath(root.relative_to(work_tree)), _find_place(git_dir)
-    return place if prefix == "." else place / _SUBPROJECTS / _make_name(prefix)
+    if prefix == ".":
+        return place
+    state = place / _SUBPROJECTS / _make_name(prefix)
+    return state if _can_contain(state) else root / VIEW
+
+
+def _can_contain(state: Path) -> bool:
+    """Return whether it exists or can be made; the repository around a project may belong to another user."""
+    if os.path.lexists(state):
+        return True
+    existing = next(folder for folder in state.parents if folder.exists())
+    return os.access(existing, os.W_OK | os.X_OK)
 
 
 def _find_place(git_dir: Path) -> Path:

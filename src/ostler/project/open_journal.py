@@ -10,6 +10,7 @@ from msgspec import Struct
 from ostler.files.layout import JOURNAL, Layout
 from ostler.files.view import create_folders, find_gone_state, has_task_files
 from ostler.store.identity import gone_error, missing_error
+from ostler.store.opening import require_utf8
 from ostler.store.recovery.home import settle_home
 from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
@@ -22,6 +23,7 @@ class OpenedJournal(Struct, frozen=True):
 
 def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     """Open the journal, or create it; raises JOURNAL_LOST if there are files of tasks without a journal."""
+    require_utf8(layout.database)
     moved = _move_old(layout)
     renamed = None
     if not os.path.lexists(layout.database):

@@ -42,6 +42,7 @@ def connect(
     (1 ms per MB). Other damage is reported when the page is read. A journal of an older version is upgraded
     first, and `on_upgrade` receives the path of its backup.
     """
+    require_utf8(path)
     with translate_errors(path):
         _require_file(path, create=create)
         require_headers(path)
@@ -58,6 +59,15 @@ def connect(
             db.close()
             raise
     return db
+
+
+def require_utf8(path: Path) -> None:
+    """Raise UsageError for a path that is not UTF-8, which SQLite cannot open."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode(errors="backslashreplace")
+        raise UsageError(f"the path {shown} is not valid UTF-8", "rename the directory") from None
 
 
 def _open(path: Path, busy_timeout_seconds: float) -> apsw.Connection:

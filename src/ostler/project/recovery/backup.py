@@ -9,11 +9,13 @@ from pathlib import Path
 from ostler.errors import UsageError
 from ostler.files.atomic import make_private_dir
 from ostler.project.project import Project
+from ostler.store.opening import require_utf8
 
 
 def back_up_journal(project: Project, named: Path | None) -> Path:
     """Copy the journal to a new file, or into a directory; return the path of the copy."""
     target = _choose_target(project, named)
+    require_utf8(target)
     if os.path.lexists(target):
         raise UsageError(f"{target} exists already", "name a file that does not exist")
     if not target.parent.is_dir():

@@ -16,9 +16,11 @@ from ostler.executors.discover import CLAUDE
 from ostler.executors.health import HealthState, LoginStatus
 from ostler.executors.survey import SurveyedAgent, survey_installed
 from ostler.files.atomic import write_atomic
+from ostler.files.layout import Layout
 from ostler.git.refs import find_base
 from ostler.project.detect_checks import DetectedCommand, detect_test_command
 from ostler.project.project import Project
+from ostler.store.opening import require_utf8
 
 _LOGIN = {LoginStatus.YES: ", logged in", LoginStatus.NO: ", not logged in", LoginStatus.UNKNOWN: ""}
 
@@ -30,6 +32,7 @@ def command(as_json: bool) -> None:
 
     An existing ostler.toml is kept.
     """
+    require_utf8(Layout(Path.cwd()).database)
     agents = survey_installed(os.environ)
     settings = Path.cwd() / "ostler.toml"
     fresh = not settings.exists()
@@ -43,7 +46,9 @@ def command(as_json: bool) -> None:
         if as_json:
             _print_json(project, executor, agents, fresh, tests)
             return
-        print_text(f"{'Created' if fresh else 'Kept'} ostler.toml; state is in .ostler (ignored by git).")
+        print_text(
+            f"{'Created' if fresh else 'Kept'} ostler.toml; state is in {_show_state(project.layout)}."
+        )
         if tests is not None:
             print_text(
                 f"Set the gate of implement to the test command of {tests.found_in}: {tests.command}\n"
@@ -54,6 +59,10 @@ def command(as_json: bool) -> None:
         steps = [*_find_setup_steps(agents, executor), *_find_git_steps(project)]
         for line in [*steps, 'ostler new "Describe the task"', "ostler run --all"]:
             print_text(f"  {line}")
+
+
+def _show_state(layout: Layout) -> Path:
+    return layout.state.relative_to(layout.root) if layout.state.is_relative_to(layout.root) else layout.state
 
 
 def _print_json(
