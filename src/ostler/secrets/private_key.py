@@ -7,13 +7,13 @@ from functools import cache
 
 _HEADER = r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
 _END = r"-----END [A-Z0-9 ]*-----"
-_BREAK = r"[ \t]*(?:\r?\n|\r|(?:\\+r)?\\+n|\\+r)"
+_BREAK = r"[ \t]*+(?:\r?\n|\r|(?:\\+r)?\\+n|\\+r)"
 _INDENT = r"(?:[+* \t-]|\\+t)*"  # also the marks of a diff
 _BASE64 = "[A-Za-z0-9+/=]"
 _LINE_END = rf"(?={_BREAK}|[\"'`<]|-----END|\Z)"
 _SHORT_LINE = rf"{_BASE64}{{1,15}}+{_LINE_END}"
 _LINE = rf"{_INDENT}(?:{_BASE64}{{16,}}+|(?![A-Z]?[a-z]+{_LINE_END}){_SHORT_LINE})"  # not a word
-_FIELD = rf"{_INDENT}[A-Za-z][A-Za-z0-9-]{{0,40}}: [A-Za-z0-9+/= :,.()@*-]{{0,200}}"
+_FIELD = rf"{_INDENT}[A-Za-z][A-Za-z0-9-]{{0,40}}: [A-Za-z0-9+/= :,.()@*-]{{0,200}}+"
 # A text that only mentions the header goes on in its line. In quotes, a key may follow in more strings.
 _STARTS = rf"(?={_BREAK}|\Z|\\*[\"']|[ \t]*{_BASE64}{{16}})"
 _UP_TO_END = rf"(?:[A-Za-z0-9+/=\s:,.()@*]|-(?!----)|-(?=-----END )|\\+[nrt])*+{_END}"
