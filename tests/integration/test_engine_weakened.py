@@ -208,7 +208,7 @@ def test_a_report_that_is_switched_off_changes_no_verdict(tmp_path: Path) -> Non
     command = f"{PYTEST} -p no:junitxml"
     _, event = gate(tmp_path, {"tests/test_price.py": TEST + FIRST}, command)
     assert (event.verdict, event.warnings) == ("pass", FOUND)
-    assert "1 tests pass; with the tests of the base 2 pass" in event.review
+    assert "1 test passes; with the tests of the base 2 pass" in event.review
 
 
 NODE = {

@@ -72,21 +72,29 @@ def watching(tmp_path: Path) -> Watching:
     return Watching(tmp_path)
 
 
-def test_a_call_that_was_killed_is_compared_by_the_next(watching: Watching):
-    """The record before the first call counts."""
+def test_changes_since_a_call_that_was_killed_are_named_and_stay(watching: Watching):
+    """They can be the user's; what the next call changes is restored."""
     found: list[WarningDetail] = []
 
     async def act(services: StepServices, context: TaskContext) -> StepResult | None:
         start_watch(context, services)
-        watching.exclude.write_text("*\n")
-        # The run is killed here; the next one starts another call.
+        # The run is killed here. The user edits the file, and starts another run.
+        watching.exclude.write_text("mine\nnew\n")
+        git(watching.world.root, "tag", "v1")
         found.extend(end_watch(start_watch(context, services), context, services))
+        assert watching.exclude.read_text() == "mine\nnew\n"
+        start_watch(context, services)
+        second = start_watch(context, services)
+        watching.exclude.write_text("*\n")
+        found.extend(end_watch(second, context, services))
         found.extend(end_watch(start_watch(context, services), context, services))
         return None
 
     watching.world.run(act)
-    assert watching.exclude.read_text() == "mine\n"
-    assert len(found) == 1 and "was restored" in found[0].text
+    assert watching.exclude.read_text() == "mine\nnew\n"
+    moved, changed, restored = [one.text for one in found]
+    assert "since the interrupted call" in moved and "since the interrupted call" in changed
+    assert "while the task ran and was restored" in restored
 
 
 def test_two_calls_restore_the_patterns_of_the_user(watching: Watching):

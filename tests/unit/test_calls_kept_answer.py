@@ -56,7 +56,7 @@ async def answer(place: Path, journal: Any, result: CallResult, *, interrupted: 
 
 
 def test_the_next_run_uses_an_answer_that_was_not_recorded(tmp_path: Path) -> None:
-    """It is recorded once, for its own step only, and a new attempt deletes it."""
+    """It is recorded once, for its own step only, and then deleted."""
 
     async def scene() -> None:
         await answer(tmp_path, LockedJournal(), CallResult(None, text="Done."), interrupted=True)
@@ -66,7 +66,6 @@ def test_the_next_run_uses_an_answer_that_was_not_recorded(tmp_path: Path) -> No
         found = await kept_answer.find_kept_answer(request(tmp_path), journal)
         assert found is not None and (found.result.text, found.attempt) == ("Done.", 3)
         assert journal.ended == [ENDED]
-        kept_answer.delete_kept_answer(request(tmp_path))
         assert await kept_answer.find_kept_answer(request(tmp_path), journal) is None
 
     asyncio.run(scene())
@@ -79,9 +78,23 @@ def test_a_failure_is_not_kept(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_answer_that_was_recorded_late_is_deleted(tmp_path: Path) -> None:
+    """It was in the file while the journal was locked."""
+
+    async def scene() -> None:
+        journal = LockedJournal()
+        ending = asyncio.create_task(answer(tmp_path, journal, CallResult(None, text="x"), interrupted=False))
+        while not list(tmp_path.glob("*.json")):
+            await asyncio.sleep(0.001)
+        await ending
+        assert journal.ended == [ENDED] and list(tmp_path.iterdir()) == []
+
+    asyncio.run(scene())
+
+
 def test_a_damaged_file_is_ignored(tmp_path: Path) -> None:
     """A power cut may have emptied it."""
-    asyncio.run(answer(tmp_path, LockedJournal(), CallResult(None, text="Done."), interrupted=False))
+    asyncio.run(answer(tmp_path, LockedJournal(), CallResult(None, text="Done."), interrupted=True))
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"")
     journal: Any = None  # not used

@@ -152,3 +152,5 @@ def test_tests_that_were_skipped_before_may_go() -> None:
     base = TestResults({"a::b": "skipped", "a::c": "expected failure", "a::d": "passed"})
     assert compare_results(TestResults({"a::d": "passed"}), base) == []
     assert compare_results(TestResults({}), base) == ["gone: a::d"]
+    fewer = compare_results(TestResults({}, 0), TestResults({}, 1))
+    assert fewer == ["0 tests pass; with the tests of the base 1 passes"]

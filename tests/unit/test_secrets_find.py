@@ -196,6 +196,68 @@ def test_a_private_key_larger_than_the_buffer_is_dropped() -> None:
     assert written == b'[redacted:private-key]"end"'
 
 
+BEGIN, END = "-----BEGIN " + "PRIVATE KEY-----", "-----END " + "PRIVATE KEY-----"
+LINE = "MIIEpAIBAAKCAQEA1c7k"
+PROSE = "Then read the rest of the file, and compare it: nothing else matters.\nDone\nBye (now)."
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (f"It starts with {BEGIN} as usual.\n{PROSE}", None),
+        (f"`{BEGIN}`\n{PROSE}", None),
+        (f'{{"a":"{BEGIN}"}}', '{"a":"[]"}'),
+        (f"{BEGIN}\n{PROSE}", f"[]\n{PROSE}"),
+        (f"{BEGIN}\n{LINE}\n{LINE}\n\n{PROSE}", f"[]\n\n{PROSE}"),
+        (
+            f"{BEGIN}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,A1\n\n{LINE}\nabc=\n{PROSE}",
+            f"[]\n{PROSE}",
+        ),
+        (f"{BEGIN}\n{LINE}... {PROSE}", f"[]... {PROSE}"),
+        (f'{BEGIN}\\n{LINE}\\nabc", "b"', '[]", "b"'),
+        (f"{BEGIN} {LINE} {LINE} {END} {PROSE}", f"[] {PROSE}"),
+        (f"-{BEGIN}\n-{LINE}\n-{END}\n{PROSE}", f"-[]\n{PROSE}"),
+        (f"  {BEGIN}\r\n  {LINE}\r\n  {END}\r\n{PROSE}", f"  []\r\n{PROSE}"),
+    ],
+)
+def test_a_private_key_ends_where_its_lines_end(text: str, clean: str | None) -> None:
+    """A text that mentions the header stays, also where a chunk ends at every byte."""
+    expected = text if clean is None else clean.replace("[]", "[redacted:private-key]")
+    assert redact_text(text) == expected
+    for border in range(len(text)):
+        assert pieces(text.encode(), border) == expected.encode(), border
+    assert pieces(text.encode(), *range(1, len(text))) == expected.encode()
+
+
+def test_text_after_a_large_private_key_is_written() -> None:
+    """The last line ends it; so does a line that is not base64."""
+    key = f"{BEGIN}\n" + f"{LINE}\n" * 10_000
+    for rest in (f"\n{PROSE}", f"{END}\n{PROSE}"):
+        data = (key + rest).encode()
+        clean = pieces(data, *range(4096, len(data), 4096))
+        assert clean.startswith(b"[redacted:private-key]") and clean.endswith(PROSE.encode())
+        assert LINE.encode() not in clean
+
+
+WRAPPERS = ("https://{}@github.com/", "https://a:{}@b.example/", "https://x{}:y1234@b.example/", "Bearer {}")
+WRAPPERS += (
+    "aws_secret_access_key={}",
+    "{0} {0}",
+    "{0}:{0}@{0}",
+    "https://{0}:{0}@{0}/?sig={0}",
+    "sk-{}",
+    "{}\\n",
+)
+
+
+@pytest.mark.parametrize(("kind", "text"), [*SAMPLES, ("ACME", SECRET), ("PHRASE", PHRASE)])
+def test_redacted_text_stays_the_same(kind: str, text: str) -> None:
+    """Text is redacted more than once: in a log, in a record, and in a publication."""
+    for wrapper in WRAPPERS:
+        clean = redact_text(wrapper.format(text))
+        assert redact_text(clean) == clean, wrapper
+
+
 def test_values_keep_their_types() -> None:
     """Structs, tables and texts with half a surrogate pair."""
     used = ToolUsed("Bash", f"echo {PHRASE}", input=msgspec.Raw(json.dumps({"command": SECRET}).encode()))

@@ -7,14 +7,14 @@ from functools import cache
 
 from msgspec import Struct
 
+from ostler.secrets.private_key import WHOLE_KEY
+
 # A token starts where no letter or digit precedes it; the escapes of JSON and URLs end in letters or digits.
 _LEFT = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9A-Fa-f]{2}))"
 _END = r"(?![A-Za-z0-9])"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ASSIGN = r"[\s\"'\\:=>|]{1,12}"
-_KEY_HEADER = r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
-_KEY_BODY = r"[A-Za-z0-9+/=\s:,.()@*-]|\\+[nrt]"
-_USER = r"[^\s/:@\"'<>\\`]*"
+_USER = r"[^\s/:@\"'<>\\`\[]*"  # a mark is no user
 _PLACEHOLDER = r"(?!(?:\$|\[|\{|%7B|\*|\.\.\.|x{3}|pass(?:word|wd)?@|pwd@|secret@|token@|changeme@|your[_-]))"
 
 
@@ -219,7 +219,6 @@ PRIVATE_KEY = "private-key"
 KEYWORDS_WITH_SPACES = tuple(word for rule in RULES for word in rule.keywords if " " in word)
 _BY_KEYWORD = {word.encode(): rule for rule in RULES for word in rule.keywords}
 LONGEST_KEYWORD = max(map(len, _BY_KEYWORD))
-_WHOLE_KEY = rf"{_KEY_HEADER}(?:{_KEY_BODY})*?(?:-----END [A-Z0-9 ]*-----|(?!{_KEY_BODY})|\Z)"
 
 
 MIN_RUN = 20
@@ -249,21 +248,9 @@ def compiled_form(keyword: bytes) -> re.Pattern[bytes]:
     """Return the form of a secret from its keyword on."""
     rule = _BY_KEYWORD[keyword]
     if rule.kind == PRIVATE_KEY:
-        return re.compile(_WHOLE_KEY.encode())
+        return re.compile(WHOLE_KEY.encode())
     left = "" if rule.anywhere else _LEFT
     return re.compile(f"{left}{re.escape(keyword.decode())}{rule.form}".encode())
-
-
-@cache
-def key_start() -> re.Pattern[bytes]:
-    """Return the form of the first line of a private key, or of a part of it at the end of the text."""
-    return re.compile(f"(?P<line>{_KEY_HEADER})|-----BEGIN [A-Z0-9 -]{{0,80}}\\Z".encode())
-
-
-@cache
-def key_body() -> re.Pattern[bytes]:
-    """Return what may follow in a private key, up to and including its last line."""
-    return re.compile(rb"(?:[A-Za-z0-9+/=\s:,.()@*-]|\\+[nrt]?)*")
 
 
 def rules_for(keyword: bytes) -> list[bytes]:

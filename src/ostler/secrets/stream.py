@@ -6,9 +6,10 @@ import re
 
 from ostler.secrets.encodings import map_squeezed
 from ostler.secrets.find import Found, find_secrets
+from ostler.secrets.private_key import KEY_END, key_body, key_rest, key_start
 from ostler.secrets.redact import replace_found
 from ostler.secrets.registry import SECRETS, KnownSecrets
-from ostler.secrets.rules import LONGEST_KEYWORD, PRIVATE_KEY, any_keyword, key_body, key_start
+from ostler.secrets.rules import LONGEST_KEYWORD, PRIVATE_KEY, any_keyword
 
 _CONTEXT = 16  # bytes before a chunk that decide whether a token starts there
 _MAX_RUN = 16 * 1024  # of a text without spaces that is held back
@@ -22,7 +23,6 @@ _UNFINISHED = re.compile(
     rb"[\s\"'\\:=>|]{0,12}[^\s\"'<>`]*\Z"
 )
 _UNFINISHED_BYTES = 256
-_KEY_END = re.compile(rb"-----END [A-Z0-9 ]*-----")
 
 
 class RedactingStream:
@@ -58,9 +58,9 @@ class RedactingStream:
         return clean
 
     def _skip_key(self, chunk: bytes) -> bytes:
-        body = key_body().match(chunk)
-        size = body.end() if body else 0
-        self._is_in_key = size == len(chunk)
+        rest = key_rest().match(chunk)
+        size = rest.end() if rest else 0
+        self._is_in_key = size == len(chunk) and not (rest and rest["end"])
         return chunk[size:]
 
 
@@ -118,5 +118,5 @@ def _find_open_key(data: bytes, start: int) -> int:
     if first["line"] is None:
         return at
     body = key_body().match(data, first.end())
-    is_open = body is not None and body.end() == len(data) and not _KEY_END.search(body[0])
+    is_open = body is not None and body.end() == len(data) and not KEY_END.search(body[0])
     return at if is_open else len(data)

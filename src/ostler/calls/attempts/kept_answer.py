@@ -42,6 +42,7 @@ async def record_end(
             kept = KeptAnswer(request.key, ended, outcome)
             write_atomic(request.task_dir / _FILE, msgspec.json.encode(kept))
     await recorded
+    delete_kept_answer(request)
 
 
 async def find_kept_answer(request: CallRequest, journal: AttemptJournal) -> CallOutcome | None:
@@ -50,11 +51,12 @@ async def find_kept_answer(request: CallRequest, journal: AttemptJournal) -> Cal
     if kept is None or kept.key != request.key:
         return None
     await journal.end_attempt(kept.attempt)
+    delete_kept_answer(request)
     return kept.outcome
 
 
 def delete_kept_answer(request: CallRequest) -> None:
-    """Delete the answer of an earlier step."""
+    """Delete an answer that is recorded, or that of an earlier step."""
     (request.task_dir / _FILE).unlink(missing_ok=True)
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ostler.errors import GitError
 from ostler.git.repository import Repository
 from ostler.git.run.safe_config import read_config_entries
-from ostler.git.watch.refs import describe_moves, read_refs
+from ostler.git.watch.refs import WHILE_RUNNING, describe_moves, read_refs
 
 MAX_NAMES = 5
 _LARGEST_BYTES = 1 << 20
@@ -47,14 +47,18 @@ def read_record(repository: Repository) -> RepositoryRecord:
 
 
 def compare_record(
-    repository: Repository, before: RepositoryRecord, after: RepositoryRecord, is_own: Callable[[str], bool]
+    repository: Repository,
+    before: RepositoryRecord,
+    after: RepositoryRecord,
+    is_own: Callable[[str], bool],
+    when: str = WHILE_RUNNING,
 ) -> Changes:
     """Return the changes; `is_own` names the branches of tasks, which Ostler and agents may change."""
-    moves = describe_moves(repository, before.refs, after.refs, is_own)
+    moves = describe_moves(repository, before.refs, after.refs, is_own, when)
     more = f"and {len(moves) - MAX_NAMES} more refs"
     shown = moves if len(moves) <= MAX_NAMES else (*moves[:MAX_NAMES], more)
-    settings = _compare_config(before.config, after.config, is_own)
-    return Changes(shown, (*settings, *_compare_hooks(before.hooks, after.hooks)))
+    settings = _compare_config(before.config, after.config, is_own, when)
+    return Changes(shown, (*settings, *_compare_hooks(before.hooks, after.hooks, when)))
 
 
 def exclude_path(repository: Repository) -> Path:
@@ -93,14 +97,14 @@ def _read_hooks(folder: Path) -> dict[str, str]:
 
 
 def _compare_config(
-    before: dict[str, str], after: dict[str, str], is_own: Callable[[str], bool]
+    before: dict[str, str], after: dict[str, str], is_own: Callable[[str], bool], when: str
 ) -> tuple[str, ...]:
     if after == _UNREADABLE != before:
         return ("the git settings of the repository cannot be read since the task ran",)
     names = [name for name in _changed(before, after) if not _is_of_task(name, is_own)]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     shown = f"{', '.join(names[:MAX_NAMES])}{more}"
-    return (f"git settings of the repository changed while the task ran: {shown}",) if names else ()
+    return (f"git settings of the repository changed {when}: {shown}",) if names else ()
 
 
 def _is_of_task(setting: str, is_own: Callable[[str], bool]) -> bool:
@@ -108,10 +112,10 @@ def _is_of_task(setting: str, is_own: Callable[[str], bool]) -> bool:
     return setting.startswith("branch.") and is_own(setting.removeprefix("branch.").rpartition(".")[0])
 
 
-def _compare_hooks(before: dict[str, str], after: dict[str, str]) -> tuple[str, ...]:
+def _compare_hooks(before: dict[str, str], after: dict[str, str], when: str) -> tuple[str, ...]:
     names = _changed(before, after)
     shown = ", ".join(names[:MAX_NAMES])
-    return (f"hooks of the repository changed while the task ran: {shown}",) if names else ()
+    return (f"hooks of the repository changed {when}: {shown}",) if names else ()
 
 
 def _changed(before: dict[str, str], after: dict[str, str]) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ostler.git.repository import Repository
 from ostler.git.run.command import run_git
 
+WHILE_RUNNING = "while the task ran"
 _ROOTS = ("refs/heads", "refs/tags", "refs/stash")
 _KINDS = {"refs/heads/": "the branch ", "refs/tags/": "the tag ", "refs/stash": "the stash"}
 _HEAD = "HEAD"
@@ -30,33 +31,37 @@ def read_refs(repository: Repository) -> dict[str, str]:
 
 
 def describe_moves(
-    repository: Repository, before: dict[str, str], after: dict[str, str], is_own: Callable[[str], bool]
+    repository: Repository,
+    before: dict[str, str],
+    after: dict[str, str],
+    is_own: Callable[[str], bool],
+    when: str = WHILE_RUNNING,
 ) -> tuple[str, ...]:
     """Return a line for each ref that Ostler did not change; `is_own` names the branches of tasks."""
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     lines = (
-        _describe(repository, name, before.get(name, ""), after.get(name, ""))
+        _describe(repository, name, before.get(name, ""), after.get(name, ""), when)
         for name in changed
         if not is_own(name.removeprefix("refs/heads/"))
     )
     return tuple(line for line in lines if line)
 
 
-def _describe(repository: Repository, name: str, old: str, new: str) -> str:
+def _describe(repository: Repository, name: str, old: str, new: str, when: str) -> str:
     """Return what happened to a ref; empty if Ostler did it."""
     if name == _HEAD:
-        return f"HEAD of your checkout changed from {_shorten(old)} to {_shorten(new)} while the task ran"
+        return f"HEAD of your checkout changed from {_shorten(old)} to {_shorten(new)} {when}"
     root = next(root for root in _KINDS if name.startswith(root))
     what = _KINDS[root] + name.removeprefix(root)
     if not new:
-        return f"{what} was removed while the task ran; it was at {_shorten(old)}"
+        return f"{what} was removed {when}; it was at {_shorten(old)}"
     entries = _read_reflog(repository, name, old)
     if entries and all(message.startswith(_OWN_ENTRY) for _, message in entries):
         return ""
     cause = f" ({entries[0][0]}: {entries[0][1]})" if entries else ""
     if not old:
-        return f"{what} was created at {_shorten(new)} while the task ran{cause}"
-    return f"{what} moved from {_shorten(old)} to {_shorten(new)} while the task ran{cause}"
+        return f"{what} was created at {_shorten(new)} {when}{cause}"
+    return f"{what} moved from {_shorten(old)} to {_shorten(new)} {when}{cause}"
 
 
 def _read_reflog(repository: Repository, name: str, old: str) -> list[tuple[str, str]]:

@@ -90,8 +90,13 @@ def compare_results(now: TestResults, base: TestResults) -> list[str]:
         elif present != "passed":
             lines.append(f"{present}: {name}")
     if not base.outcomes and base.passed is not None and base.passed > (now.passed or 0):
-        lines.append(f"{now.passed or 0} tests pass; with the tests of the base {base.passed} pass")
+        passed = "1 test passes" if now.passed == 1 else f"{now.passed or 0} tests pass"
+        lines.append(f"{passed}; with the tests of the base {_count_passed(base.passed)}")
     return lines
+
+
+def _count_passed(number: int) -> str:
+    return f"{number} passes" if number == 1 else f"{number} pass"
 
 
 def describe_exit(ended: Exit, base: TestResults, message: str, output: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -13,11 +14,12 @@ from ostler.engine.steps.workspaces.left import show_path
 from ostler.errors import OstlerError, WarningCode
 from ostler.files.atomic import make_private_dir, write_atomic, write_projection
 from ostler.git.repository import Repository
-from ostler.git.watch.record import RepositoryRecord, compare_record, exclude_path, read_record
+from ostler.git.watch.record import Changes, RepositoryRecord, compare_record, exclude_path, read_record
 from ostler.model.ids import TaskId
 from ostler.model.warning import WarningDetail
 
 _FOLDER, _RECORD = "workspace", "repository.json"
+_SINCE_INTERRUPTION = "since the interrupted call"
 _SHARED_FILE = 0o644  # as git creates it
 
 
@@ -26,22 +28,24 @@ class Watch(Struct, frozen=True):
 
     repository: Repository
     before: RepositoryRecord
+    found: tuple[WarningDetail, ...] = ()  # what changed since a call that a kill ended
 
 
 def start_watch(context: TaskContext, services: StepServices) -> Watch | None:
     """Record the repository; None if tasks have no worktree, or it cannot be read.
 
-    The record of a call that a kill ended is used again, so that its changes are found.
+    The record of a call that a kill ended is compared first: what changed since then can be the user's own
+    work, so it is named and not restored.
     """
     if services.repository is None:
         return None
     path = _record_path(context, services)
     try:
-        before = _read_stored(path)
-        if before is None:
-            before = read_record(services.repository)
-            make_private_dir(path.parent)
-            write_projection(path, msgspec.json.encode(before))
+        before, earlier = read_record(services.repository), _read_stored(path)
+        if earlier is not None:
+            return Watch(services.repository, before, _compare_earlier(earlier, before, context, services))
+        make_private_dir(path.parent)
+        write_projection(path, msgspec.json.encode(before))
     except (OstlerError, OSError):  # the steps that need the repository report it
         return None
     return Watch(services.repository, before)
@@ -55,24 +59,44 @@ def end_watch(watch: Watch | None, context: TaskContext, services: StepServices)
         found = _compare(watch, context, services)
     except (OstlerError, OSError) as error:
         text = f"the repository could not be compared with its state before the call: {error}"
-        return (WarningDetail(WarningCode.REPOSITORY_CHANGED, text),)
+        return (*watch.found, WarningDetail(WarningCode.REPOSITORY_CHANGED, text))
     _record_path(context, services).unlink(missing_ok=True)
-    return found
+    return (*watch.found, *found)
 
 
 def _compare(watch: Watch, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
     after = read_record(watch.repository)
+    changes = compare_record(watch.repository, watch.before, after, _own_branches(context, services))
+    return _build_details(changes, _restore_exclude(watch, after, context, services))
+
+
+def _compare_earlier(
+    earlier: RepositoryRecord, now: RepositoryRecord, context: TaskContext, services: StepServices
+) -> tuple[WarningDetail, ...]:
+    repository = services.repository
+    if repository is None:
+        return ()
+    changes = compare_record(repository, earlier, now, _own_branches(context, services), _SINCE_INTERRUPTION)
+    path = exclude_path(repository)
+    exclude = f"{path} changed {_SINCE_INTERRUPTION}; correct it if the patterns are not yours"
+    return _build_details(changes, (exclude,) if earlier.exclude != now.exclude else ())
+
+
+def _build_details(changes: Changes, exclude: tuple[str, ...]) -> tuple[WarningDetail, ...]:
+    return (
+        *(WarningDetail(WarningCode.BRANCH_MOVED, line) for line in changes.moves),
+        *(WarningDetail(WarningCode.REPOSITORY_CHANGED, line) for line in (*changes.files, *exclude)),
+    )
+
+
+def _own_branches(context: TaskContext, services: StepServices) -> Callable[[str], bool]:
+    """Return whether a branch is that of a task."""
 
     def is_own(branch: str) -> bool:
         task = TaskId(branch.removeprefix(services.settings.git.branch_prefix))
         return branch == context.state.branch or services.journal.row(task) is not None
 
-    changes = compare_record(watch.repository, watch.before, after, is_own)
-    files = (*changes.files, *_restore_exclude(watch, after, context, services))
-    return (
-        *(WarningDetail(WarningCode.BRANCH_MOVED, line) for line in changes.moves),
-        *(WarningDetail(WarningCode.REPOSITORY_CHANGED, line) for line in files),
-    )
+    return is_own
 
 
 def _restore_exclude(
