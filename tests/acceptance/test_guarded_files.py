@@ -61,6 +61,21 @@ def test_a_timeout_does_not_approve_guarded_files(world: World, gate: str) -> No
     assert world.git("rev-parse", "release").strip() == world.show(task)["commit"]
 
 
+def test_a_guarded_file_behind_a_symbolic_link_asks_a_person(world: World) -> None:
+    """The path of the file itself is an ordinary one."""
+    (world.root / "tooling").mkdir()
+    (world.root / "tooling/settings.json").write_text("{}")
+    (world.root / ".claude").symlink_to("tooling")
+    world.git("add", ".claude", "tooling")
+    world.git("commit", "-q", "-m", "link")
+    world.git("branch", "-f", "release", "HEAD")
+    world.behave(script="echo hooks > .claude/settings.json")
+    write(world, "merge")
+    task = world.new()
+    world.ostler("run", task, code=4)
+    assert merge_gate(world, task)["guarded"] == ["tooling/settings.json"]
+
+
 def test_a_guarded_change_that_a_timeout_approved_asks_a_person(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,6 +211,40 @@ def test_a_report_that_is_switched_off_changes_no_verdict(tmp_path: Path) -> Non
     assert "1 test passes; with the tests of the base 2 pass" in event.review
 
 
+DOCTEST = 'def add(a, b):\n    """Add.\n\n    >>> add(1, 1)\n    2\n    >>> add(2, 2)\n    4\n    """\n'
+DOCTEST_FEWER = DOCTEST.replace("    >>> add(2, 2)\n    4\n", "")
+RUST = "#[cfg(test)]\nmod tests {\n    #[test] fn one() {}\n    #[test] fn two() {}\n}\n"
+# Prints the number of tests as cargo does.
+CARGO = r"""echo "test result: ok. $(grep -c '#\[test\]' src/lib.rs) passed; 0 failed" """
+
+
+@pytest.mark.parametrize(
+    ("files", "change", "command", "warnings"),
+    [
+        ("add.py", (DOCTEST + "    return a + b\n", DOCTEST_FEWER + "    return 2\n"), "doctest", FOUND),
+        ("add.py", (DOCTEST + "    return a + b\n", DOCTEST + "    return b + a\n"), "doctest", ()),
+        ("src/lib.rs", (RUST, RUST.replace("    #[test] fn two() {}\n", "")), CARGO, FOUND),
+        ("src/lib.rs", (RUST, RUST + "// more\n"), CARGO, ()),
+    ],
+)
+def test_tests_in_sources_are_counted(
+    tmp_path: Path, files: str, change: tuple[str, str], command: str, warnings: tuple[str, ...]
+) -> None:
+    """They cannot be restored without the work, so the numbers on the base and on the commit are compared."""
+    command = f"{sys.executable} -m doctest -v add.py" if command == "doctest" else command
+    world, event = gate(tmp_path, {files: change[1]}, command, {files: change[0]})
+    assert (event.verdict, event.warnings) == ("pass", warnings), world.output(event)
+    assert ("1 tests pass; on the base 2 pass" in event.review) == bool(warnings)
+
+
+def test_deleted_tests_of_django_are_found(tmp_path: Path) -> None:
+    """Its tests are in tests.py."""
+    tests = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
+    base = {"shop/__init__.py": "", "shop/tests.py": tests + "\n    def test_b(self):\n        pass\n"}
+    _, event = gate(tmp_path, {"shop/tests.py": tests}, f"{sys.executable} -m unittest shop.tests", base)
+    assert (event.verdict, event.warnings) == ("pass", FOUND)
+
+
 NODE = {
     "package.json": '{"name": "shop", "scripts": {"test": "node --test"}}\n',
     "price.js": "module.exports = (prices) => prices.reduce((a, b) => a + b, 0);\n",

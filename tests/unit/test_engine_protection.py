@@ -100,6 +100,15 @@ def test_the_command_before_publishing_is_not_switched_off_by_auto() -> None:
         (".claude", True),  # a link instead of the directory
         ("Jenkinsfile", True),
         (".gitlab-ci.yml", True),
+        (".gitlab-ci.yaml", True),
+        ("opencode.jsonc", True),
+        ("azure-pipelines.yaml", True),
+        (".teamcity/settings.kts", True),
+        ("ci/cloudbuild.yaml", True),
+        (".vscode/mcp.json", True),
+        (".vscode/settings.json", False),
+        ("mcp.json", False),
+        ("CLAUDE.md", False),  # instructions are reviewed in the diff
         ("src/github/a.py", False),
         ("docs/ostler.toml.md", False),
     ],

@@ -14,7 +14,7 @@ from ostler.engine.steps.gates.recheck import Recheck, add_weakened_checks
 from ostler.engine.steps.gates.reported_run import run_on_commit
 from ostler.engine.steps.gates.result import GateResult, gate_log_path
 from ostler.engine.steps.gates.signature import compute_signature
-from ostler.engine.steps.gates.weakened import Changes, find_changed_checks
+from ostler.engine.steps.gates.weakened import ChangedChecks, find_changed_checks
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
 from ostler.errors import WarningCode
@@ -38,9 +38,10 @@ async def run_command_gate(step: CheckGate, context: TaskContext, services: Step
         )
     name = gate_log_path(step, context)
     log = services.layout.task(step.task) / name
-    changes, suspects = await run_in_thread(_find_changes, step, step.sha, context, services)
+    changed = await run_in_thread(_find_changes, step, step.sha, context, services)
     began = services.clock.monotonic()
-    done = await run_on_commit(step.sha, step.gate.command, log, context, services, report=bool(changes))
+    report = changed.needs_comparison
+    done = await run_on_commit(step.sha, step.gate.command, log, context, services, report=report)
     run = done.run
     check = GateCheck(step.gate.command, run.isolation, run.links, no_environment=run.no_environment)
     result = replace(evaluate_run(done.shell, done.run, name), check=check)
@@ -49,12 +50,13 @@ async def run_command_gate(step: CheckGate, context: TaskContext, services: Step
     if result.verdict != "pass":
         return result
     seconds = services.clock.monotonic() - began
-    gate = PassedGate(step.phase, step.gate.command, step.sha, log, done.run.isolation, seconds, not suspects)
+    typical = not changed.suspects
+    gate = PassedGate(step.phase, step.gate.command, step.sha, log, done.run.isolation, seconds, typical)
     result = await _add_control(result, gate, context, services)
-    if not changes and not suspects:
+    if not changed.needs_comparison and not changed.suspects:
         return result
     assert context.state.base is not None
-    recheck = Recheck(gate, changes, done.results, context.state.base, suspects)
+    recheck = Recheck(gate, changed, done.results, context.state.base)
     return await add_weakened_checks(result, recheck, context, services)
 
 
@@ -91,13 +93,11 @@ def _suggest_link(command: str, services: StepServices) -> str:
     return f'; {found} is not in the commit: add link = ["{found.parts[0]}"] to [workspace]'
 
 
-def _find_changes(
-    step: CheckGate, sha: str, context: TaskContext, services: StepServices
-) -> tuple[Changes, tuple[str, ...]]:
+def _find_changes(step: CheckGate, sha: str, context: TaskContext, services: StepServices) -> ChangedChecks:
     """Return the checks that the task changed; none for a gate before publishing, which runs once."""
     base = context.state.base
     if services.repository is None or step.phase == MERGE or base is None or base == sha:
-        return {}, ()
+        return ChangedChecks()
     return find_changed_checks(services.repository, base, sha, step.gate.command)
 
 

@@ -16,12 +16,15 @@ SOURCE_SUFFIXES = frozenset({
 })
 # fmt: on
 
-_TEST_DIRECTORY = re.compile(r"(^|/)(tests?|__tests__|specs?|e2e|src/[a-z]*[tT]est)/")
+_TEST_DIRECTORY = re.compile(
+    r"(^|/)(tests?|__tests__|specs?|e2e|src/[a-z]*test|[^/]*\.[a-z]*tests?)/", re.IGNORECASE
+)
+# unittest collects test*.py; words such as testing and testimonial name sources.
 _TEST_NAME = re.compile(
-    r"^(test_.*|.*_test|.*_tests)\.py$"
-    r"|\.(test|spec)\.[cm]?[jt]sx?$"
-    r"|_test\.go$|_spec\.rb$|_test\.rb$"
-    r"|(Test|Tests|IT|TestCase|Spec)\.(java|kt|scala|cs)$"
+    r"^(test(?!ing|er|imon|ament|if).*|.*_test|.*_tests)\.py$"
+    r"|\.(test|spec)\.[cm]?[jt]sx?$|^tests?\.([cm]?[jt]sx?|rs)$"
+    r"|_test\.go$|_spec\.rb$|_test\.rb$|^test_.*\.rb$"
+    r"|(Test|Tests|IT|TestCase|Spec)\d*\.(java|kt|scala|cs|swift)$"
     r"|^test_.*\.(c|cc|cpp)$|_test\.(c|cc|cpp)$"
 )
 # Restored as a whole where the work has changed them.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from ostler.engine.steps.services import StepServices
 from ostler.git.commit.diff import list_touched_files
+from ostler.git.commit.links import list_names, read_links
 from ostler.git.refs import find_base
 from ostler.git.repository import Repository
 from ostler.git.run.command import query_git
@@ -15,23 +17,22 @@ from ostler.model.state import GateState, State
 
 _DIRECTORIES = frozenset(
     (
-        *(".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen"),
+        *(".agents", ".amazonq", ".claude", ".codex", ".cursor", ".gemini", ".kiro", ".opencode", ".qwen"),
         *(".github", ".gitlab", ".circleci", ".buildkite", ".gitea", ".forgejo", ".woodpecker", ".semaphore"),
+        *(".teamcity", ".tekton", ".builds"),
     )
 )
-_FILES = frozenset(
-    (
-        *("ostler.toml", ".mcp.json", "opencode.json"),
-        *(".gitlab-ci.yml", "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".travis.yml"),
-        *(".drone.yml", ".woodpecker.yml", ".cirrus.yml", "appveyor.yml", ".appveyor.yml"),
-    )
+_FILES = re.compile(
+    r"(^|/)(ostler\.toml|jenkinsfile(\..*)?|\.vscode/mcp\.json"
+    r"|(\.mcp|opencode|\.gitlab-ci|azure-pipelines|bitbucket-pipelines|\.travis|\.drone|\.woodpecker|\.cirrus"
+    r"|\.?appveyor|buildspec|cloudbuild)\.(ya?ml|jsonc?))$"
 )
 
 
 def is_guarded(path: str) -> bool:
     """Return whether a changed path needs a person; some file systems ignore case."""
-    parts = PurePosixPath(path.lower()).parts
-    return bool(parts) and (parts[-1] in _FILES or not _DIRECTORIES.isdisjoint(parts))
+    path = path.lower()
+    return _FILES.search(path) is not None or not _DIRECTORIES.isdisjoint(PurePosixPath(path).parts)
 
 
 def list_guarded_files(state: State, services: StepServices) -> tuple[str, ...]:
@@ -50,7 +51,10 @@ def needs_person(gate: GateState | None, state: State, services: StepServices) -
 
 
 def _list_guarded(repository: Repository, base: str, commit: str) -> list[str]:
-    return [path for path in list_touched_files(repository, base, commit) if is_guarded(path)]
+    """Return the changed files that are guarded by their path, or by a symbolic link that leads to them."""
+    touched = list_touched_files(repository, base, commit)
+    links = read_links(repository, (base, commit) if touched else ())
+    return [path for path in touched if any(map(is_guarded, list_names(path, links)))]
 
 
 def _list_carried(repository: Repository, state: State, base: str, services: StepServices) -> list[str]:

@@ -10,7 +10,12 @@ from ostler.engine.steps.gates.disabled import Suspicion, find_disabled_tests
 from ostler.engine.steps.gates.reported_run import run_on_commit
 from ostler.engine.steps.gates.reports import TestResults
 from ostler.engine.steps.gates.result import GateResult
-from ostler.engine.steps.gates.weakened import Changes, compare_results, describe_exit
+from ostler.engine.steps.gates.weakened import (
+    ChangedChecks,
+    compare_results,
+    compare_with_base_commit,
+    describe_exit,
+)
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import describe_failure, read_end
 from ostler.errors import CODES, Origin, OstlerError, WarningCode
@@ -26,10 +31,9 @@ class Recheck(Struct, frozen=True):
     """A passed gate, the checks that the task changed, and the results of its tests."""
 
     gate: PassedGate
-    changes: Changes
+    changed: ChangedChecks
     results: TestResults
     base: str
-    suspects: tuple[str, ...] = ()  # other changed files that can disable tests
 
 
 async def add_weakened_checks(
@@ -39,7 +43,9 @@ async def add_weakened_checks(
     lines = await _find_differences(recheck, context, services)
     if not lines:
         return result
-    files = "\n".join(f"  {name}" for name in sorted({*recheck.changes, *recheck.suspects}))
+    changed = recheck.changed
+    names = sorted({*changed.files, *changed.suspects, *changed.sources})
+    files = "\n".join(f"  {name}" for name in names)
     text = "\n".join((*lines, "", "Files that the task changed:", files, ""))
     path = recheck.gate.log.with_suffix(".weakened.txt")
     await run_in_thread(write_atomic, path, text.encode("utf-8", "replace"))
@@ -56,14 +62,16 @@ async def add_weakened_checks(
 
 
 async def _find_differences(recheck: Recheck, context: TaskContext, services: StepServices) -> list[str]:
-    gate, repository = recheck.gate, services.repository
+    gate, changed, repository = recheck.gate, recheck.changed, services.repository
     assert repository is not None
-    commit = await run_in_thread(commit_variant, repository, gate.commit, recheck.changes)
+    commit = await run_in_thread(commit_variant, repository, gate.commit, changed.files)
     try:
-        lines = await _compare_with_base(recheck, commit, context, services) if recheck.changes else []
-        if lines or not recheck.suspects:
+        lines = await _compare_with_base(recheck, commit, context, services) if changed.files else []
+        if not lines and changed.sources:
+            lines = await _compare_tests_in_sources(recheck, context, services)
+        if lines or not changed.suspects:
             return lines
-        suspicion = Suspicion(gate.command, recheck.base, commit, recheck.suspects, gate.log)
+        suspicion = Suspicion(gate.command, recheck.base, commit, changed.suspects, gate.log)
         return await find_disabled_tests(suspicion, context, services)
     except OstlerError as error:
         if CODES[error.code].origin is Origin.HOST:
@@ -85,6 +93,17 @@ async def _compare_with_base(
         *compare_results(recheck.results, done.results),
         *describe_exit(done.run.exit, done.results, message, output),
     ]
+
+
+async def _compare_tests_in_sources(
+    recheck: Recheck, context: TaskContext, services: StepServices
+) -> list[str]:
+    """Run the command on the base itself: tests in source files cannot be separated from the work."""
+    log = recheck.gate.log.with_suffix(".base-commit.log")
+    done = await run_on_commit(recheck.base, recheck.gate.command, log, context, services, report=True)
+    if done.run.blocked:
+        return [f"the command could not be run on the base: {done.run.blocked}"]
+    return compare_with_base_commit(recheck.results, done.results)
 
 
 def _describe(lines: list[str], file: str) -> str:

@@ -10,8 +10,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from ostler.engine.steps.gates.file_kinds import (
     MIXED_CONFIGURATION,
+    get_suffix,
     is_shell_script,
     is_test_configuration,
     is_test_file,
@@ -20,7 +23,7 @@ from ostler.engine.steps.gates.file_kinds import (
     split_words,
 )
 from ostler.engine.steps.gates.mixed_config import restore_test_parts
-from ostler.engine.steps.gates.reports import TestResults
+from ostler.engine.steps.gates.reports import TestOutcome, TestResults
 from ostler.engine.steps.gates.suspects import find_suspects
 from ostler.git.commit.variant import TreeFile, list_tree, read_blobs, write_blobs
 from ostler.git.repository import Repository
@@ -42,21 +45,70 @@ _LINTERS = frozenset({
 })
 # fmt: on
 _NO_TESTS = re.compile(r"no tests? (?:ran|collected|found)|no test files", re.IGNORECASE)
+_TESTS_IN_SOURCES = {
+    ".rs": re.compile(rb"#\[(?:\w+::)*test\b|#\[cfg\(test\)\]|^\s*//[/!]\s*```", re.MULTILINE),
+    ".py": re.compile(rb"^\s*(>>> .*\S)", re.MULTILINE),
+}
 _ENTRY_FILES = frozenset({"makefile", "gnumakefile", "justfile", "noxfile.py", "tox.ini", "rakefile"})
 
 
-def find_changed_checks(
-    repository: Repository, base: str, commit: str, command: str
-) -> tuple[Changes, tuple[str, ...]]:
-    """Return the changed files of the checks, as of the base, and other files that can disable tests.
+class ChangedChecks(Struct, frozen=True):
+    """What a task changed that a gate depends on."""
 
-    None: the file did not exist.
-    """
+    files: Mapping[str, TreeFile | None] = {}  # of the checks, as of the base; None: the file did not exist
+    suspects: tuple[str, ...] = ()  # other files that can disable tests
+    sources: tuple[str, ...] = ()  # source files that contain tests in the base
+
+    @property
+    def needs_comparison(self) -> bool:
+        """Whether the tests have to be compared with those of the base."""
+        return bool(self.files or self.sources)
+
+
+def find_changed_checks(repository: Repository, base: str, commit: str, command: str) -> ChangedChecks:
+    """Return the changed files that can weaken the checks of a command."""
     if _is_linter(command):
-        return {}, ()
+        return ChangedChecks()
     before, after = list_tree(repository, base), list_tree(repository, commit)
     changes = _find_changes(repository, before, after, command)
-    return changes, find_suspects(repository, before, after, command)
+    suspects = find_suspects(repository, before, after, command)
+    return ChangedChecks(changes, suspects, _find_sources_with_tests(repository, before, after))
+
+
+def _find_sources_with_tests(repository: Repository, before: Files, after: Files) -> tuple[str, ...]:
+    """Return the changed Rust files with tests, and the Python files whose doctests changed."""
+    changed = [
+        name
+        for name, file in before.items()
+        if file.is_regular and file != after.get(name) and get_suffix(name) in _TESTS_IN_SOURCES
+    ]
+    pairs = {name: (before[name].blob, after[name].blob if name in after else "") for name in changed}
+    texts = (
+        read_blobs(repository, (blob for pair in pairs.values() for blob in pair if blob)) if pairs else {}
+    )
+    return tuple(
+        name
+        for name, (old, new) in pairs.items()
+        if not is_test_file(name) and _lost_tests(get_suffix(name), texts.get(old, b""), texts.get(new, b""))
+    )
+
+
+def _lost_tests(suffix: str, old: bytes, new: bytes) -> bool:
+    """Return whether tests in the file may be gone or skipped."""
+    found = _TESTS_IN_SOURCES[suffix].findall(old)
+    # Lines of a doctest count one by one; a Rust test can be changed in many ways.
+    return bool(found) and (suffix == ".rs" or not set(found) <= set(_TESTS_IN_SOURCES[suffix].findall(new)))
+
+
+def compare_with_base_commit(now: TestResults, base: TestResults) -> list[str]:
+    """Return a line for each test that passes on the base commit and not any more."""
+    passed: dict[str, TestOutcome] = {
+        name: outcome for name, outcome in base.outcomes.items() if outcome == "passed"
+    }
+    lines = compare_results(now, TestResults(passed))
+    if not lines and base.passed is not None and base.passed > (now.passed or 0):
+        lines.append(f"{now.passed or 0} tests pass; on the base {base.passed} pass")
+    return lines
 
 
 def _find_changes(repository: Repository, before: Files, after: Files, command: str) -> Changes:
