@@ -98,8 +98,8 @@ def test_a_changed_command_applies_after_acceptance(world: World) -> None:
     world.ostler("run", task, code=4)
     assert world.show(task)["code"] == "GATE_UNRUNNABLE"
     write(world, '[gates.commands]\nimplement = "true"\n')
-    world.ostler("resume", task)
-    world.ostler("run", task, code=4)
+    assert "Next: ostler config accept" in world.ostler("resume", task).stderr
+    assert f"{task} does not use the changed settings" in world.ostler("run", task, code=4).stderr
     pending = world.show(task)["pending_settings"]
     assert pending == [
         "ostler.toml has gate implement = command `true`; this task uses command `no-such-program`"

@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ostler.errors import Code
+from ostler.executors.exit_status import classify_exit
 from ostler.files.layout import Layout
 from ostler.model.command import Command, Exit, StopReason
 from ostler.model.ids import TaskId
@@ -58,6 +60,7 @@ def test_a_keeper_that_its_agent_stopped_is_continued(forker: ForkerClient, tmp_
         ended = run(forker, STOPS_ITS_KEEPER, held=file.fileno())
     assert ended.stopped is StopReason.TIMEOUT
     assert "was stopped by a signal and was continued" in ended.helper_problem
+    assert " s by the timeout; before that, its keeper" in classify_exit(ended, "mine").message
     assert time.monotonic() - began < 5
     assert is_free(lock)
 
@@ -87,6 +90,15 @@ def test_a_keeper_that_does_not_respond_is_killed(
     wait_until(lambda: len(list_below(forker)) <= 1, 5, "only the spare keeper may be left")
     monkeypatch.undo()
     assert run(forker, "true").status == 0
+
+
+def test_a_keeper_that_its_agent_killed_is_named(forker: ForkerClient) -> None:
+    """The agent's own end is unknown, so no signal of it is reported."""
+    ended = run(forker, "kill -KILL $PPID; sleep 60", timeout_seconds=20)
+    status = classify_exit(ended, "mine")
+    assert (status.code, ended.keeper_killed) == (Code.AGENT_KILLED, True)
+    assert "its keeper, a helper process, was killed" in status.message
+    assert not run(forker, "kill -KILL $$").keeper_killed
 
 
 def test_a_stopped_forker_is_continued(forker: ForkerClient) -> None:

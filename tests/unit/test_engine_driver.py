@@ -5,23 +5,46 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from git_world import make_world
 from ostler.clock import SystemClock
 from ostler.config.settings import Settings
 from ostler.engine.driver import LocalDriver, TaskSelection
 from ostler.engine.records import append_event
 from ostler.engine.steps.services import StepServices, lock_path
+from ostler.errors import Code, StateError
 from ostler.files.lock import try_lock
 from ostler.model.call import AgentCall, CallResult, OnEvent
-from ostler.model.event import TaskPaused
+from ostler.model.event import DecisionRecorded, TaskPaused
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.outcome import Outcome
 from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
+from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
-from ostler.testing.mocks import MockExecutor
+from ostler.testing.mocks import CallFunction, MockExecutor
+
+
+def make_services(project: Project, writer: GroupWriter, work: CallFunction) -> StepServices:
+    return StepServices(
+        settings=Settings(),
+        layout=project.layout,
+        repository=project.repository(),
+        journal=project.journal,
+        writer=writer,
+        clock=SystemClock(),
+        environ={},
+        make_executor=lambda choice, lock: MockExecutor(spawn_function=work),
+        pool_for=lambda task: ModelPool((ModelConfig("mock", "mock"),)),
+        get_call_services=lambda: create_call_services(
+            project, SqliteLedger(project.layout.database), SystemClock(), None
+        ),
+        on_completed=lambda task, state: (),
+        run="ours",
+    )
 
 
 def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
@@ -37,22 +60,7 @@ def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
 
     async def scene() -> list[Outcome]:
         writer = GroupWriter(project.layout.database)
-        tools = StepServices(
-            settings=Settings(),
-            layout=project.layout,
-            repository=project.repository(),
-            journal=project.journal,
-            writer=writer,
-            clock=SystemClock(),
-            environ={},
-            make_executor=lambda choice, lock: MockExecutor(spawn_function=work),
-            pool_for=lambda task: ModelPool((ModelConfig("mock", "mock"),)),
-            get_call_services=lambda: create_call_services(
-                project, SqliteLedger(project.layout.database), SystemClock(), None
-            ),
-            on_completed=lambda task, state: (),
-            run="ours",
-        )
+        tools = make_services(project, writer, work)
         other = try_lock(lock_path(project.state(held), tools))
         assert other is not None
         run = asyncio.create_task(LocalDriver(tools, jobs=1).run(TaskSelection()))
@@ -65,3 +73,39 @@ def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
             await writer.close()
 
     assert {outcome.task_id for outcome in asyncio.run(scene())} == {held, ours}
+
+
+def test_an_error_of_the_journal_does_not_end_the_watch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancellation by another process is noticed after it."""
+    project = Project.open(make_world(tmp_path).project, {}, create=True)
+    task = project.add(Task("Ours")).id
+    read_version, failures = project.journal.version, ["first", "second"]
+
+    async def work(call: AgentCall, on_event: OnEvent) -> CallResult:
+        await asyncio.sleep(5)
+        return CallResult(None)
+
+    def fail_twice() -> int:
+        if failures:
+            raise StateError(Code.STATE_BUSY, failures.pop())
+        return read_version()
+
+    async def scene() -> list[Outcome]:
+        writer = GroupWriter(project.layout.database)
+        driver = LocalDriver(make_services(project, writer, work), jobs=1)
+        run = asyncio.create_task(driver.run(TaskSelection()))
+        while not project.journal.attempts(task):
+            await asyncio.sleep(0.02)
+        monkeypatch.setattr(project.journal, "version", fail_twice)
+        while failures:
+            await asyncio.sleep(0.05)
+        with SqliteJournal(project.layout.database) as other:
+            append_event(other, task, DecisionRecorded("cancel", "x"), SystemClock().now())
+        try:
+            return await asyncio.wait_for(run, 10)
+        finally:
+            await writer.close()
+
+    assert [outcome.status for outcome in asyncio.run(scene())] == ["cancelled"]

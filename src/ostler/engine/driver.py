@@ -7,6 +7,7 @@ releases the lock once the last keeper of its attempts has exited, and the next 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Mapping
 from itertools import groupby
@@ -36,6 +37,7 @@ from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
 from ostler.secrets.redact import redact_struct
 
+_log = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
 REFRESH_SECONDS = 1.0  # delay until a new task of high priority is noticed
 _DEFERRED_POLL_SECONDS = 0.5  # how often a run that waits for a limit reads the task list
@@ -109,9 +111,11 @@ class LocalDriver:
 
     def wake_runners(self) -> None:
         """Let the runners read the journal; the watcher does not see writes of this process."""
-        self._block_successors()
-        for runner in self._runners.values():
-            runner.wake()
+        try:
+            self._block_successors()
+        finally:
+            for runner in self._runners.values():
+                runner.wake()
 
     async def run(self, selection: TaskSelection) -> list[Outcome]:
         """Run the tasks and return an outcome for each of them."""
@@ -356,19 +360,24 @@ class LocalDriver:
 
     async def _watch_journal(self) -> None:
         """Wake the runners when another process has written to the journal."""
-        version = self._services.journal.version()
+        handled, reported = -1, ""
         while True:
-            await self._services.clock.sleep(POLL_SECONDS)
             try:
-                seen, version = version, self._services.journal.version()
+                seen = self._services.journal.version()
+                if seen != handled:
+                    self.wake_runners()
+                # After an error the same version is handled again.
+                handled = seen
             except OstlerError as error:
                 if error.code is Code.JOURNAL_LOST:
                     # Agents would work on without a record of it.
                     self._journal_error = error
                     self.stop()
-                raise
-            if version != seen:
-                self.wake_runners()
+                    return
+                if error.message != reported:
+                    reported = error.message
+                    _log.warning("the journal cannot be watched, trying again: %s", error.message)
+            await self._services.clock.sleep(POLL_SECONDS)
 
 
 def _pipeline_run(row: TaskRow) -> str:

@@ -20,7 +20,7 @@ _STOPPED = {
     StopReason.AFTER_RESULT: Code.NO_RESULT,
     StopReason.MEMORY: Code.AGENT_OOM,
 }
-_TIMEOUTS = (StopReason.TIMEOUT, StopReason.IDLE)
+_TIMEOUTS = {StopReason.TIMEOUT: "timeout", StopReason.IDLE: "idle timeout"}
 _EXIT_CODES = {
     0: (Code.NO_RESULT, "without giving a result"),
     126: (Code.AGENT_NOT_FOUND, "because a program that it needs may not be executed"),
@@ -41,8 +41,7 @@ class RunStatus(Struct, frozen=True):
 def classify_exit(exit: Exit, program: str) -> RunStatus:
     """Return why there is no result, from the exit alone."""
     if exit.helper_problem and (exit.stopped in _TIMEOUTS or exit.status == -signal.SIGKILL):
-        seconds = round(exit.duration_seconds)
-        return RunStatus(Code.HELPER_STUCK, f"{program} was stopped after {seconds} s: {exit.helper_problem}")
+        return RunStatus(Code.HELPER_STUCK, _describe_helper_problem(exit, program))
     if exit.stopped is not None:
         code, seconds = _STOPPED[exit.stopped], round(exit.duration_seconds)
         seen = f" ({first_line(exit.reason)})" if exit.reason else ""
@@ -62,6 +61,13 @@ def result_from_error(error: OstlerError) -> CallResult:
     return CallResult(error.code, f"{error.message} ({error.hint})" if error.hint else error.message)
 
 
+def _describe_helper_problem(exit: Exit, program: str) -> str:
+    ended = f"{program} was ended after {round(exit.duration_seconds)} s"
+    if exit.stopped is None or exit.stopped not in _TIMEOUTS:
+        return f"{ended}: {exit.helper_problem}"
+    return f"{ended} by the {_TIMEOUTS[exit.stopped]}; before that, {exit.helper_problem}"
+
+
 def _classify_signal(exit: Exit, number: int, program: str) -> RunStatus:
     # The exit does not name the sender of the signal; the kernel's counter of such kills is the evidence.
     if number == signal.SIGKILL and exit.oom_killed:
@@ -71,6 +77,9 @@ def _classify_signal(exit: Exit, number: int, program: str) -> RunStatus:
     if _HEAP_EXHAUSTED in exit.stderr_tail:
         message = f"{program} used up its heap: raise it with NODE_OPTIONS=--max-old-space-size=MB in its env"
         return RunStatus(Code.AGENT_OOM, message)
+    if exit.keeper_killed:
+        message = f"{program} was ended because its keeper, a helper process, was killed, and not by Ostler"
+        return RunStatus(Code.AGENT_KILLED, message)
     message = f"{program} was ended by {_signal_name(number)}, which Ostler did not send"
     return RunStatus(Code.AGENT_KILLED, message)
 

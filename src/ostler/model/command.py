@@ -97,6 +97,7 @@ class Exit(Struct, frozen=True):
     peak_memory_mb: int | None = None  # of all its processes; None: unknown
     oom_killed: bool = False  # killed by SIGKILL while the kernel reported out of memory
     helper_problem: str = ""  # what was wrong with our keeper or forker, and what was done
+    keeper_killed: bool = False  # by another program; the status of the program is unknown
 
     @property
     def signal(self) -> int:

@@ -284,4 +284,5 @@ class Child:
             peak_memory_mb=self._sampler.peak_mb,
             oom_killed=is_killed and was_oom_killed_since(self._oom_kills),
             helper_problem=self._keeper.problem,
+            keeper_killed=self._keeper.status is None and not self._keeper.problem,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +25,8 @@ from ostler.model.status import TERMINAL, TaskStatus
 from ostler.project.affordable import resume_affordable
 from ostler.project.person import read_user_name
 from ostler.project.project import Project
+
+_MAX_LINES = 10
 
 
 class PendingSettings(Struct, frozen=True):
@@ -59,6 +62,18 @@ def describe_unaccepted(project: Project) -> str:
     count = len(list_pending_settings(project))
     tasks = "1 open task" if count == 1 else f"{count} open tasks"
     return f"Not accepted for {tasks}.  Next: ostler config accept" if count else ""
+
+
+def describe_unused_settings(project: Project, tasks: Iterable[TaskId]) -> list[str]:
+    """Return a sentence for each of the first of these tasks that do not use the settings."""
+    found = [(task, project.list_unused_settings(project.state(task))) for task in tasks]
+    lines = [
+        f"{task} does not use the changed settings ({'; '.join(texts)}).  Next: ostler config accept"
+        for task, texts in found
+        if texts
+    ]
+    more = len(lines) - _MAX_LINES
+    return [*lines[:_MAX_LINES], *([f"The same for {more} more."] if more > 0 else [])]
 
 
 def describe_guarded(project: Project) -> list[str]:

@@ -190,9 +190,9 @@ class Project:
         if row is None:
             raise UsageError(f"no task {task}", "run ostler status to see the tasks")
         view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
-        return replace(view, pending_settings=self._list_pending_settings(decode_state(row)))
+        return replace(view, pending_settings=self.list_unused_settings(decode_state(row)))
 
-    def _list_pending_settings(self, state: State) -> tuple[str, ...]:
+    def list_unused_settings(self, state: State) -> tuple[str, ...]:
         """Return the looser settings that an open task does not use; none if the settings are invalid."""
         from ostler.engine.steps.gates.choice import find_baseline, read_protection  # noqa: PLC0415
 

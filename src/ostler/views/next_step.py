@@ -63,6 +63,7 @@ _BLOCKED: dict[Code, tuple[str, Asks]] = {
         "reply",
     ),
 }
+_ACCEPT = "ostler config accept"
 _RUN_GATE_AGAIN = "   ostler resume {id}   or   ostler approve {id}"
 # GATE_UNRUNNABLE: what prevented the command, and what removes that
 _OBSTACLES: dict[GateObstacle, str] = {
@@ -94,6 +95,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     held: bool = False
     login_command: str | None = None
     obstacle: GateObstacle | None = None
+    pending_settings: tuple[str, ...] = ()
 
 
 class Advice(Struct, frozen=True):
@@ -117,6 +119,7 @@ def situation_of(view: TaskView) -> Situation:
         held=view.held,
         login_command=view.login_command,
         obstacle=view.obstacle,
+        pending_settings=view.pending_settings,
     )
 
 
@@ -129,6 +132,8 @@ def situation_in(document: Mapping[str, object]) -> Situation:
 def advise(task: Situation) -> Advice:
     """Return what a person can do about a task."""
     text, asks = _find(task)
+    if task.pending_settings and _ACCEPT not in text:
+        text = f"{_ACCEPT}   uses the changed settings; then   {text}"
     first = next(iter(task.waits_for), "ID")
     return Advice(text.format(id=task.id, first=first), asks)
 

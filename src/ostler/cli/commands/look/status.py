@@ -10,8 +10,10 @@ from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.task_table import print_table
 from ostler.cli.terminal.text import format_timestamp
+from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE
 from ostler.project.active_runs import ActiveRun, list_active_runs
+from ostler.project.project import Project
 from ostler.views.groups import group_of
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
@@ -24,6 +26,7 @@ def command(as_json: bool) -> None:
     """List all tasks with their status, tokens, cost, and title or reason."""
     with open_project() as project:
         views, runs = project.tasks(), list_active_runs(project.layout)
+        step = find_next_step(project, views, runs) if sys.stdout.isatty() and not as_json else ""
     if as_json:
         print_json(status_json(views, runs))
     elif not views:
@@ -34,7 +37,7 @@ def command(as_json: bool) -> None:
         for run in runs:
             print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")
         # `ostler status | head -1` prints nothing but lines of the table.
-        if sys.stdout.isatty() and (step := find_next_step(views, runs)):
+        if step:
             print_hint(f"\nNext: {step}")
 
 
@@ -43,11 +46,11 @@ def status_json(views: list[TaskView], runs: list[ActiveRun]) -> dict[str, objec
     return {"schema": "ostler.status/1", "tasks": tasks, "runs": runs}
 
 
-def find_next_step(views: list[TaskView], runs: list[ActiveRun]) -> str:
+def find_next_step(project: Project, views: list[TaskView], runs: list[ActiveRun]) -> str:
     """Return the step of the first task that waits for a person, or the command that runs ready tasks."""
     waiting = next((view for view in views if group_of(view.status) == "needs_you"), None)
     if waiting is not None:
-        return next_step(waiting)
+        return next_step(project.show(TaskId(waiting.id)))
     return "ostler run --all" if not runs and any(view.status in EXECUTABLE for view in views) else ""
 
 

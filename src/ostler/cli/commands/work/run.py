@@ -152,6 +152,7 @@ def command(
                 _override_agents(project, [project.resolve(task) for task in tasks], model, executor)
             task_ids, refused = _resolve_named(project, tasks) if tasks else _resolve_ready(project)
             _warn_about_changes(project, task_ids)
+            _warn_about_settings(project, task_ids)
             if dry_run:
                 return _print_dry_run(project, list_due_tasks(project, task_ids), as_json)
         waits = sys.stdout.isatty() and not as_json if wait is None else wait
@@ -171,6 +172,15 @@ def _warn_about_changes(project: Project, task_ids: list[TaskId]) -> None:
     due = [task for task in list_due_tasks(project, task_ids) if project.state(task.id).base is None]
     if due and (warning := describe_uncommitted(project, due)):
         print_hint(warning)
+
+
+def _warn_about_settings(project: Project, task_ids: list[TaskId]) -> None:
+    """Warn about changed settings that the tasks which start now do not use."""
+    from ostler.project.accept_settings import describe_unused_settings  # noqa: PLC0415
+
+    due = [task.id for task in list_due_tasks(project, task_ids)]
+    for message in describe_unused_settings(project, due):
+        print_hint(message)
 
 
 def _make_task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:
