@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 from journal_file import journal_path
@@ -102,3 +103,16 @@ def test_view_that_is_a_loop(world: World) -> None:
     link.unlink()
     link.symlink_to("tasks")
     world.ostler("status", code=3)
+
+
+def test_linked_work_tree_moved_and_pruned(world: World, tmp_path: Path) -> None:
+    """The journal is kept, and every command names it."""
+    original, world.root = world.root, tmp_path / "linked"
+    subprocess.run(["git", "worktree", "add", "-q", "-b", "x", str(world.root)], cwd=original, check=True)
+    world.new()
+    journal = journal_path(world.root)
+    world.root = world.root.rename(tmp_path / "moved")
+    subprocess.run(["git", "worktree", "prune"], cwd=original, check=True)
+    for command in (["status"], ["journal", "rebuild"]):
+        assert f"the journal is in {journal.parent}" in world.ostler(*command, code=3).stderr
+    assert journal.exists()

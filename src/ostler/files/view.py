@@ -44,9 +44,9 @@ def find_shown_state(layout: Layout) -> Path | None:
 
 
 def find_gone_state(layout: Layout) -> Path | None:
-    """Return the directory of the state that the readable view leads to, if that directory is gone."""
-    shown = find_shown_state(layout)
-    return None if shown is None or (layout.view / "tasks").exists() else shown
+    """Return the directory of the state that the readable view leads to, if it or the way by .git is gone."""
+    shown, link = find_shown_state(layout), layout.view / "tasks"
+    return None if shown is None or (link.exists() and link != layout.tasks) else shown
 
 
 def has_task_files(layout: Layout) -> bool:

@@ -12,6 +12,8 @@ from ostler.store.statement import run
 
 REBUILD = "ostler journal rebuild   restores it; no agent is started before"
 
+_REPAIR = "add the work tree again under its name (git worktree add)"
+
 
 class FileIdentity(NamedTuple):
     """The file behind a path; another file has another device or inode."""
@@ -51,6 +53,9 @@ def missing_error(path: Path) -> StateError:
 def gone_error(state: Path) -> StateError:
     """Return the error for a project whose git directory, which contains the journal, is gone."""
     hint = "restore the git directory; to start anew without it, delete .ostler/tasks and run ostler init"
+    if state.is_dir():
+        message = f"the journal is in {state}, but the project is no work tree of that git directory any more"
+        return StateError(Code.JOURNAL_LOST, message, f"{_REPAIR}; to start anew, delete .ostler/tasks")
     return StateError(Code.JOURNAL_LOST, f"the journal was in {state}, which does not exist any more", hint)
 
 
