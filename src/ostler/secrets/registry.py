@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from threading import RLock
 from typing import NamedTuple
@@ -30,9 +31,14 @@ class KnownSecrets(NamedTuple):
 
     names: tuple[str, ...]
     needles: tuple[Needle, ...]
-    beginnings: frozenset[bytes]  # every beginning of a needle, without spaces
+    words: tuple[bytes, ...]  # needles and keywords without spaces, sorted
     longest: int
     characters: bytes  # all that occur in needles, and those that end an escape
+
+    def is_beginning(self, text: bytes) -> bool:
+        """Return whether a longer word starts with this text."""
+        at = bisect_right(self.words, text)
+        return at < len(self.words) and self.words[at].startswith(text)
 
 
 class SecretRegistry:
@@ -87,9 +93,10 @@ def _prepare(kinds: Mapping[bytes, str]) -> KnownSecrets:
         for form in sorted(encode_all(secret))
     )
     words = [one.dense for one in needles] + [squeeze(word.encode()) for word in KEYWORDS_WITH_SPACES]
-    beginnings = frozenset(word[:size] for word in words for size in range(1, len(word)))
     characters = bytes({*b"".join(words), *b"\\nrt"})
-    return KnownSecrets(tuple(kinds.values()), needles, beginnings, max(map(len, words)), characters)
+    return KnownSecrets(
+        tuple(kinds.values()), needles, tuple(sorted({*words})), max(map(len, words)), characters
+    )
 
 
 SECRETS = SecretRegistry()

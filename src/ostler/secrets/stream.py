@@ -99,7 +99,7 @@ def _find_end(tail: bytes, known: KnownSecrets) -> int:
     offsets = map_squeezed(tail)[-known.longest :]
     dense = bytes(tail[offset] for offset in offsets)
     for index in range(len(dense)):
-        if dense[index:] in known.beginnings:
+        if known.is_beginning(dense[index:]):
             return offsets[index]
     return len(tail)
 

@@ -12,7 +12,7 @@ from ostler.engine.steps.agent_call.dialogue import read_dialogue
 from ostler.engine.steps.agent_call.prompt import read_feedback
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.errors import Code, OstlerError, PathEscape
-from ostler.files.atomic import write_atomic
+from ostler.files.atomic import remove_temporary_files, write_atomic
 from ostler.files.beneath import exists_and_not_empty, read_beneath, write_beneath
 from ostler.files.failpoint import reach
 from ostler.model.attempt import Attempt
@@ -135,6 +135,8 @@ def write_document(step: Checkpoint, context: TaskContext, services: StepService
     reach("document.write")
     if context.state.output is None:
         _keep_replaced_file(root, path, data, task_dir)
+    if (folder := (root / path).parent).is_dir():
+        remove_temporary_files(folder)  # of a killed run
     write_beneath(root, path, data)
     reach("document.written")
     return CheckpointMade(step.phase, output=path)
