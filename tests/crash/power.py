@@ -47,7 +47,7 @@ class Disk:
         """Unmount once no process uses the disk any more."""
         umount = ["umount", str(self.place)]
         wait_until(lambda: subprocess.run(umount, check=False).returncode == 0, 20, "the disk stays in use")
-        # A sandbox of another test has a copy of the mount while it runs; the next mount would get the cut one.
+        # A sandbox of another test has a copy of the mount while it runs; the next mount would get it.
         loops = ["losetup", "--associated", str(self._image)]
         wait_until(lambda: not subprocess.check_output(loops), 20, "another mount of the disk is left")
 
