@@ -14,10 +14,9 @@ from isolation import FakeIsolation
 from ostler.engine.steps.gates.control import Outcome, classify
 from ostler.errors import WarningCode
 from ostler.model.event import GateDecided
-from ostler.model.gate_control import Acceptance, ControlClass
 from ostler.model.plan import Gate
 from ostler.model.state import GateState
-from ostler.store.gate_controls import GateControls
+from ostler.store.gate_controls import Acceptance, ControlClass, GateControls
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 PYTHON = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.cli.commands.setup.doctor import _format_screen
-from ostler.project.doctor import Check
+from ostler.project.inspection.doctor import Check
 
 LONG = "/a/very/long/path/to/some/place/where/agents/are/kept/node_modules/.bin/gemini"
 CHECKS = [

@@ -12,7 +12,7 @@ from ostler.config.settings import GateSettings, Settings
 from ostler.config.template import starter_config
 from ostler.executors.claude.tool_rules import extra_arguments
 from ostler.executors.protocol import Capabilities
-from ostler.project.detect_checks import detect_test_command
+from ostler.project.inspection.detect_checks import detect_test_command
 
 PYTEST = "[tool.pytest.ini_options]\n"
 

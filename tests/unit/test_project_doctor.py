@@ -14,7 +14,7 @@ from ostler.executors.gemini import GeminiExecutor
 from ostler.executors.health import Health, HealthState
 from ostler.executors.survey import list_flags
 from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
-from ostler.project.doctor import Check, run_checks
+from ostler.project.inspection.doctor import Check, run_checks
 from ostler.project.project import Project
 from ostler.testing.fake_agent import fake_agent
 
@@ -109,7 +109,7 @@ def test_check_that_breaks_does_not_hide_the_others(tmp_path: Path, monkeypatch:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("what")
 
-    monkeypatch.setattr("ostler.project.doctor.load_settings", fail)
+    monkeypatch.setattr("ostler.project.inspection.doctor.load_settings", fail)
     found = {check.name: check for check in run_checks(tmp_path, {"PATH": os.environ["PATH"]})}
     assert (found["settings"].ok, found["settings"].detail) == (False, "ZeroDivisionError: what")
     assert found["git"].ok and found["tasks"].ok

@@ -35,7 +35,7 @@ class WatchedKeeper(Protocol):
 
     @property
     def kill_at(self) -> float | None:
-        """When the keeper was told to kill the program, in monotonic time; None: not yet."""
+        """When the keeper was requested to kill the program, in monotonic time; None: not yet."""
         ...
 
 

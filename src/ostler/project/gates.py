@@ -9,11 +9,10 @@ from msgspec import Struct
 from ostler.clock import SystemClock, format_rfc3339
 from ostler.config.expect import nearest
 from ostler.errors import UsageError, WarningCode
-from ostler.model.gate_control import Acceptance, GateControl
 from ostler.model.rows import decode_state
 from ostler.model.status import TaskStatus
 from ostler.project.project import Project
-from ostler.store.gate_controls import GateControls
+from ostler.store.gate_controls import Acceptance, GateControl, GateControls
 
 
 class GateSummary(Struct, frozen=True):

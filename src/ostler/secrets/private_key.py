@@ -14,7 +14,7 @@ _LINE_END = rf"(?={_BREAK}|[\"'`<]|-----END|\Z)"
 _SHORT_LINE = rf"{_BASE64}{{1,15}}+{_LINE_END}"
 _LINE = rf"{_INDENT}(?:{_BASE64}{{16,}}+|(?![A-Z]?[a-z]+{_LINE_END}){_SHORT_LINE})"  # not a word
 _FIELD = rf"{_INDENT}[A-Za-z][A-Za-z0-9-]{{0,40}}: [A-Za-z0-9+/= :,.()@*-]{{0,200}}+"
-# A text that only mentions the header goes on in its line. In quotes, a key may follow in more strings.
+# A text that only mentions the header continues in its line. In quotes, a key may follow in more strings.
 _STARTS = rf"(?={_BREAK}|\Z|\\*[\"']|[ \t]*{_BASE64}{{16}})"
 _UP_TO_END = rf"(?:[A-Za-z0-9+/=\s:,.()@*]|-(?!----)|-(?=-----END )|\\+[nrt])*+{_END}"
 _FIELDS = rf"(?:(?:{_BREAK}{_FIELD})+(?=(?:{_BREAK})+{_LINE}))?"

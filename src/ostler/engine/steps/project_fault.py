@@ -1,4 +1,4 @@
-"""Tells a fault of the whole project from one of a task: the first ends the run, and no task fails."""
+"""Separates faults of the whole project from those of a task: the first end the run, and no task fails."""
 
 from __future__ import annotations
 

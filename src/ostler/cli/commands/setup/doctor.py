@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.text import paint, terminal_width, to_one_line, truncate, use_colour
-from ostler.project.doctor import Check, run_checks
+from ostler.project.inspection.doctor import Check, run_checks
 
 _AGENT_PREFIX = "agent "
 _LABELS = {

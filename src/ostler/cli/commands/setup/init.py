@@ -18,7 +18,7 @@ from ostler.executors.survey import SurveyedAgent, survey_installed
 from ostler.files.atomic import write_atomic
 from ostler.files.layout import Layout
 from ostler.git.refs import find_base
-from ostler.project.detect_checks import DetectedCommand, detect_test_command
+from ostler.project.inspection.detect_checks import DetectedCommand, detect_test_command
 from ostler.project.project import Project
 from ostler.store.opening import require_utf8
 

@@ -19,9 +19,9 @@ from ostler.engine.steps.services import StepServices, TaskContext, run_in_threa
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
 from ostler.errors import WarningCode
 from ostler.model.command import Exit
-from ostler.model.gate_control import GateControl
 from ostler.model.plan import MERGE
 from ostler.model.state import GateCheck, GateObstacle
+from ostler.store.gate_controls import GateControl
 
 _NOT_FOUND = (126, 127)  # exit codes of a shell for a command that it cannot run
 _OUTPUT_BYTES = 200_000  # from the end of the output, for the retry; the log has all of it

@@ -28,10 +28,9 @@ from ostler.errors import CODES, Origin, OstlerError
 from ostler.git.commit.variant import TreeFile, commit_variant, list_tree
 from ostler.git.repository import Repository
 from ostler.model.command import Exit
-from ostler.model.gate_control import Acceptance, ControlClass, GateControl
 from ostler.model.plan import MERGE
 from ostler.store.busy import RUN_WAIT_SECONDS
-from ostler.store.gate_controls import GateControls
+from ostler.store.gate_controls import Acceptance, ControlClass, GateControl, GateControls
 
 _MAX_SECONDS = 600.0
 _MAX_RATIO = 3.0  # of the time of the gate itself
