@@ -10,7 +10,7 @@ import pytest
 
 from journal_file import journal_path
 from ostler.errors import Code
-from ostler.model.limit import Window
+from ostler.model.limits.window import Window
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.testing.fake_agent import fake_agent
 from world import World

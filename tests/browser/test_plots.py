@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from browser_world import PHONE, Served
 from journal_file import journal_path
 from ostler.errors import Code
-from ostler.model.limit import Window
+from ostler.model.limits.window import Window
 from ostler.store.sqlite_ledger import SqliteLedger
 from skill_world import write_skill
 from world import World

@@ -14,7 +14,8 @@ import pytest
 from children import Children
 from ledger_child import NOW
 from ostler.errors import Code
-from ostler.model.limit import LEASE_SECONDS, Probe, Window
+from ostler.model.limits.limit import LEASE_SECONDS, Probe
+from ostler.model.limits.window import Window
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 

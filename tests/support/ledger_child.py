@@ -13,7 +13,8 @@ from pathlib import Path
 
 from journal_child import say, wait_for_the_others
 from ostler.errors import Code
-from ostler.model.limit import Probe, Window
+from ostler.model.limits.limit import Probe
+from ostler.model.limits.window import Window
 from ostler.store.sqlite_ledger import SqliteLedger
 
 NOW = 1_700_000_000.0

@@ -13,7 +13,7 @@ from ostler.config.settings import ExecutorSettings, RetrySettings
 from ostler.errors import Code
 from ostler.executors.claude.executor import ClaudeExecutor
 from ostler.model.call import CallResult
-from ostler.model.limit import Open, Probe
+from ostler.model.limits.limit import Open, Probe
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.process.runner import DefaultCommandRunner
 from ostler.store.sqlite import SqliteJournal

@@ -6,7 +6,8 @@ import pytest
 
 from ostler.calls.models.availability import FirstOutput
 from ostler.model.call import AgentEvent, TextReceived, ToolUsed
-from ostler.model.limit import Open, Probe, Window
+from ostler.model.limits.limit import Open, Probe
+from ostler.model.limits.window import Window
 
 TEXT, TOOL = TextReceived("The answer begins"), ToolUsed("Edit", "a.txt")
 

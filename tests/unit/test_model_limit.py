@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ostler.errors import Code
-from ostler.model.limit import (
+from ostler.model.limits.limit import (
     LEASE_SECONDS,
     LONGEST_SECONDS,
     RECHECK_SECONDS,
@@ -17,12 +17,12 @@ from ostler.model.limit import (
     Limit,
     Open,
     Probe,
-    Window,
     check_admission,
     limit_on,
     start_cooldown,
     window_for,
 )
+from ostler.model.limits.window import Window
 from ostler.model.model_config import ModelConfig
 
 NOW = 1_700_000_000.0

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ostler.errors import Code
-from ostler.model.limit import Closed, Open, Probe, Window
+from ostler.model.limits.limit import Closed, Open, Probe
+from ostler.model.limits.window import Window
 from ostler.store.schema import empty_store
 from ostler.store.sqlite_ledger import SqliteLedger
 

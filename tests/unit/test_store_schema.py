@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from journal_values import TASK, make_attempt, make_record, make_row
 from ostler.errors import Code
-from ostler.model.limit import Window
+from ostler.model.limits.window import Window
 from ostler.store import codec
 from ostler.store.schema import APPLICATION_ID, MIGRATIONS, newest_version
 from ostler.store.sqlite import SqliteJournal

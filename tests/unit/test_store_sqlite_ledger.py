@@ -11,7 +11,8 @@ import pytest
 
 from ostler.errors import Code, OstlerError, StateError, UsageError
 from ostler.files import failpoint
-from ostler.model.limit import LEASE_SECONDS, Closed, Open, Probe, Window
+from ostler.model.limits.limit import LEASE_SECONDS, Closed, Open, Probe
+from ostler.model.limits.window import Window
 from ostler.store.ledger import Ledger
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ostler.errors import AgentUnavailable, Code, OstlerError
-from ostler.model.limit import Cooldown, Limit, Window
+from ostler.model.limits.limit import Cooldown, Limit
+from ostler.model.limits.window import Window
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.views.models import ModelStatus, ModelView, ProbeResult, as_json, find_model_status, view_models
 

@@ -32,7 +32,7 @@ from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, is_host_limit
 from ostler.executors.protocol import Executor
 from ostler.model.call import AgentEvent, CallResult
-from ostler.model.limit import Open, Probe
+from ostler.model.limits.limit import Open, Probe
 from ostler.model.model_config import ModelConfig, ModelPool
 
 MakeExecutor = Callable[[ModelConfig], Executor]

@@ -138,6 +138,19 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     self_healing: bool = False  # after many failures of one kind: fewer agents, longer waits
 
 
+class LimitsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[limits]: windows of subscriptions and API accounts"""
+
+    # Used share of a window from which no further task is started on its account.
+    stop_at: Share = 0.95
+    keep_for_me: Share = 0.0  # share of each window that tasks leave to the person
+    use_before_reset: bool = False  # true: start P3 tasks only before a reset, with what is left
+    use_before_reset_seconds: PositiveSeconds = 3600.0  # how long before the reset P3 tasks start
+    # After an agent reported a retry and printed nothing for so long, it is ended and its session kept.
+    quiet_seconds: PositiveSeconds = 60.0
+    rotate_accounts: bool = False  # true: at a limit, continue with another account of the same agent
+
+
 class PhaseOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """[phases.options.NAME]"""
 
@@ -308,6 +321,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[ModelSettings, ...] = ()
     selection: SelectionSettings = SelectionSettings()
     retry: RetrySettings = RetrySettings()
+    limits: LimitsSettings = LimitsSettings()
     pools: dict[str, PoolSettings] = {}
     host: HostSettings = HostSettings()
     budget: BudgetSettings = BudgetSettings()

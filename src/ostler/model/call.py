@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 
 from ostler.errors import Code
 from ostler.model.command import Supervision
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 
 Permissions = Literal["ask", "accept-edits", "skip"]
@@ -85,6 +86,12 @@ class RetryReported(Struct, frozen=True, tag="retry_reported"):
     delay_seconds: float
 
 
+class LimitReported(Struct, frozen=True, tag="limit_reported"):
+    """The provider reported how much of its windows is used."""
+
+    windows: tuple[ReportedWindow, ...]
+
+
 class UsageReported(Struct, frozen=True, tag="usage_reported"):
     usage: Usage
 
@@ -109,6 +116,7 @@ AgentEvent = (
     | ToolReturned
     | ToolDenied
     | RetryReported
+    | LimitReported
     | UsageReported
     | LineSkipped
     | WarningRaised
@@ -135,6 +143,7 @@ class CallResult(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     replayed: bool = False  # an earlier attempt received this answer; no request was sent
     billing: Billing | None = None  # as the agent reported it; None: not reported
+    windows: tuple[ReportedWindow, ...] = ()  # of the provider, as it reported them last
     final: bool = False  # the executor reports that a retry is useless, whatever the code
 
     @property

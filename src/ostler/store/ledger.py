@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from ostler.errors import Code
-from ostler.model.limit import Admission, Cooldown, Limit, Window
+from ostler.model.limits.limit import Admission, Cooldown, Limit
+from ostler.model.limits.window import Window
 
 
 class Ledger(Protocol):

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from ostler.errors import Code, read_code
-from ostler.model.limit import (
+from ostler.model.limits.limit import (
     CLOCK_STEP_SECONDS,
     LEASE_SECONDS,
     Admission,
     Cooldown,
     Limit,
     Probe,
-    Window,
     check_admission,
     limit_on,
     start_cooldown,
 )
+from ostler.model.limits.window import Window
 from ostler.store.busy import StopRequest
 from ostler.store.database import Database
 

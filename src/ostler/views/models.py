@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 
 from ostler.clock import format_rfc3339
 from ostler.errors import Code, OstlerError, is_provider_limit
-from ostler.model.limit import Cooldown, Limit, windows_for
+from ostler.model.limits.limit import Cooldown, Limit, windows_for
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.store.last_calls import LastCall
 from ostler.views.last_call import last_call_json

@@ -9,6 +9,7 @@ from typing import Protocol, assert_never
 from ostler.model.attempt import Attempt
 from ostler.model.call import (
     AgentEvent,
+    LimitReported,
     LineSkipped,
     RetryReported,
     SessionReplaced,
@@ -97,7 +98,7 @@ def create_notices(event: AgentEvent) -> tuple[Notice, ...]:
             return (SessionReplacedNotice(session, resumed),)
         case WarningRaised(message=message):
             return (AgentWarned(message),)
-        case SessionStarted() | TextReceived() | ToolReturned() | RetryReported():
+        case SessionStarted() | TextReceived() | ToolReturned() | RetryReported() | LimitReported():
             return ()
         case _:
             assert_never(event)

@@ -19,6 +19,7 @@ from ostler.model.attempt import Attempt
 from ostler.model.call import (
     AgentEvent,
     CallResult,
+    LimitReported,
     LineSkipped,
     RetryReported,
     SessionReplaced,
@@ -130,7 +131,7 @@ def _format_event(event: AgentEvent) -> str:
             return f"- the session {how}\n\n"
         case WarningRaised(message=message):
             return f"- {message}\n\n"
-        case SessionStarted() | ToolReturned() | UsageReported() | LineSkipped():
+        case SessionStarted() | ToolReturned() | UsageReported() | LineSkipped() | LimitReported():
             return ""
         case _:
             assert_never(event)

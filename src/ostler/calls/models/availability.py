@@ -23,7 +23,8 @@ from ostler.errors import Code, OstlerError, is_provider_limit, needs_account_fi
 from ostler.executors.failures import classify_failure, find_error_line, is_short_enough_for_error
 from ostler.executors.protocol import Executor
 from ostler.model.call import AgentEvent, CallResult, TextReceived, ToolDenied, ToolUsed
-from ostler.model.limit import ANY, Closed, Open, Probe, Window, check_admission, window_for, windows_for
+from ostler.model.limits.limit import Closed, Open, Probe, check_admission, window_for, windows_for
+from ostler.model.limits.window import ANY, Window
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.store.ledger import Ledger
 

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from ostler.config.settings import RetrySettings
 from ostler.errors import Code, needs_account_fix
 from ostler.executors.protocol import Executor
-from ostler.model.limit import Window, route_for
+from ostler.model.limits.limit import route_for
+from ostler.model.limits.window import Window
 from ostler.model.model_config import ModelConfig
 
 LONGEST_DELAY_SECONDS = 900.0  # between two probes of a provider that keeps failing

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
-from ostler.model.limit import Limit, provider_name
+from ostler.model.limits.limit import Limit, provider_name
 from ostler.model.task import Task
 from ostler.project.agents.model_pool import select_models
 from ostler.project.preflight import check_executors

@@ -12,7 +12,7 @@ from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import display_width, format_table, pad, to_one_line
 from ostler.clock import SystemClock, format_local_time
-from ostler.model.limit import windows_for
+from ostler.model.limits.limit import windows_for
 from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
 from ostler.project.agents.model_check import TIMEOUT_SECONDS, check_models

@@ -9,31 +9,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.errors import Code
+from ostler.model.limits.window import ANY, Window
 from ostler.model.model_config import ModelConfig
 
-ANY = "*"
 _ROUTE = "#"  # separates the executor from what its model adds to it
 LONGEST_SECONDS = 8 * 86_400.0  # longer than any real window (a week); a later end is an error
 LEASE_SECONDS = 60.0  # for one caller to probe; then it counts as dead
 RECHECK_SECONDS = 5.0  # for the other callers, during a probe
 CLOCK_STEP_SECONDS = 60.0  # tolerance for corrections of the system clock
-
-
-class Window(Struct, frozen=True):
-    """What a provider counts against one limit; in a query, `window` ANY matches every window."""
-
-    provider: str
-    account: str = ""
-    model: str = ANY  # ANY: all models of the account
-    window: str = ANY  # the provider's name for it: five_hour, requests, ...
-
-    def applies_to(self, request: Window) -> bool:
-        """Return whether a limit on this window blocks the requested one."""
-        return (
-            (self.provider, self.account) == (request.provider, request.account)
-            and self.model in (ANY, request.model)
-            and (ANY in (self.window, request.window) or self.window == request.window)
-        )
 
 
 def window_for(model: ModelConfig, window: str = ANY) -> Window:

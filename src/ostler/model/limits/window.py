@@ -1,0 +1,51 @@
+"""Windows: what a provider counts against one limit, and how much of it is used."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+ANY = "*"
+
+WindowStatus = Literal["allowed", "warning", "rejected"]
+Source = Literal["event", "header", "body", "file", "text"]
+"""Where a value comes from: an event of the agent, an HTTP header or body, a session file, or a text."""
+
+
+class Window(Struct, frozen=True):
+    """What a provider counts against one limit; in a query, `window` ANY matches every window."""
+
+    provider: str
+    account: str = ""
+    model: str = ANY  # ANY: all models of the account
+    window: str = ANY  # the provider's name for it: five_hour, requests, ...
+
+    def applies_to(self, request: Window) -> bool:
+        """Return whether a limit on this window blocks the requested one."""
+        return (
+            (self.provider, self.account) == (request.provider, request.account)
+            and self.model in (ANY, request.model)
+            and (ANY in (self.window, request.window) or self.window == request.window)
+        )
+
+
+class ReportedWindow(Struct, frozen=True):
+    """A window as an agent reported it; its account follows from the model that was called."""
+
+    name: str  # five_hour, seven_day, seven_day_opus, day, requests, ...
+    used: float | None = None  # share: 0 to 1, more when the account may exceed it; None: not reported
+    resets_at: float | None = None  # Unix time; None: not reported
+    status: WindowStatus = "allowed"
+    seconds: float | None = None  # length of the window; None: not known
+    family: str = ""  # the models that it counts, such as opus; empty: all models of the account
+    source: Source = "event"
+
+
+class WindowUse(Struct, frozen=True):
+    """The last known use of a window of an account."""
+
+    window: Window
+    reported: ReportedWindow
+    noted_at: float
+    label: str = ""  # name of the account on screens
