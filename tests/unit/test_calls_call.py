@@ -31,6 +31,7 @@ from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.notice import ModelRecovered, WaitStarted
 from ostler.model.usage import Usage
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.testing.mocks import MockExecutor
@@ -91,12 +92,13 @@ class Bench:
         self.home = home
         SqliteJournal(home / "l.db", create=True).close()
         self.ledger = SqliteLedger(home / "l.db")
+        self.accounts = SqliteAccounts(home / "limits.db")
         self.journal = MemoryAttemptJournal()
         services = CallServices(
             selector=ModelSelector(settings.selection.strategy, Random(1)),
             slots=WorkerPool(settings.pools, self.clock),
             host=Host(settings.host, self.clock, lambda: None),
-            availability=ModelAvailability(self.ledger, settings.retry, self.clock),
+            availability=ModelAvailability(self.ledger, self.accounts, settings.retry, self.clock),
             budget_guard=BudgetGuard(settings.budget, self.clock, lambda: self.journal),
             plugins=PluginRegistry(),
         )
@@ -302,7 +304,7 @@ def test_an_error_that_is_printed_as_text_opens_no_window(tmp_path: Path, text: 
     bench.clock.advance(601.0)
     assert bench.call(SONNET, key="c").result.ok
     assert len([one for one in bench.journal.notices if isinstance(one, ModelRecovered)]) == 1
-    assert bench.ledger.limits(bench.clock.now()) == []
+    assert bench.accounts.limits(bench.clock.now()) == []
 
 
 def test_an_answer_without_earlier_output_ends_the_limit(tmp_path: Path) -> None:
@@ -312,7 +314,7 @@ def test_an_answer_without_earlier_output_ends_the_limit(tmp_path: Path) -> None
     bench.call(SONNET, key="a")
     bench.clock.advance(601.0)
     assert bench.call(SONNET, key="b").result.ok
-    assert bench.ledger.limits(bench.clock.now()) == []
+    assert bench.accounts.limits(bench.clock.now()) == []
 
 
 def test_short_limits_that_others_probe_do_not_add_calls(tmp_path: Path) -> None:

@@ -172,6 +172,11 @@ _HOME = """
 ALTER TABLE identity ADD COLUMN home TEXT NOT NULL DEFAULT '';
 """
 
+_ACCOUNTS = """
+-- Limits of providers are in the user's ledger of accounts.
+DROP TABLE limit_window;
+"""
+
 
 def _standard_names(db: apsw.Connection) -> None:
     rewrite_names(db)
@@ -189,6 +194,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _CIRCUITS,
     _GATES,
     _HOME,
+    _ACCOUNTS,
 )
 """Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 

@@ -26,6 +26,7 @@ from ostler.model.call import AgentEvent, CallResult, TextReceived, ToolDenied, 
 from ostler.model.limits.limit import Closed, Open, Probe, check_admission, window_for, windows_for
 from ostler.model.limits.window import ANY, Window
 from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.store.accounts.ledger import AccountLedger
 from ostler.store.ledger import Ledger
 
 Reason = Literal["failed", "limited", "down", "cooldown", "off", "missing", "disabled", "skipped"]
@@ -66,9 +67,18 @@ class ModelAvailability:
     """Checks models before an attempt and records its result; shared by all calls of a run."""
 
     def __init__(
-        self, ledger: Ledger, retry: RetrySettings, clock: Clock, *, has_circuits: bool = True
+        self,
+        ledger: Ledger,
+        accounts: AccountLedger,
+        retry: RetrySettings,
+        clock: Clock,
+        *,
+        project: str = "",  # with a task's id, the name of a caller for all projects of the user
+        has_circuits: bool = True,
     ) -> None:
         self._ledger = ledger
+        self._accounts = accounts
+        self._project = project
         self._has_circuits = has_circuits  # false: no task can wait for a provider
         self._retry = retry
         self._clock = clock
@@ -94,7 +104,7 @@ class ModelAvailability:
     def _check_limits(self, model: ModelConfig) -> Unavailable | None:
         """Return the known limit of the model that ends last."""
         now, windows = self._clock.now(), windows_for(model)
-        limits = self._ledger.limits(now)
+        limits = self._accounts.limits(now)
         closed = [one for one in limits if one.until > now and any(map(one.window.applies_to, windows))]
         last = max(closed, key=lambda one: one.until, default=None)
         return None if last is None else _closed(last.code, last.message, last.until)
@@ -108,7 +118,7 @@ class ModelAvailability:
 
     def admit(self, model: ModelConfig, caller: str) -> Open | Probe | Unavailable:
         """Return whether the provider may be called now; after a limit one caller probes for all."""
-        admission = self._ledger.admit(windows_for(model), caller, self._clock.now())
+        admission = self._accounts.admit(windows_for(model), f"{self._project}:{caller}", self._clock.now())
         if isinstance(admission, Closed):
             unavailable = _closed(admission.code, admission.message, admission.until)
             return replace(unavailable, is_probed=admission.is_probed)
@@ -117,7 +127,7 @@ class ModelAvailability:
     def find_hold(self, pool: ModelPool) -> Unavailable | None:
         """Return why no model of the pool may be called now; None when one may, or may be probed."""
         now = self._clock.now()
-        limits = self._ledger.limits(now)
+        limits = self._accounts.limits(now)
         holds: list[Unavailable] = []
         for model in (one for one in pool.models if one.enabled):
             windows = windows_for(model)
@@ -131,7 +141,7 @@ class ModelAvailability:
 
     def reopen_windows(self, probe: Probe) -> bool:
         """End the limits that a probe found open; return False when one was set again in the meantime."""
-        reopened = [self._ledger.reopen(window) for window in probe.windows]
+        reopened = [self._accounts.reopen(window) for window in probe.windows]
         return all(reopened)
 
     def record_success(self, model: ModelConfig) -> bool:
@@ -164,7 +174,7 @@ class ModelAvailability:
         until = now + get_limit_seconds(result, retry)
         is_quota = code is Code.QUOTA_EXCEEDED
         window = replace(window_for(model, "quota"), model=ANY) if is_quota else window_for(model, "requests")
-        self._ledger.close_window(window, until, code, result.message, now)
+        self._accounts.close_window(window, until, code, result.message, now)
         # Another call may have recorded a limit that ends later.
         known = self._check_limits(model)
         until = known.until if known and known.until else until
@@ -177,7 +187,7 @@ class ModelAvailability:
         window = circuit_window(model, code)
         message = "; ".join(filter(None, (result.message, describe_fix(code, executor))))
         delay = first_delay(self._retry)
-        until = self._ledger.open_circuit(window, code, message, now, delay, LONGEST_DELAY_SECONDS)
+        until = self._accounts.open_circuit(window, code, message, now, delay, LONGEST_DELAY_SECONDS)
         return Unavailable("down", code, message, until, called=True, window=window)
 
     def is_outage(self, code: Code | None) -> bool:
@@ -186,7 +196,7 @@ class ModelAvailability:
 
     def take_report(self, unavailable: Unavailable) -> bool:
         """Return whether this call reports the closed window to the person: one call does, for all tasks."""
-        return unavailable.window is not None and self._ledger.take_report(unavailable.window)
+        return unavailable.window is not None and self._accounts.take_report(unavailable.window)
 
     def disable_for_run(self, model: ModelConfig, result: CallResult) -> Unavailable:
         """Do not use the model again in this run: a key that is rejected once is rejected again."""

@@ -9,19 +9,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.errors import Code
-from ostler.model.limits.window import ANY, Window
+from ostler.model.limits.window import ANY, CLOCK_STEP_SECONDS, Window
 from ostler.model.model_config import ModelConfig
 
 _ROUTE = "#"  # separates the executor from what its model adds to it
 LONGEST_SECONDS = 8 * 86_400.0  # longer than any real window (a week); a later end is an error
 LEASE_SECONDS = 60.0  # for one caller to probe; then it counts as dead
 RECHECK_SECONDS = 5.0  # for the other callers, during a probe
-CLOCK_STEP_SECONDS = 60.0  # tolerance for corrections of the system clock
 
 
 def window_for(model: ModelConfig, window: str = ANY) -> Window:
-    """Return the window of a model's calls: its account, or its executor if no account is set."""
-    provider = "" if model.account else model.executor
+    """Return the window of a model's calls: its account, or its login if no account is set."""
+    provider = "" if model.account else model.login.key or model.executor
     return Window(provider, model.account, model.model, window)
 
 
@@ -36,8 +35,8 @@ def route_for(model: ModelConfig, window: str = ANY) -> Window:
 
 
 def provider_name(window: Window) -> str:
-    """Return the executor of a window without the mark of a route."""
-    return window.provider.partition(_ROUTE)[0]
+    """Return the type of the executor of a window, without the marks of a login and a route."""
+    return window.provider.partition(_ROUTE)[0].partition("@")[0]
 
 
 def _digest(model: ModelConfig) -> str:
