@@ -66,8 +66,12 @@ def _end_of(use: WindowUse) -> float:
 
 
 def _is_full(use: WindowUse, settings: LimitsSettings) -> bool:
+    """Return whether a window lets no new task start; one that rejected a call is closed until its probe."""
+    reported = use.reported
+    if reported.used is None or reported.status == "rejected":
+        return False
     # 1 - 0.05 is slightly more than 0.95.
-    return use.reported.used is not None and use.reported.used >= stop_threshold(settings) - 1e-9
+    return reported.used >= stop_threshold(settings) - 1e-9
 
 
 def _find_full(uses: list[WindowUse], settings: LimitsSettings, now: float) -> StartHold | None:
