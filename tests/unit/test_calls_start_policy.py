@@ -67,7 +67,8 @@ def test_the_threshold(used: float | None, limits: dict[str, object], expected: 
         ([use(0.99, "24h")], CLAUDE),
         ([use(0.99, "seven_day_opus", family="opus")], {"opus": 2.0}),
         ([use(0.99), use(0.99, "seven_day", RESET + HOUR)], dict.fromkeys(CLAUDE, 3.0)),
-        ([use(0.99, status="rejected")], {}),  # closed by its rejection
+        ([use(0.99, status="rejected")], CLAUDE),  # the account pays for more, and calls succeed
+        ([use(0.99, status="rejected", resets_at=None)], {}),
         ([use(0.99, resets_at=NOW)], {}),
         ([use(0.99, "24h", None)], dict.fromkeys(CLAUDE, 5 - 1 / 60)),
         ([replace(use(0.99, resets_at=None), noted_at=NOW - 6 * HOUR)], {}),

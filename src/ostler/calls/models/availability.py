@@ -161,7 +161,9 @@ class ModelAvailability:
     def find_start_holds(self, pool: ModelPool, priority: Priority) -> dict[str, Unavailable]:
         """Return the models on which no new task starts because of the use of their windows, by name."""
         now, settings = self._clock.now(), self._read_settings().limits
-        uses = self._accounts.windows(now)
+        # A closed window is probed after its end by any task.
+        closed = {limit.window for limit in self._accounts.limits(now)}
+        uses = [use for use in self._accounts.windows(now) if use.window not in closed]
         if not has_start_holds(uses, settings):
             return {}
         found = find_start_holds(pool, uses, settings, priority, now)
