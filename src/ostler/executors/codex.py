@@ -22,7 +22,7 @@ from ostler.executors.stream_state import StreamState
 from ostler.model.call import Permissions
 from ostler.model.usage import Usage
 
-_RECONNECTING = re.compile(r"Reconnecting\W+\d+/\d+ *\(?(.*?)\)?$", re.DOTALL)
+_RECONNECTING = re.compile(r"Reconnecting\W+(?:\d+/\d+|waiting for network) *\(?(.*?)\)?$", re.DOTALL)
 
 
 class _Change(Struct, frozen=True):
@@ -167,7 +167,7 @@ _TOOLS = {
 def _read_error(message: str, state: StreamState) -> None:
     # While codex reconnects an error is a warning; the last one is repeated as turn.failed.
     if found := _RECONNECTING.match(message):
-        state.report_retry(classify_failure(found[1]) or Code.NETWORK)
+        state.report_retry(classify_failure(found[1]) or Code.NETWORK, text=message)
     else:
         state.fail(message)
 

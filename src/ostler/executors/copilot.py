@@ -96,7 +96,8 @@ def _read_data(kind: str, data: _Data, state: StreamState) -> None:
             text = data.result.content or (data.error.message if data.error else "")
             state.add_tool_result(data.use_id, text, failed=not data.success)
         case "model.call_failure":
-            state.report_retry(classify_failure(data.error_message, data.status) or Code.API_ERROR)
+            code = classify_failure(data.error_message, data.status) or Code.API_ERROR
+            state.report_retry(code, text=data.error_message)
         case "session.error":
             state.fail(data.message, data.status)
         case _:

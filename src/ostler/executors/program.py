@@ -42,6 +42,10 @@ class OutputReader(Protocol):
         """Read one line; return True when the agent has given its result."""
         ...
 
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output."""
+        ...
+
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the run."""
         ...
@@ -183,6 +187,7 @@ class ProgramExecutor:
             ):
                 stdin = encode_prompt(call.prompt)
                 command = self._command(prepared, stdin, system, resume=resume)
+                command = replace(command, on_error_line=reader.read_error_line)
                 exit = await self._runner.run(command, reader.read_line)
         except OstlerError as error:
             return result_from_error(error), ""

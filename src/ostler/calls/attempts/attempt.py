@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ostler.calls.attempts.journal import AttemptJournal, create_notices
 from ostler.calls.attempts.kept_answer import delete_kept_answer, find_kept_answer, record_end
 from ostler.calls.attempts.liveness import LivenessMonitor
+from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
 from ostler.calls.attempts.transcript import AttemptFiles
 from ostler.calls.models.slots import Slot
@@ -176,8 +177,14 @@ class AttemptRunner:
             session_usage=find_session_usage(request.attempts, session.id),
             nice=spec.slot.nice,
             memory_mb=spec.slot.memory_mb,
-            supervision=LivenessMonitor(idle_timeout, self._clock, partial(self._notify_idle, attempt)),
+            supervision=self._supervise(attempt, idle_timeout),
         )
+
+    def _supervise(self, attempt: Attempt, idle_timeout: float) -> LivenessMonitor:
+        settings = self._settings
+        wait = ProviderWait(settings.retry.max_delay_seconds, settings.limits.quiet_seconds)
+        on_idle = partial(self._notify_idle, attempt)
+        return LivenessMonitor(idle_timeout, self._clock, on_idle, provider_wait=wait)
 
     async def _run_executor(
         self, spec: AttemptSpec, call: AgentCall, attempt: Attempt, files: AttemptFiles

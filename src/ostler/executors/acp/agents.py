@@ -11,6 +11,7 @@ from ostler.executors.discover import COPILOT, GEMINI, OPENCODE, QWEN, AgentProg
 from ostler.executors.opencode import repair_cache
 from ostler.executors.program import DefaultSettings, Repair
 from ostler.executors.protocol import Capabilities
+from ostler.executors.retries import RetryLines
 from ostler.model.call import Permissions
 
 
@@ -26,6 +27,7 @@ class AcpAgent(Struct, frozen=True):
     permission_env: dict[Permissions, dict[str, str]] = {}
     default_settings: DefaultSettings | None = None
     repair: Repair | None = None
+    retry_lines: RetryLines = RetryLines()  # in its error output
 
 
 _CLAUDE_ADAPTER = "npm install -g @agentclientprotocol/claude-agent-acp"
@@ -81,6 +83,7 @@ AGENTS: dict[str, AcpAgent] = {
         default_env=opencode.DEFAULT_ENV,
         permission_env=opencode.PERMISSION_ENV,
         repair=repair_cache,
+        retry_lines=opencode.RETRY_LINES,
     ),
     "qwen": AcpAgent(
         program=QWEN,
