@@ -106,6 +106,11 @@ class LivenessMonitor:
             return self._check_seconds
         return min(self._check_seconds, wait.quiet_seconds / _CHECKS_PER_TIMEOUT)
 
+    @property
+    def waits_for_provider(self) -> bool:
+        """Whether the agent reported a retry and its provider did not answer since then."""
+        return self._provider_wait.is_active
+
     def on_event(self, event: AgentEvent) -> None:
         """Record whether the agent waits for its provider."""
         self._provider_wait.on_event(event, self._clock.monotonic())
