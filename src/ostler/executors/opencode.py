@@ -164,7 +164,12 @@ DEFAULT_ENV = {
 }
 
 # Not the requests for a title, which use the small model and do not delay the answer.
-RETRY_LINES = RetryLines((r'message="stream error".* small=false ', RETRY_WORDS))
+RETRY_LINES = RetryLines(
+    (
+        r'message="stream error".* session\.id=(?P<session>\S+) small=false .*error\.error="(?P<error>[^"]+)',
+        RETRY_WORDS,
+    )
+)
 
 # Never "ask": nobody can answer, so opencode denies the tool and ends the run.
 PERMISSION_ENV: dict[Permissions, dict[str, str]] = {

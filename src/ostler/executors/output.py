@@ -62,6 +62,7 @@ def read_retry_line(line: bytes, state: StreamState, output_format: OutputFormat
     """Report the retry that a line is about, if it is about one."""
     retry = output_format.retry_lines.find(line, output_format.failures)
     if retry is not None and not state.finished:
+        state.start_session(retry.session_id)
         state.report_retry(retry.code, retry.delay_seconds, retry.text)
 
 

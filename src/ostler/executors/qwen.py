@@ -16,6 +16,7 @@ from ostler.executors.discover import QWEN
 from ostler.executors.failures import FailureTable, classify_failure, parse_retry_after, text_rules
 from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor
 from ostler.executors.protocol import Capabilities
+from ostler.executors.retries import code_of_limit
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageReported
 from ostler.model.command import Exit
 from ostler.model.usage import Usage
@@ -120,12 +121,13 @@ def _is_error_answer(text: str) -> bool:
 
 
 def _as_failure(result: CallResult, text: str, default: Code) -> CallResult:
+    retry_after = parse_retry_after(text)
     return replace(
         result,
-        code=classify_failure(text, table=QWEN_FAILURES) or default,
+        code=code_of_limit(classify_failure(text, table=QWEN_FAILURES) or default, retry_after),
         message=result.message or f"qwen failed: {first_line(text)}",
         text="",
-        retry_after_seconds=parse_retry_after(text),
+        retry_after_seconds=retry_after,
     )
 
 

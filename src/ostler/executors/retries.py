@@ -25,8 +25,10 @@ RETRY_WORDS = r"\b(?:retrying|will retry|reconnecting)\b"
 
 
 class RetryLines(Struct, frozen=True):
-    """The lines by which one program reports that it repeats a request: regular expressions for one line."""
+    """The lines by which one program reports that it repeats a request."""
 
+    # Regular expressions for one line. The groups `error` and `session`, if there are any, are the text of
+    # the error and the session that the program has begun.
     patterns: tuple[str, ...] = (RETRY_WORDS,)
 
     def find(self, line: bytes, table: FailureTable = SHARED_FAILURES) -> Retry | None:
@@ -34,7 +36,7 @@ class RetryLines(Struct, frozen=True):
         text = line[:_MAX_LINE_BYTES].decode("utf-8", "replace")
         for pattern in self.patterns:
             if found := re.search(pattern, text, re.IGNORECASE):
-                return _read(text, found.start(), table)
+                return _read(found, table)
         return None
 
 
@@ -44,6 +46,7 @@ class Retry(Struct, frozen=True):
     code: Code
     delay_seconds: float  # 0: not reported
     text: str  # the error and the wait
+    session_id: str = ""  # if the line has it
 
     @property
     def reported(self) -> RetryReported:
@@ -51,9 +54,14 @@ class Retry(Struct, frozen=True):
         return RetryReported(self.code, self.delay_seconds)
 
 
-def _read(text: str, start: int, table: FailureTable) -> Retry | None:
+def _read(found: re.Match[str], table: FailureTable) -> Retry | None:
+    groups = found.groupdict("")
+    error = groups.get("error")
+    text, start = (error, 0) if error else (found.string, found.start())
     code = classify_failure(text, table=table)
-    return Retry(code, _delay(text, start), text) if code is not None and code in _RETRIED else None
+    if code is None or code not in _RETRIED:
+        return None
+    return Retry(code, _delay(text, start), text, groups.get("session", ""))
 
 
 def _delay(text: str, start: int) -> float:
@@ -64,8 +72,8 @@ def _delay(text: str, start: int) -> float:
 def describe_wait(retry: RetryReported | None, text: str, exit: Exit, program: str) -> RunStatus:
     """Return the result of a program that was ended because it waited for its provider."""
     code = retry.code if retry else Code.RATE_LIMITED
-    why = "; ".join(filter(None, (first_line(exit.reason), first_line(text))))
-    ended = f"{program} was ended after {round(exit.duration_seconds)} s, its session is kept"
+    why = first_line(text) or first_line(exit.reason)
+    ended = f"{program} waited for its provider and was ended, its session is kept"
     return RunStatus(code_of_limit(code, seconds_of_limit(retry, text)), f"{ended}: {why}")
 
 
