@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ostler.executors import codex, copilot, gemini, opencode, qwen
 from ostler.executors.claude import executor as claude
 from ostler.executors.discover import COPILOT, GEMINI, OPENCODE, QWEN, AgentProgram
+from ostler.executors.failures import Rule
 from ostler.executors.opencode import repair_cache
 from ostler.executors.program import DefaultSettings, Repair
 from ostler.executors.protocol import Capabilities
@@ -28,6 +29,7 @@ class AcpAgent(Struct, frozen=True):
     default_settings: DefaultSettings | None = None
     repair: Repair | None = None
     retry_lines: RetryLines = RetryLines()  # in its error output
+    rules: tuple[Rule, ...] = ()  # of its own failures
 
 
 _CLAUDE_ADAPTER = "npm install -g @agentclientprotocol/claude-agent-acp"
@@ -74,6 +76,7 @@ AGENTS: dict[str, AcpAgent] = {
         capabilities=replace(gemini.CAPABILITIES, accepts_session_id=False, resumes=False),
         model_flag="--model",
         default_env=gemini.DEFAULT_ENV,
+        rules=gemini.OUTPUT.failures.rules,
         default_settings=gemini.DEFAULT_SETTINGS,
     ),
     "opencode": AcpAgent(

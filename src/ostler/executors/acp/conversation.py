@@ -14,7 +14,7 @@ from ostler.executors.acp.evaluate import describe_output, evaluate_conversation
 from ostler.executors.acp.tools import PERMISSION_REQUEST, PermissionRequest, is_allowed
 from ostler.executors.acp.updates import UpdateReader
 from ostler.executors.agent_json import decode_json
-from ostler.executors.failures import classify_failure
+from ostler.executors.failures import Rule, classify_failure
 from ostler.executors.output import read_retry_line
 from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
@@ -43,6 +43,7 @@ class SessionOptions(Struct, frozen=True):
     modes: tuple[str, ...] = ()  # one of these is set; empty: the default of the agent
     model_in_session: bool = True  # false: the command line names the model
     retry_lines: RetryLines = RetryLines()  # in the error output of the agent
+    rules: tuple[Rule, ...] = ()  # of the failures of the agent
 
 
 class _PendingRequest(NamedTuple):
@@ -55,7 +56,7 @@ class AcpConversation:
 
     def __init__(self, call: AgentCall, on_event: OnEvent, options: SessionOptions) -> None:
         self._call, self._options = call, options
-        self._format = describe_output(options.program, options.retry_lines)
+        self._format = describe_output(options.program, options.retry_lines, options.rules)
         self._state = StreamState(call, on_event)
         self._updates = UpdateReader(self._state)
         self._send: SendInput = lambda _: None

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.executors.failures import (
     FailureTable,
+    Rule,
     classify_failure,
     is_short_enough_for_error,
     parse_retry_after,
@@ -39,9 +40,10 @@ ACP_FAILURES = FailureTable(
 _ERROR_TEXT = re.compile(r"(?:Info: Request failed|Error:|API Error|\[API Error).{0,1000}", re.DOTALL)
 
 
-def describe_output(program: str, retry_lines: RetryLines) -> OutputFormat:
-    """Return the format for an agent whose output is a conversation."""
-    return OutputFormat(program, _decode_nothing, ACP_FAILURES, retry_lines)
+def describe_output(program: str, retry_lines: RetryLines, rules: tuple[Rule, ...] = ()) -> OutputFormat:
+    """Return the format for an agent whose output is a conversation; `rules` are those of its program."""
+    failures = FailureTable((*ACP_FAILURES.rules, *rules))
+    return OutputFormat(program, _decode_nothing, failures, retry_lines)
 
 
 def evaluate_conversation(

@@ -64,6 +64,7 @@ class AcpExecutor(ProgramExecutor):
             modes=self._agent.modes.get(permissions, ()),
             model_in_session=not self._agent.model_flag,
             retry_lines=self._agent.retry_lines,
+            rules=self._agent.rules,
         )
 
     def _program(self) -> str:
