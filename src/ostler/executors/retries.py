@@ -27,8 +27,8 @@ RETRY_WORDS = r"\b(?:retrying|will retry|reconnecting)\b"
 class RetryLines(Struct, frozen=True):
     """The lines by which one program reports that it repeats a request."""
 
-    # Regular expressions for one line. The groups `error` and `session`, if there are any, are the text of
-    # the error and the session that the program has begun.
+    # Regular expressions for one line. The groups `error`, `delay` and `session`, if there are any, are the
+    # text of the error, the wait of the program and the session that it has begun.
     patterns: tuple[str, ...] = (RETRY_WORDS,)
 
     def find(self, line: bytes, table: FailureTable = SHARED_FAILURES) -> Retry | None:
@@ -56,17 +56,14 @@ class Retry(Struct, frozen=True):
 
 def _read(found: re.Match[str], table: FailureTable) -> Retry | None:
     groups = found.groupdict("")
-    error = groups.get("error")
-    text, start = (error, 0) if error else (found.string, found.start())
+    text = groups.get("error") or found.string
     code = classify_failure(text, table=table)
     if code is None or code not in _RETRIED:
         return None
-    return Retry(code, _delay(text, start), text, groups.get("session", ""))
-
-
-def _delay(text: str, start: int) -> float:
     # What precedes the word is about the limit, which may end earlier or later than the program's own wait.
-    return parse_retry_after(text[start:]) or parse_retry_after(text) or 0.0
+    wait = f"retry in {delay}" if (delay := groups.get("delay")) else found.string[found.start() :]
+    seconds = parse_retry_after(wait) or parse_retry_after(text) or 0.0
+    return Retry(code, seconds, text, groups.get("session", ""))
 
 
 def describe_wait(retry: RetryReported | None, text: str, exit: Exit, program: str) -> RunStatus:

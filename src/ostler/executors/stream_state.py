@@ -128,8 +128,12 @@ class StreamState:
         self.cost_usd = add_cost(self.cost_usd, cost_usd)
 
     def report_retry(self, code: Code, seconds: float = 0.0, text: str = "") -> None:
-        """Record that the agent retries the request to its provider by itself."""
-        self.retry, self.retry_text = RetryReported(code, seconds), text
+        """Record that the agent retries the request to its provider by itself.
+
+        Some agents report a retry twice, and only one of the reports has the wait: it is kept.
+        """
+        known = self.retry.delay_seconds if self.retry and self.retry.code is code else 0.0
+        self.retry, self.retry_text = RetryReported(code, seconds or known), text
         self._on_event(self.retry)
 
     def fail(self, text: str, status: int | None = None, retry_after_seconds: float | None = None) -> None:

@@ -59,6 +59,8 @@ AGENTS: dict[str, AcpAgent] = {
         args=(),
         capabilities=replace(codex.CAPABILITIES, structured_output=False),
         modes=_CODEX_MODES,
+        default_env=codex.DEFAULT_ENV,
+        retry_lines=codex.RETRY_LINES,
     ),
     "copilot": AcpAgent(
         program=COPILOT,
