@@ -16,8 +16,9 @@ from ostler.executors.failures import (
     is_short_enough_for_error,
     parse_reset_time,
 )
+from ostler.executors.retries import RetryLines, describe_wait, seconds_of_limit
 from ostler.model.call import AgentCall, Billing, CallResult, OnEvent
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.text import first_line
 
 # Newer versions report the cost of the whole session.
@@ -39,6 +40,11 @@ class ClaudeReader:
     def read_line(self, line: bytes) -> bool:
         """Read one line; return True when it is a result."""
         return self._stream.read_line(line)
+
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output: it may report a retry."""
+        if retry := RetryLines().find(line, CLAUDE_FAILURES):
+            self._stream.report_retry(retry.reported, retry.text)
 
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the run."""
@@ -65,7 +71,8 @@ def evaluate_claude_run(
         usage=stream.usage,
         cost_usd=cost,
         session_cost_usd=total,
-        retry_after_seconds=_retry_after(stream, status, now),
+        retry_after_seconds=_retry_after(stream, status, now, exit),
+        final=exit.stopped is StopReason.PROVIDER,
         warnings=_warnings(stream, status),
         billing=_billing(stream.api_key_source),
     )
@@ -97,6 +104,8 @@ def _classify_result(result: Result, error_type: str, program: str) -> RunStatus
 
 
 def _classify_unfinished(stream: ClaudeStream, exit: Exit, program: str) -> RunStatus:
+    if exit.stopped is StopReason.PROVIDER:
+        return describe_wait(stream.retry, stream.retry_text, exit, program)
     if rejected := classify_rejected_arguments(exit, program):
         return rejected
     status = _classify_by_exit(exit, program)
@@ -131,7 +140,9 @@ def _version(text: str) -> tuple[int, ...]:
     return numbers or (_LAST_PER_RUN_COST[0] + 1,)
 
 
-def _retry_after(stream: ClaudeStream, status: RunStatus, now: Now) -> float | None:
+def _retry_after(stream: ClaudeStream, status: RunStatus, now: Now, exit: Exit) -> float | None:
+    if exit.stopped is StopReason.PROVIDER:
+        return seconds_of_limit(stream.retry, stream.retry_text)
     if status.code is Code.RATE_LIMITED and stream.result is not None and not stream.waited:
         return _MORE_THAN_A_MINUTE
     reset = parse_reset_time(status.message) if status.code is Code.QUOTA_EXCEEDED else None
