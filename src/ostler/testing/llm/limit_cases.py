@@ -9,7 +9,6 @@ from ostler.testing.llm.turns import Answer, Failure, fail
 
 _HOUR, _DAY = 3600.0, 86_400.0
 _REJECTED = "This request would exceed your account's rate limit. Please try again later."
-_EXHAUSTED = "You have exhausted your capacity on this model."
 _HALF = "The answer begins well enough and then"
 
 
@@ -18,12 +17,10 @@ def near(used: float, text: str = "Done.") -> Answer:
     return Answer(say=text, limits=_limits({"five_hour": LimitWindow(used)}))
 
 
-def reject(
-    claim: str = "five_hour", seconds: float = 4 * _HOUR, *, until_reset: bool = False, message: str = ""
-) -> Failure:
+def reject(claim: str = "five_hour", seconds: float = 4 * _HOUR, *, until_reset: bool = False) -> Failure:
     """Return a 429 by this window, which resets so many seconds after the start of the server."""
     limits = _limits({claim: LimitWindow(1.0, seconds)}, claim)
-    return Failure(429, message or _REJECTED, limits=limits, until_reset=until_reset)
+    return Failure(429, _REJECTED, limits=limits, until_reset=until_reset)
 
 
 def overage(status: LimitStatus = "allowed") -> Answer:
@@ -47,7 +44,7 @@ LIMITS: dict[str, Scripted] = {
     "sonnet": reject("seven_day_sonnet", 2 * _DAY),
     "overage": overage(),
     "overage_rejected": reject("overage", 10 * _DAY),
-    "exhausted": reject(seconds=5 * _HOUR + 23 * 60 + 10, message=_EXHAUSTED),
+    "exhausted": reject(seconds=5 * _HOUR + 23 * 60 + 10),
     "requests": Answer(say="Done.", limits=Limits({"requests": LimitWindow(0.98, 30.0)})),
     "requests_rejected": Failure(
         429, _REJECTED, retry_after="30", limits=Limits({"requests": LimitWindow(1.0, 30.0)})

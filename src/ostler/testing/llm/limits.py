@@ -18,6 +18,7 @@ _UNIFIED = {
     "seven_day_sonnet": "7d_sonnet",
 }
 _MINUTES = {"five_hour": 300, "seven_day": 10_080, "day": 1440}
+_RPC = "type.googleapis.com/google.rpc"
 _COUNTED = ("requests", "tokens")  # windows of an API key
 
 
@@ -107,18 +108,19 @@ def report_openai(limits: Limits, started_at: float) -> LimitReport:
 
 
 def report_gemini(limits: Limits, started_at: float) -> LimitReport:
-    """Return the error of Code Assist: QUOTA_EXHAUSTED with the delay until the reset."""
+    """Return the error of Code Assist: QUOTA_EXHAUSTED, and the delay until the reset in three places."""
     reset = limits.resets_at(started_at)
+    seconds = max(0.0, reset - time.time())
+    delay = _format_delay(seconds)
     info = {
-        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "@type": f"{_RPC}.ErrorInfo",
         "reason": "QUOTA_EXHAUSTED",
         "domain": "cloudcode-pa.googleapis.com",
-        "metadata": {
-            "quotaResetDelay": _format_delay(max(0.0, reset - time.time())),
-            "quotaResetTimeStamp": _rfc3339(reset),
-        },
+        "metadata": {"quotaResetDelay": delay, "quotaResetTimeStamp": _rfc3339(reset)},
     }
-    return LimitReport(error={"details": [info]})
+    retry = {"@type": f"{_RPC}.RetryInfo", "retryDelay": f"{seconds:.3f}s"}
+    message = f"You have exhausted your capacity on this model. Your quota will reset after {delay}."
+    return LimitReport(error={"message": message, "details": [info, retry]})
 
 
 def _unified(short: str, window: LimitWindow, reset: float) -> dict[str, str]:
