@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.executors.claude.evaluate import ClaudeReader
 from ostler.executors.discover import QWEN
-from ostler.executors.failures import FailureTable, classify_failure, parse_retry_after, text_rules
+from ostler.executors.failures import FailureTable, classify_failure, text_rules
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor
 from ostler.executors.protocol import Capabilities
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageReported
@@ -110,13 +111,13 @@ def _uncached(usage: Usage) -> Usage:
 
 
 def _as_failure(result: CallResult, text: str, default: Code) -> CallResult:
-    return replace(
+    failed = replace(
         result,
         code=classify_failure(text, table=QWEN_FAILURES) or default,
         message=result.message or f"qwen failed: {first_line(text)}",
         text="",
-        retry_after_seconds=parse_retry_after(text),
     )
+    return add_limits(failed, text)
 
 
 class QwenExecutor(ProgramExecutor):

@@ -11,9 +11,9 @@ from ostler.executors.failures import (
     FailureTable,
     classify_failure,
     is_short_enough_for_error,
-    parse_retry_after,
     text_rules,
 )
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.output import OutputFormat, evaluate_run
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult
@@ -53,7 +53,7 @@ def _detect_error_text(result: CallResult, state: StreamState, program: str) -> 
         return result
     code = classify_failure(text, table=ACP_FAILURES) or Code.API_ERROR
     message = f"{program} failed: {first_line(text[max(0, text.rfind('Error:')) :])}"
-    return replace(result, code=code, message=message, text="", retry_after_seconds=parse_retry_after(text))
+    return add_limits(replace(result, code=code, message=message, text=""), text, result.windows)
 
 
 def _decode_nothing(line: bytes, state: StreamState) -> bool:
