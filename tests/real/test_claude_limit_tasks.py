@@ -17,7 +17,7 @@ from world import World
 
 pytestmark = pytest.mark.full
 
-TOKEN = "sk-ant-oat01-canary"  # noqa: S105
+TOKEN = "sk-ant-oat01-canary"
 WRITE = call("Write", file_path="hello.txt", content="hello\n")
 DONE = call("StructuredOutput", status="complete", reason="", summary="I wrote hello.txt.")
 LIMIT_SECONDS = 15.0
