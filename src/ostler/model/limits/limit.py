@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +39,9 @@ def provider_name(window: Window) -> str:
 
 
 def _digest(model: ModelConfig) -> str:
+    # A status reads limits too, and must start fast.
+    from hashlib import blake2b  # noqa: PLC0415
+
     own = repr((model.args, sorted(model.env.items()))).encode()
     return blake2b(own, digest_size=6).hexdigest()
 

@@ -14,11 +14,13 @@ from ostler.errors import Code
 from ostler.model.limits.limit import Limit, provider_name
 from ostler.model.task import Task
 from ostler.project.agents.model_pool import find_models
+from ostler.project.limits import stop_threshold
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.views.limits import view_limits
 from ostler.views.models import as_json, view_models
 from ostler.web.route import Empty, RequestParts
 from ostler.web.site import Site
@@ -51,9 +53,12 @@ def list_models(site: Site, project: Project, request: RequestParts[Empty, Empty
         closing(SqliteLedger(project.layout.database)) as ledger,
         closing(open_accounts(os.environ)) as accounts,
     ):
-        limits, cooldowns = accounts.limits(now), ledger.cooldowns(now)
+        limits, cooldowns, windows = accounts.limits(now), ledger.cooldowns(now), accounts.windows(now)
     last_calls = read_last_calls(project.layout.database).by_model
-    models = tuple(as_json(view) for view in view_models(pool, limits, cooldowns, unusable, last_calls))
+    stop_at = stop_threshold(project.settings.limits)
+    known = view_limits(limits, windows, now, models=pool.models, stop_at=stop_at)
+    views = view_models(pool, limits, cooldowns, unusable, last_calls, known.accounts)
+    models = tuple(as_json(view) for view in views)
     return ModelsView(models=models, limits=tuple(map(_limit, limits)))
 
 
