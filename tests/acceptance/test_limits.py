@@ -108,14 +108,17 @@ def test_an_agent_reads_limits_and_forgets_none(used: World) -> None:
 def test_the_status_names_what_is_nearly_used_or_closed(used: World) -> None:
     """One line, in the JSON too; none while there is enough left."""
     used.new("Fix it")
-    line = used.json("status")["limits"]
-    first, second = line.split("; ")
+    alerts = used.json("status")["limits"]
+    assert [(one["account"], one["kind"], one["used"]) for one in alerts] == [
+        ("claude", "near", 0.93),
+        ("gemini", "limited", None),
+    ]
+    first, second = used.ostler("status").stdout.splitlines()[-1].split("; ")
     assert first.startswith("claude: five-hour 93 %, resets ")
     assert second.startswith("gemini limited until ") and second.endswith(" (all windows)")
-    assert used.ostler("status").stdout.splitlines()[-1] == line
     for account in ("claude", "gemini"):
         used.ostler("limits", "forget", account)
-    assert used.json("status")["limits"] == ""
+    assert used.json("status")["limits"] == []
     assert used.ostler("status").stdout.splitlines()[-1] == "1 task: 1 pending"
 
 

@@ -15,7 +15,7 @@ from ostler.model.limits.limit import Limit
 from ostler.model.limits.titles import window_title
 from ostler.model.limits.window import Window, WindowUse
 from ostler.model.model_config import Login, ModelConfig
-from ostler.views.limits import LimitsView, find_window, format_share, view_limits
+from ostler.views.limits import LimitsView, find_window, format_share, summarize, view_limits
 
 NOW = 1_763_250_000.0  # 2025-11-15 23:40 UTC
 OPUS = ModelConfig("opus", "claude", "claude-opus-4-8", login=Login("claude", "claude"))
@@ -42,6 +42,10 @@ def closed(window: Window, until: float, code: Code = Code.QUOTA_EXCEEDED) -> Li
 
 def view(*windows: WindowUse, limits: tuple[Limit, ...] = (), stop_at: float | None = None) -> LimitsView:
     return view_limits(limits, windows, NOW, stop_at=stop_at)
+
+
+def line_of(*windows: WindowUse, limits: tuple[Limit, ...] = ()) -> str:
+    return summarize(view(*windows, limits=limits).alerts, NOW)
 
 
 def test_the_accounts_of_the_project_are_first() -> None:
@@ -107,7 +111,7 @@ SUMMARIES = {
 @pytest.mark.parametrize("line", SUMMARIES)
 def test_what_is_nearly_used_is_one_line(line: str) -> None:
     """The fullest window of each account; nothing while there is enough left."""
-    assert view(*SUMMARIES[line]).summary.replace("2025-11-16 ", "") == line
+    assert line_of(*SUMMARIES[line]).replace("2025-11-16 ", "") == line
 
 
 def test_what_is_closed_is_in_the_line() -> None:
@@ -116,11 +120,11 @@ def test_what_is_closed_is_in_the_line() -> None:
     opus = Window("claude", "", "opus", "seven_day_opus")
     later = (closed(opus, NOW + 900), closed(week, NOW + 600))
     line = "claude limited until 23:50 (weekly)"
-    assert view(use("five_hour", 0.97), limits=later).summary == line
-    assert view(limits=(closed(opus, NOW + 600),)).summary == "claude limited until 23:50 (weekly opus)"
-    assert view(limits=(closed(week, NOW - 1),)).summary == ""
+    assert line_of(use("five_hour", 0.97), limits=later) == line
+    assert line_of(limits=(closed(opus, NOW + 600),)) == "claude limited until 23:50 (weekly opus)"
+    assert line_of(limits=(closed(week, NOW - 1),)) == ""
     login = closed(Window("codex#", "", "*", "login"), NOW + 600, Code.AUTH_FAILED)
-    assert view(limits=(login,)).summary == "codex not called until 23:50 (AUTH_FAILED)"
+    assert line_of(limits=(login,)) == "codex not called until 23:50 (AUTH_FAILED)"
 
 
 def test_a_model_has_the_fullest_window_that_counts_it() -> None:

@@ -17,9 +17,18 @@ from ostler.model.model_config import ModelConfig
 
 NEAR = 0.9  # used share from which a window is shown in the headers of screens
 OVERAGE = "overage"
+_SOURCES: dict[Source, str] = {
+    "event": "agent event",
+    "header": "response header",
+    "body": "response body",
+    "file": "session file",
+    "text": "agent text",
+}
 
 Level = Literal["ok", "near", "stopped", "rejected"]
 """How full a window is; stopped: no further task starts on its account."""
+
+AlertKind = Literal["near", "limited", "not_called"]
 
 
 class WindowView(Struct, frozen=True, kw_only=True):
@@ -33,6 +42,7 @@ class WindowView(Struct, frozen=True, kw_only=True):
     status: WindowStatus
     level: Level
     source: Source
+    source_title: str  # on screens
     reported_at: str
     length_seconds: float | None
 
@@ -65,11 +75,22 @@ class AccountView(Struct, frozen=True, kw_only=True):
         return max(known, key=lambda window: window.used or 0.0, default=None)
 
 
+class Alert(Struct, frozen=True, kw_only=True):
+    """An account that is nearly used or closed."""
+
+    account: str  # its label
+    kind: AlertKind
+    window: str  # title
+    used: float | None = None
+    until: str | None  # the reset, or the time of the next probe; null: not reported
+    code: Code | None = None  # why it is closed
+
+
 class LimitsView(Struct, frozen=True, kw_only=True):
     schema: str = "ostler.limits/1"
     accounts: tuple[AccountView, ...] = ()
     stop_at: float | None = None  # used share from which no further task starts; null outside a project
-    summary: str = ""  # accounts that are nearly used or closed, in one line
+    alerts: tuple[Alert, ...] = ()  # accounts that are nearly used or closed
 
 
 def view_limits(
@@ -90,7 +111,8 @@ def view_limits(
         account = accounts[account_id(limit.window)]
         accounts[account.id] = replace(account, closed=(*account.closed, _view_closed(limit, now)))
     shown = tuple(accounts.values())
-    return LimitsView(accounts=shown, stop_at=stop_at, summary=summarize(shown, now))
+    alerts = tuple(alert for account in shown if (alert := _find_alert(account)) is not None)
+    return LimitsView(accounts=shown, stop_at=stop_at, alerts=alerts)
 
 
 def _list_accounts(
@@ -135,6 +157,7 @@ def view_window(use: WindowUse, stop_at: float | None) -> WindowView:
         status=reported.status,
         level=_find_level(use, stop_at),
         source=reported.source,
+        source_title=_SOURCES[reported.source],
         reported_at=format_rfc3339(use.noted_at),
         length_seconds=reported.seconds,
     )
@@ -166,36 +189,46 @@ def _view_closed(limit: Limit, now: float) -> ClosedView:
     )
 
 
-def summarize(accounts: Iterable[AccountView], now: float) -> str:
-    """Return the accounts that are closed or nearly used, in one line; empty if there are none."""
-    return "; ".join(filter(None, (_summarize(account, now) for account in accounts)))
-
-
-def _summarize(account: AccountView, now: float) -> str:
+def _find_alert(account: AccountView) -> Alert | None:
+    """Return why an account needs attention: a closed window before one that is nearly used."""
     closed = [one for one in account.closed if not one.is_due]
     if closed:
+        # A window of all models before one of a single model; then the one that ends last.
         last = max(closed, key=lambda one: (one.model is None, one.until))
-        until = format_local_time(read_time(last.until), now)
-        if last.is_limit:
-            return f"{account.label} limited until {until} ({name_closed(last)})"
-        return f"{account.label} not called until {until} ({last.code})"
+        kind: AlertKind = "limited" if last.is_limit else "not_called"
+        return Alert(
+            account=account.label, kind=kind, window=name_closed(last), until=last.until, code=last.code
+        )
     near = [one for one in account.windows if one.level != "ok" and one.name != OVERAGE]
     fullest = max(near, key=lambda one: one.used or 0.0, default=None)
-    return f"{account.label}: {describe_window(fullest, now)}" if fullest else ""
+    if fullest is None:
+        return None
+    return Alert(
+        account=account.label, kind="near", window=fullest.title, used=fullest.used, until=fullest.resets_at
+    )
+
+
+def summarize(alerts: Iterable[Alert], now: float) -> str:
+    """Return alerts in one line: claude: five-hour 93 %, resets 00:47; codex limited until 09:00 (weekly)."""
+    return "; ".join(_describe_alert(alert, now) for alert in alerts)
+
+
+def _describe_alert(alert: Alert, now: float) -> str:
+    at = "" if alert.until is None else format_local_time(read_time(alert.until), now)
+    match alert.kind:
+        case "limited":
+            return f"{alert.account} limited until {at} ({alert.window})"
+        case "not_called":
+            return f"{alert.account} not called until {at} ({alert.code})"
+        case "near":
+            used = f"{alert.account}: {alert.window} {format_share(alert.used)}".rstrip()
+            return f"{used}, resets {at}" if at else used
 
 
 def name_closed(closed: ClosedView) -> str:
     """Return the title of a closed window, with its model if the title does not contain it."""
     is_named = closed.model is None or closed.model in closed.title
     return closed.title if is_named else f"{closed.title}, {closed.model}"
-
-
-def describe_window(window: WindowView, now: float) -> str:
-    """Return a window in words: five-hour 93 %, resets 00:47."""
-    used = f"{window.title} {format_share(window.used)}"
-    if window.resets_at is None:
-        return used
-    return f"{used}, resets {format_local_time(read_time(window.resets_at), now)}"
 
 
 def format_share(share: float | None) -> str:

@@ -17,7 +17,6 @@ from ostler.cli.terminal.text import (
     wrap_hanging,
 )
 from ostler.clock import format_local_time, read_time
-from ostler.model.limits.window import Source
 from ostler.views.limits import (
     AccountView,
     ClosedView,
@@ -33,13 +32,6 @@ NOTHING_KNOWN = (
     " such as claude or codex with a subscription."
 )
 LEVEL_COLOURS: dict[Level, str] = {"ok": "green", "near": "yellow", "stopped": "yellow", "rejected": "red"}
-_SOURCES: dict[Source, str] = {
-    "event": "agent event",
-    "header": "response header",
-    "body": "response body",
-    "file": "session file",
-    "text": "agent text",
-}
 _MAX_BAR, _MIN_BAR = 24, 10
 _SHARE_COLUMNS = 5
 
@@ -108,7 +100,7 @@ class _Layout:
 
 def _make_line(window: WindowView, now: float) -> _Line:
     age = format_age(read_time(window.reported_at), now)
-    return _Line(window, _describe_reset(window, now), f"{_SOURCES[window.source]}, {age}")
+    return _Line(window, _describe_reset(window, now), f"{window.source_title}, {age}")
 
 
 def _describe_reset(window: WindowView, now: float) -> str:

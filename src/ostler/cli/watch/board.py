@@ -18,6 +18,7 @@ from ostler.project.project import Project
 from ostler.store.spending import SpendingReader, day_start
 from ostler.views.groups import GROUPS, Group, group_of
 from ostler.views.lanes import Lane
+from ostler.views.limits import summarize
 from ostler.views.live import Live
 from ostler.views.task import TaskView
 
@@ -91,7 +92,8 @@ class Board:
 
     def _read_limits(self) -> None:
         self._limits_at = time.monotonic()
-        self.limits = to_one_line(read_limits(os.environ, time.time()).summary)
+        now = time.time()
+        self.limits = to_one_line(summarize(read_limits(os.environ, now).alerts, now))
 
     def _read_feed(self) -> None:
         moved = False

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.limits.limit import Limit, provider_name
+from ostler.model.limits.titles import window_title
 from ostler.model.task import Task
 from ostler.project.agents.model_pool import find_models
 from ostler.project.limits import stop_threshold
@@ -33,6 +34,7 @@ class LimitView(Struct, frozen=True):
     account: str
     model: str
     window: str
+    title: str  # of the window, on screens
     until: str
     code: Code
     message: str
@@ -69,6 +71,7 @@ def _limit(limit: Limit) -> LimitView:
         window.account,
         window.model,
         window.window,
+        window_title(window.window),
         format_rfc3339(limit.until),
         limit.code,
         limit.message,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 
 import click
 
@@ -25,7 +26,7 @@ from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.limits import read_limits
 from ostler.project.project import Project
 from ostler.views.groups import group_of
-from ostler.views.limits import LimitsView
+from ostler.views.limits import Alert, summarize
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
@@ -38,14 +39,16 @@ def command(as_json: bool) -> None:
     with open_project() as project:
         views, runs = project.tasks(), list_active_runs(project.layout)
         step = find_next_step(project, views, runs) if sys.stdout.isatty() and not as_json else ""
-    limits = read_limits(os.environ, time.time())
+    now = time.time()
+    alerts = read_limits(os.environ, now).alerts
     if as_json:
-        print_json(status_json(views, runs, limits))
+        print_json(status_json(views, runs, alerts))
         return
+    limits = summarize(alerts, now)
     # `ostler status | head -1` prints nothing but lines of the table.
-    is_header = sys.stdout.isatty() and bool(limits.summary)
+    is_header = sys.stdout.isatty() and bool(limits)
     if is_header:
-        print_text(format_limits_line(limits.summary) + "\n")
+        print_text(format_limits_line(limits) + "\n")
     if not views:
         print_text('No tasks yet.  Next: ostler new "Describe the task"')
     else:
@@ -55,8 +58,8 @@ def command(as_json: bool) -> None:
             print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")
         if step:
             print_hint(f"\nNext: {step}")
-    if limits.summary and not is_header:
-        print_text(to_one_line(limits.summary))
+    if limits and not is_header:
+        print_text(to_one_line(limits))
 
 
 def format_limits_line(summary: str) -> str:
@@ -65,10 +68,10 @@ def format_limits_line(summary: str) -> str:
     return paint(text, "yellow", use_colour(sys.stdout))
 
 
-def status_json(views: list[TaskView], runs: list[ActiveRun], limits: LimitsView) -> dict[str, object]:
-    """Return the tasks, the active runs, and the accounts that are nearly used or closed, as one line."""
+def status_json(views: list[TaskView], runs: list[ActiveRun], limits: Sequence[Alert]) -> dict[str, object]:
+    """Return the tasks, the active runs, and the accounts that are nearly used or closed."""
     tasks = [task_json(view, attempts=False) for view in views]
-    return {"schema": "ostler.status/1", "tasks": tasks, "runs": runs, "limits": limits.summary}
+    return {"schema": "ostler.status/1", "tasks": tasks, "runs": runs, "limits": limits}
 
 
 def find_next_step(project: Project, views: list[TaskView], runs: list[ActiveRun]) -> str:

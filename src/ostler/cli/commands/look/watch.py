@@ -28,8 +28,8 @@ def command(as_json: bool) -> int:
     """
     with open_project() as project:
         if as_json:
-            limits = read_limits(os.environ, time.time())
-            print_json(status_json(project.tasks(), list_active_runs(project.layout), limits))
+            alerts = read_limits(os.environ, time.time()).alerts
+            print_json(status_json(project.tasks(), list_active_runs(project.layout), alerts))
         elif can_draw() and sys.stdin.isatty():
             ignore_closed_output()
             from ostler.cli.watch.live import watch  # noqa: PLC0415
