@@ -98,7 +98,7 @@ def test_the_level_of_a_window(used: float | None, status: Any, stop_at: float |
 
 
 SUMMARIES = {
-    "": [use("five_hour", 0.89), use("overage", 1.0)],
+    "": [use("five_hour", 0.89), use("overage", 1.0), use("minute", 0.99)],
     "claude: five-hour 93 %, resets 01:40": [use("five_hour", 0.93), use("seven_day", 0.91)],
     "claude: weekly 95 %": [use("five_hour", 0.93), use("seven_day", 0.95, resets_in=None)],
     "claude: five-hour 93 %, resets 01:40; work: weekly 97 %, resets 2025-11-17 23:40": [

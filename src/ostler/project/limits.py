@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from ostler.errors import UsageError
 from ostler.model.task import Task
@@ -12,9 +11,6 @@ from ostler.project.current_attempt import find_current_attempt, require_person
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts, read_accounts
 from ostler.views.limits import AccountView, LimitsView, view_limits
-
-if TYPE_CHECKING:
-    from ostler.config.settings import LimitsSettings
 
 
 def read_limits(environ: Mapping[str, str], now: float) -> LimitsView:
@@ -26,6 +22,7 @@ def read_limits(environ: Mapping[str, str], now: float) -> LimitsView:
 def read_project_limits(project: Project, environ: Mapping[str, str], now: float) -> LimitsView:
     """Return the accounts of the project's models first, and the share at which no further task starts."""
     # The executors of the models are large, and a status needs none of them.
+    from ostler.calls.models.start_policy import stop_threshold  # noqa: PLC0415
     from ostler.project.agents.model_pool import find_models  # noqa: PLC0415
 
     known = read_accounts(environ, now)
@@ -33,11 +30,6 @@ def read_project_limits(project: Project, environ: Mapping[str, str], now: float
     models = [model for model in find_models(project, Task("", role="")).models if model.enabled]
     stop_at = stop_threshold(project.settings.limits)
     return view_limits(known.limits, known.windows, now, models=models, stop_at=stop_at)
-
-
-def stop_threshold(settings: LimitsSettings) -> float:
-    """Return the used share of a window from which no further task starts."""
-    return min(settings.stop_at, 1.0 - settings.keep_for_me)
 
 
 def forget_account(name: str, view: LimitsView, environ: Mapping[str, str]) -> AccountView:

@@ -96,6 +96,7 @@ class Ostler:
         self._call_services: CallServices | None = None
         self._driver: LocalDriver | None = None
         self._integrations: Integrations | None = None
+        self._reported_holds: set[str] = set()  # printed once each
         project.report_settings_changes(self._print_message)
         self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # recorded with each claim
 
@@ -256,12 +257,18 @@ class Ostler:
         return self._driver.not_started if self._driver is not None else {}
 
     def find_hold(self, state: State) -> Unavailable | None:
-        """Return why no model for a task may be called now; None when one may."""
-        if not self._accounts.limits(self._clock.now()):
+        """Return why no model for a task may be called now, or may not for a task that has not begun."""
+        availability = self._get_call_services().availability
+        if not availability.may_hold():
             return None
         task = self.project.task(state.task)
         pool = find_models(self.project, replace(task, role=state.current.role or task.role))
-        return self._get_call_services().availability.find_hold(pool)
+        has_begun = bool(self.project.journal.attempts(state.task))
+        hold = availability.find_hold(pool, state.priority, has_begun=has_begun)
+        if hold is not None and hold.reason == "held" and hold.message not in self._reported_holds:
+            self._reported_holds.add(hold.message)
+            self._print_message(f"no new task is started: {hold.message}")
+        return hold
 
     async def publish_stacked_again(self) -> None:
         """Reopen tasks whose pull request is stacked on one that was merged; the next run publishes them."""

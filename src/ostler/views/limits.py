@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -10,13 +11,14 @@ from msgspec.structs import replace
 
 from ostler.clock import format_local_time, format_rfc3339, read_time
 from ostler.errors import Code, is_provider_limit
+from ostler.model.limits.families import is_in_family
+from ostler.model.limits.lengths import OVERAGE, counts_for_policy, find_length
 from ostler.model.limits.limit import Limit, window_for
 from ostler.model.limits.titles import account_id, account_label, window_title
 from ostler.model.limits.window import Source, Window, WindowStatus, WindowUse
 from ostler.model.model_config import ModelConfig
 
 NEAR = 0.9  # used share from which a window is shown in the headers of screens
-OVERAGE = "overage"
 _SOURCES: dict[Source, str] = {
     "event": "agent event",
     "header": "response header",
@@ -136,14 +138,7 @@ def _new_account(window: Window, label: str = "") -> AccountView:
 def _sort_key(use: WindowUse) -> tuple[bool, float, str]:
     """Sort short windows first, and overage last."""
     reported = use.reported
-    return (
-        reported.name == OVERAGE,
-        reported.seconds or _GUESSED_SECONDS.get(reported.name, 1e9),
-        reported.name,
-    )
-
-
-_GUESSED_SECONDS = {"minute": 60.0, "five_hour": 18_000.0, "day": 86_400.0, "seven_day": 604_800.0}
+    return reported.name == OVERAGE, find_length(reported) or math.inf, reported.name
 
 
 def view_window(use: WindowUse, stop_at: float | None) -> WindowView:
@@ -167,11 +162,11 @@ def _find_level(use: WindowUse, stop_at: float | None) -> Level:
     used, status = use.reported.used, use.reported.status
     if status == "rejected":
         return "rejected"
-    if used is None:
-        return "ok" if status == "allowed" else "near"
-    if stop_at is not None and used >= stop_at and use.reported.name != OVERAGE:
+    if not counts_for_policy(use.reported):
+        return "ok"
+    if stop_at is not None and used is not None and used >= stop_at:
         return "stopped"
-    return "near" if status == "warning" or used >= NEAR else "ok"
+    return "near" if status == "warning" or (used or 0.0) >= NEAR else "ok"
 
 
 def _view_closed(limit: Limit, now: float) -> ClosedView:
@@ -241,5 +236,5 @@ def find_window(model: ModelConfig, accounts: Mapping[str, AccountView]) -> Wind
     account = accounts.get(account_id(window_for(model)))
     if account is None:
         return None
-    counted = tuple(one for one in account.windows if not one.family or one.family in model.model.lower())
+    counted = tuple(one for one in account.windows if not one.family or is_in_family(model.model, one.family))
     return replace(account, windows=counted).fullest

@@ -10,6 +10,7 @@ from msgspec import Struct, to_builtins
 from ostler.clock import format_rfc3339
 from ostler.errors import Code, OstlerError, is_provider_limit
 from ostler.model.limits.limit import Cooldown, Limit, windows_for
+from ostler.model.limits.titles import label_of
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.store.last_calls import LastCall
 from ostler.views.last_call import last_call_json
@@ -105,7 +106,7 @@ def as_json(view: ModelView) -> dict[str, Any]:
         "executor": config.executor,
         "model": config.model or None,
         "account": config.account or None,
-        "login": account_name(config),
+        "login": label_of(config),
         "window": to_builtins(view.window),
         "cost_weight": config.cost_weight,
         "pool": pool_of(config),
@@ -117,11 +118,6 @@ def as_json(view: ModelView) -> dict[str, Any]:
         "answer": to_builtins(view.answer),
         "last_call": last_call_json(view.last_call),
     }
-
-
-def account_name(model: ModelConfig) -> str:
-    """Return the account of a model as screens show it."""
-    return model.account or model.login.label or model.executor
 
 
 def pool_of(model: ModelConfig) -> Literal["primary", "fallback"]:

@@ -6,6 +6,7 @@ import re
 
 from ostler.model.limits.limit import provider_name
 from ostler.model.limits.window import ANY, Window
+from ostler.model.model_config import ModelConfig
 
 _TITLES = {
     ANY: "all windows",
@@ -36,3 +37,8 @@ def account_id(window: Window) -> str:
 def account_label(window: Window) -> str:
     """Return the account of a window as far as the window names it."""
     return window.account or provider_name(window)
+
+
+def label_of(model: ModelConfig) -> str:
+    """Return the name of a model's account on screens."""
+    return model.account or model.login.label or model.executor

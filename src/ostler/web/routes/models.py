@@ -9,13 +9,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from ostler.calls.models.start_policy import stop_threshold
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.limits.limit import Limit, provider_name
 from ostler.model.limits.titles import window_title
 from ostler.model.task import Task
 from ostler.project.agents.model_pool import find_models
-from ostler.project.limits import stop_threshold
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts

@@ -10,18 +10,19 @@ from contextlib import closing
 import click
 from msgspec.structs import replace
 
+from ostler.calls.models.start_policy import stop_threshold
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.bar import draw_bar, has_blocks
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import display_width, format_table, format_timestamp, pad, to_one_line
 from ostler.clock import SystemClock, format_local_time
 from ostler.model.limits.limit import windows_for
+from ostler.model.limits.titles import label_of
 from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
 from ostler.project.agents.model_check import TIMEOUT_SECONDS, check_models
 from ostler.project.agents.model_pool import find_models
 from ostler.project.agents.retry_budget import describe_retry_budget
-from ostler.project.limits import stop_threshold
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
@@ -33,7 +34,6 @@ from ostler.views.models import (
     ModelStatus,
     ModelView,
     ProbeResult,
-    account_name,
     as_json,
     pool_of,
     view_models,
@@ -136,7 +136,7 @@ def _format_row(view: ModelView, now: float) -> tuple[str, ...]:
         to_one_line(config.model) or "default",
         str(config.cost_weight),
         pool_of(config),
-        to_one_line(account_name(config)),
+        to_one_line(label_of(config)),
     )
 
 
