@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
 import pytest
 
 from limits_world import HOUR, close_window, note_windows, window_use
+from models_world import QUICK, add_tasks, play, row, write_models
 from ostler.errors import Code
 from ostler.files.user_state import find_user_state
 from ostler.model.limits.window import Window
 from ostler.store.accounts.sqlite import read_accounts
-from world import World
+from world import World, bend
 
 SETTINGS = """
 [limits]
@@ -131,3 +133,25 @@ def test_each_model_has_its_account_and_its_fullest_window(used: World) -> None:
     ]
     (line,) = [line for line in used.ostler("models").stdout.splitlines() if line.startswith("sonnet")]
     assert "▕█████▋▏  93 %  five-hour, resets " in line
+
+
+@pytest.mark.full
+def test_a_limit_and_its_end_are_sent_once(world: World) -> None:
+    """Three tasks meet it: one message when no call is made any more, one when the account answers again."""
+    jump = bend(world)
+    sent = world.root.parent / "sent.ndjson"
+    command = json.dumps(["sh", "-c", f"cat >> {sent}; echo >> {sent}"])
+    notify = f'[[notify]]\non = ["limited", "back"]\ncommand = {command}\n'
+    write_models(world, row("gpt", "codex"), more=QUICK + notify)
+    play(world, "codex", fault="limited", count=1, seconds=HOUR)
+    add_tasks(world, 3)
+    world.ostler("run", "--all", code=5)
+    world.agents.joinpath("codex.window").write_text("0\n")
+    jump.write_text(str(HOUR + 600))
+    world.ostler("run", "--all")
+    limited, back = (json.loads(line) for line in sent.read_text().splitlines())
+    assert (limited["on"], back["on"]) == ("limited", "back")
+    assert limited["limit"]["account"] == back["limit"]["account"] == "codex"
+    assert limited["limit"]["until"] is not None
+    assert limited["limit"]["waiting"] in (1, 2)
+    assert "codex" in limited["reason"] and "answers again after its limit" in back["reason"]
