@@ -146,7 +146,7 @@ def test_accounts_are_rotated_only_with_the_setting(world: World, tmp_path: Path
     (other,) = add_tasks(world, 1)
     world.ostler("run", other)
     assert called(world)[1:] == ["codex model-of-home"]
-    assert "rotate" not in world.ostler("models").stdout
+    assert "limits.rotate_accounts" not in world.ostler("models").stdout
 
 
 @pytest.mark.full
