@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,7 @@ def make_project(place: Path, name: str, subscription: Subscription) -> World:
 def test_all_tasks_of_two_projects_continue_after_the_reset(
     tmp_path: Path, subscription: Subscription
 ) -> None:
-    """Between the rejection and the reset no call is made but those that were in flight; then one probes."""
+    """Between the rejection and the reset no agent starts; those that run end at their own rejection."""
     first = make_project(tmp_path, "first", subscription)
     second = make_project(tmp_path, "second", subscription)
     tasks = [first.new(f"Greeting {number}") for number in range(3)]
@@ -93,7 +94,11 @@ def test_all_tasks_of_two_projects_continue_after_the_reset(
         in_limit = [
             at for at in subscription.requests if subscription.rejected_at < at < subscription.resets_at
         ]
-        assert len(in_limit) <= 2  # the other two tasks were in their second request
+        assert len(in_limit) <= 6  # of three other agents, which had started: two requests each
+        later = [attempt for one in (*shown, second.show(other)) for attempt in one["attempts"][-1:]]
+        starts = [datetime.fromisoformat(attempt["started_at"]).timestamp() for attempt in later]
+        assert min(starts) >= subscription.resets_at
+        assert sum(len(one["attempts"]) for one in (*shown, second.show(other))) in (7, 8)
     finally:
         first.close()
         second.close()
