@@ -232,7 +232,8 @@ class ModelAvailability:
 
     def _close_quota(self, model: ModelConfig, result: CallResult, now: float) -> Unavailable:
         """Close the windows that rejected the call for all calls of all projects."""
-        has_jitter, soon = self._retry.jitter > 0, self._retry.rate_limit_wait_seconds
+        has_jitter = self._retry.jitter > 0
+        soon = max(self._retry.rate_limit_wait_seconds, first_delay(self._retry))
         closings = find_closings(model, result, now, has_jitter=has_jitter, soon_seconds=soon)
         ends = [self._close(closing, result.message, now) for closing in closings]
         return self._limited(model, result, max(ends), closings[0].window)
