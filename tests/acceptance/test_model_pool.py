@@ -14,7 +14,7 @@ GPT = row("gpt", "codex")
 FLASH = row("flash", "gemini")
 OPUS = row("opus", "claude", fallback=True)
 PRIORITY = QUICK + '[selection]\nstrategy = "priority"\n'
-LIMIT = {"fault": "api_error", "error": 429, "error_message": "try again in 30 minutes"}
+LIMIT = {"fault": "api_error", "error": 429, "error_message": "try again in 10 minutes"}
 QUOTA = "you have hit your usage limit, try again in 2 hours"
 
 
@@ -106,13 +106,13 @@ def test_when_only_limits_block_the_task_is_deferred(world: World, rows: list[Ro
     """Exit 5 with the earliest time at which one is available; each model was called once."""
     write_models(world, *rows, more=PRIORITY)
     play(world, "codex", fault="api_error", error_message=QUOTA)
-    play(world, "opencode", fault="api_error", error_message="try again in 30 minutes")
+    play(world, "opencode", fault="api_error", error_message="try again in 10 minutes")
     (task,) = add_tasks(world, 1)
     world.ostler("run", task, code=5)
     shown = world.show(task)
     assert (shown["status"], len(called(world))) == ("deferred", len(rows))
     assert shown["code"] == ("QUOTA_EXCEEDED" if len(rows) == 1 else "RATE_LIMITED")
-    assert seconds_until(shown["resumes_at"]) == pytest.approx(7200 if len(rows) == 1 else 1800, abs=100)
+    assert seconds_until(shown["resumes_at"]) == pytest.approx(7200 if len(rows) == 1 else 600, abs=100)
     world.ostler("run", "--all")
     assert len(called(world)) == len(rows)
 
