@@ -164,7 +164,8 @@ def _find_level(use: WindowUse, stop_at: float | None) -> Level:
         return "rejected"
     if not counts_for_policy(use.reported):
         return "ok"
-    if stop_at is not None and used is not None and used >= stop_at:
+    # 1 - 0.05 is slightly more than 0.95.
+    if stop_at is not None and used is not None and used >= stop_at - 1e-9:
         return "stopped"
     return "near" if status == "warning" or (used or 0.0) >= NEAR else "ok"
 
