@@ -137,7 +137,14 @@ def test_a_model_has_the_fullest_window_that_counts_it() -> None:
 
 @pytest.mark.parametrize(
     ("name", "title"),
-    [("24h", "24 h"), ("30d", "30 d"), ("seven_day_sonnet", "weekly sonnet"), ("requests", "requests")],
+    [
+        ("24h", "24 h"),
+        ("30d", "30 d"),
+        ("45m", "45 min"),
+        ("input-tokens", "input tokens"),
+        ("seven_day_sonnet", "weekly sonnet"),
+        ("requests", "requests"),
+    ],
 )
 def test_the_title_of_a_window(name: str, title: str) -> None:
     assert window_title(name) == title
