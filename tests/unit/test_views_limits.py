@@ -114,6 +114,14 @@ def test_what_is_nearly_used_is_one_line(line: str) -> None:
     assert line_of(*SUMMARIES[line]).replace("2025-11-16 ", "") == line
 
 
+def test_a_line_has_the_short_name_of_an_account_if_it_is_unique() -> None:
+    """The details of a login are needed to tell two of them apart, and nowhere else."""
+    work = replace(use("five_hour", 0.93, provider="claude@12"), label="claude (~/.claude-work)")
+    assert line_of(work).startswith("claude: five-hour 93 %")
+    both = line_of(work, use("five_hour", 0.95))
+    assert [one.partition(": ")[0] for one in both.split("; ")] == ["claude", "claude (~/.claude-work)"]
+
+
 def test_what_is_closed_is_in_the_line() -> None:
     """The account rather than one of its models, and no window that only waits for its probe."""
     week = Window("claude", "", "*", "seven_day")
