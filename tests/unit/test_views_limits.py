@@ -75,8 +75,8 @@ def test_a_circuit_belongs_to_the_account_of_its_route() -> None:
     named = closed(Window("", "claude"), NOW + 60)
     shown = view(use("five_hour", 0.2), limits=(login, named))
     assert [(one.id, len(one.windows), len(one.closed)) for one in shown.accounts] == [
-        ("claude@", 1, 1),
         ("claude", 0, 1),
+        ("claude@", 1, 1),
     ]
 
 
