@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from ostler.calls.attempts.attempt import AttemptRunner, AttemptSpec
 from ostler.calls.attempts.progress import CallProgress
 from ostler.calls.call_events import CallEvents
-from ostler.calls.models.availability import FirstOutput, Unavailable, is_from_model
+from ostler.calls.models.availability import Unavailable
+from ostler.calls.models.first_output import FirstOutput, is_from_model
 from ostler.calls.models.retry import (
     GiveUp,
     RetryContext,

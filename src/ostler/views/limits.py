@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from ostler.clock import format_local_time, format_rfc3339, read_time
 from ostler.errors import Code, is_provider_limit
 from ostler.model.limits.families import is_in_family
-from ostler.model.limits.lengths import OVERAGE, counts_for_policy, find_length
+from ostler.model.limits.lengths import counts_for_policy, find_length
 from ostler.model.limits.limit import Limit, window_for
+from ostler.model.limits.names import OVERAGE
 from ostler.model.limits.titles import account_id, account_label, window_title
 from ostler.model.limits.window import Source, Window, WindowStatus, WindowUse
 from ostler.model.model_config import ModelConfig

@@ -17,15 +17,14 @@ from ostler.calls.models.circuits import (
     first_delay,
 )
 from ostler.calls.models.retry import get_limit_seconds
-from ostler.calls.models.rotation import explain_rotation
+from ostler.calls.models.rotation import explain_rotation, find_other_account
 from ostler.calls.models.start_policy import find_start_holds, has_start_holds
 from ostler.calls.models.window_notes import WindowNotes
 from ostler.clock import Clock, format_local_time
 from ostler.config.settings import RetrySettings, Settings
 from ostler.errors import Code, OstlerError, is_provider_limit, needs_account_fix
-from ostler.executors.failures import classify_failure, find_error_line, is_short_enough_for_error
 from ostler.executors.protocol import Executor
-from ostler.model.call import AgentEvent, CallResult, LimitReported, TextReceived, ToolDenied, ToolUsed
+from ostler.model.call import CallResult
 from ostler.model.limits.limit import Closed, Limit, Open, Probe, check_admission, window_for, windows_for
 from ostler.model.limits.rejection import Closing, find_closings
 from ostler.model.limits.window import ReportedWindow, Window
@@ -162,7 +161,9 @@ class ModelAvailability:
     def find_start_holds(self, pool: ModelPool, priority: Priority) -> dict[str, Unavailable]:
         """Return the models on which no new task starts because of the use of their windows, by name."""
         now, settings = self._clock.now(), self._read_settings().limits
-        uses = self._accounts.windows(now)
+        # A closed window is probed after its end by any task.
+        closed = {limit.window for limit in self._accounts.limits(now)}
+        uses = [use for use in self._accounts.windows(now) if use.window not in closed]
         if not has_start_holds(uses, settings):
             return {}
         found = find_start_holds(pool, uses, settings, priority, now)
@@ -179,8 +180,8 @@ class ModelAvailability:
         limited = [one for one in pool.models if one.name in unavailable and unavailable[one.name].is_limit]
         if settings.limits.rotate_accounts or not limited:
             return None
-        reason = explain_rotation(model, limited, settings.executors)
-        return Unavailable("skipped", Code.QUOTA_EXCEEDED, reason) if reason else None
+        other = find_other_account(model, limited, settings.executors)
+        return Unavailable("skipped", Code.QUOTA_EXCEEDED, explain_rotation(other)) if other else None
 
     def may_hold(self) -> bool:
         """Return whether find_hold may find a reason; cheap, for the common case that it finds none."""
@@ -338,50 +339,3 @@ def explain_exhaustion(
     if first and first.until and not needs_account_fix(first.code):
         message += f"; the first is available again at {format_local_time(first.until, time.time())}"
     return Exhaustion(code, message, resumes_at)
-
-
-class FirstOutput:
-    """Reports once that a probe was answered: at the first output that comes from the model."""
-
-    def __init__(self, admission: Open | Probe, on_answer: Callable[[Probe], None]) -> None:
-        self._probe = admission if isinstance(admission, Probe) else None
-        self._on_answer = on_answer
-
-    @property
-    def is_unanswered(self) -> bool:
-        """Whether this call is a probe, and the model has not answered yet."""
-        return self._probe is not None
-
-    def check_event(self, event: AgentEvent) -> None:
-        # Where answers break off, a part of one proves nothing.
-        is_part = isinstance(event, TextReceived | LimitReported) and self._is_about_network
-        # An accepted request is reported before the first text, which may take minutes.
-        is_answer = is_from_model(event) or (isinstance(event, LimitReported) and _is_accepted(event))
-        if is_answer and not is_part:
-            self.confirm()
-
-    @property
-    def _is_about_network(self) -> bool:
-        network = CIRCUITS[Code.STREAM_BROKEN].window
-        return self._probe is not None and any(one.window == network for one in self._probe.windows)
-
-    def confirm(self) -> None:
-        """Report the answer, unless that was done before."""
-        probe, self._probe = self._probe, None
-        if probe is not None:
-            self._on_answer(probe)
-
-
-def _is_accepted(event: LimitReported) -> bool:
-    """Return whether the provider reported with its answer that no window is used up."""
-    is_live = any(one.source in ("event", "header") for one in event.windows)
-    return is_live and all(one.status != "rejected" for one in event.windows)
-
-
-def is_from_model(event: AgentEvent) -> bool:
-    """Return whether an event proves that the model answered."""
-    # Some agents print a rejection by their provider as a text.
-    if isinstance(event, TextReceived):
-        is_error = is_short_enough_for_error(event.text) and classify_failure(event.text) is not None
-        return bool(event.text.strip()) and not is_error and not find_error_line(event.text)
-    return isinstance(event, ToolUsed | ToolDenied)

@@ -10,16 +10,18 @@ from ostler.model.limits.limit import window_for
 from ostler.model.model_config import ModelConfig
 
 
-def explain_rotation(
+def find_other_account(
     model: ModelConfig, limited: Iterable[ModelConfig], executors: Mapping[str, ExecutorSettings]
-) -> str:
-    """Return why a model is not used after the limits of other models; empty if it may be used."""
+) -> ModelConfig | None:
+    """Return the limited model of another account of the same agent, because of which a model is not used."""
     agent = _agent_of(model, executors)
     others = (one for one in limited if _agent_of(one, executors) == agent)
-    first = next((one for one in others if not is_same_account(one, model)), None)
-    if first is None:
-        return ""
-    return f"{first.name} is another account of {agent[0]} at its limit; limits.rotate_accounts = false"
+    return next((one for one in others if not is_same_account(one, model)), None)
+
+
+def explain_rotation(other: ModelConfig) -> str:
+    """Return why a model is not used at the limit of this one."""
+    return f"not used at the limit of {other.name}: limits.rotate_accounts = false"
 
 
 def is_same_account(one: ModelConfig, other: ModelConfig) -> bool:

@@ -66,9 +66,12 @@ def _end_of(use: WindowUse) -> float:
 
 
 def _is_full(use: WindowUse, settings: LimitsSettings) -> bool:
-    """Return whether a window lets no new task start; one that rejected a call is closed until its probe."""
+    """Return whether a window lets no new task start.
+
+    A rejection without a reset time counts only until a probe; it is not reported when the window resets.
+    """
     reported = use.reported
-    if reported.used is None or reported.status == "rejected":
+    if reported.used is None or (reported.status == "rejected" and reported.resets_at is None):
         return False
     # 1 - 0.05 is slightly more than 0.95.
     return reported.used >= stop_threshold(settings) - 1e-9

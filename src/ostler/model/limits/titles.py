@@ -16,7 +16,8 @@ _TITLES = {
     "minute": "per minute",
 }
 _WEEKLY_OF_FAMILY = "seven_day_"
-_LENGTH = re.compile(r"(\d+)(m|min|h|d)")
+_LENGTH = re.compile(r"(\d+)([mhd])")
+_UNITS = {"m": "min", "h": "h", "d": "d"}
 
 
 def window_title(name: str) -> str:
@@ -24,7 +25,7 @@ def window_title(name: str) -> str:
     if name.startswith(_WEEKLY_OF_FAMILY):
         return f"weekly {name.removeprefix(_WEEKLY_OF_FAMILY).replace('_', ' ')}"
     if length := _LENGTH.fullmatch(name):
-        return f"{length[1]} {'min' if length[2] == 'm' else length[2]}"
+        return f"{length[1]} {_UNITS[length[2]]}"
     return _TITLES.get(name, name.replace("_", " ").replace("-", " "))
 
 

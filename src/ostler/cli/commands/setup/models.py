@@ -20,6 +20,7 @@ from ostler.model.limits.limit import windows_for
 from ostler.model.limits.titles import label_of
 from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
+from ostler.project.agents.account_rotation import describe_rotation
 from ostler.project.agents.model_check import TIMEOUT_SECONDS, check_models
 from ostler.project.agents.model_pool import find_models
 from ostler.project.agents.retry_budget import describe_retry_budget
@@ -58,16 +59,16 @@ def command(check: bool, as_json: bool) -> int:
     now = SystemClock.now()
     with open_project(create=True) as project:
         views = _load_views(project, now)
-        retries = describe_retry_budget(project, now)
+        retries, rotation = describe_retry_budget(project, now), describe_rotation(project, views)
         if check:
             views = _check_models(project, views, now)
     healthy = not check or any(view.answer and view.answer.ok for view in views)
     if as_json:
-        _print_json(views, healthy, retries)
+        _print_json(views, healthy, retries, rotation)
     else:
         _print_table(views, now)
-        if retries:
-            print_text(f"\n{retries}")
+        for text in filter(None, (retries, rotation)):
+            print_text(f"\n{text}")
     if not healthy:
         print_hint("\nostler: no model answered\n        ostler doctor")
     return 0 if healthy else 1
@@ -110,9 +111,10 @@ def _can_check(status: ModelStatus, now: float) -> bool:
     return status.state in ("ready", "cooldown", "down") or (status.state == "limited" and due)
 
 
-def _print_json(views: list[ModelView], healthy: bool, retries: str) -> None:
+def _print_json(views: list[ModelView], healthy: bool, retries: str, rotation: str) -> None:
     models = [as_json(view) for view in views]
-    print_json({"schema": "ostler.models/1", "ok": healthy, "models": models, "retries": retries})
+    notes = {"retries": retries, "rotation": rotation}
+    print_json({"schema": "ostler.models/1", "ok": healthy, "models": models, **notes})
 
 
 def _print_table(views: list[ModelView], now: float) -> None:
