@@ -159,6 +159,12 @@ class TestRejection:
             bench.clock.advance(delays[-1])
         assert delays == [60, 120, 240]
 
+    def test_a_reset_in_the_past_is_not_probed_at_once(self, tmp_path: Path) -> None:
+        """Also without a wait for limits in the settings: the first probe follows after the usual delay."""
+        retry = RetrySettings(jitter=0.0, rate_limit_wait_seconds=0.0)
+        bench = Bench(tmp_path, settings(retry), sonnet=[rejected(window(resets_at=NOW))])
+        assert bench.call(SONNET).resumes_at == NOW + retry.probe_delay_seconds
+
     @pytest.mark.parametrize(
         ("resets_at", "longest"), [(NOW + 900 * 86_400, 5 * HOUR), (1e308, 5 * HOUR), (float("inf"), HOUR)]
     )

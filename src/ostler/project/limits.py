@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from ostler.errors import UsageError
+from ostler.model.ids import TaskId
 from ostler.model.task import Task
 from ostler.project.current_attempt import find_current_attempt, require_person
 from ostler.project.project import Project
@@ -30,6 +31,26 @@ def read_project_limits(project: Project, environ: Mapping[str, str], now: float
     models = [model for model in find_models(project, Task("", role="")).models if model.enabled]
     stop_at = stop_threshold(project.settings.limits)
     return view_limits(known.limits, known.windows, now, models=models, stop_at=stop_at)
+
+
+def explain_start_hold(project: Project, environ: Mapping[str, str], task: TaskId, now: float) -> str:
+    """Return why a task that has not begun is not started now; empty if it may be."""
+    from ostler.calls.models.start_policy import (  # noqa: PLC0415
+        find_first_hold,
+        find_start_holds,
+        has_start_holds,
+        leave_out_closed,
+    )
+    from ostler.project.agents.model_pool import find_models  # noqa: PLC0415
+
+    known, settings = read_accounts(environ, now), project.settings.limits
+    uses = leave_out_closed(known.windows, known.limits)
+    if not has_start_holds(uses, settings):
+        return ""
+    found = project.task(task)
+    pool = find_models(project, found)
+    hold = find_first_hold(pool, find_start_holds(pool, uses, settings, found.priority, now))
+    return hold.message if hold else ""
 
 
 def forget_account(name: str, view: LimitsView, environ: Mapping[str, str]) -> AccountView:

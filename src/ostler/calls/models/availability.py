@@ -18,7 +18,7 @@ from ostler.calls.models.circuits import (
 )
 from ostler.calls.models.retry import get_limit_seconds
 from ostler.calls.models.rotation import explain_rotation, find_other_account
-from ostler.calls.models.start_policy import find_start_holds, has_start_holds
+from ostler.calls.models.start_policy import find_start_holds, has_start_holds, leave_out_closed
 from ostler.calls.models.window_notes import WindowNotes
 from ostler.clock import Clock, format_local_time
 from ostler.config.settings import RetrySettings, Settings
@@ -161,9 +161,7 @@ class ModelAvailability:
     def find_start_holds(self, pool: ModelPool, priority: Priority) -> dict[str, Unavailable]:
         """Return the models on which no new task starts because of the use of their windows, by name."""
         now, settings = self._clock.now(), self._read_settings().limits
-        # A closed window is probed after its end by any task.
-        closed = {limit.window for limit in self._accounts.limits(now)}
-        uses = [use for use in self._accounts.windows(now) if use.window not in closed]
+        uses = leave_out_closed(self._accounts.windows(now), self._accounts.limits(now))
         if not has_start_holds(uses, settings):
             return {}
         found = find_start_holds(pool, uses, settings, priority, now)
@@ -234,7 +232,8 @@ class ModelAvailability:
 
     def _close_quota(self, model: ModelConfig, result: CallResult, now: float) -> Unavailable:
         """Close the windows that rejected the call for all calls of all projects."""
-        has_jitter, soon = self._retry.jitter > 0, self._retry.rate_limit_wait_seconds
+        has_jitter = self._retry.jitter > 0
+        soon = max(self._retry.rate_limit_wait_seconds, first_delay(self._retry))
         closings = find_closings(model, result, now, has_jitter=has_jitter, soon_seconds=soon)
         ends = [self._close(closing, result.message, now) for closing in closings]
         return self._limited(model, result, max(ends), closings[0].window)

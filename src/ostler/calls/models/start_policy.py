@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from ostler.clock import format_local_time
 from ostler.config.settings import LimitsSettings
 from ostler.model.limits.lengths import HOUR_SECONDS, counts_for_policy, find_length
-from ostler.model.limits.limit import windows_for
+from ostler.model.limits.limit import Limit, windows_for
 from ostler.model.limits.titles import account_label, window_title
 from ostler.model.limits.window import WindowUse
 from ostler.model.model_config import ModelConfig, ModelPool
@@ -40,6 +40,20 @@ def find_start_holds(
     if settings.use_before_reset and priority == _LAST_PRIORITY:
         holds = {name: hold or _find_early(name, known, settings, now) for name, hold in holds.items()}
     return {name: hold for name, hold in holds.items() if hold is not None}
+
+
+def leave_out_closed(uses: Sequence[WindowUse], limits: Sequence[Limit]) -> list[WindowUse]:
+    """Return the uses of windows that are not closed: a closed one is probed after its end by any task."""
+    closed = {limit.window for limit in limits}
+    return [use for use in uses if use.window not in closed]
+
+
+def find_first_hold(pool: ModelPool, holds: Mapping[str, StartHold]) -> StartHold | None:
+    """Return the hold that ends first if no model of the pool is left for a new task."""
+    names = [model.name for model in pool.models if model.enabled]
+    if not all(name in holds for name in names):
+        return None
+    return min((holds[name] for name in names), key=lambda hold: hold.until, default=None)
 
 
 def has_start_holds(uses: Sequence[WindowUse], settings: LimitsSettings) -> bool:
