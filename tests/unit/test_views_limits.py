@@ -75,8 +75,8 @@ def test_a_circuit_belongs_to_the_account_of_its_route() -> None:
     named = closed(Window("", "claude"), NOW + 60)
     shown = view(use("five_hour", 0.2), limits=(login, named))
     assert [(one.id, len(one.windows), len(one.closed)) for one in shown.accounts] == [
-        ("claude@", 1, 1),
         ("claude", 0, 1),
+        ("claude@", 1, 1),
     ]
 
 
@@ -114,6 +114,14 @@ def test_what_is_nearly_used_is_one_line(line: str) -> None:
     assert line_of(*SUMMARIES[line]).replace("2025-11-16 ", "") == line
 
 
+def test_a_line_has_the_short_name_of_an_account_if_it_is_unique() -> None:
+    """The details of a login are needed to tell two of them apart, and nowhere else."""
+    work = replace(use("five_hour", 0.93, provider="claude@12"), label="claude (~/.claude-work)")
+    assert line_of(work).startswith("claude: five-hour 93 %")
+    both = line_of(work, use("five_hour", 0.95))
+    assert [one.partition(": ")[0] for one in both.split("; ")] == ["claude", "claude (~/.claude-work)"]
+
+
 def test_what_is_closed_is_in_the_line() -> None:
     """The account rather than one of its models, and no window that only waits for its probe."""
     week = Window("claude", "", "*", "seven_day")
@@ -137,7 +145,14 @@ def test_a_model_has_the_fullest_window_that_counts_it() -> None:
 
 @pytest.mark.parametrize(
     ("name", "title"),
-    [("24h", "24 h"), ("30d", "30 d"), ("seven_day_sonnet", "weekly sonnet"), ("requests", "requests")],
+    [
+        ("24h", "24 h"),
+        ("30d", "30 d"),
+        ("45m", "45 min"),
+        ("input-tokens", "input tokens"),
+        ("seven_day_sonnet", "weekly sonnet"),
+        ("requests", "requests"),
+    ],
 )
 def test_the_title_of_a_window(name: str, title: str) -> None:
     assert window_title(name) == title

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 ALL = ("",)  # every subcommand
+ALONE = ("-",)  # only without a subcommand
 ALLOWED: dict[str, tuple[str, ...]] = {
     "agent": ("list",),
     "completion": ALL,
@@ -20,7 +21,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "executors": ALL,
     "export": ALL,
     "journal": ("check",),
-    "limits": ("show",),
+    "limits": ALONE,
     "log": ALL,
     "mcp": ALL,
     "models": ALL,

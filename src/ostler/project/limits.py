@@ -54,7 +54,7 @@ def explain_start_hold(project: Project, environ: Mapping[str, str], task: TaskI
 
 
 def forget_account(name: str, view: LimitsView, environ: Mapping[str, str]) -> AccountView:
-    """Delete what is recorded about the account with this label or id; raises UsageError without one."""
+    """Delete what is recorded about the account with this name or id; raises UsageError without one."""
     require_person(find_current_attempt(environ, None), "forget the limits of an account")
     account = _find_account(name, [one for one in view.accounts if one.windows or one.closed])
     with closing(open_accounts(environ)) as accounts:
@@ -63,12 +63,12 @@ def forget_account(name: str, view: LimitsView, environ: Mapping[str, str]) -> A
 
 
 def _find_account(name: str, accounts: Sequence[AccountView]) -> AccountView:
-    found = [one for one in accounts if name in (one.label, one.id)]
+    found = [one for one in accounts if name in (one.name, one.label, one.id)]
     if len(found) == 1:
         return found[0]
     if found:
         ids = " or ".join(one.id for one in found)
         raise UsageError(f'several accounts have the name "{name}"', f"use an id: {ids}")
-    known = ", ".join(f'"{one.label}"' for one in accounts)
+    known = ", ".join(f'"{one.name}"' for one in accounts)
     hint = f"recorded accounts: {known}" if known else "no account is recorded"
     raise UsageError(f'unknown account "{name}"', hint)

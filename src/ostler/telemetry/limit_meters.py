@@ -40,7 +40,7 @@ class LimitMeters:
 
     def count_deferral(self, code: str | None, seconds: float) -> None:
         if code and is_provider_limit(read_code(code)):
-            self._deferred.add(max(0.0, seconds), {ERROR: code})
+            self._deferred.add(seconds, {ERROR: code})
 
 
 def _name(use: WindowUse) -> Attributes:

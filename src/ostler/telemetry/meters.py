@@ -80,10 +80,16 @@ class Meters:
         elif event.type == "attempt_ended":
             self._end(line)
         elif event.type in ("wait_started", "task_deferred"):
-            until = event.until or event.resumes_at or line.at
-            if event.type == "task_deferred":
-                self._limits.count_deferral(event.code, until - line.at)
-            self._waits.record(max(0.0, until - line.at), {"ostler.wait": event.type.partition("_")[0]})
+            self._count_wait(line, event.until or event.resumes_at)
+
+    def _count_wait(self, line: DecodedLine, until: float | None) -> None:
+        """Record how long a wait takes; the end of a wait for a slot is not known."""
+        if until is None:
+            return
+        event, seconds = line.event, max(0.0, until - line.at)
+        self._waits.record(seconds, {"ostler.wait": event.type.partition("_")[0]})
+        if event.type == "task_deferred":
+            self._limits.count_deferral(event.code, seconds)
 
     def _end(self, line: DecodedLine) -> None:
         event = line.event

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -66,7 +67,8 @@ class ClosedView(Struct, frozen=True, kw_only=True):
 
 class AccountView(Struct, frozen=True, kw_only=True):
     id: str  # name in the settings, or key of its login
-    label: str
+    label: str  # with what makes its login different
+    name: str = ""  # the label without it, unless two accounts would have the same name
     models: tuple[str, ...] = ()  # of this project
     windows: tuple[WindowView, ...] = ()
     closed: tuple[ClosedView, ...] = ()
@@ -81,7 +83,7 @@ class AccountView(Struct, frozen=True, kw_only=True):
 class Alert(Struct, frozen=True, kw_only=True):
     """An account that is nearly used or closed."""
 
-    account: str  # its label
+    account: str  # its name
     kind: AlertKind
     window: str  # title
     used: float | None = None
@@ -113,7 +115,7 @@ def view_limits(
     for limit in sorted(limits, key=lambda one: one.until):
         account = accounts[account_id(limit.window)]
         accounts[account.id] = replace(account, closed=(*account.closed, _view_closed(limit, now)))
-    shown = tuple(accounts.values())
+    shown = _name_accounts(accounts.values())
     alerts = tuple(alert for account in shown if (alert := _find_alert(account)) is not None)
     return LimitsView(accounts=shown, stop_at=stop_at, alerts=alerts)
 
@@ -127,13 +129,21 @@ def _list_accounts(
         found = accounts.get(account_id(window)) or _new_account(window, model.login.label)
         accounts[found.id] = replace(found, models=(*found.models, model.name))
     others = (*(use.window for use in windows), *(limit.window for limit in limits))
-    for window in sorted(others, key=account_label):
+    for window in sorted(others, key=lambda one: (account_label(one), account_id(one))):
         accounts.setdefault(account_id(window), _new_account(window))
     return list(accounts.values())
 
 
 def _new_account(window: Window, label: str = "") -> AccountView:
     return AccountView(id=account_id(window), label=window.account or label or account_label(window))
+
+
+def _name_accounts(accounts: Collection[AccountView]) -> tuple[AccountView, ...]:
+    short = {account.id: account.label.partition(" (")[0] for account in accounts}
+    counts = Counter(short.values())
+    return tuple(
+        replace(one, name=short[one.id] if counts[short[one.id]] == 1 else one.label) for one in accounts
+    )
 
 
 def _sort_key(use: WindowUse) -> tuple[bool, float, str]:
@@ -165,7 +175,8 @@ def _find_level(use: WindowUse, stop_at: float | None) -> Level:
         return "rejected"
     if not counts_for_policy(use.reported):
         return "ok"
-    if stop_at is not None and used is not None and used >= stop_at:
+    # 1 - 0.05 is slightly more than 0.95.
+    if stop_at is not None and used is not None and used >= stop_at - 1e-9:
         return "stopped"
     return "near" if status == "warning" or (used or 0.0) >= NEAR else "ok"
 
@@ -193,14 +204,14 @@ def _find_alert(account: AccountView) -> Alert | None:
         last = max(closed, key=lambda one: (one.model is None, one.until))
         kind: AlertKind = "limited" if last.is_limit else "not_called"
         return Alert(
-            account=account.label, kind=kind, window=name_closed(last), until=last.until, code=last.code
+            account=account.name, kind=kind, window=name_closed(last), until=last.until, code=last.code
         )
     near = [one for one in account.windows if one.level != "ok" and one.name != OVERAGE]
     fullest = max(near, key=lambda one: one.used or 0.0, default=None)
     if fullest is None:
         return None
     return Alert(
-        account=account.label, kind="near", window=fullest.title, used=fullest.used, until=fullest.resets_at
+        account=account.name, kind="near", window=fullest.title, used=fullest.used, until=fullest.resets_at
     )
 
 

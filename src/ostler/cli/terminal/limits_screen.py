@@ -91,6 +91,8 @@ class _Layout:
         head = f"  {pad(window.title, self._name_columns)}  {drawn}"
         if self._has_details_beside:
             return f"{head}  {pad(line.reset, self._reset_columns)}  {self._dim(line.source)}".rstrip()
+        if 8 + display_width(line.reset) + display_width(line.source) <= self.style.columns:
+            return f"{head}\n    {line.reset}  {self._dim(line.source)}"
         details = (line.reset, self._dim(line.source))
         return "\n".join([head, *(wrap_hanging(f"    {one}", 6, self.style.columns) for one in details)])
 

@@ -26,7 +26,7 @@ def window_title(name: str) -> str:
         return f"weekly {name.removeprefix(_WEEKLY_OF_FAMILY).replace('_', ' ')}"
     if length := _LENGTH.fullmatch(name):
         return f"{length[1]} {_UNITS[length[2]]}"
-    return _TITLES.get(name, name.replace("_", " "))
+    return _TITLES.get(name, name.replace("_", " ").replace("-", " "))
 
 
 def account_id(window: Window) -> str:
