@@ -10,10 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 from browser_world import PHONE, Served
-from journal_file import journal_path
 from ostler.errors import Code
 from ostler.model.limits.window import Window
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.accounts.sqlite import open_accounts
 from skill_world import write_skill
 from world import World
 
@@ -77,7 +76,7 @@ def test_a_pipeline_is_started_from_the_page(launched: str, serve: Callable[...,
 def test_a_limit_is_shown_with_its_end(world: World, serve: Callable[..., Served]) -> None:
     """The model has the reason and the end of the wait, and the remaining time counts down."""
     world.new()
-    ledger = SqliteLedger(journal_path(world.root))
+    ledger = open_accounts(world.environ)
     now = time.time()
     ledger.close_window(Window("claude"), now + 3 * HOUR, Code.RATE_LIMITED, "the 5-hour limit is met", now)
     ledger.close()

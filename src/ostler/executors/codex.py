@@ -15,6 +15,7 @@ from ostler.errors import Code
 from ostler.executors.agent_json import build_input, decode_json
 from ostler.executors.discover import CODEX
 from ostler.executors.failures import FailureTable, classify_failure, text_rules
+from ostler.executors.limits.codex_session import read_session_windows
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
@@ -235,4 +236,12 @@ def arguments(options: LaunchOptions) -> tuple[str, ...]:
 class CodexExecutor(ProgramExecutor):
     """Runs codex."""
 
-    spec = AgentSpec(CODEX, CAPABILITIES, arguments, decode_with(OUTPUT), DEFAULT_ENV, schema_in_file=True)
+    spec = AgentSpec(
+        CODEX,
+        CAPABILITIES,
+        arguments,
+        decode_with(OUTPUT),
+        DEFAULT_ENV,
+        schema_in_file=True,
+        read_windows=read_session_windows,
+    )

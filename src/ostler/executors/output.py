@@ -8,14 +8,13 @@ from msgspec import Struct
 
 from ostler.errors import Code
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
-from ostler.executors.failures import FailureTable, classify_failure, is_error_answer, parse_retry_after
-from ostler.executors.retries import RetryLines, code_of_limit, describe_wait, seconds_of_limit
+from ostler.executors.failures import FailureTable, classify_failure, is_error_answer
+from ostler.executors.limits.reading import add_limits
+from ostler.executors.retries import RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.stream_state import ReportedFailure, StreamState
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Exit, StopReason
 from ostler.text import first_line
-
-_WITH_RETRY_AFTER = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED)
 
 # An exit that explains a run by itself, and an exit that needs a better explanation.
 _SPECIFIC = (Code.AGENT_KILLED, Code.AGENT_OOM, Code.TIMEOUT, Code.IDLE_TIMEOUT, Code.NEEDS_INPUT)
@@ -71,9 +70,8 @@ def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format:
     if state.finished and is_error_answer(state.text):
         state.fail(state.text)
     status = _status(state, exit, output_format)
-    retry_after = _retry_after(state, exit, status)
-    return CallResult(
-        code=code_of_limit(status.code, retry_after),
+    result = CallResult(
+        code=status.code,
         message=status.message,
         text=state.text if status.code is None else "",
         session_id=state.session_id or call.session_id,
@@ -85,10 +83,14 @@ def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format:
         session_usage=state.session_usage,
         cost_usd=state.cost_usd,
         session_cost_usd=None if state.cost_usd is None else call.session_cost_usd + state.cost_usd,
-        retry_after_seconds=retry_after,
         final=exit.stopped is StopReason.PROVIDER,
         warnings=("RESPONSE_TRUNCATED",) * state.truncated + ("PERMISSION_DENIED",) * state.denied,
     )
+    failure = state.failure or ReportedFailure("")
+    wait = failure.retry_after_seconds
+    if exit.stopped is StopReason.PROVIDER:
+        wait = seconds_of_limit(state.retry, state.retry_text)
+    return add_limits(result, f"{exit.stderr_tail}\n{failure.text}", state.windows, wait)
 
 
 def _status(state: StreamState, exit: Exit, output_format: OutputFormat) -> RunStatus:
@@ -145,13 +147,3 @@ def _exit_code(exit: Exit, table: FailureTable) -> Code | None:
         return None
     code = classify_failure(exit.stderr_tail, table.http_exit_codes.get(exit.status), table)
     return code or table.exit_codes.get(exit.status)
-
-
-def _retry_after(state: StreamState, exit: Exit, status: RunStatus) -> float | None:
-    if status.code not in _WITH_RETRY_AFTER:
-        return None
-    if exit.stopped is StopReason.PROVIDER:
-        return seconds_of_limit(state.retry, state.retry_text)
-    if state.failure is None:
-        return parse_retry_after(exit.stderr_tail)
-    return state.failure.retry_after_seconds or parse_retry_after(state.failure.text)

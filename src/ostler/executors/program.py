@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -18,6 +19,7 @@ from ostler.executors.call_setup import build_command, encode_prompt, prepend_sy
 from ostler.executors.discover import AgentProgram
 from ostler.executors.exit_status import result_from_error
 from ostler.executors.health import probe_program
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.output import OutputFormat, StreamReader
 from ostler.executors.permissions import require_sandbox
 from ostler.executors.protocol import Capabilities, supports_resumption
@@ -35,6 +37,7 @@ from ostler.model.call import (
     WarningRaised,
 )
 from ostler.model.command import Command, Exit
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 from ostler.process.protocol import CommandRunner
 
@@ -56,6 +59,8 @@ class OutputReader(Protocol):
 
 
 MakeReader = Callable[[AgentCall, OnEvent], OutputReader]
+ReadWindows = Callable[[Mapping[str, str], str, float], tuple[ReportedWindow, ...]]
+"""Returns the windows that the agent stored for a session since a time."""
 Repair = Callable[[Mapping[str, str], str], str]
 """Repairs what the error output of a failed run shows to be broken; returns a message, or an empty string."""
 
@@ -100,6 +105,7 @@ class AgentSpec(Struct, frozen=True):
     optional_flags: tuple[str, ...] = ()  # flags of extra_arguments, for the check of drift
     system_prompt_flag: str = ""  # names a file that is added to the system prompt; empty: there is none
     schema_in_file: bool = False  # the schema is passed as the path of a file
+    read_windows: ReadWindows | None = None  # for an agent that stores limits and does not print them
     repair: Repair | None = None  # after a repair the program is started once more
 
 
@@ -185,6 +191,7 @@ class ProgramExecutor:
         """Return the result of one start, and the error output of the program."""
         assert self.spec.read_output
         reader = self.spec.read_output(call, on_event)
+        started_at = time.time()
         try:
             with (
                 self._write_settings(call) as prepared,
@@ -197,8 +204,15 @@ class ProgramExecutor:
                 exit = await self._runner.run(command, reader.read_line)
         except OstlerError as error:
             return result_from_error(error), ""
-        result = reader.evaluate(exit)
+        result = await self._add_stored_windows(call, reader.evaluate(exit), started_at)
         return result, collect_error_output(exit, result)
+
+    async def _add_stored_windows(self, call: AgentCall, result: CallResult, since: float) -> CallResult:
+        if self.spec.read_windows is None or not result.session_id:
+            return result
+        env = self._environment(call)
+        stored = await asyncio.to_thread(self.spec.read_windows, env, result.session_id, since)
+        return add_limits(result, "", stored) if stored else result
 
     @contextmanager
     def _write_settings(self, call: AgentCall) -> Generator[AgentCall, None, None]:

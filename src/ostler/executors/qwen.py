@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.executors.claude.evaluate import ClaudeReader
 from ostler.executors.discover import QWEN
-from ostler.executors.failures import FailureTable, classify_failure, parse_retry_after, text_rules
+from ostler.executors.failures import FailureTable, classify_failure, text_rules
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor
 from ostler.executors.protocol import Capabilities
-from ostler.executors.retries import code_of_limit
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageReported
 from ostler.model.command import Exit
 from ostler.model.usage import Usage
@@ -121,14 +121,13 @@ def _is_error_answer(text: str) -> bool:
 
 
 def _as_failure(result: CallResult, text: str, default: Code) -> CallResult:
-    retry_after = parse_retry_after(text)
-    return replace(
+    failed = replace(
         result,
-        code=code_of_limit(classify_failure(text, table=QWEN_FAILURES) or default, retry_after),
+        code=classify_failure(text, table=QWEN_FAILURES) or default,
         message=result.message or f"qwen failed: {first_line(text)}",
         text="",
-        retry_after_seconds=retry_after,
     )
+    return add_limits(failed, text)
 
 
 class QwenExecutor(ProgramExecutor):

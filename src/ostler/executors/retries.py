@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+import time
 
 from msgspec import Struct
 
 from ostler.errors import Code
 from ostler.executors.exit_status import RunStatus
-from ostler.executors.failures import SHARED_FAILURES, FailureTable, classify_failure, parse_retry_after
+from ostler.executors.failures import SHARED_FAILURES, FailureTable, classify_failure
+from ostler.executors.limits.reading import code_of_limit
+from ostler.executors.limits.reset_times import read_wait
 from ostler.model.call import RetryReported
 from ostler.model.command import Exit
 from ostler.text import first_line, strip_colours
 
 _MAX_LINE_BYTES = 4000  # of a line that are searched
-_LONGEST_RATE_LIMIT_SECONDS = 900.0  # limits per minute end earlier: a longer one is a quota
 _RETRIED = (
     *(Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED),
     *(Code.NETWORK, Code.STREAM_BROKEN, Code.API_ERROR),
@@ -62,7 +64,7 @@ def _read(found: re.Match[str], table: FailureTable) -> Retry | None:
         return None
     # What precedes the word is about the limit, which may end earlier or later than the program's own wait.
     wait = f"retry in {delay}" if (delay := groups.get("delay")) else found.string[found.start() :]
-    seconds = parse_retry_after(wait) or parse_retry_after(text) or 0.0
+    seconds = _read_wait(wait) or _read_wait(text) or 0.0
     return Retry(code, seconds, text, groups.get("session", ""))
 
 
@@ -76,10 +78,8 @@ def describe_wait(retry: RetryReported | None, text: str, exit: Exit, program: s
 
 def seconds_of_limit(retry: RetryReported | None, text: str) -> float | None:
     """Return how long the limit lasts: as the provider reports it, else as the program waits."""
-    return parse_retry_after(text) or (retry.delay_seconds if retry else 0.0) or None
+    return _read_wait(text) or (retry.delay_seconds if retry else 0.0) or None
 
 
-def code_of_limit(code: Code | None, seconds: float | None) -> Code | None:
-    """Return QUOTA_EXCEEDED for a rate limit that lasts longer than any limit per minute."""
-    is_long = seconds is not None and seconds > _LONGEST_RATE_LIMIT_SECONDS
-    return Code.QUOTA_EXCEEDED if code is Code.RATE_LIMITED and is_long else code
+def _read_wait(text: str) -> float | None:
+    return read_wait(text, time.time())

@@ -347,6 +347,8 @@ class FeedEvent(Struct, frozen=True):
     cost_usd: float | None = None
     until: float | None = None
     resumes_at: float | None = None
+    account: str = ""
+    window: str = ""
 
     @property
     def error_text(self) -> str:

@@ -12,11 +12,11 @@ from ostler.executors.failures import (
     Rule,
     classify_failure,
     is_short_enough_for_error,
-    parse_retry_after,
     text_rules,
 )
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.output import OutputFormat, evaluate_run
-from ostler.executors.retries import RetryLines, code_of_limit
+from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult
 from ostler.model.command import Exit
@@ -60,10 +60,9 @@ def _detect_error_text(result: CallResult, state: StreamState, program: str) -> 
     text = result.text.strip()
     if state.usage.output_tokens or not (is_short_enough_for_error(text) and _ERROR_TEXT.fullmatch(text)):
         return result
-    seconds = parse_retry_after(text)
-    code = code_of_limit(classify_failure(text, table=ACP_FAILURES) or Code.API_ERROR, seconds)
+    code = classify_failure(text, table=ACP_FAILURES) or Code.API_ERROR
     message = f"{program} failed: {first_line(text[max(0, text.rfind('Error:')) :])}"
-    return replace(result, code=code, message=message, text="", retry_after_seconds=seconds)
+    return add_limits(replace(result, code=code, message=message, text=""), text, result.windows)
 
 
 def _decode_nothing(line: bytes, state: StreamState) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.claude import messages
 from ostler.executors.claude.failures import classify_retry
+from ostler.executors.limits.claude_event import read_windows
 from ostler.executors.stream_state import MAX_SKIPPED_EVENTS, SESSION_ID, report_skipped_lines
 from ostler.model.call import (
+    LimitReported,
     LineSkipped,
     OnEvent,
     RetryReported,
@@ -17,6 +19,7 @@ from ostler.model.call import (
     ToolUsed,
     UsageReported,
 )
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 from ostler.text import first_line
 
@@ -41,7 +44,7 @@ class ClaudeStream:
         self.error_type = ""  # of the last assistant line
         self.retry: RetryReported | None = None  # set while claude is waiting for its provider
         self.retry_text = ""  # the error that the last retry follows, if it is not in the stream
-        self.waited = False  # whether claude had been waiting before its last message
+        self.windows: tuple[ReportedWindow, ...] = ()  # of the subscription, as reported last
         self.skipped_lines = 0
 
     def read_line(self, line: bytes) -> bool:
@@ -57,6 +60,8 @@ class ClaudeStream:
             return self._read_result(line)
         elif head.type == "system":
             self._read_system(head.subtype, line)
+        elif head.type == "rate_limit_event":
+            self._read_limits(head)
         return False
 
     @property
@@ -74,7 +79,7 @@ class ClaudeStream:
         report_skipped_lines(self._on_event, self.skipped_lines, long_lines)
 
     def _read_assistant(self, head: messages.Line) -> None:
-        self.waited, self.retry = self.retry is not None, None
+        self.retry = None
         self.error_type = head.api_error or head.error or ""
         message = decode_json(messages.MESSAGE, head.message)
         if message is None:
@@ -82,6 +87,11 @@ class ClaudeStream:
         if message.usage is not None:
             self._usages[message.id] = message.usage.usage()
         return self._read_content(message.content)
+
+    def _read_limits(self, head: messages.Line) -> None:
+        if windows := read_windows(head.rate_limit_info):
+            self.windows = windows
+            self._on_event(LimitReported(windows))
 
     def _read_content(self, content: list[messages.Block] | str) -> None:
         blocks = [messages.Block("text", content)] if isinstance(content, str) else content

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import closing
 
 import click
 from msgspec.structs import replace
@@ -16,10 +17,11 @@ from ostler.model.limits.limit import windows_for
 from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
 from ostler.project.agents.model_check import TIMEOUT_SECONDS, check_models
-from ostler.project.agents.model_pool import select_models
+from ostler.project.agents.model_pool import find_models
 from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
+from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.last_call import describe_last_call
@@ -60,14 +62,14 @@ def command(check: bool, as_json: bool) -> int:
 
 def _load_views(project: Project, now: float) -> list[ModelView]:
     # A task without role, model or executor may use every model.
-    pool = select_models(Task("", role=""), project.loaded)
+    pool = find_models(project, Task("", role=""))
     refused = check_executors(project, {config.executor for config in pool.models})
-    ledger = SqliteLedger(project.layout.database)
-    try:
-        last_calls = read_last_calls(project.layout.database).by_model
-        return view_models(pool, ledger.limits(now), ledger.cooldowns(now), refused, last_calls)
-    finally:
-        ledger.close()
+    last_calls = read_last_calls(project.layout.database).by_model
+    with (
+        closing(SqliteLedger(project.layout.database)) as ledger,
+        closing(open_accounts(os.environ, print_hint)) as accounts,
+    ):
+        return view_models(pool, accounts.limits(now), ledger.cooldowns(now), refused, last_calls)
 
 
 def _check_models(project: Project, views: list[ModelView], now: float) -> list[ModelView]:
@@ -77,18 +79,15 @@ def _check_models(project: Project, views: list[ModelView], now: float) -> list[
         names = ", ".join(config.name for config in configs)
         print_hint(f"Checking {names}, at most {TIMEOUT_SECONDS:.0f} s each ...\n")
     answers = asyncio.run(check_models(project, configs, os.environ))
-    _reopen(project, [config for config in configs if config.name in answers and answers[config.name].ok])
+    _reopen([config for config in configs if config.name in answers and answers[config.name].ok])
     return [replace(view, answer=answers.get(view.config.name)) for view in views]
 
 
-def _reopen(project: Project, configs: list[ModelConfig]) -> None:
+def _reopen(configs: list[ModelConfig]) -> None:
     """End the limits of the models that answered, so that tasks continue."""
-    ledger = SqliteLedger(project.layout.database)
-    try:
+    with closing(open_accounts(os.environ, print_hint)) as accounts:
         for window in (window for config in configs for window in windows_for(config)):
-            ledger.end_limits(window)
-    finally:
-        ledger.close()
+            accounts.end_limits(window)
 
 
 def _can_check(status: ModelStatus, now: float) -> bool:
