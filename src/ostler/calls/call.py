@@ -273,7 +273,7 @@ class AgentCaller:
 
     def _record_recovery(self, progress: CallProgress, model: ModelConfig, probe: Probe) -> None:
         if self._services.availability.reopen_windows(probe):
-            self._events.record_model_answers(progress, model, probe.windows)
+            self._events.record_model_answers(progress, model, probe)
 
     async def _handle_failure(
         self, progress: CallProgress, model: ModelConfig, outcome: CallOutcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from ostler.calls.hooks import (
     create_result_hooks,
 )
 from ostler.calls.models.availability import Unavailable
-from ostler.calls.models.window_notes import label_of
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.self_healing import Adjustment
 from ostler.calls.spending.budget import BudgetWarning
@@ -27,8 +26,8 @@ from ostler.clock import Clock, format_local_time
 from ostler.errors import Code, OstlerError, is_provider_limit
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentEvent, CallResult
-from ostler.model.limits.titles import window_title
-from ostler.model.limits.window import Window
+from ostler.model.limits.limit import Probe
+from ostler.model.limits.titles import label_of, window_title
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import (
     BudgetWarned,
@@ -109,14 +108,12 @@ class CallEvents:
     def record_model_recovered(self, progress: CallProgress, model: ModelConfig, how: str) -> None:
         self._runner.notify(progress.request.task, ModelRecovered(model.name, f"{model.name} {how}"))
 
-    def record_model_answers(
-        self, progress: CallProgress, model: ModelConfig, windows: Sequence[Window]
-    ) -> None:
+    def record_model_answers(self, progress: CallProgress, model: ModelConfig, probe: Probe) -> None:
         """Record that the windows of a model's account are open again, once for all tasks."""
-        account, names = label_of(model), tuple(window.window for window in windows)
+        account, names = label_of(model), tuple(window.window for window in probe.windows)
         titles = ", ".join(map(window_title, dict.fromkeys(names)))
         reason = f"{model.name} answers again after its limit ({account}: {titles})"
-        notice = ModelRecovered(model.name, reason, account, names[0] if names else "")
+        notice = ModelRecovered(model.name, reason, account, names[0] if names else "", probe.is_reported)
         self._runner.notify(progress.request.task, notice)
 
     def record_provider_unavailable(

@@ -349,6 +349,7 @@ class FeedEvent(Struct, frozen=True):
     resumes_at: float | None = None
     account: str = ""
     window: str = ""
+    reported: bool = False
 
     @property
     def error_text(self) -> str:

@@ -103,6 +103,7 @@ class ModelRecovered(Body, frozen=True, tag="model_recovered"):
     reason: str = ""  # the cooldown or limit that ended
     account: str = ""  # on screens; empty after a cooldown
     window: str = ""  # that is open again: five_hour, login, ...
+    reported: bool = False  # a provider_unavailable was recorded when it was closed, in some project
 
 
 class ProviderUnavailable(Body, frozen=True, tag="provider_unavailable"):

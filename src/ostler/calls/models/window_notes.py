@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostler.model.limits.rejection import reported_window
+from ostler.model.limits.titles import label_of
 from ostler.model.limits.window import ReportedWindow, Window, WindowUse
 from ostler.model.model_config import ModelConfig
 from ostler.store.accounts.ledger import AccountLedger
@@ -29,11 +30,6 @@ class WindowNotes:
         if changed:
             self._accounts.note_windows(changed)
             self._noted.update({use.window: use for use in changed})
-
-
-def label_of(model: ModelConfig) -> str:
-    """Return the name of a model's account on screens."""
-    return model.account or model.login.label or model.executor
 
 
 def _has_changed(known: WindowUse | None, use: WindowUse) -> bool:

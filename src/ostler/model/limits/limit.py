@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,6 +40,9 @@ def provider_name(window: Window) -> str:
 
 
 def _digest(model: ModelConfig) -> str:
+    # A status reads limits too, and must start fast.
+    from hashlib import blake2b  # noqa: PLC0415
+
     own = repr((model.args, sorted(model.env.items()))).encode()
     return blake2b(own, digest_size=6).hexdigest()
 
@@ -94,6 +96,7 @@ class Probe(Struct, frozen=True):
     """This caller may probe, and reports the result for each window."""
 
     windows: tuple[Window, ...]
+    is_reported: bool = False  # a notice about one of them was recorded
 
 
 class Closed(Struct, frozen=True):
@@ -133,7 +136,7 @@ def check_admission(limits: Sequence[Limit], caller: str, now: float) -> Admissi
     for limit in limits:
         if _is_leased(limit.probing_until, now) and limit.prober != caller:
             return Closed(_next_check_at(limit.probing_until, now), limit.code, limit.message, True)
-    return Probe(tuple(limit.window for limit in limits))
+    return Probe(tuple(limit.window for limit in limits), any(limit.reported for limit in limits))
 
 
 class Cooldown(Struct, frozen=True):

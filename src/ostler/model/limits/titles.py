@@ -6,6 +6,7 @@ import re
 
 from ostler.model.limits.limit import provider_name
 from ostler.model.limits.window import ANY, Window
+from ostler.model.model_config import ModelConfig
 
 _TITLES = {
     ANY: "all windows",
@@ -28,10 +29,16 @@ def window_title(name: str) -> str:
 
 
 def account_id(window: Window) -> str:
-    """Return the account of a window: its name in the settings, or the key of its login."""
-    return window.account or window.provider.partition("#")[0]
+    """Return the account of a window: its name in the settings, or the key of its login with an @."""
+    login = window.provider.partition("#")[0]
+    return window.account or (login if "@" in login else f"{login}@")
 
 
 def account_label(window: Window) -> str:
     """Return the account of a window as far as the window names it."""
     return window.account or provider_name(window)
+
+
+def label_of(model: ModelConfig) -> str:
+    """Return the name of a model's account on screens."""
+    return model.account or model.login.label or model.executor
