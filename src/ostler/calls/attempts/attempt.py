@@ -225,7 +225,7 @@ class AttemptRunner:
             return CallResult(code=error.code, message=error.message)
         finally:
             if isinstance(supervision, LivenessMonitor) and supervision.waits_for_provider:
-                self.notify(attempt.task, WaitEnded(_describe_provider(attempt)))
+                self.notify(attempt.task, WaitEnded(_provider_name(attempt)))
 
     def _follow_wait(self, supervision: LivenessMonitor, event: AgentEvent, attempt: Attempt) -> None:
         """Pass the event to the supervision; record when a wait for the provider begins or ends."""
@@ -234,9 +234,9 @@ class AttemptRunner:
         if supervision.waits_for_provider == waited:
             return
         if isinstance(event, RetryReported):
-            self.notify(attempt.task, WaitStarted(None, f"{_describe_provider(attempt)}: {event.code}"))
+            self.notify(attempt.task, WaitStarted(None, f"{_provider_name(attempt)}: {event.code}"))
         else:
-            self.notify(attempt.task, WaitEnded(_describe_provider(attempt)))
+            self.notify(attempt.task, WaitEnded(_provider_name(attempt)))
 
     def _complete(self, spec: AttemptSpec, attempt: Attempt, result: CallResult) -> Attempt:
         cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
@@ -287,8 +287,8 @@ class AttemptRunner:
         return f"{self._journal.store_id}:{task}:{number}"
 
 
-def _describe_provider(attempt: Attempt) -> str:
-    return f"the provider of {attempt.model_name or attempt.executor}"
+def _provider_name(attempt: Attempt) -> str:
+    return attempt.model_name or attempt.executor
 
 
 def _without_secrets(result: CallResult) -> CallResult:
