@@ -20,7 +20,7 @@ BACKOFF = (
     '{"error":{"code":429,"message":"Resource exhausted","status":"RESOURCE_EXHAUSTED"}}'
 )
 SLEEPS = {"fault": "waits", "error_message": EXHAUSTED, "seconds": 600.0}
-QUIET = QUICK + "[limits]\nquiet_seconds = 0.5\n"
+QUIET = QUICK + "[limits]\nquiet_seconds = 1.2\n"
 
 
 def seconds_until(text: str) -> float:
@@ -36,13 +36,12 @@ def test_an_agent_with_a_delay_of_five_hours_frees_its_slot_within_seconds(world
         world.environ["OSTLER_GEMINI_PATH"] = world.environ["OSTLER_ACP_PATH"]
     task = world.new()
     began = time.monotonic()
-    done = world.ostler("run", task, code=5)
+    world.ostler("run", task, code=5)
     assert time.monotonic() - began < 20
     shown = world.show(task)
     assert (shown["status"], shown["code"]) == ("deferred", "QUOTA_EXCEEDED"), shown["message"]
     assert abs(seconds_until(shown["resumes_at"]) - FIVE_HOURS) < 600
     assert "Your quota will reset after 5h23m10s" in shown["message"]
-    assert "wait started       g: QUOTA_EXCEEDED" in done.stdout
     (attempt,) = shown["attempts"]
     assert attempt["session_id"] and not world.survivors()
     assert "waits 20013 s for its provider (QUOTA_EXCEEDED)" in world.ostler("log", task).stdout
