@@ -16,8 +16,8 @@ from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.config.settings import ExecutorSettings, LimitsSettings, RetrySettings
 from ostler.errors import Code
 from ostler.executors.acp.updates import UpdateReader
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.registry import ExecutorRegistry
-from ostler.executors.retries import RetryLines
 from ostler.executors.root_owned import find_insecurity
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, AgentEvent, CallResult, RetryReported, SessionStarted, WarningRaised
