@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from ostler.secrets.redact import redact_text
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def strip_colours(text: str) -> str:
+    """Return the text without the codes that set colours on a terminal."""
+    return _COLOUR.sub("", text)
 
 
 def one_line(text: str, max_length: int = 300) -> str:

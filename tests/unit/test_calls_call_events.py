@@ -39,7 +39,7 @@ def test_a_short_wait_for_a_slot_is_not_recorded() -> None:
 
 def test_a_long_wait_for_a_slot_is_recorded_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of the wait is unknown, so the notice has no time."""
-    monkeypatch.setattr(call_events, "_UNREPORTED_SECONDS", 0.0)
+    monkeypatch.setattr(call_events, "UNREPORTED_SECONDS", 0.0)
     runner = Runner()
     asyncio.run(queue(runner, 0.05))
     assert runner.notices == [WaitStarted(None, REASON), WaitEnded(REASON)]

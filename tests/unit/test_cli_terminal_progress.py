@@ -19,6 +19,8 @@ from ostler.model.notice import (
     SessionReplacedNotice,
     SourceUpdateFailed,
     UsageNotice,
+    WaitEnded,
+    WaitStarted,
 )
 from ostler.model.usage import Usage
 from ostler.views.feed import feed_json
@@ -83,6 +85,21 @@ def test_running_tasks_are_printed_after_a_silent_minute(capsys: pytest.CaptureF
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert lines[0].endswith("still working      implement 2, for 1 min, 12k tokens")
+
+
+def test_a_task_that_waits_for_a_provider_is_not_working(capsys: pytest.CaptureFixture[str]) -> None:
+    """L4: the line of a silent minute names the wait; after the wait the task works again."""
+    progress, began = PlainProgress(), time.time()
+    record(progress, TaskClaimed("r"), began)
+    record(progress, IterationStarted("implement", 2), began)
+    record(progress, WaitStarted(None, "gemini: RATE_LIMITED"), began + 10)
+    capsys.readouterr()
+    progress.tick(began + 75)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "still waiting" in line and "waiting: gemini: RATE_LIMITED, for 1 min" in line
+    record(progress, WaitEnded("gemini"), began + 80)
+    progress.tick(began + 200)
+    assert "still working" in capsys.readouterr().out
 
 
 def test_nothing_is_printed_without_a_running_task(capsys: pytest.CaptureFixture[str]) -> None:

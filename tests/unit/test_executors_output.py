@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
 from ostler.executors.acp.evaluate import describe_output, evaluate_conversation
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.model_api.executor import ModelApiExecutor
 from ostler.executors.registry import ExecutorRegistry
-from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.llm.client import ClaudeResponse
 from ostler.model.call import AgentCall, CallResult

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import json
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec import Raw
 
 from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.calls.attempts.liveness_signals import ActivitySample
 from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.config.settings import ExecutorSettings, LimitsSettings, RetrySettings
 from ostler.errors import Code
+from ostler.executors.acp.updates import UpdateReader
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.root_owned import find_insecurity
+from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, AgentEvent, CallResult, RetryReported, SessionStarted, WarningRaised
 from ostler.model.command import Command, Exit, IdleTimeout, Sink, StopNow
 from ostler.testing.mocks import MockCommandRunner
@@ -104,12 +109,13 @@ class Replay:
         return "\n".join(line.text for line in self.lines if line.kind == "err")[-8000:]
 
 
-def replay(sample: str) -> tuple[Replay, CallResult]:
+def replay(sample: str, transcript: str = "") -> tuple[Replay, CallResult]:
     played = Replay(sample)
     kind = sample.partition("_")[0]
     runner = MockCommandRunner(run_function=played.run)
     executor = ExecutorRegistry().get(kind)(kind, ExecutorSettings(command="true"), runner)
-    result = asyncio.run(executor.spawn(AgentCall("i", "p", "s-1", env={}), played.on_event))
+    call = AgentCall("i", "p", "s-1", env={}, transcript=transcript)
+    result = asyncio.run(executor.spawn(call, played.on_event))
     return played, result
 
 
@@ -137,7 +143,7 @@ EXPECTED = {
     "copilot_503": Expected(DOWN),
     "copilot_refused": Expected(NETWORK),
     "codex_quota": Expected(QUOTA),
-    "codex_hours": Expected(LIMITED, 61.0),
+    "codex_hours": Expected(QUOTA, 1.0, 19390.0),
     "codex_429": Expected(LIMITED),
     "codex_503": Expected(DOWN),
     "codex_refused": Expected(NETWORK, 95.0),
@@ -179,6 +185,67 @@ def test_gemini_is_ended_when_it_announces_hours() -> None:
     assert "Your quota will reset after 5h23m10s" in result.message
 
 
-def warnings(sample: str) -> Iterator[str]:
-    played, _ = replay(sample)
-    return (event.message for event in played.events if isinstance(event, WarningRaised))
+@pytest.mark.parametrize(
+    ("line", "code", "seconds"),
+    [
+        (b"Retrying in 60s (attempt 1/10): 429 Too Many Requests", LIMITED, 60.0),
+        (b"\x1b[33mrate limit reached, retrying in 2 minutes\x1b[0m", LIMITED, 120.0),
+        (b"Service unavailable (503). Will retry.", DOWN, 0.0),
+        (b"connect ECONNREFUSED 127.0.0.1:443, retrying", NETWORK, 0.0),
+    ],
+)
+def test_words_of_any_program(line: bytes, code: Code, seconds: float) -> None:
+    """Programs without lines of their own are read by the usual words."""
+    retry = RetryLines().find(line)
+    assert retry is not None and (retry.code, retry.delay_seconds) == (code, seconds)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Retrying the failed tests",
+        b"I am retrying: the login failed, invalid API key",
+        b"rate limit reached",
+        b"\xff\xfe retrying",
+        b"",
+        b"x" * 100_000 + b" 429, retrying in 5s",
+    ],
+)
+def test_other_lines_are_no_retries(line: bytes) -> None:
+    """Not every line with one of the words is about a request to the provider."""
+    assert RetryLines().find(line) is None
+
+
+def test_the_report_with_the_wait_counts() -> None:
+    """codex reports a retry twice: the wait is only in its log."""
+    _, result = replay("codex_hours")
+    assert result.retry_after_seconds == pytest.approx(19390.0, abs=1.0)
+
+
+def test_codex_acp_reports_its_retries() -> None:
+    """Its adapter sends them as information about the session."""
+    events: list[AgentEvent] = []
+    state = StreamState(AgentCall("i", "p"), events.append)
+    error = {"message": "Reconnecting... 1/5", "additionalDetails": "last status: 429", "willRetry": True}
+    update = {"sessionUpdate": "session_info_update", "_meta": {"codex": {"error": error}}}
+    UpdateReader(state).read(Raw(json.dumps({"sessionId": "s", "update": update}).encode()), "s")
+    assert events == [RetryReported(Code.RATE_LIMITED, 0.0)]
+
+
+def test_a_skipped_settings_file_is_a_warning_at_the_second_retry(tmp_path: Path) -> None:
+    """L6: gemini reads the file only where nobody but root can write; the temporary directory is not such."""
+    tmp_path.chmod(0o777)
+    played, _ = replay("gemini_429", str(tmp_path / "transcript"))
+    warned = [event.message for event in played.events if isinstance(event, WarningRaised)]
+    assert len(warned) == 1 and "gemini skips the settings of Ostler that limit its retries" in warned[0]
+    retries = [event for event in played.events if isinstance(event, RetryReported | WarningRaised)]
+    assert isinstance(retries[2], WarningRaised)
+
+
+def test_settings_are_read_where_only_root_can_write(tmp_path: Path) -> None:
+    """Each directory up to the root counts, and so does the target of a link."""
+    assert find_insecurity(Path("/etc/no-such-file")) == ""
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    assert str(open_to_all) in find_insecurity(open_to_all / "settings.json")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ostler.calls.attempts.attempt import AttemptRunner
 from ostler.calls.attempts.progress import CallProgress
+from ostler.calls.attempts.wait_report import UNREPORTED_SECONDS
 from ostler.calls.hooks import (
     CallStep,
     StepContext,
@@ -39,9 +40,6 @@ from ostler.model.notice import (
     WaitEnded,
     WaitStarted,
 )
-
-# Real seconds, whatever the clock of the run is: shorter waits are not reported.
-_UNREPORTED_SECONDS = 1.0
 
 
 class Execution:
@@ -151,7 +149,7 @@ class CallEvents:
             reported.append(WaitStarted(None, f"a slot in pool {pool} and free memory"))
             self._runner.notify(task, reported[0])
 
-        timer = asyncio.get_running_loop().call_later(_UNREPORTED_SECONDS, report)
+        timer = asyncio.get_running_loop().call_later(UNREPORTED_SECONDS, report)
         try:
             yield
         finally:

@@ -16,10 +16,10 @@ from ostler.executors.agent_json import build_input, decode_json
 from ostler.executors.discover import CODEX
 from ostler.executors.failures import FailureTable, classify_failure, text_rules
 from ostler.executors.limits.codex_session import read_session_windows
+from ostler.executors.limits.retries import RETRY_WORDS, RetryLines
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
-from ostler.executors.retries import RETRY_WORDS, RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import Permissions
 from ostler.model.usage import Usage

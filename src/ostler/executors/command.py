@@ -21,9 +21,9 @@ from ostler.executors.discover import find_program, require_program
 from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
 from ostler.executors.failures import classify_failure, find_error_line, is_error_answer
 from ostler.executors.limits.reading import add_limits
+from ostler.executors.limits.retries import Retry, RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.permissions import require_sandbox
 from ostler.executors.protocol import Capabilities
-from ostler.executors.retries import Retry, RetryLines, describe_wait, seconds_of_limit
 from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextReceived
 from ostler.model.command import Exit, StopReason
 from ostler.process.protocol import CommandRunner

@@ -21,10 +21,10 @@ from ostler.errors import Code, OstlerError
 from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.discover import OPENCODE
 from ostler.executors.failures import FailureTable, text_rules
+from ostler.executors.limits.retries import RETRY_WORDS, RetryLines
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
-from ostler.executors.retries import RETRY_WORDS, RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.files.paths import open_beneath
 from ostler.files.user_cache import find_user_cache

@@ -10,7 +10,7 @@ from ostler.errors import Code
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
 from ostler.executors.failures import FailureTable, classify_failure, is_error_answer
 from ostler.executors.limits.reading import add_limits
-from ostler.executors.retries import RetryLines, describe_wait, seconds_of_limit
+from ostler.executors.limits.retries import RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.stream_state import ReportedFailure, StreamState
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.command import Exit, StopReason

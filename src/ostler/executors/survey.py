@@ -36,6 +36,7 @@ from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.model.call import Permissions
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.tool import ToolTimeout, run_tool
+from ostler.text import strip_colours
 
 __all__ = [
     "PROGRAMS",
@@ -167,7 +168,6 @@ def _load_spec(name: str) -> AgentSpec | None:
 
 _SESSION = "00000000-0000-4000-8000-000000000000"
 _MIN_OPTIONS = 3  # a text with fewer options is not a help screen
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _DEFINITION = re.compile(r"^ {0,8}(-\S.*)$", re.MULTILINE)  # a deeper indentation is prose
 _OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
@@ -212,5 +212,5 @@ def read_help(
 
 def parse_options(text: str) -> frozenset[str]:
     """Return the options that a help screen defines, without those that its prose mentions."""
-    heads = (re.split(r" {2,}|\t", line)[0] for line in _DEFINITION.findall(_COLOUR.sub("", text)))
+    heads = (re.split(r" {2,}|\t", line)[0] for line in _DEFINITION.findall(strip_colours(text)))
     return frozenset(option for head in heads for option in _OPTION.findall(head))

@@ -15,6 +15,7 @@ from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
 from ostler.calls.attempts.transcript import AttemptFiles
+from ostler.calls.attempts.wait_report import WaitReport
 from ostler.calls.models.slots import Slot
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.calls.self_healing import extend_timeout
@@ -33,14 +34,13 @@ from ostler.model.call import (
     Billing,
     CallResult,
     OnEvent,
-    RetryReported,
     SessionReplaced,
     SessionStarted,
     UsageReported,
 )
 from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig
-from ostler.model.notice import AgentIdle, Notice, WaitEnded, WaitStarted
+from ostler.model.notice import AgentIdle, Notice
 from ostler.model.usage import Usage
 from ostler.process.environment import build_child_environment
 from ostler.process.sweep import kill_marked_processes
@@ -190,7 +190,8 @@ class AttemptRunner:
     async def _run_executor(
         self, spec: AttemptSpec, call: AgentCall, attempt: Attempt, files: AttemptFiles
     ) -> CallResult:
-        session_id, supervision, usage = attempt.session_id, call.supervision, Usage()
+        session_id, usage = attempt.session_id, Usage()
+        waits = self._report_waits(call, attempt)
 
         def on_event(event: AgentEvent) -> None:
             nonlocal session_id, usage
@@ -201,8 +202,8 @@ class AttemptRunner:
                 usage += event.usage
             if isinstance(event, SessionReplaced) and call.fresh_prompt and not event.resumed:
                 files.replace_prompt(call.fresh_prompt)
-            if isinstance(supervision, LivenessMonitor):
-                self._follow_wait(supervision, event, attempt)
+            if waits:
+                waits.on_event(event)
             event = _redact_event(event)
             files.write_event(event)
             if notices := create_notices(event):
@@ -224,19 +225,14 @@ class AttemptRunner:
                 raise
             return CallResult(code=error.code, message=error.message)
         finally:
-            if isinstance(supervision, LivenessMonitor) and supervision.waits_for_provider:
-                self.notify(attempt.task, WaitEnded(_describe_provider(attempt)))
+            if waits:
+                waits.close()
 
-    def _follow_wait(self, supervision: LivenessMonitor, event: AgentEvent, attempt: Attempt) -> None:
-        """Pass the event to the supervision; record when a wait for the provider begins or ends."""
-        waited = supervision.waits_for_provider
-        supervision.on_event(event)
-        if supervision.waits_for_provider == waited:
-            return
-        if isinstance(event, RetryReported):
-            self.notify(attempt.task, WaitStarted(None, f"{_describe_provider(attempt)}: {event.code}"))
-        else:
-            self.notify(attempt.task, WaitEnded(_describe_provider(attempt)))
+    def _report_waits(self, call: AgentCall, attempt: Attempt) -> WaitReport | None:
+        if not isinstance(call.supervision, LivenessMonitor):
+            return None
+        name = attempt.model_name or attempt.executor
+        return WaitReport(call.supervision, partial(self.notify, attempt.task), name)
 
     def _complete(self, spec: AttemptSpec, attempt: Attempt, result: CallResult) -> Attempt:
         cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
@@ -285,10 +281,6 @@ class AttemptRunner:
 
     def _marker(self, task: TaskId, number: int) -> str:
         return f"{self._journal.store_id}:{task}:{number}"
-
-
-def _describe_provider(attempt: Attempt) -> str:
-    return f"the provider of {attempt.model_name or attempt.executor}"
 
 
 def _without_secrets(result: CallResult) -> CallResult:

@@ -9,10 +9,10 @@ from ostler.executors import codex, copilot, gemini, opencode, qwen
 from ostler.executors.claude import executor as claude
 from ostler.executors.discover import COPILOT, GEMINI, OPENCODE, QWEN, AgentProgram
 from ostler.executors.failures import Rule
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.opencode import repair_cache
 from ostler.executors.program import DefaultSettings, Repair
 from ostler.executors.protocol import Capabilities
-from ostler.executors.retries import RetryLines
 from ostler.model.call import Permissions
 
 

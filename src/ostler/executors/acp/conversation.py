@@ -15,8 +15,8 @@ from ostler.executors.acp.tools import PERMISSION_REQUEST, PermissionRequest, is
 from ostler.executors.acp.updates import UpdateReader
 from ostler.executors.agent_json import decode_json
 from ostler.executors.failures import Rule, classify_failure
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.output import read_retry_line
-from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult, OnEvent, Permissions
 from ostler.model.command import Exit

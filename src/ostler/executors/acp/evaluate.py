@@ -15,8 +15,8 @@ from ostler.executors.failures import (
     text_rules,
 )
 from ostler.executors.limits.reading import add_limits
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.output import OutputFormat, evaluate_run
-from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult
 from ostler.model.command import Exit

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
+from ostler.errors import Code
 from ostler.executors.acp.tools import ToolCall, merge_tool_call
 from ostler.executors.agent_json import decode_json
+from ostler.executors.failures import classify_failure
 from ostler.executors.stream_state import StreamState
 
 
@@ -39,8 +41,27 @@ class _UsageUpdate(Struct, frozen=True):
     cost: _Cost | None = None
 
 
+class _AgentError(Struct, frozen=True, rename="camel"):
+    message: str = ""
+    additional_details: str | None = None
+    will_retry: bool = False
+
+
+class _CodexMeta(Struct, frozen=True):
+    error: _AgentError | None = None
+
+
+class _Meta(Struct, frozen=True):
+    codex: _CodexMeta = _CodexMeta()
+
+
+class _SessionInfo(Struct, frozen=True):
+    meta: _Meta = field(default=_Meta(), name="_meta")
+
+
 _PARAMS, _KIND, _CHUNK = Decoder(_Params), Decoder(_Kind), Decoder(_Chunk)
 _USAGE_UPDATE, _TOOL_CALL = Decoder(_UsageUpdate), Decoder(ToolCall)
+_SESSION_INFO = Decoder(_SessionInfo)
 
 
 class UpdateReader:
@@ -70,6 +91,8 @@ class UpdateReader:
                 self.update_tool(decode_json(_TOOL_CALL, notification.update) or ToolCall())
             case "usage_update":
                 self._read_cost(decode_json(_USAGE_UPDATE, notification.update) or _UsageUpdate())
+            case "session_info_update":
+                self._read_info(decode_json(_SESSION_INFO, notification.update) or _SessionInfo())
             case _:
                 # Plans, modes, commands, titles: only in the transcript.
                 pass
@@ -110,6 +133,13 @@ class UpdateReader:
             self._message_id = chunk.message_id
         if chunk.content.text:
             self._state.add_text(chunk.content.text)
+
+    def _read_info(self, info: _SessionInfo) -> None:
+        # codex-acp reports the retries of codex here; other agents send titles.
+        error = info.meta.codex.error
+        if error is not None and error.will_retry:
+            text = f"{error.message} ({error.additional_details or ''})"
+            self._state.report_retry(classify_failure(text) or Code.NETWORK, text=text)
 
     def _read_cost(self, update: _UsageUpdate) -> None:
         if update.cost and update.cost.currency == "USD":

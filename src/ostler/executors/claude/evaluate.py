@@ -12,7 +12,7 @@ from ostler.executors.claude.stream import ClaudeStream
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
 from ostler.executors.failures import Evidence, is_error_answer, is_short_enough_for_error
 from ostler.executors.limits.reading import add_limits, has_rejected
-from ostler.executors.retries import RetryLines, describe_wait, seconds_of_limit
+from ostler.executors.limits.retries import RetryLines, describe_wait, seconds_of_limit
 from ostler.model.call import AgentCall, Billing, CallResult, OnEvent
 from ostler.model.command import Exit, StopReason
 from ostler.text import first_line

@@ -14,7 +14,7 @@ from ostler.executors.limits.reading import code_of_limit
 from ostler.executors.limits.reset_times import read_wait
 from ostler.model.call import RetryReported
 from ostler.model.command import Exit
-from ostler.text import first_line
+from ostler.text import first_line, strip_colours
 
 _MAX_LINE_BYTES = 4000  # of a line that are searched
 _RETRIED = (
@@ -35,7 +35,7 @@ class RetryLines(Struct, frozen=True):
 
     def find(self, line: bytes, table: FailureTable = SHARED_FAILURES) -> Retry | None:
         """Return the retry that a line reports; None: it reports none, or not one of a request."""
-        text = line[:_MAX_LINE_BYTES].decode("utf-8", "replace")
+        text = strip_colours(line[:_MAX_LINE_BYTES].decode("utf-8", "replace"))
         for pattern in self.patterns:
             if found := re.search(pattern, text, re.IGNORECASE):
                 return _read(found, table)
