@@ -23,6 +23,7 @@ from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
+from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 
@@ -61,7 +62,7 @@ class Caller:
             settings,
             lambda model: registry.make_for(model, settings.executors, runner),
             AttemptRunner(settings, environ, self._writer, self._clock, "bench", str(root)),
-            create_call_services(self.project, self._ledger, self._clock, None),
+            create_call_services(self.project, self._ledger, open_accounts(environ), self._clock, None),
             self._clock,
         )
 

@@ -11,6 +11,7 @@ import pytest
 from journal_file import journal_path
 from ostler.errors import Code
 from ostler.model.limits.window import Window
+from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.testing.fake_agent import fake_agent
 from world import World
@@ -56,10 +57,12 @@ def pool(world: World, tmp_path: Path) -> World:
     world.ostler("init")
     now = time.time()
     ledger = SqliteLedger(journal_path(world.root))
-    ledger.close_window(Window("", "work", "*", "week"), now + 3600, Code.QUOTA_EXCEEDED, "used up", now)
+    accounts = open_accounts(world.environ)
+    accounts.close_window(Window("", "work", "*", "week"), now + 3600, Code.QUOTA_EXCEEDED, "used up", now)
     for _ in range(3):
         ledger.record_failure("gpt", Code.OVERLOADED, "busy", now, 3, 600)
     ledger.close()
+    accounts.close()
     return world
 
 

@@ -27,6 +27,7 @@ from ostler.model.task import Task
 from ostler.model.usage import Usage
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
@@ -88,7 +89,7 @@ class History:
 
     def _tools(self, writer: GroupWriter, ledger: SqliteLedger, run: str) -> StepServices:
         executor = MockExecutor(spawn_function=self._act, resume_function=self._act)
-        stable = create_call_services(self.project, ledger, SystemClock(), None)
+        stable = create_call_services(self.project, ledger, SqliteAccounts(None), SystemClock(), None)
         return StepServices(
             settings=self.project.settings,
             layout=self.project.layout,

@@ -29,6 +29,7 @@ from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
@@ -158,7 +159,7 @@ class GateWorld:
 
     def tools(self, writer: GroupWriter, settings: Settings) -> StepServices:
         ledger = SqliteLedger(self.project.layout.database)
-        stable = create_call_services(self.project, ledger, SystemClock(), None)
+        stable = create_call_services(self.project, ledger, SqliteAccounts(None), SystemClock(), None)
         return StepServices(
             settings=settings,
             layout=self.project.layout,

@@ -15,32 +15,42 @@ from journal_child import say, wait_for_the_others
 from ostler.errors import Code
 from ostler.model.limits.limit import Probe
 from ostler.model.limits.window import Window
+from ostler.store.accounts.file import FILE_NAME
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite_ledger import SqliteLedger
 
 NOW = 1_700_000_000.0
 WHO = str(os.getpid())
 
 
-def probe(ledger: SqliteLedger, count: int) -> None:
+def accounts_of(database: Path) -> Path:
+    """Return the file of the accounts beside a project's database."""
+    return database.with_name(FILE_NAME)
+
+
+def probe(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
+    del ledger
     for number in range(count):
-        if isinstance(ledger.admit([Window("p", str(number))], WHO, NOW), Probe):
+        if isinstance(accounts.admit([Window("p", str(number))], WHO, NOW), Probe):
             say(f"won {number}")
 
 
-def attempt(ledger: SqliteLedger, count: int) -> None:
+def attempt(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
+    del accounts
     for number in range(count):
         if ledger.check_cooldown(str(number), NOW) is None:
             say(f"won {number}")
 
 
-def spend(ledger: SqliteLedger, count: int) -> None:
+def spend(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
+    del accounts
     while ledger.take_retry(NOW, count):
         say("won")
 
 
-def note(ledger: SqliteLedger, count: int) -> None:
+def note(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
     for number in range(count):
-        ledger.close_window(Window(WHO, str(number)), NOW + 9, Code.RATE_LIMITED, "", NOW)
+        accounts.close_window(Window(WHO, str(number)), NOW + 9, Code.RATE_LIMITED, "", NOW)
         ledger.record_failure(f"{WHO}:{number}", Code.RATE_LIMITED, "", NOW, 3, 600)
         ledger.take_retry(NOW, count)
         say(f"ack {WHO}:{number}")
@@ -49,13 +59,16 @@ def note(ledger: SqliteLedger, count: int) -> None:
 def main() -> None:
     verb, count = sys.argv[2], int(sys.argv[3])
     ledger = SqliteLedger(Path(sys.argv[1]), busy_timeout_seconds=60)
+    accounts = SqliteAccounts(accounts_of(ledger.path))
     if verb == "note":
-        note(ledger, count)
+        note(ledger, accounts, count)
     else:
-        ledger.limits(NOW)
+        ledger.cooldowns(NOW)
+        accounts.limits(NOW)
         wait_for_the_others()
-        {"probe": probe, "try": attempt, "spend": spend}[verb](ledger, count)
+        {"probe": probe, "try": attempt, "spend": spend}[verb](ledger, accounts, count)
     ledger.close()
+    accounts.close()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from ostler.model.call import CallResult
 from ostler.model.limits.limit import Open, Probe
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.process.runner import DefaultCommandRunner
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.testing.virtual_clock import VirtualClock
@@ -34,7 +35,8 @@ class Bench:
         SqliteJournal(directory / "ostler.db", create=True).close()
         self.clock = VirtualClock()
         self.ledger = SqliteLedger(directory / "ostler.db")
-        self.availability = ModelAvailability(self.ledger, RetrySettings(), self.clock)
+        self.accounts = SqliteAccounts(directory / "limits.db")
+        self.availability = ModelAvailability(self.ledger, self.accounts, RetrySettings(), self.clock)
 
     def fail(self, code: Code, model: ModelConfig = SONNET, *, is_retried: bool = False) -> Unavailable:
         result, now = CallResult(code, "no"), self.clock.now()
@@ -49,6 +51,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
     made.ledger.close()
+    made.accounts.close()
 
 
 def test_the_codes() -> None:
@@ -105,7 +108,7 @@ def test_a_run_of_a_person_probes_at_once(bench: Bench) -> None:
     """make_due ends the delay of an account, and not that of other causes."""
     bench.fail(Code.AUTH_FAILED)
     bench.fail(Code.OVERLOADED, OTHER_ACCOUNT)
-    bench.ledger.make_due(ACCOUNT_CODES, bench.clock.now())
+    bench.accounts.make_due(ACCOUNT_CODES, bench.clock.now())
     assert isinstance(bench.availability.admit(SONNET, "task"), Probe)
     assert not bench.is_open(OTHER_ACCOUNT)
 

@@ -22,6 +22,7 @@ from ostler.model.outcome import Outcome
 from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
@@ -40,7 +41,7 @@ def make_services(project: Project, writer: GroupWriter, work: CallFunction) -> 
         make_executor=lambda choice, lock: MockExecutor(spawn_function=work),
         pool_for=lambda task: ModelPool((ModelConfig("mock", "mock"),)),
         get_call_services=lambda: create_call_services(
-            project, SqliteLedger(project.layout.database), SystemClock(), None
+            project, SqliteLedger(project.layout.database), SqliteAccounts(None), SystemClock(), None
         ),
         on_completed=lambda task, state: (),
         run="ours",

@@ -25,6 +25,7 @@ from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
@@ -68,7 +69,7 @@ def run_task(
             make_executor=lambda choice, lock: executor,
             pool_for=lambda task: ModelPool((ModelConfig("mock", "mock"),)),
             get_call_services=lambda: create_call_services(
-                project, SqliteLedger(project.layout.database), SystemClock(), None
+                project, SqliteLedger(project.layout.database), SqliteAccounts(None), SystemClock(), None
             ),
             on_completed=lambda task, state: (),
             run="ours",

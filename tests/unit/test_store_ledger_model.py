@@ -12,6 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from ostler.errors import Code
 from ostler.model.limits.limit import Closed, Open, Probe
 from ostler.model.limits.window import Window
+from ostler.store.accounts.file import FILE_NAME
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.schema import empty_store
 from ostler.store.sqlite_ledger import SqliteLedger
 
@@ -31,10 +33,11 @@ class Machine(RuleBasedStateMachine):
         path = Path(self.directory.name, "ostler.db")
         path.write_bytes(empty_store())
         self.ledgers = {caller: SqliteLedger(path) for caller in CALLERS}
+        self.accounts = {caller: SqliteAccounts(path.with_name(FILE_NAME)) for caller in CALLERS}
         self.now = 1_700_000_000
 
     def teardown(self) -> None:
-        for ledger in self.ledgers.values():
+        for ledger in (*self.ledgers.values(), *self.accounts.values()):
             ledger.close()
         self.directory.cleanup()
 
@@ -67,7 +70,7 @@ class LimitMachine(Machine):
 
     @rule(caller=CALLER, window=st.sampled_from(WINDOWS), seconds=st.sampled_from([0, 1, 60, 20 * DAY]))
     def meet_a_limit(self, caller: str, window: Window, seconds: int) -> None:
-        self.ledgers[caller].close_window(window, self.now + seconds, CODE, "", self.now)
+        self.accounts[caller].close_window(window, self.now + seconds, CODE, "", self.now)
         until = self.now + min(seconds, 8 * DAY)
         if window in self.ends and not self.void(self.noted[window]):
             until = max(until, self.ends[window])
@@ -76,7 +79,7 @@ class LimitMachine(Machine):
 
     @rule(caller=CALLER)
     def ask(self, caller: str) -> None:
-        result = self.ledgers[caller].admit([self.REQUEST], caller, self.now)
+        result = self.accounts[caller].admit([self.REQUEST], caller, self.now)
         met = [one for one in self.WINDOWS[:2] if one in self.ends and not self.void(self.noted[one])]
         last = max((self.ends[window] for window in met), default=0)
         taken = [window for window in met if self.is_taken(window, caller)]
@@ -97,14 +100,14 @@ class LimitMachine(Machine):
 
     @rule(caller=CALLER, window=st.sampled_from(WINDOWS))
     def find_it_open(self, caller: str, window: Window) -> None:
-        assert self.ledgers[caller].reopen(window) is (window in self.leases)
+        assert self.accounts[caller].reopen(window) is (window in self.leases)
         if self.leases.pop(window, None):
             del self.ends[window]
 
     @invariant()
     def all_read_the_same(self) -> None:
         expected = {one: end for one, end in self.ends.items() if not self.void(self.noted[one])}
-        for ledger in self.ledgers.values():
+        for ledger in self.accounts.values():
             assert {limit.window: limit.until for limit in ledger.limits(self.now)} == expected
 
 

@@ -13,8 +13,6 @@ import pytest
 from msgspec.structs import replace
 
 from journal_values import TASK, make_attempt, make_record, make_row
-from ostler.errors import Code
-from ostler.model.limits.window import Window
 from ostler.store import codec
 from ostler.store.schema import APPLICATION_ID, MIGRATIONS, newest_version
 from ostler.store.sqlite import SqliteJournal
@@ -103,8 +101,8 @@ def test_an_attempt_that_was_cut_off_ends_when_that_is_noticed(first: Path) -> N
 def test_the_ledger_brings_it_forward_too(first: Path) -> None:
     """The first process that opens the store migrates it."""
     ledger = SqliteLedger(first)
-    ledger.close_window(Window("p"), 9.0, Code.RATE_LIMITED, "", 1.0)
-    assert len(ledger.limits(1.0)) == 1
+    assert ledger.take_retry(1.0, 5)
+    assert ledger.count_retries(1.0) == 1
     ledger.close()
 
 
@@ -129,7 +127,7 @@ def test_kill_while_migrating(first: Path, step: str) -> None:
     db = apsw.Connection(str(first))
     found = db.pragma("user_version")
     assert found == (1 if step == "before the commit" else newest_version())
-    assert db.table_exists(None, "limit_window") is (found > 1)
+    assert db.table_exists(None, "breaker") is (found > 1)
     assert len(db.execute("PRAGMA table_info(attempt)").fetchall()) == (4 if found == 1 else 6)
     db.close()
     with SqliteJournal(first) as journal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,16 +10,12 @@ import pytest
 
 from ostler.errors import Code, OstlerError, StateError, UsageError
 from ostler.files import failpoint
-from ostler.model.limits.limit import LEASE_SECONDS, Closed, Open, Probe
-from ostler.model.limits.window import Window
 from ostler.store.ledger import Ledger
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 
 NOW = 1_700_000_000.0
 DAY = 86_400.0
-WEEK = Window("claude", "", "*", "seven_day")
-SONNET = Window("claude", "", "sonnet")
 
 
 @pytest.fixture
@@ -44,93 +39,6 @@ def other(path: Path) -> Iterator[Ledger]:
     ledger = SqliteLedger(path)
     yield ledger
     ledger.close()
-
-
-def limit(ledger: Ledger, until: float, now: float = NOW, window: Window = WEEK) -> None:
-    ledger.close_window(window, until, Code.QUOTA_EXCEEDED, "used up", now)
-
-
-class TestLimits:
-    def test_the_first_limit_stops_everyone(self, ledger: Ledger, other: Ledger) -> None:
-        """The next caller, in any process, gets the end and the reason of a limit."""
-        assert ledger.admit([SONNET], "ada", NOW) == Open()
-        limit(ledger, NOW + 300)
-        for asked in (ledger, other):
-            assert asked.admit([SONNET], "bob", NOW + 1) == Closed(NOW + 300, Code.QUOTA_EXCEEDED, "used up")
-        assert other.admit([Window("codex")], "bob", NOW) == Open()
-
-    def test_one_probe_reopens(self, ledger: Ledger, other: Ledger) -> None:
-        """At the reset one caller probes; the others continue when it was answered."""
-        limit(ledger, NOW + 300)
-        assert other.admit([SONNET], "bob", NOW + 300) == Probe((WEEK,))
-        assert isinstance(ledger.admit([SONNET], "ada", NOW + 301), Closed)
-        assert ledger.limits(NOW + 301)[0].prober == "bob"
-        assert other.reopen(WEEK)
-        assert ledger.admit([SONNET], "ada", NOW + 302) == Open()
-        assert ledger.limits(NOW + 302) == []
-
-    def test_a_probe_that_meets_the_limit_closes_again(self, ledger: Ledger) -> None:
-        """The next reset has its own probe."""
-        limit(ledger, NOW + 300)
-        ledger.admit([SONNET], "ada", NOW + 300)
-        limit(ledger, NOW + 600, NOW + 301)
-        assert ledger.admit([SONNET], "ada", NOW + 302) == Closed(NOW + 600, Code.QUOTA_EXCEEDED, "used up")
-        assert ledger.admit([SONNET], "bob", NOW + 600) == Probe((WEEK,))
-
-    def test_a_dead_prober_is_replaced(self, ledger: Ledger) -> None:
-        """A minute later another caller may try."""
-        limit(ledger, NOW)
-        assert ledger.admit([SONNET], "ada", NOW) == Probe((WEEK,))
-        assert isinstance(ledger.admit([SONNET], "bob", NOW + LEASE_SECONDS - 1), Closed)
-        assert ledger.admit([SONNET], "bob", NOW + LEASE_SECONDS) == Probe((WEEK,))
-
-    def test_an_answer_does_not_undo_a_later_limit(self, ledger: Ledger) -> None:
-        """A limit that another call met during the probe takes precedence."""
-        limit(ledger, NOW)
-        ledger.admit([SONNET], "ada", NOW)
-        limit(ledger, NOW + 500, NOW + 1)
-        assert not ledger.reopen(WEEK)
-        assert isinstance(ledger.admit([SONNET], "ada", NOW + 2), Closed)
-
-    def test_several_windows_of_one_call(self, ledger: Ledger) -> None:
-        """The call waits for all of them, and its probe is for all."""
-        day = Window("claude", "", "sonnet", "day")
-        limit(ledger, NOW + 5)
-        limit(ledger, NOW + 9, window=day)
-        assert ledger.admit([SONNET], "ada", NOW + 5) == Closed(NOW + 9, Code.QUOTA_EXCEEDED, "used up")
-        assert ledger.admit([Window("claude", "", "opus")], "ada", NOW + 5) == Probe((WEEK,))
-        assert isinstance(ledger.admit([SONNET], "bob", NOW + 9), Closed)
-        assert ledger.admit([SONNET], "ada", NOW + 9) == Probe((WEEK, day))
-
-    @pytest.mark.parametrize("jump", [-10 * DAY, 10 * DAY])
-    def test_a_clock_that_jumps_closes_nothing_for_ever(self, ledger: Ledger, jump: float) -> None:
-        """A limit of one clock is invalid or due under the other, and a new one counts (B12)."""
-        limit(ledger, NOW + 300)
-        assert ledger.admit([SONNET], "ada", NOW + jump) == (Open() if jump < 0 else Probe((WEEK,)))
-        limit(ledger, NOW + jump + 60, NOW + jump)
-        reported = ledger.admit([SONNET], "ada", NOW + jump)
-        assert reported == Closed(NOW + jump + 60, Code.QUOTA_EXCEEDED, "used up")
-        assert ledger.admit([SONNET], "ada", NOW) == (Probe((WEEK,)) if jump < 0 else Open())
-
-    def test_asking_is_cheap(self, ledger: Ledger) -> None:
-        """It is read before every start, so it takes microseconds, with other windows closed too (5 to 20 us
-        measured).
-        """
-        for number in range(8):
-            limit(ledger, NOW + 300, window=Window("other", str(number)))
-        taken = []
-        for _ in range(500):
-            started = time.perf_counter()
-            ledger.admit([SONNET], "ada", NOW)
-            taken.append(time.perf_counter() - started)
-        assert sorted(taken)[250] < 0.0005
-
-    def test_messages_of_all_kinds_are_kept(self, ledger: Ledger, other: Ledger) -> None:
-        """Messages of a provider are stored as text, never run as SQL."""
-        odd = Window("pro'vider", 'a"c', "модель", "'; DROP TABLE limit_window; --")
-        ledger.close_window(odd, NOW + 9, Code.RATE_LIMITED, "a\nb 'c' 🐎", NOW)
-        assert other.limits(NOW)[0].window == odd
-        assert other.limits(NOW)[0].message == "a\nb 'c' 🐎"
 
 
 class TestRests:
@@ -203,18 +111,18 @@ class TestStore:
         ledger = SqliteLedger(tmp_path / "ostler.db")
         ledger.close()
         with pytest.raises(UsageError, match="no Ostler project here"):
-            ledger.admit([SONNET], "ada", NOW)
+            ledger.take_retry(NOW, 5)
         assert list(tmp_path.iterdir()) == []
 
     def test_goes_on_after_close(self, ledger: Ledger) -> None:
         """Closing twice is allowed, and a later query opens the store again."""
-        limit(ledger, NOW + 9)
+        ledger.take_retry(NOW, 5)
         ledger.close()
         ledger.close()
-        assert len(ledger.limits(NOW)) == 1
+        assert ledger.count_retries(NOW) == 1
 
     def test_every_write_is_flushed(self, ledger: SqliteLedger) -> None:
-        """FULL, like the journal: a recorded limit survives a power cut."""
+        """FULL, like the journal: a recorded retry survives a power cut."""
         assert ledger._db.connection.pragma("synchronous") == 2
 
     def test_busy(self, path: Path, ledger: Ledger) -> None:
@@ -222,12 +130,11 @@ class TestStore:
         holder = apsw.Connection(str(path))
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(StateError) as caught:
-            limit(ledger, NOW + 9)
+            ledger.take_retry(NOW, 5)
         assert caught.value.code is Code.STATE_BUSY
-        assert ledger.admit([SONNET], "ada", NOW) == Open()
+        assert ledger.count_retries(NOW) == 0
         holder.execute("ROLLBACK")
-        limit(ledger, NOW + 9)
-        assert len(ledger.limits(NOW)) == 1
+        assert ledger.take_retry(NOW, 5)
 
     @pytest.mark.parametrize(("action", "code"), [("enospc", Code.DISK_FULL), ("eio", Code.STORAGE_ERROR)])
     def test_a_disk_that_refuses(self, ledger: Ledger, action: str, code: Code) -> None:
@@ -236,25 +143,18 @@ class TestStore:
         """
         failpoint.arm(f"ledger.write:{action}")
         with pytest.raises(OstlerError) as caught:
-            limit(ledger, NOW + 9)
+            ledger.take_retry(NOW, 5)
         assert caught.value.code is code
-        assert ledger.limits(NOW) == []
+        assert ledger.count_retries(NOW) == 0
         if code is Code.DISK_FULL:
-            limit(ledger, NOW + 9)
-            assert len(ledger.limits(NOW)) == 1
+            assert ledger.take_retry(NOW, 5)
         else:
             with pytest.raises(OstlerError):
                 ledger.take_retry(NOW, 5)
 
-    def test_a_code_of_a_newer_version(self, path: Path, ledger: Ledger) -> None:
-        """A code that this version does not have closes the window all the same."""
-        limit(ledger, NOW + 9)
-        apsw.Connection(str(path)).execute("UPDATE limit_window SET code = 'TEA_BREAK'")
-        assert ledger.admit([SONNET], "ada", NOW) == Closed(NOW + 9, Code.UNKNOWN, "used up")
-
     def test_damage_is_reported(self, path: Path, ledger: Ledger) -> None:
         """Unexpected tables are refused (B17)."""
-        apsw.Connection(str(path)).execute("DROP TABLE limit_window")
+        apsw.Connection(str(path)).execute("DROP TABLE breaker")
         with pytest.raises(StateError) as caught:
-            ledger.admit([SONNET], "ada", NOW)
+            ledger.check_cooldown("sonnet", NOW)
         assert caught.value.code is Code.STATE_CORRUPT

@@ -136,9 +136,8 @@ def write_old_names(path: Path) -> None:
             assert db.changes(), (table, column)
     db.execute("DROP TRIGGER refuse_older_writers; ALTER TABLE feed DROP COLUMN version").fetchall()
     db.execute("DROP TABLE gate_control; DROP TABLE gate_acceptance").fetchall()
-    for column in ("closings", "reported"):
-        db.execute(f"ALTER TABLE limit_window DROP COLUMN {column}").fetchall()
-    db.execute("DROP TABLE model_turn").fetchall()
+    db.execute("CREATE TABLE limit_window (provider TEXT)").fetchall()
+    db.execute("DROP TABLE model_turn; DROP TABLE retry_report").fetchall()
     db.execute("ALTER TABLE identity DROP COLUMN home").fetchall()
     db.pragma("user_version", RELEASED)
     db.close()

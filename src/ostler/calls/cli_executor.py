@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import uuid
 from collections.abc import Mapping
 from logging import Logger, getLogger
@@ -27,15 +28,19 @@ from ostler.calls.services import CallServices
 from ostler.calls.spending.budget import BudgetGuard
 from ostler.clock import Clock, SystemClock
 from ostler.config.settings import Settings
+from ostler.executors.logins import identify_login
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry, resolve_name
 from ostler.files.atomic import make_private_dir
+from ostler.files.user_state import find_user_state
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.model_config import Login, ModelConfig, ModelPool
 from ostler.model.task import Priority
 from ostler.process.protocol import CommandRunner
 from ostler.process.runner import DefaultCommandRunner
+from ostler.store.accounts.file import FILE_NAME
+from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 
@@ -66,22 +71,30 @@ class CliExecutor:
         clock, environ = clock or SystemClock(), os.environ if environ is None else environ
         settings, logger = settings or Settings(), logger or getLogger("ostler")
         plugins = PluginRegistry(logger) if plugins is None else plugins
-        home = home or _default_home(environ)
+        home = home or find_user_state(environ) or Path(tempfile.gettempdir(), f"ostler-{os.getuid()}")
         make_private_dir(home)
         SqliteJournal(home / "ledger.db", create=True).close()
         self.journal = MemoryAttemptJournal()
         self.selector = selector or ModelSelector(settings.selection.strategy, Random())  # noqa: S311
         self.calls_dir = home / "calls" / self.journal.store_id
-        self._settings, self._logger = settings, logger
+        self._settings, self._logger, self._environ = settings, logger, environ
         self._processes = DefaultCommandRunner() if processes is None else processes
         self._registry = registry or ExecutorRegistry()
         self._ledger = SqliteLedger(home / "ledger.db")
+        self._accounts = SqliteAccounts(home / FILE_NAME)
         slots = slots or WorkerPool(settings.pools, clock)
         services = CallServices(
             selector=self.selector,
             slots=slots,
             host=host or Host(settings.host, clock),
-            availability=ModelAvailability(self._ledger, settings.retry, clock, has_circuits=False),
+            availability=ModelAvailability(
+                self._ledger,
+                self._accounts,
+                settings.retry,
+                clock,
+                has_circuits=False,
+                read_settings=lambda: settings,
+            ),
             budget_guard=BudgetGuard(settings.budget, clock, lambda: self.journal),
             plugins=plugins,
             debugger=None if debugger is None else adapt_debugger(debugger),
@@ -116,7 +129,7 @@ class CliExecutor:
             phase="call",
             iteration=1,
             role="",
-            pool=_create_pool(self._settings, timeout_seconds),
+            pool=self._create_pool(timeout_seconds),
             cwd=cwd,
             task_dir=self.calls_dir,
             attempts=[],
@@ -140,28 +153,24 @@ class CliExecutor:
 
     def close(self) -> None:
         self._ledger.close()
+        self._accounts.close()
+
+    def _create_pool(self, timeout_seconds: float | None) -> ModelPool:
+        settings, run = self._settings, self._settings.run
+        executor = resolve_name(run.executor, settings.executors)
+        models = configured_models(settings) or (ModelConfig(run.model or executor, executor, run.model),)
+        models = tuple(replace(model, login=self._identify(model)) for model in models)
+        if timeout_seconds is not None:
+            models = tuple(replace(model, timeout_seconds=timeout_seconds) for model in models)
+        return ModelPool(models)
+
+    def _identify(self, model: ModelConfig) -> Login:
+        executor, home = self._make_executor(model), str(self.calls_dir)
+        return identify_login(model, executor, self._settings.executors, self._environ, home)
 
     def _make_executor(self, model: ModelConfig) -> Executor:
         return self._registry.make_for(model, self._settings.executors, self._processes)
 
 
-def _create_pool(settings: Settings, timeout_seconds: float | None) -> ModelPool:
-    run = settings.run
-    executor = resolve_name(run.executor, settings.executors)
-    models = configured_models(settings) or (ModelConfig(run.model or executor, executor, run.model),)
-    if timeout_seconds is not None:
-        models = tuple(replace(model, timeout_seconds=timeout_seconds) for model in models)
-    return ModelPool(models)
-
-
 def _create_session(executor: str, can_resume: bool, attempts: list[Attempt]) -> AgentSession:
     return AgentSession(str(uuid.uuid4()), started=False)
-
-
-def _default_home(environ: Mapping[str, str]) -> Path:
-    """Return $XDG_STATE_HOME/ostler, where calls outside a project keep their files."""
-    base = environ.get("XDG_STATE_HOME", "")
-    state = (
-        Path(base) if base.startswith("/") else Path(environ.get("HOME", "~")).expanduser() / ".local/state"
-    )
-    return state / "ostler"

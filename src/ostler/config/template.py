@@ -17,9 +17,9 @@ _TAIL = """
 #   [phases] [gates] [workspace]         phases of a task, checks of results, worktree setup
 #   [pull_request] [skills] [documents]  git.on_complete = "pr"; tasks that write a document
 #   [[models]] [selection] [tiers]       several models and their order
-#   [retry] [pools.NAME] [host]          retries, concurrency, required resources
+#   [retry] [limits] [pools.NAME]        retries, windows of subscriptions, concurrency
 #   [budget] [prices."MODEL"] [server]   cost limits; address of ostler serve
-#   [agents] [plugins] [sandbox]         executor per role, plugins, confinement
+#   [agents] [plugins] [sandbox] [host]  executor per role, plugins, confinement, resources
 #   [[notify]] [telemetry] [secrets]     messages, traces, values to redact"""
 
 

@@ -23,8 +23,9 @@ from ostler.executors.failures import classify_failure, find_error_line, is_erro
 from ostler.executors.limits.reading import add_limits
 from ostler.executors.permissions import require_sandbox
 from ostler.executors.protocol import Capabilities
+from ostler.executors.retries import Retry, RetryLines, describe_wait, seconds_of_limit
 from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextReceived
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.process.protocol import CommandRunner
 
 _MAX_TEXT_BYTES = 64 * 1024
@@ -83,11 +84,22 @@ class CommandExecutor:
             with self._prepare(call) as (arguments, stdin):
                 argv = (self._program(), *arguments)
                 command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
+                command = replace(command, on_error_line=output.read_error_line)
                 on_event(SessionStarted(call.session_id, call.model))
                 exit = await self._runner.run(command, output.read_line)
         except OstlerError as error:
             return result_from_error(error)
+        if exit.stopped is StopReason.PROVIDER:
+            return self._describe_wait(call, exit, output.retry)
         return self._evaluate(call, exit, output.text)
+
+    def _describe_wait(self, call: AgentCall, exit: Exit, retry: Retry | None) -> CallResult:
+        """Return the result of a program that was ended because it waited for its provider."""
+        reported, text = (retry.reported, retry.text) if retry else (None, "")
+        status = describe_wait(reported, text, exit, self.name)
+        seconds = seconds_of_limit(reported, text)
+        result = replace(self._evaluate(call, exit, ""), code=status.code, message=status.message)
+        return replace(result, retry_after_seconds=seconds, final=True)
 
     @contextmanager
     def _prepare(self, call: AgentCall) -> Generator[tuple[tuple[str, ...], bytes], None, None]:
@@ -153,6 +165,7 @@ class _Output:
     def __init__(self, on_event: OnEvent) -> None:
         self._on_event = on_event
         self._tail = bytearray()
+        self.retry: Retry | None = None  # the last one in the error output
 
     def read_line(self, line: bytes) -> bool:
         self._tail += line + b"\n"
@@ -161,6 +174,11 @@ class _Output:
         if line.strip():
             self._on_event(TextReceived(line.decode("utf-8", "replace")))
         return False
+
+    def read_error_line(self, line: bytes) -> None:
+        if retry := RetryLines().find(line):
+            self.retry = retry
+            self._on_event(retry.reported)
 
     @property
     def text(self) -> str:

@@ -10,9 +10,10 @@ from ostler.errors import Code
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
 from ostler.executors.failures import FailureTable, classify_failure, is_error_answer
 from ostler.executors.limits.reading import add_limits
+from ostler.executors.retries import RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.stream_state import ReportedFailure, StreamState
 from ostler.model.call import AgentCall, CallResult, OnEvent
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.text import first_line
 
 # An exit that explains a run by itself, and an exit that needs a better explanation.
@@ -29,6 +30,7 @@ class OutputFormat(Struct, frozen=True):
     program: str
     decode: Decode
     failures: FailureTable = FailureTable()
+    retry_lines: RetryLines = RetryLines()  # in the error output, and in output that is not JSON
 
 
 class StreamReader:
@@ -41,12 +43,26 @@ class StreamReader:
 
     def read_line(self, line: bytes) -> bool:
         """Read one line; return True when the agent has given its result."""
+        if not line.lstrip().startswith(b"{"):
+            self.read_error_line(line)
         return self._format.decode(line, self._state)
+
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output: it may report a retry."""
+        read_retry_line(line, self._state, self._format)
 
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the run."""
         self._state.close(exit.long_lines)
         return evaluate_run(self._call, self._state, exit, self._format)
+
+
+def read_retry_line(line: bytes, state: StreamState, output_format: OutputFormat) -> None:
+    """Report the retry that a line is about, if it is about one."""
+    retry = output_format.retry_lines.find(line, output_format.failures)
+    if retry is not None and not state.finished:
+        state.start_session(retry.session_id)
+        state.report_retry(retry.code, retry.delay_seconds, retry.text)
 
 
 def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format: OutputFormat) -> CallResult:
@@ -67,14 +83,19 @@ def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format:
         session_usage=state.session_usage,
         cost_usd=state.cost_usd,
         session_cost_usd=None if state.cost_usd is None else call.session_cost_usd + state.cost_usd,
+        final=exit.stopped is StopReason.PROVIDER,
         warnings=("RESPONSE_TRUNCATED",) * state.truncated + ("PERMISSION_DENIED",) * state.denied,
     )
     failure = state.failure or ReportedFailure("")
-    text = f"{exit.stderr_tail}\n{failure.text}"
-    return add_limits(result, text, state.windows, failure.retry_after_seconds)
+    wait = failure.retry_after_seconds
+    if exit.stopped is StopReason.PROVIDER:
+        wait = seconds_of_limit(state.retry, state.retry_text)
+    return add_limits(result, f"{exit.stderr_tail}\n{failure.text}", state.windows, wait)
 
 
 def _status(state: StreamState, exit: Exit, output_format: OutputFormat) -> RunStatus:
+    if exit.stopped is StopReason.PROVIDER:
+        return describe_wait(state.retry, state.retry_text, exit, output_format.program)
     if state.failure is not None:
         return _classify_reported(state.failure, exit, output_format, state.finished)
     if not state.finished:

@@ -27,6 +27,7 @@ class Capabilities(Struct, frozen=True):
     acp: bool = False  # it supports the Agent Client Protocol
     structured_output: bool = False  # it enforces the schema of a call
     own_sandbox: bool = False  # it restricts its tools to the workspace by itself
+    has_account: bool = True  # calls count against an account of a provider; false: nothing leaves the host
     environment: tuple[str, ...] = ()  # names and patterns of the variables that it needs
     environment_with: dict[str, tuple[str, ...]] = {}  # those that it needs only when the key is set
 

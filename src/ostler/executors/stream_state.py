@@ -58,6 +58,7 @@ class StreamState:
         self.cost_usd: float | None = None
         self.failure: ReportedFailure | None = None
         self.retry: RetryReported | None = None  # set while the agent is waiting for its provider
+        self.retry_text = ""  # the error that the last retry follows
         self.windows: tuple[ReportedWindow, ...] = ()  # of the provider, as reported last
         self.finished = False  # the agent reported the end of its turn
         self.truncated = False
@@ -129,9 +130,13 @@ class StreamState:
         """Add to the cost of this run."""
         self.cost_usd = add_cost(self.cost_usd, cost_usd)
 
-    def report_retry(self, code: Code, seconds: float = 0.0) -> None:
-        """Record that the agent retries the request to its provider by itself."""
-        self.retry = RetryReported(code, seconds)
+    def report_retry(self, code: Code, seconds: float = 0.0, text: str = "") -> None:
+        """Record that the agent retries the request to its provider by itself.
+
+        Some agents report a retry twice, and only one of the reports has the wait: it is kept.
+        """
+        known = self.retry.delay_seconds if self.retry and self.retry.code is code else 0.0
+        self.retry, self.retry_text = RetryReported(code, seconds or known), text
         self._on_event(self.retry)
 
     def report_limits(self, windows: tuple[ReportedWindow, ...]) -> None:

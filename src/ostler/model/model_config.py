@@ -7,6 +7,13 @@ from msgspec import Struct
 from ostler.model.call import Permissions
 
 
+class Login(Struct, frozen=True):
+    """Which account an agent logs in to."""
+
+    key: str = ""  # the same in every project that logs in like this; empty: not determined
+    label: str = ""  # on screens
+
+
 class ModelConfig(Struct, frozen=True):
     """One model of a pool: executor, model and account."""
 
@@ -20,6 +27,7 @@ class ModelConfig(Struct, frozen=True):
     fallback: bool = False
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
+    login: Login = Login()
     permissions: Permissions | None = None  # that the task allows; None: as in the settings
 
 

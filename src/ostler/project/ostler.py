@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-
-from msgspec.structs import replace
 
 from ostler.calls.debugger import Debugger, EventDebugger, StoppingDebugger, adapt_debugger
 from ostler.calls.host import get_available_memory_mb
@@ -40,7 +39,8 @@ from ostler.project.accept_settings import describe_unaccepted
 from ostler.project.affordable import resume_affordable
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.agents.executors import check_permissions
-from ostler.project.agents.model_pool import select_models
+from ostler.project.agents.holds import HoldFinder
+from ostler.project.agents.model_pool import find_models
 from ostler.project.apply_action import apply_action
 from ostler.project.integrations import Integrations, start_integrations
 from ostler.project.project import Project
@@ -49,6 +49,7 @@ from ostler.project.tasks.merged import approve_merged
 from ostler.project.tasks.outcome_details import add_details
 from ostler.project.tasks.retarget import find_retargetable, list_stacked, reopen_stacked
 from ostler.project.tasks.write_back import update_source
+from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.busy import RUN_WAIT_SECONDS
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
@@ -88,11 +89,13 @@ class Ostler:
         self._ledger = SqliteLedger(
             project.layout.database, wait_seconds=RUN_WAIT_SECONDS, stop=project.journal.stop_request
         )
+        self._print_message = print_message or _discard_message
+        self._accounts = open_accounts(environ, self._print_message)
         project.journal.wait_when_busy(RUN_WAIT_SECONDS)
         self._call_services: CallServices | None = None
         self._driver: LocalDriver | None = None
         self._integrations: Integrations | None = None
-        self._print_message = print_message or _discard_message
+        self._holds = HoldFinder(project, lambda: self._get_call_services().availability, self._clock)
         project.report_settings_changes(self._print_message)
         self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # recorded with each claim
 
@@ -123,6 +126,7 @@ class Ostler:
         if self._integrations is not None:
             await self._integrations.finish()
         self._ledger.close()
+        self._accounts.close()
         if self._call_services is not None:
             await self._call_services.plugins.close()
 
@@ -202,7 +206,7 @@ class Ostler:
         self.project.require_person("run tasks")
         create_folders(self.project.layout)  # `git clean` may have deleted those in the project
         if probe:
-            self._ledger.make_due(ACCOUNT_CODES, self._clock.now())
+            self._accounts.make_due(ACCOUNT_CODES, self._clock.now())
         resume_affordable(self.project, self._clock.now())
         shared_forker().prepare_keeper()  # it starts while git creates the first worktree
         asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # preloads psutil
@@ -214,6 +218,8 @@ class Ostler:
             await self.publish_stacked_again()
         services = self._create_step_services()
         max_parallel = jobs or self.project.settings.run.jobs
+        # A run that does not wait prints at its end what it did not start.
+        self._holds.print_message = self._print_message if wait else None
         self._driver = LocalDriver(
             services,
             max_parallel,
@@ -252,12 +258,8 @@ class Ostler:
         return self._driver.not_started if self._driver is not None else {}
 
     def find_hold(self, state: State) -> Unavailable | None:
-        """Return why no model for a task may be called now; None when one may."""
-        if not self._ledger.limits(self._clock.now()):
-            return None
-        task = self.project.task(state.task)
-        pool = select_models(replace(task, role=state.current.role or task.role), loaded=self.project.loaded)
-        return self._get_call_services().availability.find_hold(pool)
+        """Return why no model for a task may be called now, or may not for a task that has not begun."""
+        return self._holds.find(state)
 
     async def publish_stacked_again(self) -> None:
         """Reopen tasks whose pull request is stacked on one that was merged; the next run publishes them."""
@@ -322,7 +324,7 @@ class Ostler:
             clock=self._clock,
             environ=self._environ,
             make_executor=self._create_executor,
-            pool_for=lambda task: select_models(task, self.project.loaded),
+            pool_for=partial(find_models, self.project),
             get_call_services=self._get_call_services,
             on_completed=self._on_completed,
             run=self.name,
@@ -350,7 +352,7 @@ class Ostler:
     def _get_call_services(self) -> CallServices:
         if self._call_services is None:
             self._call_services = create_call_services(
-                self.project, self._ledger, self._clock, self._debugger
+                self.project, self._ledger, self._accounts, self._clock, self._debugger
             )
         return self._call_services
 

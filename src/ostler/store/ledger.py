@@ -1,58 +1,19 @@
-"""The ledger that all calls of a store share: limits, cooldowns, turns of models, and retries per hour."""
+"""The ledger that all calls of a project share: cooldowns, turns of models, and retries per hour."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from ostler.errors import Code
-from ostler.model.limits.limit import Admission, Cooldown, Limit
-from ostler.model.limits.window import Window
+from ostler.model.limits.limit import Cooldown
 
 
 class Ledger(Protocol):
-    """Shared by every task and process of a store. A write that returned is durable.
+    """Shared by every task and process of a project. A write that returned is durable.
 
-    A caller that may probe a model and dies blocks the others for a minute at most.
+    A caller that may try a model after its cooldown and dies blocks the others for a minute at most.
     """
-
-    # Limits
-
-    def close_window(self, window: Window, until: float, code: Code, message: str, now: float) -> None:
-        """Stop all calls on this window; a closed window can only be closed for longer."""
-        ...
-
-    def open_circuit(
-        self, window: Window, code: Code, message: str, now: float, first: float, longest: float
-    ) -> float:
-        """Stop all calls on this window until the next probe, and return its time.
-
-        The delay is `first` seconds and doubles with each failed probe, up to `longest`.
-        """
-        ...
-
-    def make_due(self, codes: Collection[Code], now: float) -> None:
-        """Let the next call probe the windows that were closed with one of these codes."""
-        ...
-
-    def take_report(self, window: Window) -> bool:
-        """Return True for the first caller since the window was closed: it reports that to the person."""
-        ...
-
-    def admit(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
-        """Return whether a call may be made; when a limit has ended, one caller gets the Probe.
-
-        The same caller gets it again when it asks again.
-        """
-        ...
-
-    def reopen(self, window: Window) -> bool:
-        """End the limit after a successful probe; return False if it was set again in the meantime."""
-        ...
-
-    def limits(self, now: float) -> list[Limit]:
-        """Return every window that is closed or waits for its probe."""
-        ...
 
     # Cooldowns
 
@@ -82,6 +43,10 @@ class Ledger(Protocol):
 
     def count_retries(self, now: float) -> int:
         """Return the number of retries in the last hour."""
+        ...
+
+    def take_retry_report(self, now: float) -> bool:
+        """Return True for the first caller within an hour: it reports that the retries are used."""
         ...
 
     # Turns

@@ -172,6 +172,16 @@ _HOME = """
 ALTER TABLE identity ADD COLUMN home TEXT NOT NULL DEFAULT '';
 """
 
+_ACCOUNTS = """
+-- Limits of providers are in the user's ledger of accounts.
+DROP TABLE limit_window;
+"""
+
+_RETRY_REPORT = """
+-- When the feed last got a notice that the retries of the hour are used.
+CREATE TABLE retry_report (at REAL NOT NULL);
+"""
+
 
 def _standard_names(db: apsw.Connection) -> None:
     rewrite_names(db)
@@ -189,6 +199,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     _CIRCUITS,
     _GATES,
     _HOME,
+    _ACCOUNTS,
+    _RETRY_REPORT,
 )
 """Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 

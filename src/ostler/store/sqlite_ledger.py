@@ -1,8 +1,8 @@
-"""The ledger of limits in the project's SQLite file, for one thread."""
+"""The ledger of cooldowns, retries and turns in the project's SQLite file, for one thread."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,40 +11,14 @@ from ostler.errors import Code, read_code
 from ostler.model.limits.limit import (
     CLOCK_STEP_SECONDS,
     LEASE_SECONDS,
-    Admission,
     Cooldown,
-    Limit,
-    Probe,
-    check_admission,
-    limit_on,
     start_cooldown,
 )
-from ostler.model.limits.window import Window
 from ostler.store.busy import StopRequest
 from ostler.store.database import Database
 
 _HOUR_SECONDS = 3600.0
 
-# A window is deleted when it is found open, so there are few rows: reading all of them is cheapest.
-_SELECT_LIMITS = """
-    SELECT provider, account, model, name, until, code, message, noted_at, probing_until, prober, closings,
-        reported
-    FROM limit_window"""
-_REPLACE_LIMIT = """
-    INSERT OR REPLACE INTO limit_window
-        (provider, account, model, name, until, code, message, noted_at, prober, closings, reported)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?)"""
-_MAKE_DUE = "UPDATE limit_window SET until = ? WHERE code = ? AND until > ?"
-_REPORT = """
-    UPDATE limit_window SET reported = 1
-    WHERE provider = ? AND account = ? AND model = ? AND name = ? AND NOT reported"""
-_LEASE_PROBE = """
-    UPDATE limit_window SET probing_until = ?, prober = ?
-    WHERE provider = ? AND account = ? AND model = ? AND name = ?"""
-_DELETE_PROBED = """
-    DELETE FROM limit_window
-    WHERE provider = ? AND account = ? AND model = ? AND name = ? AND probing_until IS NOT NULL"""
-_DELETE_LIMIT = "DELETE FROM limit_window WHERE provider = ? AND account = ? AND model = ? AND name = ?"
 _SELECT_COOLDOWNS = "SELECT choice, failures, until, code, message, noted_at, trying_until FROM breaker"
 _SELECT_COOLDOWN = f"{_SELECT_COOLDOWNS} WHERE choice = ?"
 _REPLACE_COOLDOWN = """
@@ -55,6 +29,9 @@ _LEASE_TRIAL = "UPDATE breaker SET trying_until = ? WHERE choice = ?"
 _DELETE_RETRIES = "DELETE FROM repeat WHERE at <= ? OR at > ?"
 _COUNT_RETRIES = "SELECT count(*) FROM repeat WHERE at > ? AND at <= ?"
 _INSERT_RETRY = "INSERT INTO repeat (at) VALUES (?)"
+_SELECT_REPORT = "SELECT 1 FROM retry_report WHERE at > ? AND at <= ?"
+_DELETE_REPORTS = "DELETE FROM retry_report"
+_INSERT_REPORT = "INSERT INTO retry_report (at) VALUES (?)"
 _SELECT_TURN = "SELECT next FROM model_turn WHERE models = ?"
 _REPLACE_TURN = "INSERT OR REPLACE INTO model_turn (models, next) VALUES (?, ?)"
 _DELETE_TURNS = "DELETE FROM model_turn"
@@ -80,67 +57,6 @@ class SqliteLedger:
         if "_db" in self.__dict__:
             self._db.close()
             del self._db
-
-    # Limits
-
-    def close_window(self, window: Window, until: float, code: Code, message: str, now: float) -> None:
-        with self._db.transaction():
-            known = self._find_limit(window)
-            if known is None:
-                limit = limit_on(window, until, code, message, now)
-            else:
-                limit = known.extend(until, code, message, now)
-            self._write_limit(limit)
-
-    def open_circuit(
-        self, window: Window, code: Code, message: str, now: float, first: float, longest: float
-    ) -> float:
-        with self._db.transaction():
-            known = self._find_limit(window)
-            if known is None or not known.is_valid(now):
-                limit = limit_on(window, now + first, code, message, now)
-            else:
-                limit = known.close_again(code, message, now, first, longest)
-            if limit is not known:
-                self._write_limit(limit)
-            return limit.until
-
-    def make_due(self, codes: Collection[Code], now: float) -> None:
-        # Most ledgers have no such window, and a read needs no transaction.
-        if any(limit.code in codes and limit.until > now for limit in self._read_limits()):
-            with self._db.transaction():
-                for code in codes:
-                    self._db.run(_MAKE_DUE, now, code, now)
-
-    def take_report(self, window: Window) -> bool:
-        with self._db.transaction():
-            self._db.run(_REPORT, *_key(window))
-            return self._db.connection.changes() == 1
-
-    def admit(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
-        admission = self._check_admission(windows, caller, now)
-        if isinstance(admission, Probe):
-            with self._db.transaction():
-                # Another caller may have been faster.
-                admission = self._check_admission(windows, caller, now)
-                for window in admission.windows if isinstance(admission, Probe) else ():
-                    self._db.run(_LEASE_PROBE, now + LEASE_SECONDS, caller, *_key(window))
-        return admission
-
-    def reopen(self, window: Window) -> bool:
-        with self._db.transaction():
-            self._db.run(_DELETE_PROBED, *_key(window))
-            return self._db.connection.changes() == 1
-
-    def end_limits(self, window: Window) -> None:
-        """End every limit that blocks this window: a call has just succeeded."""
-        with self._db.transaction():
-            for limit in self._read_limits():
-                if limit.window.applies_to(window):
-                    self._db.run(_DELETE_LIMIT, *_key(limit.window))
-
-    def limits(self, now: float) -> list[Limit]:
-        return [limit for limit in self._read_limits() if limit.is_valid(now)]
 
     # Cooldowns
 
@@ -181,7 +97,7 @@ class SqliteLedger:
     # Retries
 
     def take_retry(self, now: float, per_hour: int) -> bool:
-        hour = (now - _HOUR_SECONDS, now + CLOCK_STEP_SECONDS)
+        hour = _hour_before(now)
         with self._db.transaction():
             if self._db.run(_COUNT_RETRIES, *hour)[0][0] >= per_hour:
                 return False
@@ -190,7 +106,15 @@ class SqliteLedger:
             return True
 
     def count_retries(self, now: float) -> int:
-        return self._db.query(_COUNT_RETRIES, now - _HOUR_SECONDS, now + CLOCK_STEP_SECONDS)[0][0]
+        return self._db.query(_COUNT_RETRIES, *_hour_before(now))[0][0]
+
+    def take_retry_report(self, now: float) -> bool:
+        with self._db.transaction():
+            if self._db.run(_SELECT_REPORT, *_hour_before(now)):
+                return False
+            self._db.run(_DELETE_REPORTS)
+            self._db.run(_INSERT_REPORT, now)
+            return True
 
     # Turns
 
@@ -219,21 +143,6 @@ class SqliteLedger:
             stop=self._stop,
         )
 
-    def _check_admission(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
-        limits = self._read_limits()
-        matching = [one for one in limits if any(one.window.applies_to(window) for window in windows)]
-        return check_admission(matching, caller, now)
-
-    def _find_limit(self, window: Window) -> Limit | None:
-        return next((limit for limit in self._read_limits() if limit.window == window), None)
-
-    def _write_limit(self, limit: Limit) -> None:
-        closed = (limit.until, limit.code, limit.message, limit.noted_at, limit.closings, limit.reported)
-        self._db.run(_REPLACE_LIMIT, *_key(limit.window), *closed)
-
-    def _read_limits(self) -> list[Limit]:
-        return [_to_limit(row) for row in self._db.query(_SELECT_LIMITS)]
-
     def _read_cooldown(self, model: str) -> Cooldown | None:
         found = self._db.query(_SELECT_COOLDOWN, model)
         return _to_cooldown(found[0]) if found else None
@@ -252,13 +161,8 @@ class SqliteLedger:
             return active
 
 
-def _key(window: Window) -> tuple[str, str, str, str]:
-    return window.provider, window.account, window.model, window.window
-
-
-def _to_limit(row: tuple[Any, ...]) -> Limit:
-    until, code, *rest = row[4:11]
-    return Limit(Window(*row[:4]), until, read_code(code), *rest, reported=bool(row[11]))
+def _hour_before(now: float) -> tuple[float, float]:
+    return now - _HOUR_SECONDS, now + CLOCK_STEP_SECONDS
 
 
 def _to_cooldown(row: tuple[Any, ...]) -> Cooldown:

@@ -12,8 +12,9 @@ from ostler.executors.claude.stream import ClaudeStream
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
 from ostler.executors.failures import Evidence, is_error_answer, is_short_enough_for_error
 from ostler.executors.limits.reading import add_limits, has_rejected
+from ostler.executors.retries import RetryLines, describe_wait, seconds_of_limit
 from ostler.model.call import AgentCall, Billing, CallResult, OnEvent
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.text import first_line
 
 # Newer versions report the cost of the whole session.
@@ -35,6 +36,11 @@ class ClaudeReader:
     def read_line(self, line: bytes) -> bool:
         """Read one line; return True when it is a result."""
         return self._stream.read_line(line)
+
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output: it may report a retry."""
+        if retry := RetryLines().find(line, CLAUDE_FAILURES):
+            self._stream.report_retry(retry.reported, retry.text)
 
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the run."""
@@ -61,10 +67,13 @@ def evaluate_claude_run(
         usage=stream.usage,
         cost_usd=cost,
         session_cost_usd=total,
+        final=exit.stopped is StopReason.PROVIDER,
         warnings=_warnings(stream, status),
         billing=_billing(stream.api_key_source),
     )
-    return add_limits(result, f"{exit.stderr_tail}\n{_error_text(stream)}", stream.windows, now=now)
+    is_ended = exit.stopped is StopReason.PROVIDER
+    wait = seconds_of_limit(stream.retry, stream.retry_text) if is_ended else None
+    return add_limits(result, f"{exit.stderr_tail}\n{_error_text(stream)}", stream.windows, wait, now)
 
 
 def _error_text(stream: ClaudeStream) -> str:
@@ -105,6 +114,8 @@ def _classify_result(result: Result, error_type: str, program: str) -> RunStatus
 
 
 def _classify_unfinished(stream: ClaudeStream, exit: Exit, program: str) -> RunStatus:
+    if exit.stopped is StopReason.PROVIDER:
+        return describe_wait(stream.retry, stream.retry_text, exit, program)
     if rejected := classify_rejected_arguments(exit, program):
         return rejected
     status = _classify_by_exit(exit, program)

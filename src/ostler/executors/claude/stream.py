@@ -43,6 +43,7 @@ class ClaudeStream:
         self.result: messages.Result | None = None  # the last one: there may be several
         self.error_type = ""  # of the last assistant line
         self.retry: RetryReported | None = None  # set while claude is waiting for its provider
+        self.retry_text = ""  # the error that the last retry follows, if it is not in the stream
         self.windows: tuple[ReportedWindow, ...] = ()  # of the subscription, as reported last
         self.skipped_lines = 0
 
@@ -136,8 +137,12 @@ class ClaudeStream:
 
     def _read_retry(self, body: messages.System) -> None:
         code = classify_retry(body.error or "", body.error_status)
-        self.retry = RetryReported(code, body.retry_delay_ms / 1000)
-        self._on_event(self.retry)
+        self.report_retry(RetryReported(code, body.retry_delay_ms / 1000))
+
+    def report_retry(self, retry: RetryReported, text: str = "") -> None:
+        """Record that the agent retries the request to its provider by itself."""
+        self.retry, self.retry_text = retry, text
+        self._on_event(retry)
 
     def _read_result(self, line: bytes) -> bool:
         self.result = decode_json(messages.RESULT, line) or messages.Result()

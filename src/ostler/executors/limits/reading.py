@@ -18,6 +18,7 @@ from ostler.model.limits.names import DAY, FIVE_HOUR, OVERAGE, QUOTA, SEVEN_DAY,
 from ostler.model.limits.window import ReportedWindow
 
 _LIMITED = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED)
+_LONGEST_RATE_LIMIT_SECONDS = 900.0  # limits per minute end earlier: a longer one is a quota
 _NAMES = {
     r"\bopus\b.{0,20}limit|limit.{0,20}\bopus\b": f"{SEVEN_DAY}_opus",
     r"\bsonnet\b.{0,20}limit|limit.{0,20}\bsonnet\b": f"{SEVEN_DAY}_sonnet",
@@ -44,12 +45,19 @@ def add_limits(
     at = now()
     waits = (wait_seconds, read_wait(text, at), result.retry_after_seconds)
     wait = next((seconds for seconds in waits if seconds is not None), None)
+    result = replace(result, code=code_of_limit(result.code, wait))
     if result.code is Code.QUOTA_EXCEEDED:
         reset = None if wait is None else at + wait
         windows = _mark_rejected(windows, name_limit(result.message), reset)
         until_reset = _wait_for(windows, at)
         wait = wait if until_reset is None else until_reset
     return replace(result, windows=windows, retry_after_seconds=wait)
+
+
+def code_of_limit(code: Code | None, seconds: float | None) -> Code | None:
+    """Return QUOTA_EXCEEDED for a rate limit that lasts longer than any limit per minute."""
+    is_long = seconds is not None and seconds > _LONGEST_RATE_LIMIT_SECONDS
+    return Code.QUOTA_EXCEEDED if code is Code.RATE_LIMITED and is_long else code
 
 
 def name_limit(text: str) -> str:

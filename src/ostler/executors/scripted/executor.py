@@ -38,7 +38,9 @@ from ostler.model.usage import Usage
 from ostler.process.protocol import CommandRunner
 from ostler.text import first_line
 
-CAPABILITIES = Capabilities(resumes=True, accepts_session_id=True, reports_usage=True, answers=False)
+CAPABILITIES = Capabilities(
+    resumes=True, accepts_session_id=True, reports_usage=True, answers=False, has_account=False
+)
 
 
 class ScriptedExecutor:

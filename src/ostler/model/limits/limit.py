@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.errors import Code
-from ostler.model.limits.window import ANY, Window
+from ostler.model.limits.families import find_families
+from ostler.model.limits.window import ANY, CLOCK_STEP_SECONDS, Window
 from ostler.model.model_config import ModelConfig
 
 _ROUTE = "#"  # separates the executor from what its model adds to it
 LONGEST_SECONDS = 8 * 86_400.0  # longer than any real window (a week); a later end is an error
 LEASE_SECONDS = 60.0  # for one caller to probe; then it counts as dead
 RECHECK_SECONDS = 5.0  # for the other callers, during a probe
-CLOCK_STEP_SECONDS = 60.0  # tolerance for corrections of the system clock
 
 
 def window_for(model: ModelConfig, window: str = ANY) -> Window:
-    """Return the window of a model's calls: its account, or its executor if no account is set."""
-    provider = "" if model.account else model.executor
+    """Return the window of a model's calls: its account, or its login if no account is set."""
+    provider = "" if model.account else model.login.key or model.executor
     return Window(provider, model.account, model.model, window)
 
 
@@ -36,18 +35,23 @@ def route_for(model: ModelConfig, window: str = ANY) -> Window:
 
 
 def provider_name(window: Window) -> str:
-    """Return the executor of a window without the mark of a route."""
-    return window.provider.partition(_ROUTE)[0]
+    """Return the type of the executor of a window, without the marks of a login and a route."""
+    return window.provider.partition(_ROUTE)[0].partition("@")[0]
 
 
 def _digest(model: ModelConfig) -> str:
+    # A status reads limits too, and must start fast.
+    from hashlib import blake2b  # noqa: PLC0415
+
     own = repr((model.args, sorted(model.env.items()))).encode()
     return blake2b(own, digest_size=6).hexdigest()
 
 
 def windows_for(model: ModelConfig) -> tuple[Window, ...]:
     """Return every window that a call of the model belongs to."""
-    return window_for(model), replace(route_for(model), model=model.model)
+    own = window_for(model)
+    families = (replace(own, model=family) for family in find_families(model.model) if family != own.model)
+    return own, replace(route_for(model), model=model.model), *families
 
 
 class Limit(Struct, frozen=True):
@@ -92,6 +96,7 @@ class Probe(Struct, frozen=True):
     """This caller may probe, and reports the result for each window."""
 
     windows: tuple[Window, ...]
+    is_reported: bool = False  # a notice about one of them was recorded
 
 
 class Closed(Struct, frozen=True):
@@ -118,17 +123,20 @@ def probe_delay(closings: int, first: float, longest: float) -> float:
 
 
 def check_admission(limits: Sequence[Limit], caller: str, now: float) -> Admission:
-    """Decide whether a call may start under these limits."""
-    valid = [limit for limit in limits if limit.is_valid(now)]
-    if not valid:
+    """Decide whether a call may start under these limits.
+
+    The end of a limit from the future is unreliable, because the clock was set back: one caller probes it.
+    """
+    if not limits:
         return Open()
-    last = max(valid, key=lambda limit: limit.until)
-    if last.until > now:
+    valid = (limit for limit in limits if limit.is_valid(now))
+    last = max(valid, key=lambda limit: limit.until, default=None)
+    if last is not None and last.until > now:
         return Closed(last.until, last.code, last.message)
-    for limit in valid:
+    for limit in limits:
         if _is_leased(limit.probing_until, now) and limit.prober != caller:
             return Closed(_next_check_at(limit.probing_until, now), limit.code, limit.message, True)
-    return Probe(tuple(limit.window for limit in valid))
+    return Probe(tuple(limit.window for limit in limits), any(limit.reported for limit in limits))
 
 
 class Cooldown(Struct, frozen=True):

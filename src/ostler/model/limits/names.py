@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 FIVE_HOUR, SEVEN_DAY, OVERAGE, DAY, QUOTA = "five_hour", "seven_day", "overage", "day", "quota"
 _FAMILIES = ("opus", "sonnet", "haiku")
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _TOLERANCE = 0.02  # some providers report the length less what has passed of it: 299 minutes
 _SECONDS = {FIVE_HOUR: 5 * _HOUR, SEVEN_DAY: 7 * _DAY, DAY: _DAY, "minute": _MINUTE}
+_NAMED_LENGTH = re.compile(r"(\d{1,6})([mhd])")
+_UNITS = {"m": _MINUTE, "h": _HOUR, "d": _DAY}
 
 
 def name_length(seconds: float) -> str:
@@ -29,6 +33,8 @@ def find_length(name: str) -> float | None:
     """Return the seconds of a window with one of these names, or None."""
     if name.startswith(SEVEN_DAY):
         return _SECONDS[SEVEN_DAY]
+    if named := _NAMED_LENGTH.fullmatch(name):
+        return int(named[1]) * _UNITS[named[2]]
     return _SECONDS.get(name)
 
 

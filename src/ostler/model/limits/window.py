@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 ANY = "*"
+CLOCK_STEP_SECONDS = 60.0  # tolerance for corrections of the system clock
 
 WindowStatus = Literal["allowed", "warning", "rejected"]
 Source = Literal["event", "header", "body", "file", "text"]
@@ -49,3 +50,8 @@ class WindowUse(Struct, frozen=True):
     reported: ReportedWindow
     noted_at: float
     label: str = ""  # name of the account on screens
+
+    def is_valid(self, now: float) -> bool:
+        """Return False after the reset, and for a report from the future: the use is not known then."""
+        resets_at = self.reported.resets_at
+        return self.noted_at <= now + CLOCK_STEP_SECONDS and (resets_at is None or resets_at > now)

@@ -16,12 +16,13 @@ from ostler.calls.services import CallServices
 from ostler.calls.spending.budget import BudgetGuard
 from ostler.clock import Clock
 from ostler.project.project import Project
+from ostler.store.accounts.ledger import AccountLedger
 from ostler.store.ledger import Ledger
 from ostler.store.spending import SpendingReader
 
 
 def create_call_services(
-    project: Project, ledger: Ledger, clock: Clock, debugger: Debugger | None
+    project: Project, ledger: Ledger, accounts: AccountLedger, clock: Clock, debugger: Debugger | None
 ) -> CallServices:
     settings = project.settings
 
@@ -34,7 +35,14 @@ def create_call_services(
         selector=ModelSelector(settings.selection.strategy, Random(), ledger),  # noqa: S311
         slots=slots,
         host=Host(settings.host, clock),
-        availability=ModelAvailability(ledger, settings.retry, clock),
+        availability=ModelAvailability(
+            ledger,
+            accounts,
+            settings.retry,
+            clock,
+            project=str(project.layout.root),
+            read_settings=lambda: project.settings,
+        ),
         budget_guard=BudgetGuard(settings.budget, clock, spending),
         plugins=load_plugins(settings.plugins),
         debugger=debugger,

@@ -1,0 +1,1 @@
+"""The limits of accounts, which all projects and processes of a user share."""
