@@ -10,10 +10,11 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
-from ostler.executors.acp.evaluate import ACP_FAILURES, evaluate_conversation
+from ostler.executors.acp.evaluate import ACP_FAILURES, describe_output, evaluate_conversation
 from ostler.executors.command import PRESETS
 from ostler.executors.failures import classify_failure
 from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult
 from ostler.model.command import Exit
@@ -49,6 +50,7 @@ TEXTS = {
     "429 Too Many Requests, Retry-After: 2": Code.RATE_LIMITED,
     "Server is temporarily limiting requests (not your usage limit): rate limit": Code.RATE_LIMITED,
 }
+OUTPUT = describe_output("acp", RetryLines())
 PROGRAMS = ("claude", "codex", "copilot", "cursor", "gemini", "opencode", "qwen", "command", *PRESETS)
 
 
@@ -118,7 +120,8 @@ def test_a_text_of_an_acp_agent_has_its_code() -> None:
         state = StreamState(AgentCall("i", "p"), lambda _: None)
         state.add_message(f"Error: {text}")
         state.finish(succeeded=True)
-        assert evaluate_conversation(AgentCall("i", "p"), state, Exit(0, 0.1), "acp").code is code, text
+        result = evaluate_conversation(AgentCall("i", "p"), state, Exit(0, 0.1), OUTPUT)
+        assert result.code is code, text
 
 
 def test_a_delay_of_seconds_in_a_text_is_honoured(tmp_path: Path) -> None:

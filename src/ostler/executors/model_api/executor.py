@@ -204,7 +204,7 @@ def _failed(call: AgentCall, error: ModelError, before: Turns) -> CallResult:
         session_id=call.session_id if before else "",
         usage=error.usage,
     )
-    return add_limits(failed, error.message, error.windows, error.retry_after_seconds)
+    return add_limits(failed, error.message, error.windows, error.retry_after_seconds, keeps_code=True)
 
 
 def _find_code(error: ModelError) -> Code:
