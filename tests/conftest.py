@@ -26,7 +26,12 @@ settings.register_profile(
 )
 settings.load_profile("ostler")
 # They install 1.2 GB of agents from npm: make test-full.
-REAL = ["real/test_real_acp.py", "real/test_real_drift.py", "real/test_real_others.py"]
+REAL = [
+    "real/test_real_acp.py",
+    "real/test_real_drift.py",
+    "real/test_real_limits.py",
+    "real/test_real_others.py",
+]
 collect_ignore = [] if FULL else REAL
 # nohup, or a shell that puts the tests in the background, has these ignored, and every program that a test
 # starts would inherit that; a handler is not inherited.

@@ -90,11 +90,10 @@ def test_a_short_limit_is_waited_for_by_claude_itself(tmp_path: Path) -> None:
 
 @pytest.mark.smoke
 def test_a_long_limit_is_not_waited_for(tmp_path: Path) -> None:
-    """Claude does not wait for more than a minute, so the delay is more than a minute."""
+    """Claude does not wait for more than a minute, and prints no time: the delay is that of the settings."""
     with FakeLlm([limited("3600")]) as llm:
         result = Seat(tmp_path, llm).spawn()
-    assert result.code is Code.RATE_LIMITED
-    assert result.retry_after_seconds is not None and result.retry_after_seconds > 60
+    assert (result.code, result.retry_after_seconds) == (Code.RATE_LIMITED, None)
 
 
 def test_an_unknown_tool_is_the_models_mistake(tmp_path: Path) -> None:

@@ -25,11 +25,12 @@ def require_claude() -> str:
     return str(CLAUDE)
 
 
-def claude_environment(llm: FakeLlm, place: Path) -> dict[str, str]:
+def claude_environment(llm: FakeLlm, place: Path, *, subscription: bool = False) -> dict[str, str]:
     """Return the variables that point claude to the local server and to a new configuration."""
+    login = "CLAUDE_CODE_OAUTH_TOKEN" if subscription else "ANTHROPIC_API_KEY"
     return {
         "ANTHROPIC_BASE_URL": llm.url,
-        "ANTHROPIC_API_KEY": "x",
+        login: "x",
         "CLAUDE_CONFIG_DIR": str(place / "claude-config"),
     }
 
@@ -37,10 +38,10 @@ def claude_environment(llm: FakeLlm, place: Path) -> dict[str, str]:
 class Seat(RealSeat):
     """A workspace in which the executor runs the real claude."""
 
-    def __init__(self, place: Path, llm: FakeLlm, *args: str) -> None:
+    def __init__(self, place: Path, llm: FakeLlm, *args: str, subscription: bool = False) -> None:
         settings = ExecutorSettings(command=require_claude(), args=args)
         executor = ClaudeExecutor("claude", settings, DefaultCommandRunner())
-        env = {"HOME": os.environ["HOME"], **claude_environment(llm, place)}
+        env = {"HOME": os.environ["HOME"], **claude_environment(llm, place, subscription=subscription)}
         super().__init__(place, executor, env, seconds=90.0)
 
     def claude(self) -> psutil.Process:

@@ -35,6 +35,8 @@ from ostler.llm.client import (
 from ostler.llm.exchange import ToolUseBuilder, decode_part, read_answer, require_key
 from ostler.llm.failure import ModelError, make_error, read_rejection, redact
 from ostler.llm.http import TIMEOUT, iter_chunks, make_network_error, open_http, parse_host
+from ostler.llm.limits import find_retry_after, read_limit_headers
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 from ostler.text import one_line
 
@@ -54,12 +56,16 @@ class AnthropicClaudeClient:
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
         """Return the response to one request; raise ModelError."""
-        return await read_answer(request, self._open(request), MessagesAnswer(self._host), self._key)
+        answer = MessagesAnswer(self._host)
+        return await read_answer(request, self._open(request, answer), answer, self._key)
 
     @asynccontextmanager
-    async def _open(self, request: ClaudeRequest) -> AsyncGenerator[AsyncIterator[bytes]]:
+    async def _open(
+        self, request: ClaudeRequest, answer: MessagesAnswer
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
         try:
             async with open_http() as http, self._send(http, request) as response:
+                answer.windows = read_limit_headers(response.headers, self._now())
                 yield iter_chunks(response.http_response)
         except (anthropic.AnthropicError, httpx2.InvalidURL) as error:
             raise self._failure(error) from None
@@ -94,8 +100,9 @@ class AnthropicClaudeClient:
             case anthropic.APIConnectionError():
                 return make_network_error(error.__cause__ or error, self._host)
             case anthropic.APIStatusError(response=response):
-                body = redact(self._key, response.content)
-                rejection = read_rejection(response.status_code, body, response.headers.get("retry-after"))
+                body, headers = redact(self._key, response.content), response.headers
+                windows = read_limit_headers(headers, self._now(), rejected=True)
+                rejection = read_rejection(response.status_code, body, find_retry_after(headers), windows)
                 return make_error(rejection, self._host, self._now)
             case httpx2.InvalidURL():
                 return make_network_error(error, self._host)
@@ -183,6 +190,7 @@ class MessagesAnswer:
         self.usage = Usage()
         self.model = ""
         self.stop: StopReason | None = None
+        self.windows: tuple[ReportedWindow, ...] = ()
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 
 StopReason = Literal["end_turn", "max_tokens", "stop_sequence"]
@@ -108,6 +109,7 @@ class ClaudeResponse(Struct, frozen=True):
     cache_write_tokens: int = 0
     model: str = ""  # as the provider reported it
     uses: tuple[ToolUse, ...] = ()  # tools that the model waits for; the content is not final then
+    windows: tuple[ReportedWindow, ...] = ()  # limits of the account, from the headers
 
     @property
     def usage(self) -> Usage:

@@ -13,6 +13,7 @@ from ostler.errors import Code
 from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, StopReason, ToolUse
 from ostler.llm.failure import ModelError, redact
 from ostler.llm.timeouts import enforce_timeouts
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 
 Body = AbstractAsyncContextManager[AsyncIterator[bytes]]
@@ -25,6 +26,7 @@ class StreamedAnswer(Protocol):
     usage: Usage
     model: str
     stop: StopReason | None  # None: the answer is not complete
+    windows: tuple[ReportedWindow, ...]  # limits of the account
 
     @property
     def refused(self) -> bool:
@@ -61,6 +63,7 @@ async def read_answer(
         return _evaluate_answer(answer, answer.uses if request.tools else ())
     except ModelError as error:
         error.partial, error.usage = answer.text, answer.usage
+        error.windows = error.windows or answer.windows
         raise
 
 
@@ -116,6 +119,7 @@ def _evaluate_answer(answer: StreamedAnswer, uses: tuple[ToolUse, ...]) -> Claud
         cache_write_tokens=used.cache_write_tokens,
         model=answer.model,
         uses=uses,
+        windows=answer.windows,
     )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from email.utils import parsedate_to_datetime
+from email.utils import formatdate, parsedate_to_datetime
 
 import msgspec
 from msgspec import Struct
 
 from ostler.clock import Now
 from ostler.errors import Code, OstlerError
+from ostler.model.limits.names import is_counted
+from ostler.model.limits.numbers import read_time
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 from ostler.text import one_line
 
@@ -32,6 +35,7 @@ _KINDS = {
     "overloaded_error": Code.OVERLOADED,
     "rate_limit_error": Code.RATE_LIMITED,
     "rate_limit_exceeded": Code.RATE_LIMITED,
+    "usage_limit_reached": Code.QUOTA_EXCEEDED,
     "request_too_large": Code.PROMPT_TOO_LARGE,
     "timeout_error": Code.TIMEOUT,
 }
@@ -66,6 +70,7 @@ class ModelError(OstlerError):
         self.status = 0  # of the rejection; 0: there was none
         self.partial = ""
         self.usage = Usage()
+        self.windows: tuple[ReportedWindow, ...] = ()  # limits of the account
 
 
 class Rejection(Struct, frozen=True):
@@ -74,29 +79,42 @@ class Rejection(Struct, frozen=True):
     status: int
     message: str = ""
     kinds: tuple[str, ...] = ()  # its names of the error
-    retry_after: str | None = None  # the value of the header
+    retry_after: str | None = None  # the value of the header, or that of the body in the same form
+    windows: tuple[ReportedWindow, ...] = ()  # of the account, from the headers
 
 
 class _Error(Struct, frozen=True):
     type: str | None = None
     code: str | int | None = None
     message: str | None = None
+    resets_in_seconds: object = None
+    resets_at: object = None  # Unix time
+
+    @property
+    def retry_after(self) -> str | None:
+        """The delay as the header has it: seconds, or a date."""
+        if isinstance(self.resets_in_seconds, int | float):
+            return str(self.resets_in_seconds)
+        reset = read_time(self.resets_at) if isinstance(self.resets_at, int | float) else None
+        return None if reset is None else formatdate(reset, usegmt=True)
 
 
 class _Body(Struct, frozen=True):
     error: _Error
 
 
-def read_rejection(status: int, body: bytes, retry_after: str | None = None) -> Rejection:
+def read_rejection(
+    status: int, body: bytes, retry_after: str | None = None, windows: tuple[ReportedWindow, ...] = ()
+) -> Rejection:
     """Return the error of a response; a body that is not the usual JSON is the message."""
     try:
         error = msgspec.json.decode(body, type=_Body).error
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Rejection(status, _plain(body), (), retry_after)
+        return Rejection(status, _plain(body), (), retry_after, windows)
     # Within a stream the status of the response is 200; some gateways send the real one as the error's code.
     status = error.code if isinstance(error.code, int) and status == 200 else status
     kinds = tuple(name for name in (error.type, error.code) if isinstance(name, str))
-    return Rejection(status, error.message or "", kinds, retry_after)
+    return Rejection(status, error.message or "", kinds, retry_after or error.retry_after, windows)
 
 
 def make_error(rejection: Rejection, host: str, now: Now = time.time) -> ModelError:
@@ -107,6 +125,7 @@ def make_error(rejection: Rejection, host: str, now: Now = time.time) -> ModelEr
         classify_rejection(rejection), f"{host} {how}{reason}", parse_retry_after(rejection.retry_after, now)
     )
     error.status = _find_status(rejection)
+    error.windows = rejection.windows
     return error
 
 
@@ -117,7 +136,9 @@ def _find_status(rejection: Rejection) -> int:
 
 
 def classify_rejection(rejection: Rejection) -> Code:
-    """Return the code: by the text, then the name of the error, then the status."""
+    """Return the code: by a rejecting window, the text, the name of the error, then the status."""
+    if any(one.status == "rejected" and not is_counted(one.name) for one in rejection.windows):
+        return Code.QUOTA_EXCEEDED
     text = " ".join((*rejection.kinds, rejection.message))
     for pattern, code in _TEXTS.items():
         if re.search(pattern, text, re.IGNORECASE):

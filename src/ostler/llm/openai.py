@@ -24,6 +24,8 @@ from ostler.llm.client import (
 from ostler.llm.exchange import ToolUseBuilder, decode_part, read_answer, require_key
 from ostler.llm.failure import ModelError, make_error, read_rejection, redact
 from ostler.llm.http import iter_chunks, make_network_error, open_http, parse_host
+from ostler.llm.limits import find_retry_after, read_limit_headers
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 
 Json = dict[str, object]
@@ -42,15 +44,17 @@ class OpenAIChatClient:
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
         """Return the response to one request; raise ModelError."""
-        return await read_answer(request, self._open(request), ChatAnswer(self._host), self._key)
+        answer = ChatAnswer(self._host)
+        return await read_answer(request, self._open(request, answer), answer, self._key)
 
     @asynccontextmanager
-    async def _open(self, request: ClaudeRequest) -> AsyncGenerator[AsyncIterator[bytes]]:
+    async def _open(self, request: ClaudeRequest, answer: ChatAnswer) -> AsyncGenerator[AsyncIterator[bytes]]:
         async with open_http() as http:
             response = await self._send(http, request)
             try:
                 if not response.is_success:
                     raise await self._rejected(response)
+                answer.windows = read_limit_headers(response.headers, self._now())
                 yield iter_chunks(response)
             finally:
                 await response.aclose()
@@ -81,7 +85,8 @@ class OpenAIChatClient:
 
     async def _rejected(self, response: httpx2.Response) -> ModelError:
         body = redact(self._key, b"".join([chunk async for chunk in iter_chunks(response)]))
-        rejection = read_rejection(response.status_code, body, response.headers.get("retry-after"))
+        windows = read_limit_headers(response.headers, self._now(), rejected=True)
+        rejection = read_rejection(response.status_code, body, find_retry_after(response.headers), windows)
         return make_error(rejection, self._host, self._now)
 
 
@@ -171,6 +176,7 @@ class ChatAnswer:
         self.model = ""
         self.refused = False
         self.stop: StopReason | None = None
+        self.windows: tuple[ReportedWindow, ...] = ()
 
     @property
     def text(self) -> str:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from ostler.errors import Code
-from ostler.executors.failures import HTTP_STATUSES, Evidence, FailureTable, Rule, make_rules, text_rules
+from ostler.executors.failures import (
+    HTTP_STATUSES,
+    SHARED_RULES,
+    Evidence,
+    FailureTable,
+    Rule,
+    make_rules,
+    text_rules,
+)
 
 CLAUDE_FAILURES = FailureTable(
     rules=(
@@ -62,12 +70,14 @@ CLAUDE_FAILURES = FailureTable(
                 r"safeguards flagged|usage policy": Code.REFUSED,
                 r"stream (ended|closed|disconnected)|premature close|json parse error": Code.STREAM_BROKEN,
                 r"unknown option|unknown argument": Code.AGENT_INCOMPATIBLE,
-                r"^api error": Code.API_ERROR,
             },
         ),
         Rule("error_type", "server_error", Code.OVERLOADED),
+        # The weakest evidence comes after the shared rules.
+        *SHARED_RULES,
         Rule("terminal_reason", "api_error", Code.API_ERROR),
     ),
+    uses_shared_rules=False,
 )
 
 

@@ -35,17 +35,20 @@ def add_limits(
     windows: tuple[ReportedWindow, ...] = (),
     wait_seconds: float | None = None,
     now: Now = time.time,
+    *,
+    keeps_code: bool = False,
 ) -> CallResult:
     """Return the result with its windows and its delay: that of a window, a reported number, or the text.
 
-    After QUOTA_EXCEEDED one window at least is rejected.
+    After QUOTA_EXCEEDED one window at least is rejected. With `keeps_code` the code is that of the provider
+    itself, and a long rate limit stays one.
     """
     if result.code not in _LIMITED:
         return replace(result, windows=windows)
     at = now()
     waits = (wait_seconds, read_wait(text, at), result.retry_after_seconds)
     wait = next((seconds for seconds in waits if seconds is not None), None)
-    result = replace(result, code=code_of_limit(result.code, wait))
+    result = result if keeps_code else replace(result, code=code_of_limit(result.code, wait))
     if result.code is Code.QUOTA_EXCEEDED:
         reset = None if wait is None else at + wait
         windows = _mark_rejected(windows, name_limit(result.message), reset)

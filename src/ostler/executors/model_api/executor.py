@@ -25,7 +25,8 @@ from ostler.config.settings import ExecutorSettings, Provider
 from ostler.errors import AgentUnavailable, Code, OstlerError, WarningCode
 from ostler.executors.call_setup import locate_session_file
 from ostler.executors.exit_status import result_from_error
-from ostler.executors.failures import HTTP_STATUSES
+from ostler.executors.failures import HTTP_STATUSES, classify_failure
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.model_api.project_tools import TOOLS, use_tools
 from ostler.executors.model_api.tool_loop import Completion, complete_with_tools
 from ostler.executors.protocol import Capabilities
@@ -191,22 +192,25 @@ def _succeeded(call: AgentCall, completion: Completion) -> CallResult:
         model=response.model,
         usage=completion.usage,
         warnings=(WarningCode.RESPONSE_TRUNCATED,) if response.stop_reason == "max_tokens" else (),
+        windows=response.windows,
     )
 
 
 def _failed(call: AgentCall, error: ModelError, before: Turns) -> CallResult:
     """Return the failure with the usage so far; without stored messages there is no session."""
-    return replace(
+    failed = replace(
         result_from_error(error),
         code=_find_code(error),
         session_id=call.session_id if before else "",
         usage=error.usage,
-        retry_after_seconds=error.retry_after_seconds,
     )
+    return add_limits(failed, error.message, error.windows, error.retry_after_seconds, keeps_code=True)
 
 
 def _find_code(error: ModelError) -> Code:
     """Return the code as for other executors; the clients keep the wider codes of the seed."""
+    if error.code is Code.BILLING and classify_failure(error.message) is Code.QUOTA_EXCEEDED:
+        return Code.QUOTA_EXCEEDED
     is_wide = error.code in (Code.API_ERROR, Code.TIMEOUT)
     return HTTP_STATUSES.get(error.status, error.code) if is_wide else error.code
 

@@ -14,7 +14,15 @@ from ostler.executors.agent_json import parse_object, summarize_input
 from ostler.llm.client import ClaudeClient, ClaudeRequest, ClaudeResponse, Message, ToolResult, ToolUse
 from ostler.llm.failure import ModelError
 from ostler.llm.timeouts import enforce_timeouts
-from ostler.model.call import OnEvent, TextReceived, ToolReturned, ToolUsed, UsageReported
+from ostler.model.call import (
+    LimitReported,
+    OnEvent,
+    TextReceived,
+    ToolReturned,
+    ToolUsed,
+    UsageReported,
+)
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 
 MAX_ROUNDS = 10
@@ -62,17 +70,19 @@ async def _send(client: ClaudeClient, request: ClaudeRequest, on_event: OnEvent)
     try:
         response = await client.complete(request)
     except ModelError as error:
-        _report(error.partial, error.usage, on_event)
+        _report(error.partial, error.usage, error.windows, on_event)
         raise
-    _report(response.content, response.usage, on_event)
+    _report(response.content, response.usage, response.windows, on_event)
     return response
 
 
-def _report(text: str, usage: Usage, on_event: OnEvent) -> None:
+def _report(text: str, usage: Usage, windows: tuple[ReportedWindow, ...], on_event: OnEvent) -> None:
     if text:
         on_event(TextReceived(text))
     if usage.total:
         on_event(UsageReported(usage))
+    if windows:
+        on_event(LimitReported(windows))
 
 
 async def _run_tools(

@@ -6,7 +6,6 @@ from ostler.model.limits import names
 from ostler.model.limits.window import ReportedWindow
 
 HOUR_SECONDS = 3600.0
-_SHORT = frozenset({"requests", "tokens"})  # they are open again within minutes
 _SHORT_SECONDS = 600.0
 
 
@@ -20,5 +19,5 @@ def find_length(window: ReportedWindow) -> float | None:
 def counts_for_policy(window: ReportedWindow) -> bool:
     """Return whether tasks wait for this window: not for paid use beyond a plan, nor for short windows."""
     length = find_length(window)
-    is_short = window.name in _SHORT or (length is not None and length < _SHORT_SECONDS)
+    is_short = names.is_counted(window.name) or (length is not None and length < _SHORT_SECONDS)
     return window.name != names.OVERAGE and not is_short

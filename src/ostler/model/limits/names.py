@@ -24,6 +24,11 @@ def name_length(seconds: float) -> str:
     return f"{hours}h" if hours and abs(seconds - hours * _HOUR) <= _TOLERANCE * seconds else f"{minutes}m"
 
 
+def is_counted(name: str) -> bool:
+    """Return whether a window counts requests or tokens of a key: a short one, such as a minute."""
+    return name.rpartition("_")[2] in ("requests", "tokens")
+
+
 def find_length(name: str) -> float | None:
     """Return the seconds of a window with one of these names, or None."""
     if name.startswith(SEVEN_DAY):
