@@ -9,7 +9,7 @@ import time
 from msgspec import to_builtins
 
 from ostler.cli.terminal.output import print_json, print_text
-from ostler.cli.terminal.text import escape_controls
+from ostler.cli.terminal.text import escape_controls, wrap_hanging
 from ostler.model.task import Task
 from ostler.project.dry_run import DryRun, plan_dry_run
 from ostler.project.project import Project
@@ -26,7 +26,7 @@ def print_dry_runs(project: Project, tasks: list[Task], as_json: bool) -> int:
         else:
             print_text(_format_plan(plan))
     if forecast is not None and not as_json:
-        print_text(f"Forecast: {forecast.text}.")
+        print_text(wrap_hanging(escape_controls(f"Forecast: {forecast.text}."), len("Forecast: ")))
     if not plans and not as_json:
         print_text("Nothing to run.  Next: ostler status")
     return 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ostler.calls.models.start_policy import stop_threshold
 from ostler.model.limits.lengths import counts_for_policy, find_length
 from ostler.model.limits.titles import account_id
 from ostler.model.limits.window import ANY
+from ostler.store.accounts.sqlite import read_accounts
 from ostler.store.past_attempts import History
 from ostler.views.forecast.rates import Rate, learn_rates
 from ostler.views.forecast.schedule import Account, WindowRoom
@@ -24,20 +24,17 @@ _RECENT = 100  # attempts; accounts that none of them used are not expected to b
 _WEEK_SECONDS = 7 * 86_400.0  # of a window whose length is not known: the longest usual one
 
 
-def read_accounts(
+def find_accounts(
     history: History, settings: LimitsSettings, environ: Mapping[str, str], now: float
 ) -> tuple[Account, ...]:
     """Return the accounts of the last attempts, the most used first."""
     used = Counter(attempt.account for attempt in history.attempts[-_RECENT:] if attempt.account)
     if not used:
         return ()
-    from ostler.store.accounts.sqlite import open_accounts  # noqa: PLC0415  (loads hashlib)
-
-    with closing(open_accounts(environ)) as ledger:
-        limits, uses = ledger.limits(now), ledger.windows(now)
-    rates = learn_rates(history.attempts)
-    limit = stop_threshold(settings)
-    return tuple(make_account(name, limits, uses, rates, limit, now) for name, _ in used.most_common())
+    known, rates, limit = read_accounts(environ, now), learn_rates(history.attempts), stop_threshold(settings)
+    return tuple(
+        make_account(name, known.limits, known.windows, rates, limit, now) for name, _ in used.most_common()
+    )
 
 
 def make_account(

@@ -94,7 +94,7 @@ def _to_waiting(view: TaskView) -> WaitingTask:
 def _read_capacity(
     project: Project, history: History, environ: Mapping[str, str], now: float
 ) -> Capacity | None:
-    from ostler.project.tasks.account_rooms import read_accounts  # noqa: PLC0415
+    from ostler.project.tasks.account_rooms import find_accounts  # noqa: PLC0415
     from ostler.store.spending import SpendingReader, next_day_start  # noqa: PLC0415
 
     try:
@@ -105,7 +105,7 @@ def _read_capacity(
     if day_usd is not None:
         with SpendingReader(project.layout.database) as reader:
             spent_usd = reader.spent_today(now).usd
-    accounts = read_accounts(history, settings.limits, environ, now)
+    accounts = find_accounts(history, settings.limits, environ, now)
     return Capacity(settings.run.jobs, accounts, day_usd, spent_usd, next_day_start)
 
 

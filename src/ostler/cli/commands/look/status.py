@@ -18,6 +18,7 @@ from ostler.cli.terminal.text import (
     to_one_line,
     truncate,
     use_colour,
+    wrap_hanging,
 )
 from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE
@@ -56,7 +57,7 @@ def command(as_json: bool) -> None:
         print_table(views)
         print_text(format_summary(views))
         if forecast is not None:
-            print_text(to_one_line(f"Forecast: {forecast.text}."))
+            print_text(wrap_hanging(to_one_line(f"Forecast: {forecast.text}."), len("Forecast: ")))
         for run in runs:
             print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")
         if step:

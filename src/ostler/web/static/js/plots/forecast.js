@@ -33,9 +33,9 @@ const percent = (share) => `${share < 0.1 ? (share * 100).toFixed(1) : Math.roun
 function table(phases) {
   return h("details", { class: "as-table" },
     h("summary", {}, "What past tasks needed"),
-    h("table", {},
+    h("div", { class: "scroll" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Weight and phase"), HEADS.map((name) => h("th", { class: "num", scope: "col" }, name)))),
-      h("tbody", {}, phases.map(row))));
+      h("tbody", {}, phases.map(row)))));
 }
 
 function row(phase) {
@@ -46,6 +46,6 @@ function row(phase) {
     [money(phase.cost_usd), money(phase.cost_p90)],
   ];
   return h("tr", {},
-    h("th", { scope: "row" }, `${phase.weight}, ${phase.phase}`),
+    h("td", {}, `${phase.weight}, ${phase.phase}`),
     cells.map(([usual, most]) => h("td", { class: "num", title: most && `nine of ten: up to ${most}` }, String(usual))));
 }
