@@ -218,6 +218,15 @@ def test_a_task_that_exceeds_a_window_starts_in_a_new_one() -> None:
     assert schedule.done_at == NOW + 2 * HOUR + 60
 
 
+def test_tasks_that_were_deferred_because_of_the_window() -> None:
+    """The window that rejected them is the limit, although they are not due before its reset."""
+    capacity = Capacity(1, (Account("claude", (room(1.0, 0.001),)),))
+    found = forecast(waiting(3, earliest=NOW + 2 * HOUR), capacity)
+    assert (found.limited_by, found.fit_until_reset) == ("window", 0)
+    assert "the five-hour window allows none until " in describe_forecast(found, NOW, is_active=True)
+    assert found.done_at == format_rfc3339(NOW + 2 * HOUR + 1800)
+
+
 def test_urgent_tasks_first_and_none_before_its_time() -> None:
     """P0 starts before P2; a deferred task occupies no slot while it waits."""
     tasks = [

@@ -93,6 +93,8 @@ def simulate(
     while later or ready:
         at = max(slots[0], state.last_start)
         if not ready and later[-1].earliest > at:
+            # A task that was deferred because of a limit is blocked by it until then.
+            block = block or state.find_block(later[-1], at)
             at = later[-1].earliest
         while later and later[-1].earliest <= at:
             task = later.pop()
@@ -144,7 +146,7 @@ class _Simulation:
         """Start a task when the limits allow it; return the time, None for never, and the first block."""
         first: Block | None = None
         for _ in range(_MOST_TRIES):
-            block = self._find_block(task, at)
+            block = self.find_block(task, at)
             if block is None:
                 self.use(at, task.need)
                 self.last_start = at
@@ -163,7 +165,8 @@ class _Simulation:
         self._start_day(at)
         self._spent_usd += need.usd or 0.0
 
-    def _find_block(self, task: QueuedTask, at: float) -> Block | None:
+    def find_block(self, task: QueuedTask, at: float) -> Block | None:
+        """Return what keeps the task from starting at this time; None if nothing does."""
         blocks = [_block_of(one, windows, task.need, at) for one, windows in self._accounts]
         if blocks and None not in blocks:
             return min((one for one in blocks if one), key=lambda block: block.until)

@@ -24,13 +24,14 @@ def _describe_limit(forecast: Forecast, now: float) -> str:
     if forecast.resets_at is None:
         return ""
     until = format_local_time(_read(forecast.resets_at), now)
+    fitting = f"about {forecast.fit_until_reset}" if forecast.fit_until_reset else "none"
     match forecast.limited_by:
         case None:
             return f"{_name_window(forecast.window)} is enough"
         case "window":
-            return f"{_name_window(forecast.window)} allows about {forecast.fit_until_reset} until {until}"
+            return f"{_name_window(forecast.window)} allows {fitting} until {until}"
         case "budget":
-            return f"the day's budget allows about {forecast.fit_until_reset} until {until}"
+            return f"the day's budget allows {fitting} until {until}"
         case "closed":
             return f"{forecast.account} accepts no calls until {until}"
 
