@@ -227,6 +227,13 @@ def test_tasks_that_were_deferred_because_of_the_window() -> None:
     assert found.done_at == format_rfc3339(NOW + 2 * HOUR + 1800)
 
 
+def test_a_task_that_just_fits() -> None:
+    """Rounding does not exclude it: the simulation and the number of each window agree."""
+    found = forecast(waiting(2), Capacity(1, (Account("claude", (room(0.15, 0.08),)),)))
+    assert 0.15 + 0.08 * 10 > 0.95  # in floating point
+    assert found.fit_until_reset == found.windows[0].tasks == 1
+
+
 def test_urgent_tasks_first_and_none_before_its_time() -> None:
     """P0 starts before P2; a deferred task occupies no slot while it waits."""
     tasks = [

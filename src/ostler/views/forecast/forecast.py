@@ -15,6 +15,7 @@ from ostler.model.limits.titles import window_title
 from ostler.views.forecast.needs import Estimate, Estimator, Need
 from ostler.views.forecast.phases import PhaseForecast, summarize_phases
 from ostler.views.forecast.schedule import (
+    ROUNDING,
     Block,
     Capacity,
     LimitKind,
@@ -25,7 +26,6 @@ from ostler.views.forecast.schedule import (
 )
 
 _MOST_SIMULATED = 200  # tasks; of a longer queue, several are simulated as one
-_ROUNDING = 1e-9
 
 
 class WaitingTask(Struct, frozen=True):
@@ -109,14 +109,14 @@ def make_forecast(
 
 
 def _view_window(account: str, room: WindowRoom, use: float) -> WindowForecast:
-    fits = (use, int(_count_fitting(room, use))) if use > _ROUNDING else (None, None)
+    fits = (use, int(_count_fitting(room, use))) if use > ROUNDING else (None, None)
     shares = room.used, room.limit, format_rfc3339(room.resets_at)
     return WindowForecast(account, room.name, window_title(room.name), *shares, *fits)
 
 
 def _find_tightest(rooms: Sequence[tuple[str, WindowRoom]], typical: Need) -> Block | None:
     """Return the window with room for the fewest tasks, as if it blocked them; None if none is measured."""
-    measured = [(name, room) for name, room in rooms if room.share_of(typical) > _ROUNDING]
+    measured = [(name, room) for name, room in rooms if room.share_of(typical) > ROUNDING]
     if not measured:
         return None
     name, room = min(measured, key=lambda one: _count_fitting(one[1], one[1].share_of(typical)))
@@ -124,8 +124,7 @@ def _find_tightest(rooms: Sequence[tuple[str, WindowRoom]], typical: Need) -> Bl
 
 
 def _count_fitting(room: WindowRoom, use: float) -> float:
-    # The sum of shares such as 0.1 is not exact.
-    return max(0.0, room.limit - room.used) / use + _ROUNDING
+    return max(0.0, room.limit - room.used) / use + ROUNDING
 
 
 def _estimate(tasks: Sequence[WaitingTask], estimator: Estimator) -> list[Estimate] | None:

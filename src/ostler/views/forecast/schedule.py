@@ -15,6 +15,7 @@ from ostler.views.forecast.rates import Rate
 LimitKind = Literal["window", "budget", "closed"]
 """A window of the provider is used up, the day's budget is spent, or the provider rejects calls."""
 
+ROUNDING = 1e-9  # sums of shares such as 0.1 are not exact
 _MOST_TRIES = 4  # a window, the day's budget, and both once more
 
 
@@ -120,7 +121,7 @@ class _Window:
 
     def is_full(self, need: Need, at: float) -> bool:
         """Return whether the task does not fit; one that exceeds a whole window starts in a new one."""
-        return at < self.resets_at and self.used > 0 and self._after(need) > self.room.limit
+        return at < self.resets_at and self.used > 0 and self._after(need) > self.room.limit + ROUNDING
 
     def use(self, need: Need, at: float) -> None:
         if at >= self.resets_at:
