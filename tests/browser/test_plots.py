@@ -75,6 +75,23 @@ def test_a_pipeline_is_started_from_the_page(launched: str, serve: Callable[...,
     expect(page.locator("[data-key=node-mail]")).to_be_focused()
 
 
+def test_the_forecast_is_on_the_board_and_with_the_models(world: World, serve: Callable[..., Served]) -> None:
+    """It follows the tasks: after three past tasks the sentence has numbers, and the card a table."""
+    for number in range(3):
+        world.new(f"Past task {number}")
+    world.ostler("run", "--all")
+    served = serve("--view-only")
+    page = served.open("/")
+    expect(page.locator(".forecast")).to_be_hidden()
+    world.new("Next")
+    expect(page.locator(".forecast")).to_contain_text("1 task waits; if started now, done about ")
+    page = served.open("/models")
+    card = page.get_by_role("region", name="Forecast")
+    expect(card).to_contain_text("median of 3 past tasks")
+    card.locator("summary").click()
+    expect(card.locator("tbody tr")).to_have_count(1)
+
+
 def test_a_limit_is_shown_with_its_end(world: World, serve: Callable[..., Served]) -> None:
     """The model has the reason and the end of the wait, and the remaining time counts down."""
     world.new()

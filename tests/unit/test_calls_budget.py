@@ -13,11 +13,11 @@ from ostler.calls.spending.budget import (
     BudgetWarning,
     add_estimate,
     check_budget,
-    find_waiting_priority,
     resolve_budget,
 )
 from ostler.calls.spending.prices import resolve_cost
 from ostler.config.settings import BudgetSettings
+from ostler.model.budget import find_waiting_priority
 from ostler.model.call import CallResult
 from ostler.model.task import PRIORITIES, Priority
 from ostler.model.usage import Usage

@@ -61,7 +61,13 @@ def lines_of(kind: str, printed: Reported, text: str) -> list[bytes]:
     if kind == "command":
         return text.encode().splitlines()
     wire, out = import_module(f"ostler.testing.wires.{kind}"), io.BytesIO()
-    behaviour = {"version": "2.1.325", "cost_usd": 0.1, "edits": {}, "error": 429, "error_message": text}
+    behaviour: dict[str, object] = {
+        "error": 429,
+        "error_message": text,
+        "version": "2.1.325",
+        "cost_usd": 0.1,
+    }
+    behaviour |= {"edits": {}, "limits": {}}
     agent = SimpleNamespace(
         session_id=SESSION, model=wire.MODEL, arguments=[], resumed=False, notes={}, history=[], prompt="p"
     )

@@ -9,6 +9,7 @@ from msgspec import Struct
 from ostler.errors import Code
 from ostler.model.call import Billing
 from ostler.model.ids import TaskId
+from ostler.model.limits.window_change import WindowChange
 from ostler.model.usage import Usage
 
 AttemptStatus = Literal["running", "succeeded", "failed", "interrupted"]
@@ -42,6 +43,8 @@ class Attempt(Struct, frozen=True):
     session_usage: Usage | None = None
     billing: Billing = "unknown"
     cost_source: CostSource | None = None  # None: still running, or written before prices existed
+    account: str = ""  # whose windows it uses: the account of the settings, or the login of its executor
+    windows: tuple[WindowChange, ...] = ()  # of the provider, as it reported them during the attempt
 
     @property
     def known_cost_source(self) -> CostSource:

@@ -15,6 +15,7 @@ from faults.FAULTS). Keys:
     when             a list of these objects with `contains`: the first whose text is in the session applies
     delay_seconds    duration of its work before the result
     events           number of further assistant lines that it prints
+    limits           {window: [share used after each answer]}: claude reports it, with a reset in two hours
     ledger           a file that gets one JSON line per start, edit and end
     sessions         the directory of its sessions; default: CLAUDE_CONFIG_DIR, else beside the launcher
     logged_in        the result of its login check; default true
@@ -45,6 +46,7 @@ DEFAULTS: dict[str, Any] = {
     "when": [],
     "delay_seconds": 0.0,
     "events": 0,
+    "limits": {},
     "ledger": "",
     "sessions": "",
     "version": "2.1.325",

@@ -11,6 +11,7 @@ from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
 from ostler.model.ids import TaskId
+from ostler.model.limits.window_change import WindowChange
 from ostler.model.plan import MERGE, GateType
 from ostler.model.rows import decode_state
 from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, Stage, State
@@ -67,6 +68,8 @@ class AttemptView(Struct, frozen=True):
     cost_source: CostSource
     billing: Billing
     transcript: str
+    account: str | None = None  # whose windows it used
+    windows: tuple[WindowChange, ...] = ()  # use of the provider's windows during the attempt
 
 
 class PredecessorView(Struct, frozen=True):
@@ -252,4 +255,6 @@ def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
         cost_source=attempt.known_cost_source,
         billing=attempt.billing,
         transcript=attempt.transcript,
+        account=attempt.account or None,
+        windows=attempt.windows,
     )

@@ -16,6 +16,7 @@ from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
 from ostler.calls.attempts.transcript import AttemptFiles
 from ostler.calls.attempts.wait_report import WaitReport
+from ostler.calls.attempts.window_changes import WindowChanges
 from ostler.calls.models.slots import Slot
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.calls.self_healing import extend_timeout
@@ -39,6 +40,8 @@ from ostler.model.call import (
     UsageReported,
 )
 from ostler.model.ids import TaskId
+from ostler.model.limits.limit import window_for
+from ostler.model.limits.titles import account_id
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import AgentIdle, Notice
 from ostler.model.usage import Usage
@@ -110,14 +113,14 @@ class AttemptRunner:
         with AttemptFiles(
             request.task_dir, attempt, spec.prompt, self._clock.now, request.system, structured
         ) as files:
-            call = self._create_call(spec, attempt, str(files.transcript))
+            call, windows = self._create_call(spec, attempt, str(files.transcript)), WindowChanges()
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
             result = _bill_once(
-                _without_secrets(await self._run_executor(spec, call, attempt, files)), request
+                _without_secrets(await self._run_executor(spec, call, attempt, files, windows)), request
             )
             if result.billing is not None:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
-            ended = self._complete(spec, attempt, result)
+            ended = self._complete(spec, attempt, result, windows)
             files.write_result(result, ended.cost_usd)
         outcome = CallOutcome(
             result=result,
@@ -145,6 +148,7 @@ class AttemptRunner:
             model_name=spec.model.name,
             session_id=spec.session.id,
             resumed=spec.session.started,
+            account=account_id(window_for(spec.model)),
         )
         delete_kept_answer(request)
         reach("attempt.begin")
@@ -188,7 +192,12 @@ class AttemptRunner:
         return LivenessMonitor(idle_timeout, self._clock, on_idle, provider_wait=wait)
 
     async def _run_executor(
-        self, spec: AttemptSpec, call: AgentCall, attempt: Attempt, files: AttemptFiles
+        self,
+        spec: AttemptSpec,
+        call: AgentCall,
+        attempt: Attempt,
+        files: AttemptFiles,
+        windows: WindowChanges,
     ) -> CallResult:
         session_id, usage = attempt.session_id, Usage()
         waits = self._report_waits(call, attempt)
@@ -204,6 +213,7 @@ class AttemptRunner:
                 files.replace_prompt(call.fresh_prompt)
             if waits:
                 waits.on_event(event)
+            windows.on_event(event)
             event = _redact_event(event)
             files.write_event(event)
             if notices := create_notices(event):
@@ -216,9 +226,8 @@ class AttemptRunner:
             return await start(call, on_event)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
-            await self._record_interrupted(
-                spec, replace(attempt, session_id=session_id, usage=usage), seconds
-            )
+            known = replace(attempt, session_id=session_id, usage=usage, windows=windows.collect())
+            await self._record_interrupted(spec, known, seconds)
             raise
         except OstlerError as error:
             if is_host_failure(error.code) or isinstance(error, UsageError):
@@ -234,7 +243,9 @@ class AttemptRunner:
         name = attempt.model_name or attempt.executor
         return WaitReport(call.supervision, partial(self.notify, attempt.task), name)
 
-    def _complete(self, spec: AttemptSpec, attempt: Attempt, result: CallResult) -> Attempt:
+    def _complete(
+        self, spec: AttemptSpec, attempt: Attempt, result: CallResult, windows: WindowChanges
+    ) -> Attempt:
         cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
         return replace(
             attempt,
@@ -250,6 +261,7 @@ class AttemptRunner:
             session_usage=result.session_usage,
             session_id=result.session_id or attempt.session_id,
             model=result.model or attempt.model,
+            windows=windows.collect(result.windows),
         )
 
     async def _record_interrupted(self, spec: AttemptSpec, attempt: Attempt, seconds: float) -> None:

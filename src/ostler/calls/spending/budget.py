@@ -12,6 +12,7 @@ from ostler.calls.spending.prices import calculate_cost, highest_price
 from ostler.clock import Clock
 from ostler.config.settings import BudgetSettings
 from ostler.executors.protocol import Executor
+from ostler.model.budget import PRIORITY_LEVELS, is_share_spent
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITIES, Priority
 from ostler.model.usage import Usage
@@ -19,10 +20,7 @@ from ostler.store.spending import SpentAmount, next_day_start
 
 BudgetScope = Literal["task", "day"]
 
-# From this percentage of the day's budget on, tasks of this priority and below wait.
-PRIORITY_LEVELS: tuple[tuple[int, Priority], ...] = ((100, "P0"), (95, "P1"), (90, "P2"), (80, "P3"))
 WARN_PERCENT = 80
-_ROUNDING_USD = 1e-9
 
 
 class Budget(Struct, frozen=True):
@@ -151,14 +149,6 @@ def check_budget(
     return next(iter((*exceeded, *warnings)), Allowed())
 
 
-def find_waiting_priority(spent_today_usd: float, day_usd: float) -> Priority | None:
-    """Return the most urgent priority that waits for the next day; None: no task waits."""
-    for percent, most_urgent in PRIORITY_LEVELS:
-        if _is_reached(SpentAmount(spent_today_usd), percent, day_usd):
-            return most_urgent
-    return None
-
-
 def _check_task(spent: SpentAmount, priority: Priority, budget: Budget) -> BudgetDecision:
     limit = budget.task_usd
     if limit is None:
@@ -190,7 +180,7 @@ def _warn_of_estimate(scope: BudgetScope, spent: SpentAmount, limit: float) -> B
 
 
 def _is_reached(spent: SpentAmount, percent: int, limit: float) -> bool:
-    return spent.usd + _ROUNDING_USD >= limit * percent / 100
+    return is_share_spent(spent.usd, percent, limit)
 
 
 def _describe_budget(scope: BudgetScope, limit: float) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import isclose
 
-from ostler.calls.spending.budget import describe_unknown_costs, find_waiting_priority
+from ostler.calls.spending.budget import describe_unknown_costs
 from ostler.cli.terminal.text import format_usd
+from ostler.model.budget import find_waiting_priority
 from ostler.views.cost import BudgetView, CostLine
 
 _UNKNOWN = "Unknown: the agent reported no cost, and the model has no known price."

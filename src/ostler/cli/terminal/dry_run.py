@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 
 from msgspec import to_builtins
 
 from ostler.cli.terminal.output import print_json, print_text
-from ostler.cli.terminal.text import escape_controls
+from ostler.cli.terminal.text import escape_controls, wrap_hanging
 from ostler.model.task import Task
 from ostler.project.dry_run import DryRun, plan_dry_run
 from ostler.project.project import Project
+from ostler.project.tasks.forecast import forecast_requests
 
 
 def print_dry_runs(project: Project, tasks: list[Task], as_json: bool) -> int:
     """Print the first attempt of each task without running it."""
     plans = [plan_dry_run(project, task, os.environ) for task in tasks]
+    forecast = forecast_requests(project, tasks, os.environ, time.time())
     for plan in plans:
         if as_json:
-            print_json({"schema": "ostler.plan/1", **to_builtins(plan)})
+            print_json({"schema": "ostler.plan/1", **to_builtins(plan), "forecast": forecast})
         else:
             print_text(_format_plan(plan))
+    if forecast is not None and not as_json:
+        print_text(wrap_hanging(escape_controls(f"Forecast: {forecast.text}."), len("Forecast: ")))
     if not plans and not as_json:
         print_text("Nothing to run.  Next: ostler status")
     return 0

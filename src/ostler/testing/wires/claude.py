@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from .instance import instance_of
@@ -73,6 +74,18 @@ def result(agent: FakeAgent, text: str) -> None:
     print_result(agent, text)
 
 
+def _print_limits(agent: FakeAgent) -> None:
+    """The use of the windows after each answer; the reset is a full hour, as in every start of a test."""
+    resets_at = (int(time.time()) // 3600 + 3) * 3600
+    for shares in zip(*agent["limits"].values(), strict=True):
+        windows = {
+            name: {"utilization": share, "resetsAt": resets_at, "status": "allowed"}
+            for name, share in zip(agent["limits"], shares, strict=True)
+        }
+        info = {"status": "allowed", "unifiedWindows": windows}
+        agent.print_line({"type": "rate_limit_event", "rate_limit_info": info})
+
+
 def api_error(agent: FakeAgent) -> int:
     """Like the real agent: retries are lines of the stream, except for 403, which is not retried."""
     for attempt in (1, 2) if agent["error"] != 403 else ():
@@ -93,6 +106,7 @@ def _print_block(agent: FakeAgent, block: dict[str, Any], **more: Any) -> None:
 
 def print_result(agent: FakeAgent, text: str, *, is_error: bool = False, **more: Any) -> None:
     """The last line; its cost is the session's, as reported by versions after 2.1.197."""
+    _print_limits(agent)
     total = agent.charge(0.0 if is_error else agent["cost_usd"])
     body: dict[str, Any] = {
         "subtype": "success",  # also for errors, like the real agent

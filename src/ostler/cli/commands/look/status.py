@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
 
 import click
 
@@ -19,14 +18,16 @@ from ostler.cli.terminal.text import (
     to_one_line,
     truncate,
     use_colour,
+    wrap_hanging,
 )
 from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE
 from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.limits import read_limits
 from ostler.project.project import Project
+from ostler.project.tasks.forecast import forecast_views
 from ostler.views.groups import group_of
-from ostler.views.limits import Alert, summarize
+from ostler.views.limits import summarize
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
@@ -36,14 +37,15 @@ from ostler.views.task import as_json as task_json
 @json_option
 def command(as_json: bool) -> None:
     """List all tasks with their status, tokens, cost, and title or reason."""
-    with open_project() as project:
-        views, runs = project.tasks(), list_active_runs(project.layout)
-        step = find_next_step(project, views, runs) if sys.stdout.isatty() and not as_json else ""
     now = time.time()
+    with open_project() as project:
+        if as_json:
+            print_json(read_status(project, now))
+            return
+        views, runs = project.tasks(), list_active_runs(project.layout)
+        step = find_next_step(project, views, runs) if sys.stdout.isatty() else ""
+        forecast = forecast_views(project, views, os.environ, now, is_active=bool(runs))
     alerts = read_limits(os.environ, now).alerts
-    if as_json:
-        print_json(status_json(views, runs, alerts))
-        return
     limits = summarize(alerts, now)
     # `ostler status | head -1` prints nothing but lines of the table.
     is_header = sys.stdout.isatty() and bool(limits)
@@ -54,6 +56,8 @@ def command(as_json: bool) -> None:
     else:
         print_table(views)
         print_text(format_summary(views))
+        if forecast is not None:
+            print_text(wrap_hanging(to_one_line(f"Forecast: {forecast.text}."), len("Forecast: ")))
         for run in runs:
             print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")
         if step:
@@ -68,10 +72,16 @@ def format_limits_line(summary: str) -> str:
     return paint(text, "yellow", use_colour(sys.stdout))
 
 
-def status_json(views: list[TaskView], runs: list[ActiveRun], limits: Sequence[Alert]) -> dict[str, object]:
-    """Return the tasks, the active runs, and the accounts that are nearly used or closed."""
-    tasks = [task_json(view, attempts=False) for view in views]
-    return {"schema": "ostler.status/1", "tasks": tasks, "runs": runs, "limits": limits}
+def read_status(project: Project, now: float) -> dict[str, object]:
+    """Return the tasks, the active runs, the accounts that are nearly used or closed, and the forecast."""
+    views, runs = project.tasks(), list_active_runs(project.layout)
+    return {
+        "schema": "ostler.status/1",
+        "tasks": [task_json(view, attempts=False) for view in views],
+        "runs": runs,
+        "limits": read_limits(os.environ, now).alerts,
+        "forecast": forecast_views(project, views, os.environ, now, is_active=bool(runs)),
+    }
 
 
 def find_next_step(project: Project, views: list[TaskView], runs: list[ActiveRun]) -> str:

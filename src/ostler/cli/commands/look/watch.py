@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from contextlib import closing
 
 import click
 
-from ostler.cli.commands.look.status import status_json
+from ostler.cli.commands.look.status import read_status
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.progress import can_draw
 from ostler.cli.terminal.streams import ignore_closed_output
-from ostler.project.active_runs import list_active_runs
-from ostler.project.limits import read_limits
 
 
 @click.command("watch")
@@ -28,8 +25,7 @@ def command(as_json: bool) -> int:
     """
     with open_project() as project:
         if as_json:
-            alerts = read_limits(os.environ, time.time()).alerts
-            print_json(status_json(project.tasks(), list_active_runs(project.layout), alerts))
+            print_json(read_status(project, time.time()))
         elif can_draw() and sys.stdin.isatty():
             ignore_closed_output()
             from ostler.cli.watch.live import watch  # noqa: PLC0415

@@ -3,6 +3,7 @@
 import { Actions } from "../board/actions.js";
 import { COLUMNS, Columns } from "../board/columns.js";
 import { areNarrow, filterLine, readFilters } from "../board/filters.js";
+import { ForecastLine } from "../board/forecast.js";
 import { GROUP_NAMES, groupAfter, groupsToAsk, moved } from "../board/happened.js";
 import { Limits } from "../board/limits.js";
 import { TaskTable } from "../board/list.js";
@@ -40,6 +41,7 @@ class Board {
   #needs = new NeedsYou((verb, row) => this.#answer(verb, row));
   #problems = new Problems();
   #limits = new Limits();
+  #forecast = new ForecastLine();
   #below = h("div", { class: "below" });
   #piles = {};
   #shown = null;
@@ -54,7 +56,7 @@ class Board {
     const empty = welcome(signal);
     const head = h("div", { class: "board-head" }, this.#totals.node, this.#line.node);
     const title = h("h1", { class: "hidden-text" }, "Board");
-    replace(root, h("div", { class: "board" }, title, head, this.#limits.node, this.#problems.node, empty, this.#needs.node, this.#below));
+    replace(root, h("div", { class: "board" }, title, head, this.#forecast.node, this.#limits.node, this.#problems.node, empty, this.#needs.node, this.#below));
     keepTicking(root, signal);
   }
 
@@ -62,6 +64,7 @@ class Board {
   async begin() {
     this.#refreshCost();
     this.#refreshLimits();
+    this.#refreshForecast();
     this.#problems.refreshSoon(this.#signal);
     follow((event) => this.#receive(event), this.#signal);
     boardKeys({ ...this.#hands(), search: this.#line.search, signal: this.#signal });
@@ -127,6 +130,7 @@ class Board {
     for (const group of Object.keys(this.#piles)) this.#refresh(group);
     this.#refreshCost();
     this.#refreshLimits();
+    this.#refreshForecast();
     this.#queue.add("problems", () => this.#problems.refresh(this.#signal));
   }
 
@@ -136,6 +140,10 @@ class Board {
 
   #refreshLimits() {
     this.#queue.add("limits", () => this.#limits.refresh(this.#signal));
+  }
+
+  #refreshForecast() {
+    this.#queue.add("forecast", () => this.#forecast.refresh(this.#signal));
   }
 
   #refresh(group) {
@@ -152,6 +160,7 @@ class Board {
     this.#ask(groupsToAsk(event));
     if (event.type === "attempt_ended") this.#refreshCost();
     if (["attempt_ended", "provider_unavailable", "model_recovered"].includes(event.type)) this.#refreshLimits();
+    if (event.type === "task_created" || event.type === "task_completed") this.#refreshForecast();
     if (event.type === "task_created") this.#problems.refreshSoon(this.#signal);
   }
 

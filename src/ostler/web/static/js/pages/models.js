@@ -4,6 +4,7 @@ import { get } from "../api.js";
 import { h, replace } from "../dom.js";
 import { clock, plural } from "../format.js";
 import { accounts } from "../plots/accounts.js";
+import { forecastCard } from "../plots/forecast.js";
 import { keepFresh } from "../plots/fresh.js";
 import { countdown, keepCounting, moment } from "../plots/times.js";
 import { windows } from "../plots/windows.js";
@@ -28,13 +29,14 @@ export async function show(root, _params, signal) {
 }
 
 async function load(signal) {
-  const [models, accounts] = await Promise.all([get("/models", {}, signal), get("/limits", {}, signal)]);
-  return { ...models, known: accounts };
+  const pages = ["/models", "/limits", "/forecast"];
+  const [models, accounts, forecast] = await Promise.all(pages.map((page) => get(page, {}, signal)));
+  return { ...models, known: accounts, forecast };
 }
 
-function draw(words, body, { models, limits, known }) {
+function draw(words, body, { models, limits, known, forecast }) {
   replace(words, summary(models));
-  replace(body, use(known), quota(models, limits ?? []), table(models));
+  replace(body, use(known), forecastCard(forecast), quota(models, limits ?? []), table(models));
 }
 
 function use(known) {

@@ -1,0 +1,191 @@
+"""The forecast of the waiting tasks (ostler.forecast/1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import ceil
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.clock import format_rfc3339
+from ostler.model.limits.titles import window_title
+from ostler.views.forecast.needs import Estimate, Estimator, Need
+from ostler.views.forecast.phases import PhaseForecast, summarize_phases
+from ostler.views.forecast.schedule import (
+    ROUNDING,
+    Block,
+    Capacity,
+    LimitKind,
+    QueuedTask,
+    Schedule,
+    WindowRoom,
+    simulate,
+)
+
+_MOST_SIMULATED = 200  # tasks; of a longer queue, several are simulated as one
+
+
+class WaitingTask(Struct, frozen=True):
+    """A task that waits or runs, and the phases that it has left."""
+
+    id: str
+    weight: str
+    phases: tuple[str, ...]
+    priority: str = "P2"
+    created_at: str = ""  # RFC 3339, in order
+    earliest: float = 0.0  # not before this time
+
+
+class WindowForecast(Struct, frozen=True):
+    """How many more tasks of the usual size fit into a window."""
+
+    account: str
+    window: str
+    title: str  # as on screens
+    used: float
+    limit: float  # share that tasks may use
+    resets_at: str
+    use_per_task: float | None  # share of the window; null: not known yet
+    tasks: int | None  # that fit until the reset
+
+
+class Forecast(Struct, frozen=True, kw_only=True):
+    schema: Literal["ostler.forecast/1"] = "ostler.forecast/1"
+    tasks_waiting: int
+    tasks_running: int = 0
+    basis: int = 0  # past tasks that it is calculated from
+    is_known: bool = True  # false: there are not enough past tasks, and there is no number below
+    done_at: str | None = None
+    done_at_p90: str | None = None
+    cost_usd: float | None = None  # of waiting and running tasks; null: unknown
+    cost_p90: float | None = None
+    is_list_price: bool = False  # past tasks ran on a subscription, so that the cost is not billed
+    tokens: int | None = None
+    tokens_p90: int | None = None
+    limited_by: LimitKind | None = None  # what the queue meets first; null: nothing
+    fit_until_reset: int | None = None  # tasks that start before it
+    account: str | None = None  # of that limit
+    window: str | None = None  # that limits the queue, or the one with room for the fewest tasks
+    resets_at: str | None = None  # end of that limit, or of that window
+    windows: tuple[WindowForecast, ...] = ()
+    phases: tuple[PhaseForecast, ...] = ()  # what past tasks needed
+    text: str = ""  # all of it in one sentence, in the server's time zone
+
+
+def make_forecast(
+    waiting: Sequence[WaitingTask],
+    running: Sequence[WaitingTask],
+    estimator: Estimator,
+    capacity: Capacity,
+    now: float,
+) -> Forecast | None:
+    """Return the forecast, without numbers when there are too few past tasks; None when no task waits."""
+    if not waiting:
+        return None
+    queue, busy = _estimate(waiting, estimator), _estimate(running, estimator)
+    counts = Forecast(
+        tasks_waiting=len(waiting),
+        tasks_running=len(running),
+        basis=estimator.count_basis(task.weight for task in (*waiting, *running)),
+        phases=summarize_phases(estimator.past),
+    )
+    if queue is None or busy is None:
+        return replace(counts, is_known=False)
+    # Equal tasks share one estimate: a sum over thousands of tasks would take longer than all the rest.
+    groups = Counter((*queue, *busy))
+    total = sum((one.times(number) for one, number in groups.items()), Estimate())
+    items = _merge([_queue(task, need.median) for task, need in zip(waiting, queue, strict=True)])
+    at_work = [need.median for need in busy]
+    schedule = simulate(items, at_work, capacity, now)
+    late = simulate(_extend(items, schedule.last, total.margin), at_work, capacity, now)
+    result = _add_times(_add_totals(counts, total), schedule, late, total.margin.seconds)
+    typical = _average(total.median, len(queue) + len(busy))
+    rooms = [(account.name, room) for account in capacity.accounts for room in account.windows]
+    windows = tuple(_view_window(name, room, room.share_of(typical)) for name, room in rooms)
+    return _add_limit(replace(result, windows=windows), schedule, _find_tightest(rooms, typical))
+
+
+def _view_window(account: str, room: WindowRoom, use: float) -> WindowForecast:
+    fits = (use, int(_count_fitting(room, use))) if use > ROUNDING else (None, None)
+    shares = room.used, room.limit, format_rfc3339(room.resets_at)
+    return WindowForecast(account, room.name, window_title(room.name), *shares, *fits)
+
+
+def _find_tightest(rooms: Sequence[tuple[str, WindowRoom]], typical: Need) -> Block | None:
+    """Return the window with room for the fewest tasks, as if it blocked them; None if none is measured."""
+    measured = [(name, room) for name, room in rooms if room.share_of(typical) > ROUNDING]
+    if not measured:
+        return None
+    name, room = min(measured, key=lambda one: _count_fitting(one[1], one[1].share_of(typical)))
+    return Block("window", room.resets_at, name, room)
+
+
+def _count_fitting(room: WindowRoom, use: float) -> float:
+    return max(0.0, room.limit - room.used) / use + ROUNDING
+
+
+def _estimate(tasks: Sequence[WaitingTask], estimator: Estimator) -> list[Estimate] | None:
+    found = [estimator.estimate(task.weight, task.phases) for task in tasks]
+    known = [estimate for estimate in found if estimate is not None]
+    return known if len(known) == len(found) else None
+
+
+def _queue(task: WaitingTask, need: Need) -> QueuedTask:
+    return QueuedTask(task.id, need, task.priority, task.created_at, task.earliest)
+
+
+def _merge(tasks: list[QueuedTask]) -> list[QueuedTask]:
+    """Return at most `_MOST_SIMULATED` items: several tasks in a row become one that takes as long."""
+    size = ceil(len(tasks) / _MOST_SIMULATED)
+    if size <= 1:
+        return tasks
+    ordered = sorted(tasks, key=lambda task: (task.priority, task.created_at, task.id))
+    parts = (ordered[start : start + size] for start in range(0, len(ordered), size))
+    return [
+        replace(part[0], need=sum((task.need for task in part), Need()), tasks=len(part)) for part in parts
+    ]
+
+
+def _extend(tasks: Sequence[QueuedTask], last: str, margin: Need) -> list[QueuedTask]:
+    """Return the tasks with the margin of all of them in the one that ends last."""
+    return [replace(task, need=task.need + margin) if task.id == last else task for task in tasks]
+
+
+def _average(need: Need, tasks: int) -> Need:
+    usd = None if need.usd is None else need.usd / tasks
+    return Need(need.seconds / tasks, need.tokens / tasks, usd)
+
+
+def _add_totals(forecast: Forecast, total: Estimate) -> Forecast:
+    need, late = total.median, total.median + total.margin
+    return replace(
+        forecast,
+        cost_usd=need.usd,
+        cost_p90=late.usd,
+        tokens=round(need.tokens),
+        tokens_p90=round(late.tokens),
+    )
+
+
+def _add_times(forecast: Forecast, schedule: Schedule, late: Schedule, margin_seconds: float) -> Forecast:
+    if schedule.done_at is None:
+        return forecast
+    done_late = max(late.done_at or 0.0, schedule.done_at + margin_seconds)
+    return replace(forecast, done_at=format_rfc3339(schedule.done_at), done_at_p90=format_rfc3339(done_late))
+
+
+def _add_limit(forecast: Forecast, schedule: Schedule, tightest: Block | None) -> Forecast:
+    block = schedule.block or tightest
+    if block is None:
+        return forecast
+    return replace(
+        forecast,
+        limited_by=block.kind if schedule.block else None,
+        fit_until_reset=schedule.count_starts(block.until),
+        account=block.account or None,
+        window=block.window.name if block.window else None,
+        resets_at=format_rfc3339(block.until),
+    )
