@@ -40,7 +40,7 @@ def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     if moved is not None:
         notes.append(f"moved the journal to {layout.database}; the old file is kept as {moved}")
     if renamed is not None:
-        notes.append(f"renamed the state {renamed} to {layout.state}, as its directory was renamed")
+        notes.append(f"renamed the state {renamed} to {layout.state}, the place for this directory")
     if journal.backup is not None:
         notes.append(f"upgraded the journal to this version of Ostler; backup: {journal.backup}")
     if settle_home(journal, layout):

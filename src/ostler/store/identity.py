@@ -12,7 +12,7 @@ from ostler.store.statement import run
 
 REBUILD = "ostler journal rebuild   restores it; no agent is started before"
 
-_REPAIR = "add the work tree again under its name (git worktree add)"
+_REPAIR = "run git worktree repair in the main work tree, or add this one again under its name (git worktree add)"
 
 
 class FileIdentity(NamedTuple):
