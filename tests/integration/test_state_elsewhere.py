@@ -1,4 +1,4 @@
-"""The state of a project is in another git directory than before: its tasks are kept, or the error names it."""
+"""The state of a project is in another git directory than before: it is moved, or the error names it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ostler.store.statement import run
 
 REBUILD = "ostler journal rebuild   restores it; no agent is started before"
 
-_REPAIR = "run git worktree repair in the main work tree, or add this one again under its name (git worktree add)"
+_REPAIR = "run git worktree repair PATH in the main work tree, or add it under its name (git worktree add)"
 
 
 class FileIdentity(NamedTuple):
@@ -47,7 +47,7 @@ def read_store_id(db: apsw.Connection) -> str:
 
 def missing_error(path: Path) -> StateError:
     """Return the error for a project that has files of tasks but no journal."""
-    return _lost_error(f"the journal {path} does not exist, but there are files of its tasks")
+    return _lost_error(f"the journal {path} does not exist, but there are files of its tasks or copies of it")
 
 
 def gone_error(state: Path) -> StateError:

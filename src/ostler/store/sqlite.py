@@ -241,9 +241,9 @@ class SqliteJournal:
         found = [str(row[0]).replace("\n", ", ") for row in self._db.query("PRAGMA integrity_check(10)")]
         return [] if found == ["ok"] else found
 
-    def copy_lost(self, folder: Path) -> Path | None:
-        """Copy a lost journal into a folder; return the copy, or None if that fails."""
-        return copy_lost_journal(self._db.connection, self.store_id, folder)
+    def copy_lost(self, folders: Sequence[Path]) -> Path | None:
+        """Copy a lost journal into one of these directories; return the copy, or None if that fails."""
+        return copy_lost_journal(self._db.connection, self.store_id, folders)
 
     def version(self) -> int:
         self.require_present()

@@ -18,7 +18,7 @@ from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
 
 _REBUILD = "ostler journal rebuild"
-_UNKNOWN = "keep what you need of it, then move it away"
+_UNKNOWN = "ostler journal rebuild   adds it; or move it away"
 
 
 class Finding(Struct, frozen=True):
@@ -101,7 +101,7 @@ def _check_beside(layout: Layout) -> list[Finding]:
     """Find other journals of the project."""
     rescued = [
         Finding("files", f"{path} has records that a run could not write", _REBUILD)
-        for path in list_rescues(layout.view)
+        for path in list_rescues(*layout.rescues)
     ]
     old = layout.view / JOURNAL
     if old == layout.database or not os.path.lexists(old):
