@@ -57,7 +57,9 @@ def make_private_dir(path: Path) -> None:
 
 def remake_private_dir(path: Path, inside: Path) -> None:
     """Create a deleted directory again, unless `inside` was deleted too: then it is not wanted any more."""
-    if not path.is_dir() and inside.is_dir():
+    with _convert_errors(path):
+        is_deleted = not path.is_dir() and inside.is_dir()
+    if is_deleted:
         make_private_dir(path)
 
 

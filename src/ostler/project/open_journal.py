@@ -44,8 +44,8 @@ def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
         notes.append(f"renamed the state {renamed} to {layout.state}, the place for this directory")
     if journal.backup is not None:
         notes.append(f"upgraded the journal to this version of Ostler; backup: {journal.backup}")
-    if settle_home(journal, layout):
-        notes.append("this project is a copy of another one; its journal has a new id")
+    if settle_home(journal, layout, moved=moved is not None):
+        notes.append("this project is a copy of another one, or its journal was replaced; it has a new id")
     return OpenedJournal(journal, tuple(notes))
 
 

@@ -22,6 +22,18 @@ class FileIdentity(NamedTuple):
     inode: int
 
 
+class Home(NamedTuple):
+    """Where a journal belongs; empty fields are not recorded yet."""
+
+    directory: str  # of the project
+    file: str  # the inode of the journal; not its device, which may have another number after a restart
+
+
+def find_home(root: Path, journal: Path) -> Home:
+    """Return where this journal is now."""
+    return Home(str(root.resolve()), str(journal.stat().st_ino))
+
+
 def read_identity(path: Path) -> FileIdentity | None:
     """Return the identity of the file at this path; None if there is none."""
     try:

@@ -177,6 +177,11 @@ _ACCOUNTS = """
 DROP TABLE limit_window;
 """
 
+_FILE = """
+-- The inode of the journal's file: a copy of it has another one; empty: not recorded yet.
+ALTER TABLE identity ADD COLUMN file TEXT NOT NULL DEFAULT '';
+"""
+
 
 def _standard_names(db: apsw.Connection) -> None:
     rewrite_names(db)
@@ -195,6 +200,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _GATES,
     _HOME,
     _ACCOUNTS,
+    _FILE,
 )
 """Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 

@@ -21,7 +21,7 @@ def require_backup(backup: Path, layout: Layout, *, foreign: bool) -> None:
 def _require_own(backup: Path, layout: Layout) -> None:
     """Raise unless the id, the directory or a task of the backup is one of this project."""
     with SqliteJournal(backup) as journal:
-        home, here = journal.read_home(), os.fspath(layout.root.resolve())
+        home, here = journal.read_home().directory, os.fspath(layout.root.resolve())
         if home == here or journal.store_id == _read_present_id(layout):
             return
         if any((layout.task(row.id) / "task.md").is_file() for row in journal.rows()):

@@ -26,6 +26,7 @@ from ostler.project.recovery.numbers import follow_restored
 from ostler.project.recovery.origin import require_backup
 from ostler.project.recovery.rescues import choose_rescue, set_aside
 from ostler.store.identity import gone_error
+from ostler.store.recovery.home import keep_id
 from ostler.store.recovery.move import in_use_error, lock_place
 from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
@@ -79,6 +80,7 @@ def _replace(layout: Layout, environ: Mapping[str, str], source: Path | None, *,
             follow_restored(project)
         tasks, failed = _add_from_files(project)
         restore_files(project)
+        keep_id(project.journal, layout)
     kept = install_journal(part, layout, sound=sound)
     origin = str(source) if source is not None else "files"
     return Rebuilt(origin, kept, tuple(tasks), tuple(failed), set_aside(layout, source))

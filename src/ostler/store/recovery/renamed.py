@@ -60,7 +60,7 @@ def _is_left(old: Path, layout: Layout) -> bool:
     """Return whether the directory that the journal records is gone, or is this one."""
     try:
         with SqliteJournal(old / JOURNAL) as journal:
-            home = journal.read_home()
+            home = journal.read_home().directory
     except OstlerError:
         return False
     return home == os.fspath(layout.root.resolve()) or not os.path.lexists(home)
