@@ -49,7 +49,7 @@ def has_lost_git_dir(root: Path) -> bool:
         git_dir = _read_pointer(entry)
     except (OSError, RuntimeError):
         return True
-    return git_dir is not None and not _is_git_dir(git_dir)
+    return git_dir is not None and not is_git_dir(git_dir)
 
 
 def _can_contain(state: Path) -> bool:
@@ -75,7 +75,7 @@ def _find_git_dir(root: Path) -> tuple[Path, Path] | None:
         entry = folder / ".git"
         try:
             git_dir = entry.resolve() if entry.is_dir() else _read_pointer(entry)
-            if git_dir is not None and _is_git_dir(git_dir):
+            if git_dir is not None and is_git_dir(git_dir):
                 return git_dir, folder
         except (OSError, RuntimeError):  # not readable, or a loop of links
             continue
@@ -91,7 +91,8 @@ def _read_pointer(entry: Path) -> Path | None:
     return (entry.parent / text.removeprefix(_POINTER)).resolve() if text.startswith(_POINTER) else None
 
 
-def _is_git_dir(path: Path) -> bool:
+def is_git_dir(path: Path) -> bool:
+    """Return whether git accepts the directory as a git directory."""
     return os.path.lexists(path / "HEAD") and ((path / "objects").is_dir() or (path / _COMMON).is_file())
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import apsw
 
 from ostler.errors import Code, StateError
+from ostler.files.state_folder import VIEW, is_git_dir
 from ostler.store.statement import run
 
 REBUILD = "ostler journal rebuild   restores it; no agent is started before"
@@ -47,7 +48,7 @@ def require_identity(path: Path, opened: FileIdentity | None) -> None:
     """Raise JOURNAL_LOST unless the path still leads to the file that was opened."""
     present = read_identity(path)
     if present is None:
-        raise _lost_error(f"the journal {path} was deleted or moved away while it was open")
+        raise explain_missing(path)
     if present != opened:
         raise _lost_error(f"the journal {path} was replaced by another file while it was open")
 
@@ -55,6 +56,14 @@ def require_identity(path: Path, opened: FileIdentity | None) -> None:
 def read_store_id(db: apsw.Connection) -> str:
     """Return the random id that was created with the journal."""
     return str(run(db, "SELECT store_id FROM identity")[0][0])
+
+
+def explain_missing(path: Path) -> StateError:
+    """Return the error for a journal that is not there any more, alone or with its git directory."""
+    was_in_git = path.parent.name != VIEW
+    if was_in_git and not path.parent.is_dir() and not any(is_git_dir(folder) for folder in path.parents):
+        return gone_error(path.parent)
+    return _lost_error(f"the journal {path} was deleted or moved away while it was open")
 
 
 def missing_error(path: Path) -> StateError:

@@ -8,7 +8,7 @@ from ostler.files.disk import require_writable
 from ostler.files.layout import Layout
 from ostler.git.probe import find_repository_fault
 from ostler.git.repository import Repository
-from ostler.store.identity import gone_error
+from ostler.store.identity import explain_missing
 
 # The codes that a missing git, a broken configuration, a damaged repository, a git that hangs, or a
 # directory that cannot be written leads to, in any step.
@@ -29,7 +29,7 @@ def find_project_fault(error: OstlerError, services: StepServices) -> OstlerErro
     """Return why no task of the project can continue now; None if the error is about one task."""
     layout, repository = services.layout, services.repository
     if layout.root.is_dir() and not layout.state.is_dir():
-        return gone_error(layout.state)
+        return explain_missing(layout.database)
     if not layout.root.is_dir():
         message = f"the project {layout.root} was moved or deleted while it was in use"
         return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, f"go to where it is now and {_HINT}")
