@@ -53,7 +53,8 @@ def test_a_run_without_its_journal_ends(world: World, lose: Callable[[Path], Non
     assert "Traceback" not in printed
     time.sleep(DELAY_SECONDS / 2)
     assert len(world.started()) == 1, "no agent starts after the loss"
-    [rescued] = (world.root / ".ostler").glob("rescue-*.db")
+    world.git("clean", "-fdx")
+    [rescued] = journal_path(world.root).parent.glob("rescue-*.db")
     world.behave()
     done = world.ostler("journal", "rebuild")
     assert f"from {rescued}" in done.stdout

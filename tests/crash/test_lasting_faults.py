@@ -105,6 +105,27 @@ def test_git_that_fails_from_a_call_on_ends_the_run(world: World, works: int) ->
     assert {task["status"] for task in world.json("status")["tasks"]} == {"completed"}
 
 
+def test_git_that_cannot_write_ends_the_run(world: World) -> None:
+    """It reads the repository: no task fails, no second agent is called, and the answer is used later."""
+    program, full = world.root.parent / "bin" / "git", world.root.parent / "full"
+    program.parent.mkdir()
+    message = "error: insufficient permission for adding an object to repository database .git/objects"
+    fails = f'[ -e {full} ] && echo "{message}" >&2 && exit 128'
+    program.write_text(
+        f'#!/bin/sh\ncase "$1" in update-index|hash-object|write-tree) {fails};; esac\nexec {GIT} "$@"\n'
+    )
+    program.chmod(0o755)
+    world.environ["PATH"] = f"{program.parent}:{world.environ['PATH']}"
+    done, tasks = run_two(world, f"touch {full}", code=2)
+    assert "insufficient permission" in done.stderr and "the tasks keep their progress" in done.stderr
+    assert [task["status"] for task in world.json("status")["tasks"]] == ["pending", "pending"]
+    check_few_records(world, tasks)
+    full.unlink()
+    world.ostler("run", "--all")
+    check_all_done(world, tasks)
+    assert len(world.started()) == 2, "a paid answer was dropped"
+
+
 @FULL
 def test_git_that_is_removed_ends_the_run(world: World) -> None:
     """Exit 2 with the reason; the tasks continue once it is installed."""

@@ -178,6 +178,31 @@ def test_a_setup_that_is_cancelled_is_done_again(world: GateWorld, tmp_path: Pat
     assert (worktree.path / "whole").exists() and not has_changed_since(worktree, worktree.base)
 
 
+def test_a_step_is_cancelled_while_its_error_is_examined(
+    world: GateWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another task of the run found the fault first: the step has no result, and no error is raised."""
+    probing, program = tmp_path / "probing", tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    fails, waits = (
+        "worktree) echo fatal: unexpected >&2; exit 128;;",
+        f"hash-object) touch {probing}; sleep 0.5;;",
+    )
+    program.write_text(f'#!/bin/sh\ncase "$1" in {fails} {waits} esac\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    async def cancelled(tools: object, case: object) -> None:
+        step = PrepareWorkspace(world.task.id, "key")
+        work = asyncio.create_task(perform(step, case, tools))  # type: ignore[arg-type]
+        while not probing.exists():
+            await asyncio.sleep(0.02)
+        work.cancel()
+        assert await work is None
+
+    world.run(cancelled, preparing())  # type: ignore[arg-type]
+
+
 def test_a_worktree_that_was_lost_is_prepared_again(world: GateWorld) -> None:
     """The setup runs again in the new worktree."""
     worktree = world.worktree(ALL)

@@ -132,16 +132,36 @@ class TestBackup:
         db.close()
 
     def test_restored(self, made: World, tmp_path: Path) -> None:
-        """A backup replaces the journal; the newer one is kept."""
+        """The newer journal is kept, and tasks that the backup lacks are added from their files."""
         before = tasks(made)
         made.ostler("journal", "backup", str(tmp_path / "copy.db"))
-        made.new("Later")
+        later = made.new("Later")
         done = made.ostler("journal", "rebuild", "--from", str(tmp_path / "copy.db"))
         assert f"The old journal is kept as {journal_path(made.root)}.lost." in done.stdout
-        assert tasks(made) == before
+        assert f"{later}  pending" in done.stdout
+        after = tasks(made)
+        assert after.pop("Later")["id"] == later
+        assert after == before
+        assert check(made, 0) == []
         db = apsw.Connection(f"{journal_path(made.root)}.lost")
         assert list(db.execute("SELECT count(*) FROM task")) == [(5,)]
         db.close()
+
+    def test_backup_of_another_project(self, made: World, tmp_path: Path) -> None:
+        """It is refused unless a flag allows it."""
+        other = World(tmp_path / "other")
+        other.new("Foreign")
+        copy = str(tmp_path / "copy.db")
+        other.ostler("journal", "backup", copy)
+        before = tasks(made)
+        for lost in (False, True):
+            if lost:
+                delete(journal_path(made.root))
+            refused = made.ostler("journal", "rebuild", "--from", copy, code=2).stderr
+            assert f"is the journal of another project ({other.root})" in refused
+        made.ostler("journal", "rebuild", "--from", copy, "--other-project")
+        assert {*tasks(made)} == {*before, "Foreign"}
+        other.close()
 
     def test_backup_that_is_no_journal(self, made: World, tmp_path: Path) -> None:
         """The journal is unchanged."""
@@ -205,6 +225,48 @@ class TestRebuild:
         assert len(tasks(made)) == 4
         assert path.with_name("ostler.db.lost").read_bytes() == content
         assert path.with_name("ostler.db.lost-wal").read_bytes() == b"log"
+
+    def test_tasks_without_a_record(self, made: World) -> None:
+        """A sound journal is completed: an older version restored a backup without them."""
+        task = tasks(made)["Waiting"]["id"]
+        db = apsw.Connection(str(journal_path(made.root)))
+        db.execute("DELETE FROM feed WHERE task = ?", (task,))
+        db.execute("DELETE FROM task WHERE id = ?", (task,))
+        db.close()
+        assert f"{task}  pending" in made.ostler("journal", "rebuild").stdout
+        assert tasks(made)["Waiting"]["id"] == task
+        assert "nothing was changed" in made.ostler("journal", "rebuild").stdout
+
+    def test_two_at_once(self, made: World) -> None:
+        """One rebuilds the journal, and the other one finds it complete."""
+        before = {*tasks(made)}
+        delete(journal_path(made.root))
+        runs = [made.start("journal", "rebuild") for _ in range(2)]
+        assert [run.wait(60) for run in runs] == [0, 0]
+        assert {*tasks(made)} == before
+        assert not list(journal_path(made.root).parent.glob("rebuilt*"))
+
+    def test_killed_before_it_is_complete(self, made: World, tmp_path: Path) -> None:
+        """There is a journal at every moment; here it is the one that was to be replaced."""
+        made.ostler("journal", "backup", str(tmp_path / "copy.db"))
+        made.new("Later")
+        before = tasks(made)
+        killed = {"OSTLER_FAILPOINT": "rebuild.kept:kill"}
+        made.ostler("journal", "rebuild", "--from", str(tmp_path / "copy.db"), code=-9, **killed)
+        assert tasks(made) == before
+        assert "nothing was changed" in made.ostler("journal", "rebuild").stdout
+
+    def test_replaced_journal_is_used_while_it_is_up_to_date(self, made: World) -> None:
+        """An older version left it without a successor; after later work, the files are used instead."""
+        journal, before = journal_path(made.root), tasks(made)
+        journal.rename(f"{journal}.lost")
+        assert "ostler journal rebuild" in made.ostler("status", code=3).stderr
+        assert f"from {journal}.lost" in made.ostler("journal", "rebuild").stdout
+        assert tasks(made) == before
+        made.ostler("cancel", before["Waiting"]["id"])
+        journal.unlink()
+        assert "from the files of the tasks" in made.ostler("journal", "rebuild").stdout
+        assert tasks(made)["Waiting"]["status"] == "cancelled"
 
     def test_inside_a_task(self, made: World) -> None:
         """An agent can check the journal, and can neither copy nor replace it."""

@@ -39,7 +39,9 @@ def test_readable_journal_with_other_tasks_is_kept(world: World, tmp_path: Path)
     assert titles(world) == ["Both", "Later"]
     done = world.ostler("journal", "rebuild", "--from", str(journal_path(world.root)))
     assert f"not used: {copy}.used" in done.stderr
-    assert titles(world) == ["Both", "Later"]
+    assert titles(world) == ["Both", "Later", *(f"Rescued {number}" for number in range(3))], (
+        "from their files"
+    )
     assert world.ostler("journal", "check", code=None).stdout.count(str(copy)) == 0
 
 
@@ -54,6 +56,22 @@ def test_copy_with_more_records_is_used(world: World, tmp_path: Path) -> None:
     os.rename(tmp_path / "old.db", journal_path(world.root))
     assert f"from {copy}." in world.ostler("journal", "rebuild").stdout
     assert titles(world) == ["Both", "Rescued"]
+
+
+def test_state_directory_deleted_during_a_run(world: World) -> None:
+    """`rm -rf .git/ostler`: the rescued copy is named and used, and every task runs after that."""
+    world.environ["OSTLER_GATES__PHASES__IMPLEMENT"] = "human"
+    done = world.new("Done")
+    world.ostler("run", done, code=4)
+    world.ostler("approve", done)
+    waiting = world.new("Waiting")
+    rescue(world)
+    shutil.rmtree(world.root / ".git" / "ostler")
+    assert "ostler journal rebuild" in world.ostler("status", code=3).stderr
+    world.ostler("journal", "rebuild")
+    assert (world.root / ".ostler" / "tasks" / waiting / "task.md").is_file()
+    world.ostler("run", "--all", code=None)
+    assert [world.show(task)["status"] for task in (done, waiting)] == ["completed", "needs_review"]
 
 
 def test_exhausted_copy_is_found_once(world: World) -> None:

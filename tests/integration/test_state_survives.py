@@ -124,6 +124,36 @@ def test_copied_project(world: World) -> None:
     assert world.show(task)["status"] == "completed"
 
 
+def test_copy_of_a_project_that_was_moved(world: World) -> None:
+    """`cp -a p q; mv p r`: nothing is left in the recorded directory, and only the copy has a new id."""
+    world.new()
+    before, copy, moved = store_id(world.root), world.root.with_name("q"), world.root.with_name("r")
+    subprocess.run(["cp", "-a", str(world.root), str(copy)], check=True)
+    world.root.rename(moved)
+    for root in (copy, moved):
+        world.root = root
+        world.ostler("status")
+    assert store_id(moved) == before != store_id(copy)
+    world.ostler("status")
+    assert store_id(moved) == before
+
+
+def test_same_journal_in_another_file_keeps_its_id(tmp_path: Path) -> None:
+    """After `git init`, which moves the journal, and after a rebuild from a backup."""
+    world = World(tmp_path, git=False)
+    world.new()
+    before = store_id(world.root)
+    world.git("init", "-q")
+    world.ostler("status")
+    assert (world.root / ".git" / "ostler" / "ostler.db").exists()
+    assert store_id(world.root) == before
+    world.ostler("journal", "backup", str(tmp_path / "copy.db"))
+    world.ostler("journal", "rebuild", "--from", str(tmp_path / "copy.db"))
+    world.ostler("status")
+    assert store_id(world.root) == before
+    world.close()
+
+
 def test_cancelled_copy_keeps_the_worktree_of_the_original(world: World) -> None:
     """The journal has the path of the original's worktree; the copy removes its own."""
     world.environ["OSTLER_GATES__PHASES__IMPLEMENT"] = "human"

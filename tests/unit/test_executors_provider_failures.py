@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from ostler.executors.retries import RetryLines
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
@@ -14,7 +15,6 @@ from ostler.executors.acp.evaluate import ACP_FAILURES, describe_output, evaluat
 from ostler.executors.command import PRESETS
 from ostler.executors.failures import classify_failure
 from ostler.executors.registry import ExecutorRegistry
-from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult
 from ostler.model.command import Exit

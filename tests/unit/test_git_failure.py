@@ -27,6 +27,7 @@ REPORTED = [
     ("error: file write error: No space left on device\nfatal: unable to write", Code.DISK_FULL),
     ("fatal: cannot create directory at 'x': Read-only file system", Code.WORKSPACE_WRITE_FAILED),
     ("error: insufficient permission for adding an object: Permission denied", Code.WORKSPACE_WRITE_FAILED),
+    ("error: insufficient permission for adding an object to repository", Code.WORKSPACE_WRITE_FAILED),
     ("fatal: 'ostler/x' is already checked out at '/p'", Code.BRANCH_EXISTS),
     ("fatal: 'ostler/x' is already used by worktree at '/p'", Code.BRANCH_EXISTS),
     ("fatal: a branch named 'ostler/x' already exists", Code.BRANCH_EXISTS),

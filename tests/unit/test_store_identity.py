@@ -132,7 +132,7 @@ def test_what_cannot_be_recorded_is_rescued(path: Path, tmp_path: Path, name: st
     view = tmp_path / "view"
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True, rescue_in=view)
+        writer = GroupWriter(path, create=True, rescue_in=(view,))
         assert await writer.append(make_record(1), make_row(1))
         LOSSES[name][0](path)
         for seq in (2, 3):
@@ -152,7 +152,7 @@ def test_nothing_is_rescued_into_a_deleted_project(path: Path, tmp_path: Path) -
     view = tmp_path / "project" / ".ostler"
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True, rescue_in=view)
+        writer = GroupWriter(path, create=True, rescue_in=(view,))
         path.unlink()
         with pytest.raises(StateError):
             await writer.append(make_record(1), make_row(1))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+
 from ostler.clock import format_rfc3339
-from ostler.files.atomic import remove_temporary_files, write_projection
+from ostler.errors import Code, OstlerError, UsageError
+from ostler.files.atomic import remake_private_dir, remove_temporary_files, write_projection
 from ostler.files.layout import Layout
 from ostler.files.yaml_writer import write_yaml_value
 from ostler.model.ids import TaskId
 from ostler.model.state import State
+from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.prompt.task_text import write_task
 
+_log = logging.getLogger(__name__)
 AGENT_STATE = ".ostler/state.yaml"
 """The state file in a worktree; an agent may change it."""
 FILES_IN_WORKTREE = frozenset((AGENT_STATE, ".ostler/.gitignore"))
@@ -19,12 +24,25 @@ FILES_IN_WORKTREE = frozenset((AGENT_STATE, ".ostler/.gitignore"))
 
 def write_state_file(state: State, layout: Layout) -> None:
     """Write state.yaml; it is derived from the journal and may be lost."""
-    write_projection(layout.task(state.task) / "state.yaml", format_state_file(state).encode())
+    _write(state.task, "state.yaml", format_state_file(state), layout)
 
 
 def write_task_file(task: Task, layout: Layout) -> None:
     """Write task.md, from which `ostler new -f` creates the same task."""
-    write_projection(layout.task(task.id) / "task.md", write_task(task).encode())
+    _write(task.id, "task.md", write_task(task), layout)
+
+
+def _write(task: TaskId, name: str, text: str, layout: Layout) -> None:
+    """Write a file that the journal can restore; if it cannot be written, no task stops because of it."""
+    folder = layout.task(task)
+    try:
+        remake_private_dir(folder, layout.state)
+        write_projection(folder / name, text.encode())
+    except OstlerError as error:
+        # A full disk and one that is read-only are faults of the machine.
+        if error.code is not Code.WORKSPACE_WRITE_FAILED or isinstance(error, UsageError):
+            raise
+        _log.warning("%s of %s could not be written: %s", name, task, error.message)
 
 
 def remove_partial_files(task: TaskId, layout: Layout) -> None:
@@ -39,6 +57,21 @@ def remove_partial_files(task: TaskId, layout: Layout) -> None:
 def is_state_file_outdated(before: State, after: State) -> bool:
     """Return whether state.yaml changes between two states."""
     return _facts(before) != _facts(after)
+
+
+def is_state_file_current(state: State, layout: Layout) -> bool:
+    """Return whether state.yaml has this state; a task that never ran may have no file."""
+    try:
+        text = (layout.task(state.task) / "state.yaml").read_text("utf-8")
+    except FileNotFoundError:
+        return state.status is TaskStatus.PENDING
+    except (OSError, UnicodeDecodeError):
+        return False
+    return _without_time(text) == _without_time(format_state_file(state))
+
+
+def _without_time(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("updated_at:")]
 
 
 def format_state_file(state: State) -> str:

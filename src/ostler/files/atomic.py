@@ -55,6 +55,14 @@ def make_private_dir(path: Path) -> None:
         _set_mode(path, _PRIVATE_DIR)
 
 
+def remake_private_dir(path: Path, inside: Path) -> None:
+    """Create a deleted directory again, unless `inside` was deleted too: then it is not wanted any more."""
+    with _convert_errors(path):
+        is_deleted = not path.is_dir() and inside.is_dir()
+    if is_deleted:
+        make_private_dir(path)
+
+
 def remove_temporary_files(directory: Path) -> int:
     """Remove temporary files of writers that no longer run; return how many."""
     found = 0

@@ -49,6 +49,11 @@ class Layout(Struct, frozen=True, dict=True):
     def tasks(self) -> Path:
         return self.state / "tasks"
 
+    @property
+    def rescues(self) -> tuple[Path, ...]:
+        """Where a run keeps what it cannot record; `git clean` does not reach the first one."""
+        return self.state, self.view
+
     def task(self, task: TaskId) -> Path:
         return self.tasks / task
 

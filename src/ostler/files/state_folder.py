@@ -32,6 +32,26 @@ def find_state_folder(root: Path) -> Path:
     return state if _can_contain(state) else root / VIEW
 
 
+def is_shared_place(state: Path) -> bool:
+    """Return whether the directory also contains the state of other projects of the repository."""
+    return any((state / name).is_dir() for name in (_SUBPROJECTS, _LINKED))
+
+
+def has_lost_git_dir(root: Path) -> bool:
+    """Return whether `.git` of the nearest work tree is a file that leads to no git directory.
+
+    Git fails there, also inside another repository: the directory is no part of that one.
+    """
+    entry = next((folder / ".git" for folder in (root, *root.parents) if (folder / ".git").exists()), None)
+    if entry is None:
+        return False
+    try:
+        git_dir = _read_pointer(entry)
+    except (OSError, RuntimeError):
+        return True
+    return git_dir is not None and not is_git_dir(git_dir)
+
+
 def _can_contain(state: Path) -> bool:
     """Return whether it exists or can be made; the repository around a project may belong to another user."""
     if os.path.lexists(state):
@@ -55,7 +75,7 @@ def _find_git_dir(root: Path) -> tuple[Path, Path] | None:
         entry = folder / ".git"
         try:
             git_dir = entry.resolve() if entry.is_dir() else _read_pointer(entry)
-            if git_dir is not None and _is_git_dir(git_dir):
+            if git_dir is not None and is_git_dir(git_dir):
                 return git_dir, folder
         except (OSError, RuntimeError):  # not readable, or a loop of links
             continue
@@ -71,7 +91,8 @@ def _read_pointer(entry: Path) -> Path | None:
     return (entry.parent / text.removeprefix(_POINTER)).resolve() if text.startswith(_POINTER) else None
 
 
-def _is_git_dir(path: Path) -> bool:
+def is_git_dir(path: Path) -> bool:
+    """Return whether git accepts the directory as a git directory."""
     return os.path.lexists(path / "HEAD") and ((path / "objects").is_dir() or (path / _COMMON).is_file())
 
 

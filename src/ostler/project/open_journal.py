@@ -12,7 +12,7 @@ from ostler.files.view import create_folders, find_gone_state, has_task_files
 from ostler.store.identity import gone_error, missing_error
 from ostler.store.opening import require_utf8
 from ostler.store.recovery.home import settle_home
-from ostler.store.recovery.rescue import list_rescues
+from ostler.store.recovery.rescue import list_replaced, list_rescues
 from ostler.store.sqlite import SqliteJournal
 
 
@@ -29,7 +29,8 @@ def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     if not os.path.lexists(layout.database):
         renamed = adopt_renamed(layout)
     if not os.path.lexists(layout.database):
-        if (gone := find_gone_state(layout)) is not None:
+        gone = find_gone_state(layout)
+        if gone is not None and not list_rescues(*layout.rescues):
             raise gone_error(gone)
         if is_lost(layout):
             raise missing_error(layout.database)
@@ -40,11 +41,11 @@ def open_journal(layout: Layout, *, create: bool) -> OpenedJournal:
     if moved is not None:
         notes.append(f"moved the journal to {layout.database}; the old file is kept as {moved}")
     if renamed is not None:
-        notes.append(f"renamed the state {renamed} to {layout.state}, as its directory was renamed")
+        notes.append(f"renamed the state {renamed} to {layout.state}, the place for this directory")
     if journal.backup is not None:
         notes.append(f"upgraded the journal to this version of Ostler; backup: {journal.backup}")
-    if settle_home(journal, layout):
-        notes.append("this project is a copy of another one; its journal has a new id")
+    if settle_home(journal, layout, moved=moved is not None):
+        notes.append("this project is a copy of another one, or its journal was replaced; it has a new id")
     return OpenedJournal(journal, tuple(notes))
 
 
@@ -67,4 +68,4 @@ def adopt_renamed(layout: Layout) -> Path | None:
 
 def is_lost(layout: Layout) -> bool:
     """Return whether files show that the missing journal existed."""
-    return has_task_files(layout) or bool(list_rescues(layout.view))
+    return has_task_files(layout) or bool(list_rescues(*layout.rescues) or list_replaced(layout.database))

@@ -79,7 +79,7 @@ class Ostler:
         self._environ = environ
         self._debugger = None if debugger is None else StoppingDebugger(adapt_debugger(debugger), self.stop)
         self._writer = GroupWriter(
-            project.layout.database, rescue_in=project.layout.view, stop=project.journal.stop_request
+            project.layout.database, rescue_in=project.layout.rescues, stop=project.journal.stop_request
         )
         self._spawner = create_spawner(prefer_pty=False)
         self._registry = executors or ExecutorRegistry()

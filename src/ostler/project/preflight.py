@@ -88,6 +88,10 @@ def require_startable(project: Project, task: TaskId, others: list[TaskId]) -> N
         )
 
 
+# In its common directory; without them an agent would be paid for work that cannot be committed.
+_WRITTEN_BY_GIT = ("", "objects", "refs", "refs/heads", "worktrees")
+
+
 class ReadyTasks(Struct, frozen=True):
     """The due tasks that can start, and why others cannot."""
 
@@ -212,7 +216,8 @@ def _require_places(project: Project, repository: Repository | None) -> None:
         require_writable(place)
     if repository is not None:
         require_writable(layout.worktrees)
-        require_writable(repository.common_dir)
+        for name in _WRITTEN_BY_GIT:
+            require_writable(repository.common_dir / name)
         require_branches(project.setup(), repository)
 
 

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import apsw
 
 from ostler.errors import Code, StateError
+from ostler.files.state_folder import VIEW, is_git_dir
 from ostler.store.statement import run
 
 REBUILD = "ostler journal rebuild   restores it; no agent is started before"
 
-_REPAIR = "add the work tree again under its name (git worktree add)"
+_REPAIR = "run git worktree repair PATH in the main work tree, or add it under its name (git worktree add)"
 
 
 class FileIdentity(NamedTuple):
@@ -20,6 +21,18 @@ class FileIdentity(NamedTuple):
 
     device: int
     inode: int
+
+
+class Home(NamedTuple):
+    """Where a journal belongs; empty fields are not recorded yet."""
+
+    directory: str  # of the project
+    file: str  # the inode of the journal; not its device, which may have another number after a restart
+
+
+def find_home(root: Path, journal: Path) -> Home:
+    """Return where this journal is now."""
+    return Home(str(root.resolve()), str(journal.stat().st_ino))
 
 
 def read_identity(path: Path) -> FileIdentity | None:
@@ -35,7 +48,7 @@ def require_identity(path: Path, opened: FileIdentity | None) -> None:
     """Raise JOURNAL_LOST unless the path still leads to the file that was opened."""
     present = read_identity(path)
     if present is None:
-        raise _lost_error(f"the journal {path} was deleted or moved away while it was open")
+        raise explain_missing(path)
     if present != opened:
         raise _lost_error(f"the journal {path} was replaced by another file while it was open")
 
@@ -45,9 +58,17 @@ def read_store_id(db: apsw.Connection) -> str:
     return str(run(db, "SELECT store_id FROM identity")[0][0])
 
 
+def explain_missing(path: Path) -> StateError:
+    """Return the error for a journal that is not there any more, alone or with its git directory."""
+    was_in_git = path.parent.name != VIEW
+    if was_in_git and not path.parent.is_dir() and not any(is_git_dir(folder) for folder in path.parents):
+        return gone_error(path.parent)
+    return _lost_error(f"the journal {path} was deleted or moved away while it was open")
+
+
 def missing_error(path: Path) -> StateError:
     """Return the error for a project that has files of tasks but no journal."""
-    return _lost_error(f"the journal {path} does not exist, but there are files of its tasks")
+    return _lost_error(f"the journal {path} does not exist, but there are files of its tasks or copies of it")
 
 
 def gone_error(state: Path) -> StateError:

@@ -182,6 +182,11 @@ _RETRY_REPORT = """
 CREATE TABLE retry_report (at REAL NOT NULL);
 """
 
+_FILE = """
+-- The inode of the journal's file: a copy of it has another one; empty: not recorded yet.
+ALTER TABLE identity ADD COLUMN file TEXT NOT NULL DEFAULT '';
+"""
+
 
 def _standard_names(db: apsw.Connection) -> None:
     rewrite_names(db)
@@ -201,6 +206,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _HOME,
     _ACCOUNTS,
     _RETRY_REPORT,
+    _FILE,
 )
 """Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 

@@ -19,6 +19,7 @@ from ostler.store import codec
 from ostler.store.backup import copy_database
 from ostler.store.busy import StopRequest
 from ostler.store.database import Database
+from ostler.store.identity import Home
 from ostler.store.journal import FEED_LIMIT
 from ostler.store.listing import Listing
 from ostler.store.recovery.rescue import copy_lost_journal
@@ -74,8 +75,8 @@ _SELECT_FEED_OF_TASK = """
     SELECT position, at, task, body FROM feed WHERE task = ?1 AND seq IS NOT NULL AND position > ?2
     ORDER BY position LIMIT ?3"""
 _SELECT_POSITION = "SELECT coalesce(max(position), 0) FROM feed"
-_SELECT_HOME = "SELECT home FROM identity"
-_UPDATE_IDENTITY = "UPDATE identity SET home = ?, store_id = ?"
+_SELECT_HOME = "SELECT home, file FROM identity"
+_UPDATE_IDENTITY = "UPDATE identity SET home = ?, file = ?, store_id = ? WHERE home = ? AND file = ?"
 _SELECT_STORE_ID = "SELECT store_id FROM identity"
 _SELECT_VERSION = "PRAGMA data_version"
 
@@ -127,15 +128,15 @@ class SqliteJournal:
         """Commit everything that is written inside together; roll back on an error."""
         return self._db.transaction()
 
-    def read_home(self) -> str:
-        """Return the directory of the project that the journal belongs to; empty: not recorded yet."""
-        return str(self._db.query(_SELECT_HOME)[0][0])
+    def read_home(self) -> Home:
+        """Return the directory and the file that the journal belongs to."""
+        return Home(*self._db.query(_SELECT_HOME)[0])
 
-    def set_home(self, home: str, store_id: str) -> None:
-        """Record the project's directory and the id of the journal."""
+    def set_home(self, before: Home, home: Home, store_id: str) -> None:
+        """Record where the journal is, and its id, unless another process was faster."""
         with self.transaction():
-            self._db.run(_UPDATE_IDENTITY, home, store_id)
-        self.store_id = store_id
+            self._db.run(_UPDATE_IDENTITY, *home, store_id, *before)
+        self.store_id = str(self._db.query(_SELECT_STORE_ID)[0][0])
 
     def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
         with self._ensure_transaction():
@@ -241,9 +242,9 @@ class SqliteJournal:
         found = [str(row[0]).replace("\n", ", ") for row in self._db.query("PRAGMA integrity_check(10)")]
         return [] if found == ["ok"] else found
 
-    def copy_lost(self, folder: Path) -> Path | None:
-        """Copy a lost journal into a folder; return the copy, or None if that fails."""
-        return copy_lost_journal(self._db.connection, self.store_id, folder)
+    def copy_lost(self, folders: Sequence[Path]) -> Path | None:
+        """Copy a lost journal into one of these directories; return the copy, or None if that fails."""
+        return copy_lost_journal(self._db.connection, self.store_id, folders)
 
     def version(self) -> int:
         self.require_present()

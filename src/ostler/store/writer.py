@@ -52,7 +52,7 @@ class GroupWriter:
         busy_timeout_seconds: float = 5.0,
         wait_seconds: float = RUN_WAIT_SECONDS,
         stop: StopRequest | None = None,
-        rescue_in: Path | None = None,  # receives what cannot be recorded because the journal is lost
+        rescue_in: Sequence[Path] = (),  # one receives what cannot be recorded: the journal is lost
     ) -> None:
         self._journal = SqliteJournal(
             path,
@@ -147,7 +147,7 @@ class GroupWriter:
 
     def _rescue(self, group: list[_Write]) -> None:
         """Write the group to a copy of the lost journal, which `journal rebuild` reads."""
-        if self._rescue_in is not None and self._rescued is None:
+        if self._rescue_in and self._rescued is None:
             self._rescued = self._journal.copy_lost(self._rescue_in)
         if self._rescued is None:
             return

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ostler.calls.attempts.journal import AttemptJournal
 from ostler.calls.request import CallOutcome, CallRequest
-from ostler.files.atomic import write_atomic
+from ostler.files.atomic import remake_private_dir, write_atomic
 from ostler.model.attempt import Attempt
 
 KEEP_AFTER_SECONDS = 1.0  # how long the journal may take, before the answer is kept in a file
@@ -40,6 +40,7 @@ async def record_end(
         # A cancelled call is called again by the next run, which finds the answer here.
         if outcome.result.ok and not recorded.done():
             kept = KeptAnswer(request.key, ended, outcome)
+            remake_private_dir(request.task_dir, request.task_dir.parent.parent)
             write_atomic(request.task_dir / _FILE, msgspec.json.encode(kept))
     await recorded
     delete_kept_answer(request)

@@ -14,7 +14,7 @@ from ostler.calls.attempts.log import AttemptLog
 from ostler.calls.prompts import PROMPTS, write_current
 from ostler.clock import Now
 from ostler.errors import Code, OstlerError
-from ostler.files.atomic import make_private_dir, write_projection
+from ostler.files.atomic import make_private_dir, remake_private_dir, write_projection
 from ostler.model.attempt import Attempt
 from ostler.model.call import (
     AgentEvent,
@@ -100,6 +100,8 @@ class AttemptFiles:
 
     def write_result(self, result: CallResult, cost_usd: float | None) -> None:
         answer = redact_text(self._extract_text(result.text))
+        # Somebody may have deleted the directory during the call, and the answer was paid for.
+        remake_private_dir(self._answer_path.parent, self._task_dir.parent.parent)
         write_projection(self._answer_path, answer.encode("utf-8", "replace"))
         ended = "succeeded" if result.ok else f"{result.code}: {result.message}"
         tokens = f"{result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"

@@ -20,7 +20,7 @@ from ostler.engine.steps.gates.review import ReviewOutcome, review_commit
 from ostler.engine.steps.gates.signature import compute_signature
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.errors import CODES, Code, Origin, OstlerError
-from ostler.files.atomic import write_atomic
+from ostler.files.atomic import remake_private_dir, write_atomic
 from ostler.files.failpoint import reach
 from ostler.git.commit.diff import read_diff_stat
 from ostler.model.event import GateDecided, GateWaiting
@@ -177,6 +177,7 @@ def _write_retry_context(
     text = format_retry_file(
         step.phase, target, attempt, services.clock.now(), result.reason, result.retry_text
     )
+    remake_private_dir(services.layout.task(step.task), services.layout.state)
     write_atomic(services.layout.task(step.task) / name, text.encode("utf-8", "replace"))
     return PhaseRetried(step.phase, target, attempt, name)
 

@@ -50,10 +50,15 @@ async def perform(step: Step, context: TaskContext, services: StepServices) -> S
     StepFailed event, except at the end of a task, which they must not prevent.
     """
     try:
+        return await _perform(step, context, services)
+    except asyncio.CancelledError:  # also while the cause of an error is examined
+        return None
+
+
+async def _perform(step: Step, context: TaskContext, services: StepServices) -> StepResult:
+    try:
         result = await _dispatch(step, context, apply_protection(context, services))
         return replace(result, event=add_unrecorded_usage(result.event, context.state, services.journal))
-    except asyncio.CancelledError:
-        return None
     except OstlerError as error:
         if CODES[error.code].origin is Origin.HOST or _is_read_only(error):
             raise

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from ostler.engine.steps.services import StepServices
-from ostler.errors import Code, GitError, OstlerError
+from ostler.errors import Code, GitError, OstlerError, UsageError
+from ostler.files.disk import require_writable
+from ostler.files.layout import Layout
+from ostler.git.probe import find_repository_fault
 from ostler.git.repository import Repository
-from ostler.git.run.command import run_git
-from ostler.store.identity import gone_error
+from ostler.store.identity import explain_missing
 
-# The codes that a missing git, a broken configuration or a damaged repository leads to, in any step.
-_SUSPECT = frozenset({Code.GIT_CORRUPT, Code.WORKTREE_LOST, Code.USAGE, Code.UNKNOWN})
+# The codes that a missing git, a broken configuration, a damaged repository, a git that hangs, or a
+# directory that cannot be written leads to, in any step.
+_SUSPECT = frozenset(
+    {
+        Code.GIT_CORRUPT,
+        Code.GIT_LOCKED,
+        Code.WORKTREE_LOST,
+        Code.WORKSPACE_WRITE_FAILED,
+        Code.USAGE,
+        Code.UNKNOWN,
+    }
+)
 _HINT = "run again; the tasks keep their progress"
 
 
@@ -17,30 +29,39 @@ def find_project_fault(error: OstlerError, services: StepServices) -> OstlerErro
     """Return why no task of the project can continue now; None if the error is about one task."""
     layout, repository = services.layout, services.repository
     if layout.root.is_dir() and not layout.state.is_dir():
-        return gone_error(layout.state)
+        return explain_missing(layout.database)
     if not layout.root.is_dir():
         message = f"the project {layout.root} was moved or deleted while it was in use"
         return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, f"go to where it is now and {_HINT}")
+    if error.code is Code.WORKSPACE_WRITE_FAILED and (fault := _find_read_only(layout)):
+        return fault
     if not isinstance(error, GitError) or error.code not in _SUSPECT:
         return None
     # Without a repository, git fails only for a task that had one before.
-    return error if repository is None else _find_repository_fault(repository)
+    return error if repository is None else _probe(repository, services.settings.git.branch_prefix)
 
 
-def require_repository(repository: Repository | None) -> None:
+def require_repository(repository: Repository | None, branch_prefix: str) -> None:
     """Raise GitError if no task can use the repository now."""
-    if repository is not None and (fault := _find_repository_fault(repository)):
+    if repository is not None and (fault := _probe(repository, branch_prefix)):
         raise fault
 
 
-def _find_repository_fault(repository: Repository) -> GitError | None:
+def _find_read_only(layout: Layout) -> OstlerError | None:
+    try:
+        for folder in (layout.state, layout.tasks, layout.view, layout.worktrees):
+            require_writable(folder)
+    except UsageError as fault:
+        return OstlerError(Code.WORKSPACE_WRITE_FAILED, fault.message, f"make it writable; then {_HINT}")
+    return None
+
+
+def _probe(repository: Repository, branch_prefix: str) -> GitError | None:
     if not repository.common_dir.is_dir():
         message = f"the git repository {repository.common_dir} was moved or deleted"
         return GitError(Code.GIT_CORRUPT, message, f"restore it; then {_HINT}")
-    try:
-        # It reads the last commit; a branch without one has the status 1.
-        run_git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{tree}", accept=(0, 1))
-    except GitError as fault:
-        code = Code.GIT_CORRUPT if fault.code is Code.UNKNOWN else fault.code
-        return GitError(code, fault.message, f"{fault.hint or 'repair it'}; then {_HINT}")
-    return None
+    fault = find_repository_fault(repository, branch_prefix)
+    if fault is None:
+        return None
+    code = Code.GIT_CORRUPT if fault.code is Code.UNKNOWN else fault.code
+    return GitError(code, fault.message, f"{fault.hint or 'repair it'}; then {_HINT}")

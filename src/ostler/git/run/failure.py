@@ -92,7 +92,7 @@ _ERROR_PATTERNS = (
         "restore its .git directory",
     ),
     _ErrorPattern(
-        r"read-only file system|permission denied|operation not permitted",
+        r"read-only file system|permission denied|operation not permitted|insufficient permission",
         Code.WORKSPACE_WRITE_FAILED,
         "git cannot write in {path}: {line}",
         "check the owner and the permissions of the files",

@@ -14,11 +14,12 @@ from ostler.files.view import list_task_files
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.rows import decode_state
+from ostler.store.identity import find_home
 from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
 
 _REBUILD = "ostler journal rebuild"
-_UNKNOWN = "keep what you need of it, then move it away"
+_UNKNOWN = "ostler journal rebuild   adds it; or move it away"
 
 
 class Finding(Struct, frozen=True):
@@ -57,11 +58,14 @@ def check_journal(layout: Layout) -> JournalCheck:
 
 
 def _check_identity(journal: SqliteJournal, layout: Layout) -> list[Finding]:
-    home, here = journal.read_home(), os.fspath(layout.root.resolve())
-    if home in ("", here):
+    home, here = journal.read_home(), find_home(layout.root, layout.database)
+    if home.directory not in ("", here.directory):
+        message = f"the journal belongs to the project in {home.directory}"
+    elif home.file not in ("", here.file):
+        message = "the journal is a copy of another file"
+    else:
         return []
-    message = f"the journal belongs to the project in {home}"
-    return [Finding("identity", message, "ostler status   records this directory, with a new id for a copy")]
+    return [Finding("identity", message, "ostler status   records this place, with a new id for a copy")]
 
 
 def _check_records(journal: SqliteJournal, rows: list[TaskRow]) -> tuple[int, list[Finding]]:
@@ -101,7 +105,7 @@ def _check_beside(layout: Layout) -> list[Finding]:
     """Find other journals of the project."""
     rescued = [
         Finding("files", f"{path} has records that a run could not write", _REBUILD)
-        for path in list_rescues(layout.view)
+        for path in list_rescues(*layout.rescues)
     ]
     old = layout.view / JOURNAL
     if old == layout.database or not os.path.lexists(old):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.engine.records import append_event
+from ostler.engine.task_files import write_state_file, write_task_file
 from ostler.errors import Code, OstlerError, UsageError, WarningCode, read_code
 from ostler.files.yaml import read_yaml
 from ostler.git.commit.trailers import find_start_commit
@@ -30,6 +31,7 @@ from ostler.model.event import (
     WorkspaceReleased,
 )
 from ostler.model.ids import TaskId
+from ostler.model.rows import decode_state
 from ostler.model.status import TERMINAL, TaskStatus, read_status
 from ostler.model.task import Task
 from ostler.model.usage import Usage, add_cost
@@ -106,6 +108,16 @@ def rebuild_task(project: Project, task: Task, folder: Path) -> RebuiltTask:
     if state.status is TaskStatus.PAUSED:
         notes.append(f"it was {found.status or 'started'}: resume it with ostler resume {created.id}")
     return RebuiltTask(created.id, state.status, tuple(notes))
+
+
+def restore_files(project: Project) -> None:
+    """Write task.md and state.yaml of each task that lacks them; the rest of its directory is lost."""
+    for row in project.journal.rows():
+        folder = project.layout.task(row.id)
+        if not (folder / "task.md").exists():
+            write_task_file(project.task(row.id), project.layout)
+        if not (folder / "state.yaml").exists():
+            write_state_file(decode_state(row), project.layout)
 
 
 def _warn(project: Project, task: TaskId, found: _StateFile) -> TaskRebuilt:

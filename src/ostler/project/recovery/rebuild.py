@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.config.live import LiveSettings
-from ostler.errors import OstlerError, UsageError
+from ostler.errors import OstlerError
 from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
@@ -20,51 +20,79 @@ from ostler.model.task import Task
 from ostler.project.open_journal import adopt_renamed
 from ostler.project.project import Project
 from ostler.project.recovery.check import check_journal
-from ostler.project.recovery.from_files import RebuiltTask, read_task_folder, rebuild_task
+from ostler.project.recovery.from_files import RebuiltTask, read_task_folder, rebuild_task, restore_files
+from ostler.project.recovery.install import install_journal, remove_journal
 from ostler.project.recovery.numbers import follow_restored
+from ostler.project.recovery.origin import require_backup
 from ostler.project.recovery.rescues import choose_rescue, set_aside
-from ostler.store.backup import sync_folder
 from ostler.store.identity import gone_error
-from ostler.store.recovery.move import in_use_error
+from ostler.store.recovery.home import keep_id
+from ostler.store.recovery.move import in_use_error, lock_place
+from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
 
 _NO_FILES = "no files of tasks were found"
-_BESIDE = ("", "-wal", "-shm")  # a log that is left would be applied to the new file
+_PART = "rebuilt.db"  # the new journal until it is complete
 
 
 class Rebuilt(Struct, frozen=True):
-    source: str  # the copy that was used, "files", or empty: nothing had to be rebuilt
+    source: str  # the copy that was used, "files", or empty: the journal was not replaced
     kept: str = ""  # the old journal
-    tasks: tuple[RebuiltTask, ...] = ()  # those from files
+    tasks: tuple[RebuiltTask, ...] = ()  # those from files, also beside a copy
     failed: tuple[str, ...] = ()  # what could not be rebuilt
     unused: tuple[str, ...] = ()  # rescued copies with records that the journal lacks
 
 
-def rebuild_journal(layout: Layout, environ: Mapping[str, str], backup: Path | None = None) -> Rebuilt:
-    """Make a new journal if the present one is lost or damaged; the old file is kept."""
+def rebuild_journal(
+    layout: Layout, environ: Mapping[str, str], backup: Path | None = None, *, foreign: bool = False
+) -> Rebuilt:
+    """Make a new journal if the present one is lost or damaged; the old file is kept.
+
+    With `foreign`, the backup may belong to another project.
+    """
     _require_idle(layout)
     if not os.path.lexists(layout.database):
         adopt_renamed(layout)
-    is_sound = _is_sound(layout)
-    source = backup or choose_rescue(layout, sound=is_sound)
-    _require_place(layout, source)
+    _require_place(layout, backup)
     make_private_dir(layout.state)
-    part = layout.database.with_name("rebuilt.db")
-    _remove(part)
+    with lock_place(layout.state, "rebuilt"):
+        sound = _is_sound(layout)
+        if backup is not None:
+            require_backup(backup, layout, foreign=foreign)
+        source = backup or choose_rescue(layout, sound=sound)
+        if source is None and not sound and not list_task_files(layout):
+            return Rebuilt("", failed=(_NO_FILES,))
+        create_folders(layout)
+        if source is None and sound:
+            return _complete(layout, environ)
+        return _replace(layout, environ, source, sound=sound)
+
+
+def _replace(layout: Layout, environ: Mapping[str, str], source: Path | None, *, sound: bool) -> Rebuilt:
+    """Make a journal of this copy and of the files of the tasks, and put it in its place."""
+    part = layout.database.with_name(_PART)
+    remove_journal(part)  # of a killed rebuild
     if source is not None:
         _copy(source, part)
-        with Project(layout, LiveSettings(layout.root, environ, {}), SqliteJournal(part), environ) as project:
+    live = LiveSettings(layout.root, environ, {})
+    with Project(layout, live, SqliteJournal(part, create=source is None), environ) as project:
+        if source is not None:
             follow_restored(project)
-        kept = _install(part, layout)
-        return Rebuilt(str(source), kept, unused=set_aside(layout, source))
-    if is_sound:
-        return Rebuilt("", unused=set_aside(layout, None))
-    if not list_task_files(layout):
-        return Rebuilt("", failed=(_NO_FILES,))
-    create_folders(layout)
-    tasks, failed = _rebuild_from_files(layout, environ, part)
-    kept = _install(part, layout)
-    return Rebuilt("files", kept, tuple(tasks), tuple(failed), set_aside(layout, None))
+        tasks, failed = _add_from_files(project)
+        restore_files(project)
+        keep_id(project.journal, layout)
+    kept = install_journal(part, layout, sound=sound)
+    origin = str(source) if source is not None else "files"
+    return Rebuilt(origin, kept, tuple(tasks), tuple(failed), set_aside(layout, source))
+
+
+def _complete(layout: Layout, environ: Mapping[str, str]) -> Rebuilt:
+    """Add tasks that have files, but no record, to a sound journal, and write the files of the others."""
+    live = LiveSettings(layout.root, environ, {})
+    with Project(layout, live, SqliteJournal(layout.database), environ) as project:
+        tasks, failed = _add_from_files(project)
+        restore_files(project)
+    return Rebuilt("", "", tuple(tasks), tuple(failed), set_aside(layout, None))
 
 
 def _require_idle(layout: Layout) -> None:
@@ -73,10 +101,10 @@ def _require_idle(layout: Layout) -> None:
         raise in_use_error(layout.database, "rebuilt")
 
 
-def _require_place(layout: Layout, source: Path | None) -> None:
+def _require_place(layout: Layout, backup: Path | None) -> None:
     """Raise if the directory of the state is gone and there is no copy, or no place for its tasks."""
-    gone = find_gone_state(layout)
-    if gone is not None and (source is None or layout.tasks.is_symlink()) and not layout.database.exists():
+    gone, has_copy = find_gone_state(layout), backup is not None or bool(list_rescues(*layout.rescues))
+    if gone is not None and (not has_copy or layout.tasks.is_symlink()) and not layout.database.exists():
         raise gone_error(gone)
 
 
@@ -85,33 +113,30 @@ def _is_sound(layout: Layout) -> bool:
 
 
 def _copy(source: Path, part: Path) -> None:
-    if not source.is_file():
-        raise UsageError(f"no file {source}", "name a backup: ostler journal backup makes one")
     with SqliteJournal(source) as journal:
         journal.copy_to(part)
     SqliteJournal(part).close()  # a backup of an older version is upgraded
 
 
-def _rebuild_from_files(
-    layout: Layout, environ: Mapping[str, str], part: Path
-) -> tuple[list[RebuiltTask], list[str]]:
+def _add_from_files(project: Project) -> tuple[list[RebuiltTask], list[str]]:
+    """Add the tasks that have files, but are not in the journal; return them, and why others failed."""
     done: list[RebuiltTask] = []
-    tasks, failed = _read_tasks(layout)
-    live = LiveSettings(layout.root, environ, {})
-    with Project(layout, live, SqliteJournal(part, create=True), environ) as project:
-        for task in _order(tasks):
-            try:
-                done.append(rebuild_task(project, task, layout.task(task.id)))
-            except OstlerError as error:
-                failed.append(f"{task.id}: {error.message.splitlines()[0]}")
+    tasks, failed = _read_tasks(project)
+    for task in _order(tasks):
+        try:
+            done.append(rebuild_task(project, task, project.layout.task(task.id)))
+        except OstlerError as error:
+            failed.append(f"{task.id}: {error.message.splitlines()[0]}")
     return done, failed
 
 
-def _read_tasks(layout: Layout) -> tuple[dict[TaskId, Task], list[str]]:
-    """Return the readable tasks, the oldest file first, and why others are not readable."""
+def _read_tasks(project: Project) -> tuple[dict[TaskId, Task], list[str]]:
+    """Return the unrecorded tasks, the oldest file first, and why some are not readable."""
     tasks: dict[TaskId, Task] = {}
     failed: list[str] = []
-    for folder in sorted(list_task_files(layout), key=lambda folder: (folder / "task.md").stat().st_mtime):
+    recorded = {row.id for row in project.journal.rows()}
+    folders = [one for one in list_task_files(project.layout) if one.name not in recorded]
+    for folder in sorted(folders, key=lambda folder: (folder / "task.md").stat().st_mtime):
         try:
             tasks[TaskId(folder.name)] = read_task_folder(folder)
         except OstlerError as error:
@@ -126,28 +151,3 @@ def _order(tasks: dict[TaskId, Task]) -> list[Task]:
         return [tasks[name] for name in TopologicalSorter(graph).static_order()]
     except CycleError:  # a person wrote it into the files; the tasks lose these dependencies
         return list(tasks.values())
-
-
-def _install(part: Path, layout: Layout) -> str:
-    """Put the new journal in its place; the old one and its log are renamed."""
-    aside = _find_free(layout.database)
-    for end in _BESIDE:
-        if _exists(layout.database, end):
-            Path(f"{layout.database}{end}").rename(f"{aside}{end}")
-    part.rename(layout.database)
-    sync_folder(layout.state)
-    return str(aside) if aside.exists() else ""  # a deleted journal leaves only its log
-
-
-def _exists(path: Path, end: str) -> bool:
-    return os.path.lexists(f"{path}{end}")
-
-
-def _find_free(path: Path) -> Path:
-    names = (path.with_name(f"{path.name}.lost{number or ''}") for number in range(1000))
-    return next(name for name in names if not any(_exists(name, end) for end in _BESIDE))
-
-
-def _remove(part: Path) -> None:
-    for end in _BESIDE:
-        Path(f"{part}{end}").unlink(missing_ok=True)

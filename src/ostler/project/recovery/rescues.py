@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ostler.engine.task_files import is_state_file_current
 from ostler.errors import OstlerError, UsageError
 from ostler.files.layout import Layout
-from ostler.store.recovery.rescue import list_rescues
+from ostler.files.view import list_task_files
+from ostler.model.ids import TaskId
+from ostler.model.rows import decode_state
+from ostler.store.recovery.rescue import list_replaced, list_rescues
 from ostler.store.sqlite import SqliteJournal
 
 _Records = frozenset[tuple[str, int, float]]
@@ -17,7 +21,10 @@ def choose_rescue(layout: Layout, *, sound: bool) -> Path | None:
 
     Raises UsageError if a readable journal and a copy both have records that the other lacks.
     """
-    found = {path: _read_records(path) for path in list_rescues(layout.view)}
+    copies = list_rescues(*layout.rescues)
+    if not sound:
+        copies += [path for path in list_replaced(layout.database) if _is_up_to_date(path, layout)]
+    found = {path: _read_records(path) for path in copies}
     readable = {path: records for path, records in found.items() if records is not None}
     present = _read_records(layout.database) if sound else None
     if present is None:
@@ -40,13 +47,27 @@ def set_aside(layout: Layout, source: Path | None) -> tuple[str, ...]:
     """Rename the rescued copies; return the new names of those that have records the journal lacks."""
     present = _read_records(layout.database) or frozenset()
     unused: list[str] = []
-    for path in list_rescues(layout.view):
+    for path in list_rescues(*layout.rescues):
         records = _read_records(path)
         kept = path.with_name(f"{path.name}.used")
         path.rename(kept)
         if path != source and (records is None or not records <= present):
             unused.append(str(kept))
     return tuple(unused)
+
+
+def _is_up_to_date(path: Path, layout: Layout) -> bool:
+    """Return whether a replaced journal has the state of all files of tasks; an old one would undo work."""
+    try:
+        with SqliteJournal(path) as journal:
+            rows = {row.id: row for row in journal.rows()}
+    except OstlerError:
+        return False
+    folders = list_task_files(layout)
+    return all(
+        folder.name in rows and is_state_file_current(decode_state(rows[TaskId(folder.name)]), layout)
+        for folder in folders
+    )
 
 
 def _read_records(path: Path) -> _Records | None:

@@ -44,7 +44,7 @@ def move_state(layout: Layout) -> Path | None:
     if old == new or not os.path.lexists(old):
         return None
     make_private_dir(layout.state)
-    with _take_lock(layout.state / _LOCK), translate_errors(old):
+    with lock_place(layout.state, "moved"), translate_errors(old):
         if not os.path.lexists(old):  # another process was faster
             return None
         _require_idle(layout.view, old)
@@ -61,11 +61,12 @@ def move_state(layout: Layout) -> Path | None:
         return _keep(old)
 
 
-def _take_lock(path: Path) -> LockHandle:
+def lock_place(state: Path, what: str) -> LockHandle:
+    """Wait until no other process moves or rebuilds the journal of this directory, and lock it."""
     deadline = time.monotonic() + _LOCK_SECONDS
-    while (held := try_lock(path)) is None:
+    while (held := try_lock(state / _LOCK)) is None:
         if time.monotonic() > deadline:
-            raise in_use_error(path.with_name(JOURNAL), "moved")
+            raise in_use_error(state / JOURNAL, what)
         time.sleep(_PAUSE_SECONDS)
     return held
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,16 +15,35 @@ from ostler.files.atomic import make_private_dir
 from ostler.store.backup import copy_database
 
 _PATTERN = "rescue-*.db"
+_REPLACED = ".lost"  # with a number: the end of the name of a journal that a rebuild replaced
+_NUMBER = re.compile(r"\d*")
 
 
-def list_rescues(folder: Path) -> list[Path]:
-    """Return the rescued journals of a project, the newest first."""
-    found = [path for path in folder.glob(_PATTERN) if path.is_file() and not path.is_symlink()]
-    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+def list_rescues(*folders: Path) -> list[Path]:
+    """Return the rescued journals in these directories, the newest first."""
+    found = {path for folder in folders for path in folder.glob(_PATTERN)}
+    files = [path for path in found if path.is_file() and not path.is_symlink()]
+    return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
-def copy_lost_journal(db: apsw.Connection, store_id: str, folder: Path) -> Path | None:
-    """Copy a lost journal through its open connection, which still reads the file; None if that fails."""
+def list_replaced(journal: Path) -> list[Path]:
+    """Return the journals that a rebuild replaced, which it keeps beside the new one."""
+    start = f"{journal.name}{_REPLACED}"
+    found = journal.parent.glob(f"{start}*")
+    return sorted(path for path in found if _NUMBER.fullmatch(path.name, len(start)) and path.is_file())
+
+
+def name_replaced(journal: Path, number: int) -> Path:
+    """Return the path for a replaced journal."""
+    return journal.with_name(f"{journal.name}{_REPLACED}{number or ''}")
+
+
+def copy_lost_journal(db: apsw.Connection, store_id: str, folders: Sequence[Path]) -> Path | None:
+    """Copy a lost journal through its open connection, which still reads the file; None if that fails.
+
+    The copy is in the first of the directories that exists; the last one is created.
+    """
+    folder = next((one for one in folders if one.is_dir()), folders[-1])
     target = folder / f"rescue-{store_id}-{os.getpid()}.db"
     if not folder.parent.is_dir():
         return None  # the whole project was deleted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from msgspec import to_builtins
@@ -13,6 +14,9 @@ from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.config.find import find_root
 from ostler.errors import CODES, Code, UsageError
 from ostler.files.layout import Layout
+
+if TYPE_CHECKING:
+    from ostler.project.recovery.rebuild import Rebuilt
 
 
 @click.group("journal")
@@ -70,39 +74,45 @@ def check_command(as_json: bool) -> int:
     help="Restore this copy instead.",
     metavar="PATH",
 )
+@click.option("--other-project", is_flag=True, help="Accept the backup of another project.")
 @json_option
-def rebuild_command(backup: Path | None, as_json: bool) -> int:
+def rebuild_command(backup: Path | None, other_project: bool, as_json: bool) -> int:
     """Make a new journal from what is left of a lost or damaged one.
 
-    Uses the copy that a run rescued, else the files of the tasks. The old file is kept. Prints what could
-    not be rebuilt.
+    Uses the copy that a run rescued, else the files of the tasks. Tasks that have files, but are not in the
+    copy or in the journal, are added. The old file is kept. Prints what could not be rebuilt.
     """
     from ostler.project.recovery.rebuild import rebuild_journal  # noqa: PLC0415
 
     layout = _find_layout()
-    done = rebuild_journal(layout, os.environ, backup)
+    done = rebuild_journal(layout, os.environ, backup, foreign=other_project)
     if as_json:
         print_json({"schema": "ostler.journal-rebuild/1", "path": str(layout.database), **to_builtins(done)})
         return 1 if done.failed else 0
     for path in done.unused:
         print_hint(f"not used: {path} has records that the journal lacks, or cannot be read")
-    if not done.source and done.failed:
-        print_hint(f"{'; '.join(done.failed)}. Restore a backup: ostler journal rebuild --from PATH")
-        return 1
-    if not done.source:
-        print_text("The journal is correct; nothing was changed.")
-        return 0
-    origin = "the files of the tasks" if done.source == "files" else done.source
-    print_text(f"Rebuilt the journal {layout.database} from {origin}.")
-    if done.kept:
-        print_text(f"The old journal is kept as {done.kept}.")
+    _print_origin(done, layout)
     for task in done.tasks:
         print_text("  ".join((task.id, task.status, *task.notes)))
     for line in done.failed:
         print_hint(f"not rebuilt: {line}")
-    if done.source == "files":
+    if done.tasks:
         print_hint("Not in the files: gates, decisions and publications of the tasks. Next: ostler status")
+    elif done.failed and not done.source:
+        print_hint("Next: ostler journal rebuild --from PATH   restores a backup")
     return 1 if done.failed else 0
+
+
+def _print_origin(done: Rebuilt, layout: Layout) -> None:
+    if done.source:
+        origin = "the files of the tasks" if done.source == "files" else done.source
+        print_text(f"Rebuilt the journal {layout.database} from {origin}.")
+    if done.kept:
+        print_text(f"The old journal is kept as {done.kept}.")
+    if done.tasks and done.source != "files":
+        print_text("Added from the files of the tasks, as their records are missing:")
+    elif not done.source and not done.failed:
+        print_text("The journal is correct; nothing was changed.")
 
 
 def _find_layout() -> Layout:

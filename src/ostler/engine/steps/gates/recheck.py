@@ -19,7 +19,7 @@ from ostler.engine.steps.gates.weakened import (
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import describe_failure, read_end
 from ostler.errors import CODES, Origin, OstlerError, WarningCode
-from ostler.files.atomic import write_atomic
+from ostler.files.atomic import remake_private_dir, write_atomic
 from ostler.git.commit.variant import commit_variant
 from ostler.views.gate_check import shorten_weakened
 
@@ -48,6 +48,7 @@ async def add_weakened_checks(
     files = "\n".join(f"  {name}" for name in names)
     text = "\n".join((*lines, "", "Files that the task changed:", files, ""))
     path = recheck.gate.log.with_suffix(".weakened.txt")
+    await run_in_thread(remake_private_dir, path.parent, services.layout.state)
     await run_in_thread(write_atomic, path, text.encode("utf-8", "replace"))
     reason = _describe(lines, path.name)
     assert result.check is not None
