@@ -40,7 +40,7 @@ def request(place: Path, key: str = KEY) -> Any:
 
 
 def keep(place: Path, places: AnswerPlaces, outcome: CallOutcome = DONE) -> bool:
-    return asyncio.run(keep_answer(request(place), ENDED, outcome, places))
+    return keep_answer(request(place), ENDED, outcome, places)
 
 
 def find(place: Path, places: AnswerPlaces, key: str = KEY) -> tuple[CallOutcome | None, list[Attempt]]:

@@ -142,14 +142,14 @@ class AttemptRunner:
     ) -> None:
         """Keep the answer first: it is paid for. While the disk is full, wait for space."""
         places = self._answer_places(spec.request)
-        is_kept = await keep_answer(spec.request, ended, outcome, places)
+        is_kept = keep_answer(spec.request, ended, outcome, places)
 
         async def write() -> None:
             files.write_result(outcome.result, ended.cost_usd)
 
         await repeat_while_full(write, self._clock.sleep)
         if not is_kept:
-            await keep_answer(spec.request, ended, outcome, places)
+            keep_answer(spec.request, ended, outcome, places)
 
     async def _begin(self, spec: AttemptSpec) -> Attempt:
         request = spec.request

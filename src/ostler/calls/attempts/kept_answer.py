@@ -6,7 +6,6 @@ in between, the next run uses the file instead of calling the agent again.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -52,15 +51,13 @@ def find_answer_places(
     return AnswerPlaces(task_dir / _FILE, elsewhere)
 
 
-async def keep_answer(
-    request: CallRequest, ended: Attempt, outcome: CallOutcome, places: AnswerPlaces
-) -> bool:
+def keep_answer(request: CallRequest, ended: Attempt, outcome: CallOutcome, places: AnswerPlaces) -> bool:
     """Keep a successful answer until its step is recorded; return False if it cannot be written now."""
     if not outcome.result.ok:
         return True
     data = msgspec.json.encode(KeptAnswer(request.key, ended, outcome))
-    # The thread completes the write after a cancellation.
-    return await asyncio.shield(asyncio.to_thread(_write, data, places))
+    # Not in a thread: a cancellation must not come between the answer and its file.
+    return _write(data, places)
 
 
 def _write(data: bytes, places: AnswerPlaces) -> bool:
