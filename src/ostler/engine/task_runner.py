@@ -228,6 +228,9 @@ async def _cancel(work: asyncio.Task[StepResult | None]) -> None:
     if not work.done():
         work.cancel()
         await asyncio.wait({work})
+    if not work.cancelled():
+        # Retrieve the exception, or asyncio logs it.
+        work.exception()
 
 
 def _is_current(state: State, step: Step) -> bool:

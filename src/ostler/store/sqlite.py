@@ -133,6 +133,7 @@ class SqliteJournal:
 
     def set_home(self, home: str, store_id: str) -> None:
         """Record the project's directory and the id of the journal."""
+        self._db.allow_id(store_id)
         with self.transaction():
             self._db.run(_UPDATE_IDENTITY, home, store_id)
         self.store_id = store_id

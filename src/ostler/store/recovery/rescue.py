@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -11,6 +12,8 @@ import apsw
 from ostler.errors import OstlerError
 from ostler.files.atomic import make_private_dir
 from ostler.store.backup import copy_database
+from ostler.store.identity import read_store_id
+from ostler.store.statement import run
 
 _PATTERN = "rescue-*.db"
 
@@ -22,13 +25,16 @@ def list_rescues(folder: Path) -> list[Path]:
 
 
 def copy_lost_journal(db: apsw.Connection, store_id: str, folder: Path) -> Path | None:
-    """Copy a lost journal through its open connection, which still reads the file; None if that fails."""
+    """Copy a lost journal through its open connection, which still reads the file; None if that fails.
+
+    Of a file that was overwritten, the connection reads only a part: such a copy is refused.
+    """
     target = folder / f"rescue-{store_id}-{os.getpid()}.db"
     if not folder.parent.is_dir():
         return None  # the whole project was deleted
     try:
         make_private_dir(folder)
-        copy_database(db, target)
+        copy_database(db, target, partial(_require_sound, store_id=store_id))
     except (OstlerError, apsw.Error, OSError) as error:
         import logging  # noqa: PLC0415  (every command imports this module)
 
@@ -37,3 +43,9 @@ def copy_lost_journal(db: apsw.Connection, store_id: str, folder: Path) -> Path 
             target.unlink(missing_ok=True)
         return None
     return target
+
+
+def _require_sound(copy: Path, *, store_id: str) -> None:
+    with closing(apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+        if run(db, "PRAGMA quick_check(1)") != [("ok",)] or read_store_id(db) != store_id:
+            raise apsw.CorruptError("a part of the journal was overwritten")
