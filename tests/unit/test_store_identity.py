@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import time
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from journal_values import TASK, make_record, make_row
-from ostler.errors import Code, StateError
-from ostler.store.recovery.rescue import list_rescues
+from ostler.errors import Code, StateError, UsageError
+from ostler.store.recovery.rescue import list_rescues, require_no_rescue
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
@@ -282,3 +283,35 @@ def test_nothing_is_rescued_into_a_deleted_project(path: Path, tmp_path: Path) -
 
     asyncio.run(check())
     assert not view.parent.exists()
+
+
+def test_a_journal_without_permission_is_not_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has the path and the reason; later the journal is used as before, and closing never fails."""
+    journal = SqliteJournal(path, create=True)
+    with monkeypatch.context() as denied:
+        deny(denied)
+        for use in (journal.version, lambda: journal.append(make_record(1), make_row(1))):
+            with pytest.raises(UsageError, match=f"{path} cannot be opened and written: permission denied"):
+                use()
+    assert journal.append(make_record(1), make_row(1))
+    assert journal.version()
+    deny(monkeypatch)
+    journal.close()
+
+
+def deny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read everything, so the result is simulated."""
+
+    def stat(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "stat", stat)
+
+
+def test_no_run_starts_beside_a_rescued_journal(path: Path, tmp_path: Path) -> None:
+    """Its records are not in the journal: the agents would be called again."""
+    require_no_rescue(tmp_path)
+    SqliteJournal(tmp_path / "rescue-1-2.db", create=True).close()
+    with pytest.raises(StateError, match="rescue-1-2.db has records that a run could not write") as caught:
+        require_no_rescue(tmp_path)
+    assert caught.value.code is Code.JOURNAL_LOST

@@ -153,8 +153,9 @@ class GroupWriter:
 
     def _rescue(self, group: list[_Write]) -> None:
         """Write the group to a copy of the lost journal, which `journal rebuild` reads."""
-        if self._rescue_in is not None and self._rescued is None:
+        if self._rescue_in is not None:
             self._rescued = self._journal.copy_lost(self._rescue_in)
+            self._rescue_in = None  # a copy that fails is not tried again
         if self._rescued is None:
             return
         try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ostler.engine.steps.services import StepServices
-from ostler.errors import Code, GitError, OstlerError
+from ostler.errors import Code, GitError, OstlerError, UsageError
+from ostler.files.disk import require_writable
+from ostler.files.layout import Layout
 from ostler.git.repository import Repository
 from ostler.git.run.command import run_git
 from ostler.store.identity import gone_error
@@ -16,6 +18,8 @@ _HINT = "run again; the tasks keep their progress"
 def find_project_fault(error: OstlerError, services: StepServices) -> OstlerError | None:
     """Return why no task of the project can continue now; None if the error is about one task."""
     layout, repository = services.layout, services.repository
+    if (unwritable := _find_unwritable(layout)) is not None:
+        return unwritable
     if layout.root.is_dir() and not layout.state.is_dir():
         return gone_error(layout.state)
     if not layout.root.is_dir():
@@ -25,6 +29,21 @@ def find_project_fault(error: OstlerError, services: StepServices) -> OstlerErro
         return None
     # Without a repository, git fails only for a task that had one before.
     return error if repository is None else _find_repository_fault(repository)
+
+
+def _find_unwritable(layout: Layout) -> OstlerError | None:
+    """Return the error for a directory of the project without permission; a run does not start with one."""
+    for place in (layout.root, layout.view, layout.worktrees, layout.state, layout.tasks):
+        try:
+            require_writable(place)
+        except UsageError as error:
+            return error
+        except OSError as error:  # of a directory above it
+            return UsageError(
+                f"cannot write in {place}: {(error.strerror or '').lower()}",
+                f"make it writable; then {_HINT}",
+            )
+    return None
 
 
 def require_repository(repository: Repository | None) -> None:

@@ -12,7 +12,7 @@ import apsw
 from ostler.errors import OstlerError
 from ostler.files.atomic import make_private_dir
 from ostler.store.backup import copy_database
-from ostler.store.identity import read_store_id
+from ostler.store.identity import lost_error, read_store_id
 from ostler.store.statement import run
 
 _PATTERN = "rescue-*.db"
@@ -22,6 +22,12 @@ def list_rescues(folder: Path) -> list[Path]:
     """Return the rescued journals of a project, the newest first."""
     found = [path for path in folder.glob(_PATTERN) if path.is_file() and not path.is_symlink()]
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def require_no_rescue(folder: Path) -> None:
+    """Raise JOURNAL_LOST if a run has left records that the journal lacks: agents would be called again."""
+    for path in list_rescues(folder):
+        raise lost_error(f"{path} has records that a run could not write to the journal")
 
 
 def copy_lost_journal(db: apsw.Connection, store_id: str, folder: Path) -> Path | None:
