@@ -312,6 +312,6 @@ def test_no_run_starts_beside_a_rescued_journal(path: Path, tmp_path: Path) -> N
     """Its records are not in the journal: the agents would be called again."""
     require_no_rescue(tmp_path)
     SqliteJournal(tmp_path / "rescue-1-2.db", create=True).close()
-    with pytest.raises(StateError, match="rescue-1-2.db has records that a run could not write") as caught:
+    with pytest.raises(StateError, match=r"rescue-1-2\.db has records that a run could not write") as caught:
         require_no_rescue(tmp_path)
     assert caught.value.code is Code.JOURNAL_LOST
