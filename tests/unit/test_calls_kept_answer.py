@@ -88,3 +88,12 @@ def test_a_damaged_file_is_ignored(tmp_path: Path) -> None:
     keep(tmp_path, places)
     places.file.write_bytes(b"")
     assert find(tmp_path, places) == (None, [])
+
+
+def test_a_secret_in_the_prompt_is_not_kept(tmp_path: Path) -> None:
+    """The file is as clean as the copy of the prompt beside it."""
+    secret = "AKIA" + "Q3EGTVZ7XWYB2K5M"
+    places = AnswerPlaces(tmp_path / "kept.json", None)
+    keep(tmp_path, places, CallOutcome(CallResult(None, text="Done."), prompt=f"use {secret} now"))
+    kept = places.file.read_text()
+    assert "use " in kept and secret not in kept

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.calls.attempts.journal import AttemptJournal
 from ostler.calls.attempts.transcript import write_answer
@@ -22,6 +23,7 @@ from ostler.files.disk import to_disk_error
 from ostler.files.user_state import find_user_state
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
+from ostler.secrets.redact import redact_text
 from ostler.waits import report_wait
 
 _FILE = "unrecorded-answer.json"
@@ -55,7 +57,8 @@ def keep_answer(request: CallRequest, ended: Attempt, outcome: CallOutcome, plac
     """Keep a successful answer until its step is recorded; return False if it cannot be written now."""
     if not outcome.result.ok:
         return True
-    data = msgspec.json.encode(KeptAnswer(request.key, ended, outcome))
+    clean = replace(outcome, prompt=redact_text(outcome.prompt))  # its other texts are clean already
+    data = msgspec.json.encode(KeptAnswer(request.key, ended, clean))
     # Not in a thread: a cancellation must not come between the answer and its file.
     return _write(data, places)
 
