@@ -28,7 +28,8 @@ STEP = PrepareWorkspace(TaskId("t-1"), "t-1/prepare")
 def services(tmp_path: Path) -> Any:
     layout = Layout(tmp_path)
     layout.worktrees.mkdir(parents=True)
-    return SimpleNamespace(layout=layout, repository=None)
+    (tmp_path / "git" / "objects").mkdir(parents=True)
+    return SimpleNamespace(layout=layout, repository=SimpleNamespace(common_dir=tmp_path / "git"))
 
 
 def deny(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
@@ -36,7 +37,7 @@ def deny(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != place)
 
 
-@pytest.mark.parametrize("place", [".", ".ostler", ".ostler/worktrees"])
+@pytest.mark.parametrize("place", [".", ".ostler", ".ostler/worktrees", "git/objects"])
 def test_a_directory_without_permission_is_a_fault_of_the_project(
     services: Any, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

@@ -18,7 +18,7 @@ _HINT = "run again; the tasks keep their progress"
 def find_project_fault(error: OstlerError, services: StepServices) -> OstlerError | None:
     """Return why no task of the project can continue now; None if the error is about one task."""
     layout, repository = services.layout, services.repository
-    if (unwritable := _find_unwritable(layout)) is not None:
+    if (unwritable := _find_unwritable(layout, repository)) is not None:
         return unwritable
     if layout.root.is_dir() and not layout.state.is_dir():
         return gone_error(layout.state)
@@ -31,9 +31,10 @@ def find_project_fault(error: OstlerError, services: StepServices) -> OstlerErro
     return error if repository is None else _find_repository_fault(repository)
 
 
-def _find_unwritable(layout: Layout) -> OstlerError | None:
-    """Return the error for a directory of the project without permission; a run does not start with one."""
-    for place in (layout.root, layout.view, layout.worktrees, layout.state, layout.tasks):
+def _find_unwritable(layout: Layout, repository: Repository | None) -> OstlerError | None:
+    """Return the error for a directory of the project without permission: each task would fail."""
+    common = [repository.common_dir / name for name in ("", "objects", "refs")] if repository else []
+    for place in (layout.root, layout.view, layout.worktrees, layout.state, layout.tasks, *common):
         try:
             require_writable(place)
         except UsageError as error:
