@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from typing import cast
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
-from browser_world import PHONE, Served
+from browser_world import DESK, PHONE, Served
+from limits_world import note_windows, window_use
 from ostler.errors import Code
 from ostler.model.limits.window import Window
 from ostler.store.accounts.sqlite import open_accounts
@@ -88,6 +90,35 @@ def test_a_limit_is_shown_with_its_end(world: World, serve: Callable[..., Served
     assert re.fullmatch(r"in (2:59|3:00) h", before)
     share = page.locator(".window-bar").evaluate("(bar) => bar.offsetWidth / bar.parentElement.offsetWidth")
     assert share == pytest.approx(3 / 24, abs=0.01)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_accounts_have_a_bar_for_each_window(
+    world: World, serve: Callable[..., Served], size: dict[str, int]
+) -> None:
+    """Use, reset, source and age; the board has one line about what is nearly used, and links to them."""
+    world.new()
+    now = time.time()
+    note_windows(
+        world.environ,
+        window_use("five_hour", 0.93, now, status="warning"),
+        window_use("seven_day", 0.31, now, resets_in=99 * HOUR, source="file"),
+    )
+    served = serve("--view-only")
+    served.page.set_viewport_size(cast("ViewportSize", size))
+    page = served.open("/")
+    line = page.locator(".limits-alert")
+    expect(line).to_have_text(re.compile(r"^claude: five-hour 93 %, resets "))
+    line.click()
+    bars = page.locator(".limit")
+    expect(bars).to_have_count(2)
+    expect(bars.first).to_contain_text(re.compile(r"93 %warning, resets .+, in (1:59|2:00) h"))
+    expect(bars.last).to_contain_text("session file, 3 min ago")
+    shares = "(bars) => bars.map((bar) => bar.offsetWidth / bar.parentElement.offsetWidth)"
+    assert page.locator(".limit .meter-fill").evaluate_all(shares) == pytest.approx([0.93, 0.31], abs=0.01)
+    left = page.locator(".limit .meter-mark").first.evaluate("(mark) => mark.style.left")
+    assert left == "95%"
+    assert page.evaluate(WIDER) <= 0
 
 
 def test_the_machine_page_shows_running_attempts(world: World, serve: Callable[..., Served]) -> None:

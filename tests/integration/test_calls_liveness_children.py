@@ -118,6 +118,9 @@ class Answering:
         self.answer, self.after = answer, after  # returned once all of these texts were seen
         self.asked: list[IdleTimeout] = []
 
+    def check_output(self) -> StopNow | None:
+        return None
+
     async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow:
         if not all(word in idle.stdout_tail + idle.stderr_tail for word in self.after):
             return ExtendIdleTimeout(0.05)
@@ -150,6 +153,9 @@ class Slow:
 
     def __init__(self, place: Path) -> None:
         self.place, self.printed, self.looks = place, asyncio.Event(), 0
+
+    def check_output(self) -> StopNow | None:
+        return None
 
     async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow:
         self.looks += 1

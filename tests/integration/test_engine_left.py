@@ -9,6 +9,8 @@ import pytest
 from gate_world import GateWorld
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.workspaces.left import find_left, keep_left
+from ostler.git.left.baseline import extend_baseline
+from ostler.git.left.untracked import Found, find_untracked
 from ostler.git.repository import Worktree
 from ostler.git.worktree.worktree import remove_worktree
 from ostler.model.warning import LeftFiles
@@ -67,3 +69,22 @@ def test_nothing_is_left_in_a_clean_worktree(world: GateWorld) -> None:
         (worktree.path / name).write_text("x")
     assert find_left(worktree, SETTINGS) == keep(world, worktree) == LeftFiles()
     assert not (world.home / "left").exists()
+
+
+@pytest.mark.parametrize("folder", ["setup", "dist"])
+def test_files_beyond_the_count_keep_the_worktree(
+    world: GateWorld, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The setup created more files than are counted; the agent's may be among them or behind them."""
+    monkeypatch.setattr("ostler.git.left.untracked.MAX_FILES", 2)
+    worktree = world.worktree()
+    for number in range(3):
+        (worktree.path / "aaa").mkdir(exist_ok=True)
+        (worktree.path / "aaa" / str(number)).touch()
+    extend_baseline(worktree, Found(), find_untracked(worktree))
+    target = worktree.path / ("aaa" if folder == "setup" else "dist")
+    target.mkdir(exist_ok=True)
+    (target / "result").write_text("built")
+    left = keep(world, worktree)
+    assert (left.names, left.kept_in) == (("aaa",), "")
+    assert left.note.startswith("there are more than 2 untracked files (see workspace.ignore_left)")

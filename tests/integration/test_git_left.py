@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -202,6 +205,71 @@ def test_work_inside_a_submodule_is_found(world: World):
     assert names(worktree) == {"lib"}
     (lib / ".git").write_text("gitdir: /nonexistent\n")
     assert names(worktree) == {"lib"}
+
+
+def ignore(lib: Path) -> None:
+    write(lib, "dist/app.js")
+    (lib / ".gitignore").write_text("dist/\n.gitignore\n")
+
+
+def exclude(lib: Path) -> None:
+    found = Path(git(lib, "rev-parse", "--absolute-git-dir").strip(), "info")
+    found.mkdir(exist_ok=True)
+    (found / "exclude").write_text("*.txt\n")
+    write(lib, "new.txt")
+
+
+def hide(lib: Path, flag: str) -> None:
+    git(lib, "update-index", flag, "lib.txt")
+    (lib / "lib.txt").write_text("2")
+
+
+def stash(lib: Path) -> None:
+    (lib / "lib.txt").write_text("2")
+    git(lib, *COMMIT[:4], "stash", "-q")
+
+
+def tag(lib: Path) -> None:
+    (lib / "lib.txt").write_text("2")
+    git(lib, *COMMIT)
+    git(lib, "tag", "v1")
+    git(lib, "checkout", "-q", "HEAD~1")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        ignore,
+        exclude,
+        partial(hide, flag="--skip-worktree"),
+        partial(hide, flag="--assume-unchanged"),
+        stash,
+        tag,
+    ],
+    ids=["ignored", "excluded", "skip-worktree", "assume-unchanged", "stash", "local tag"],
+)
+def test_work_that_a_submodule_does_not_show_is_found(world: World, work: Callable[[Path], None]):
+    """Its ignore patterns, index flags, stash and local tags hide nothing."""
+    worktree = add_submodule(world)
+    work(world.path / "lib")
+    assert names(worktree) == {"lib"}
+
+
+def test_tags_and_caches_of_a_submodule_are_no_work(world: World):
+    """The tags of its remote, and dependencies that a tool installed in it."""
+    source = world.root / "source"
+    worktree = add_submodule(world)
+    git(source, "checkout", "-qb", "old")
+    git(source, *COMMIT[:-2], "--allow-empty", "-m", "release")
+    git(source, "tag", "v1")
+    git(source, "checkout", "-q", "-")
+    git(source, "branch", "-qD", "old")
+    git(world.path, "submodule", "-q", "deinit", "-f", "lib")
+    shutil.rmtree(worktree.repository.git_dir / "modules")
+    git(world.path, "-c", "protocol.file.allow=always", "submodule", "-q", "update", "--init")
+    assert git(world.path / "lib", "tag").strip() == "v1"
+    write(world.path / "lib", "node_modules/a/b.js")
+    assert names(worktree) == set()
 
 
 def test_files_in_the_empty_directory_of_a_submodule_are_found(world: World):

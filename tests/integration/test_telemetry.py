@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from limits_world import note_windows, window_use
 from receiver import Receiver, attributes, run_until
 from world import World
 
@@ -97,7 +99,10 @@ def check_attempts(world: World, task: str, spans: list[Any]) -> None:
 
 
 def test_metrics_arrive(world: World, collector: Receiver) -> None:
-    """Endings, tokens by kind, dollars, waits and used slots, under the standard variable."""
+    """Endings, tokens by kind, dollars, waits, used slots and limits, under the standard variable."""
+    key = "sk-ant-" + "x1" * 20
+    use = replace(window_use("five_hour", 0.93, time.time()), label=f"claude ({key})")
+    note_windows(world.environ, use, window_use("seven_day", None, time.time(), resets_in=None))
     world.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = collector.address
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
     world.behave(plan=[{}, {"fault": "api_error", "error": 429}])
@@ -121,6 +126,22 @@ def test_metrics_arrive(world: World, collector: Receiver) -> None:
     assert sum(one.count for one in waits) >= 1 and all(one.sum > 0 for one in waits)
     assert [one.as_int for one in metrics["ostler.slots.used"].gauge.data_points] == [0]
     assert metrics["gen_ai.client.operation.duration"].unit == "s"
+    check_limits(metrics)
+
+
+def check_limits(metrics: dict[str, Any]) -> None:
+    """A window has its use and its reset, without a key in its name; rejections and deferrals are counted."""
+    (used,) = metrics["ostler.limit.used"].gauge.data_points
+    named = {"ostler.account": "claude ([redacted:anthropic-key])", "ostler.window": "five_hour"}
+    assert (used.as_double, attributes(used)) == (0.93, named)
+    (reset,) = metrics["ostler.limit.reset"].gauge.data_points
+    assert 7000 < reset.as_double <= 7200 and attributes(reset) == named
+    (rejected,) = metrics["ostler.limit.rejections"].sum.data_points
+    assert rejected.as_int == 1
+    assert attributes(rejected)["error.type"] == "RATE_LIMITED"
+    assert attributes(rejected)["gen_ai.agent.name"] == "claude"
+    (deferred,) = metrics["ostler.limit.deferred"].sum.data_points
+    assert deferred.as_double > 0 and attributes(deferred) == {"error.type": "RATE_LIMITED"}
 
 
 @pytest.mark.full

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.calls.models.availability import FirstOutput
+from ostler.calls.models.first_output import FirstOutput
 from ostler.model.call import AgentEvent, TextReceived, ToolUsed
 from ostler.model.limits.limit import Open, Probe
 from ostler.model.limits.window import Window

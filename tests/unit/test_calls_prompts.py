@@ -17,7 +17,14 @@ from ostler.calls.debugger import PrePromptEvent
 from ostler.calls.hooks import TaskRetry
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import AnswerFormat, CallRequest
-from ostler.config.settings import HostSettings, ModelSettings, RetrySettings, SelectionSettings, Settings
+from ostler.config.settings import (
+    HostSettings,
+    LimitsSettings,
+    ModelSettings,
+    RetrySettings,
+    SelectionSettings,
+    Settings,
+)
 from ostler.errors import Code
 from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import ExecutorRegistry
@@ -92,6 +99,7 @@ def settings(retry: RetrySettings, *names: str) -> Settings:
     return Settings(
         retry=retry,
         models=tuple(rows),
+        limits=LimitsSettings(rotate_accounts=True),
         selection=SelectionSettings(strategy="priority"),
         host=HostSettings(start_stagger_seconds=0.0),
     )

@@ -9,11 +9,11 @@ import pytest
 from ostler.cli.terminal.activity import (
     count_files,
     describe_activity,
-    draw_bar,
     format_countdown,
     read_last_line,
     worktree_share,
 )
+from ostler.cli.terminal.bar import draw_bar
 from ostler.files.layout import Layout
 from ostler.views.lanes import Lane
 

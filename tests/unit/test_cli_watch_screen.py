@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 from rich.text import Text
 
+from limits_world import note_windows, window_use
 from ostler.cli.terminal.text import display_width
 from ostler.cli.watch.board import Board, Totals
 from ostler.cli.watch.handle_key import Prompt, Row, Screen
@@ -142,6 +144,23 @@ def test_changes_of_other_processes_are_read(project: Project, tmp_path: Path) -
         assert [(row.id, row.status) for row in board.rows] == [(second, "paused"), (first, "pending")]
         assert board.totals.groups["needs_you"] == 1
         assert board.rows[1] == before[first]
+
+
+@pytest.mark.parametrize("columns", [40, 120])
+def test_a_window_that_is_nearly_used_is_in_the_header(
+    project: Project, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the totals, soon after an agent reported it; the line is empty before."""
+    add(project, "First")
+    with closing(Board(project)) as board:
+        assert draw(board, Screen(), columns)[1] == ""
+        note_windows(os.environ, window_use("five_hour", 0.93, time.time()))
+        board.poll()
+        assert board.limits == ""
+        monkeypatch.setattr("ostler.cli.watch.board._LIMITS_SECONDS", 0.0)
+        board.poll()
+        assert draw(board, Screen(), columns)[1].startswith("claude: five-hour 93 %, resets ")
+        assert "claude: five-hour 93 %" in format_snapshot(board, time.time()).splitlines()[1]
 
 
 def test_own_changes_are_read_with_force(project: Project) -> None:

@@ -22,7 +22,7 @@ def test_entries_are_read_in_order(tmp_path: Path) -> None:
     first, second = load(tmp_path, text).notify
     assert (first.command, first.on) == (("say", "{title}"), ("failed",))
     assert second == NotifySettings(url="https://a.b/c")
-    assert second.on == ("needs_you", "completed", "failed", "limited")
+    assert second.on == ("needs_you", "completed", "failed", "limited", "back")
 
 
 @pytest.mark.parametrize(

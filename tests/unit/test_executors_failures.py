@@ -10,7 +10,6 @@ from ostler.executors.failures import (
     SHARED_FAILURES,
     FailureTable,
     classify_failure,
-    parse_retry_after,
     text_rules,
 )
 
@@ -95,26 +94,6 @@ def test_own_rules_come_first() -> None:
     """The rules of an agent precede the shared rules."""
     own = FailureTable(text_rules({"exceeded your current quota": Code.RATE_LIMITED}))
     assert classify_failure("You exceeded your current quota", 429, own) is Code.RATE_LIMITED
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("Please try again in 20s", 20.0),
-        ("Please retry in 1.5s.", 1.5),
-        ("retry after 30 seconds", 30.0),
-        ("try again in 2 hours and 5 minutes", 7500.0),
-        ("try again in 1 day 1 hour", 90000.0),
-        ("Retrying after 250ms", 0.25),
-        ("try again in 6m0s", 360.0),
-        ("try again later", None),
-        ("try again in a while", None),
-        ("wait 20s", None),
-    ],
-)
-def test_time_to_wait(text: str, seconds: float | None) -> None:
-    """The delay in a text is parsed."""
-    assert parse_retry_after(text) == seconds
 
 
 @pytest.mark.parametrize(

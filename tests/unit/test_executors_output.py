@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
-from ostler.executors.acp.evaluate import evaluate_conversation
+from ostler.executors.acp.evaluate import describe_output, evaluate_conversation
 from ostler.executors.model_api.executor import ModelApiExecutor
 from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.llm.client import ClaudeResponse
 from ostler.model.call import AgentCall, CallResult
@@ -30,6 +31,7 @@ from ostler.testing.mocks import MockClaudeClient, MockCommandRunner
 SESSION = "00000000-0000-4000-8000-000000000001"
 STREAMS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor")
 KINDS = (*STREAMS, "command")
+AGENT = describe_output("agent", RetryLines())
 MARK = "<phase_complete>true</phase_complete>"
 
 SCARY = (
@@ -218,10 +220,8 @@ def test_acp_is_evaluated_in_the_same_way(start: str) -> None:
     talked.add_message(text)
     answered.add_message(text)
     answered.finish()
-    assert evaluate_conversation(call, answered, Exit(1, 1.0), "agent").ok
-    assert (
-        evaluate_conversation(call, talked, Exit(1, 1.0, stdout_bytes=9), "agent").code is Code.AGENT_FAILED
-    )
+    assert evaluate_conversation(call, answered, Exit(1, 1.0), AGENT).ok
+    assert evaluate_conversation(call, talked, Exit(1, 1.0, stdout_bytes=9), AGENT).code is Code.AGENT_FAILED
 
 
 @pytest.mark.parametrize("text", [ESSAY, "API Error: 529 is what the client now retries."])

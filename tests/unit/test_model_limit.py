@@ -99,10 +99,10 @@ class TestExtended:
 
 class TestAdmission:
     def test_nothing_known(self) -> None:
-        """A call may start without a limit, and with one recorded in the future."""
+        """A call may start without a limit; one that was recorded in the future is probed."""
         assert check_admission([], "ada", NOW) == Open()
-        assert check_admission([closed(60, noted_at=NOW + 61)], "ada", NOW) == Open()
-        assert check_admission([closed(60, noted_at=NOW + 59)], "ada", NOW) != Open()
+        assert check_admission([closed(60, noted_at=NOW + 61)], "ada", NOW) == Probe((FIVE_HOUR,))
+        assert isinstance(check_admission([closed(60, noted_at=NOW + 59)], "ada", NOW), Closed)
 
     def test_the_latest_end_counts(self) -> None:
         """A call waits for the last of its windows."""

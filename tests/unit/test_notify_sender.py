@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from journal_values import TASK, make_record, make_row
 from ostler.config.settings import NotifySettings
+from ostler.errors import Code
 from ostler.files.layout import Layout
 from ostler.model.event import FeedLine, TaskCompleted
+from ostler.model.ids import TaskId
+from ostler.model.notice import ProviderUnavailable
 from ostler.model.status import TaskStatus
 from ostler.notify import sender
 from ostler.notify.message import Message, NotDelivered, decode, delivery_id, display_name, encode, target_id
-from ostler.notify.occasion import Occasion, occasion_of
+from ostler.notify.occasion import LimitDetails, Occasion, occasion_of
 from ostler.notify.program import _fill_in
 from ostler.notify.webhook import sign
 from ostler.store.outbox import Outbox, OutboxMessage
@@ -133,6 +137,9 @@ def test_a_second_post_leaves_it_to_the_first(layout: Layout) -> None:
         ('{"type":"provider_unavailable","model":"m","code":"RATE_LIMITED","message":"x"}', "limited"),
         ('{"type":"provider_unavailable","model":"m","code":"NETWORK","message":"x"}', "limited"),
         ('{"type":"provider_unavailable","model":"m","code":"AUTH_FAILED","message":"x"}', "needs_you"),
+        ('{"type":"model_recovered","model":"m","window":"five_hour","reported":true}', "back"),
+        ('{"type":"model_recovered","model":"m","window":"requests"}', None),
+        ('{"type":"model_recovered","model":"m","reason":"after its cooldown"}', None),
         ('{"type":"task_cancelled","message":"cancelled by a person"}', None),
         ('{"type":"tool_used","tool":"Edit"}', None),
         ('{"type":"task_failed","message":{"of":"a newer version"}}', None),
@@ -142,6 +149,30 @@ def test_what_is_an_occasion(body: str, on: str | None) -> None:
     """Waits for a person, ends and limits are sent; a person's own actions and unknown events are not."""
     occasion = occasion_of(FeedLine(7, 1.0, TASK, Raw(body.encode())))
     assert (occasion.on if occasion else None) == on
+
+
+def test_a_limit_is_named_with_its_account_and_the_tasks_that_wait(layout: Layout) -> None:
+    """Account, window, reset and the number of tasks, in fields and in the text."""
+    with SqliteJournal(layout.database) as journal:
+        for number in range(2):
+            task = TaskId(f"wait-{number}-ab12")
+            journal.append(make_record(1, task), replace(make_row(1, task), status=TaskStatus.DEFERRED))
+        notice = ProviderUnavailable(
+            "sonnet", Code.QUOTA_EXCEEDED, "claude: five-hour limit", 60.0, "claude", "five_hour"
+        )
+        journal.notify(TASK, 1.0, [notice])
+
+    async def carry() -> None:
+        office = sender.NotificationSender(
+            [HOOK], lambda _: Refusing(VirtualClock()), lambda *_: dict(REPORTED), layout, VirtualClock()
+        )
+        assert await office._read_and_deliver()
+        await office.finish(0.0)
+
+    asyncio.run(carry())
+    message = decode(left(layout)[-1].body)
+    assert (message.on, message.reason) == ("limited", "claude: five-hour limit; 3 tasks wait")
+    assert message.limit == LimitDetails("claude", "five_hour", "five-hour", "1970-01-01T00:01:00.000Z", 3)
 
 
 def test_a_message_shows_no_key_in_any_field() -> None:

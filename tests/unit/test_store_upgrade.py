@@ -137,7 +137,7 @@ def write_old_names(path: Path) -> None:
     db.execute("DROP TRIGGER refuse_older_writers; ALTER TABLE feed DROP COLUMN version").fetchall()
     db.execute("DROP TABLE gate_control; DROP TABLE gate_acceptance").fetchall()
     db.execute("CREATE TABLE limit_window (provider TEXT)").fetchall()
-    db.execute("DROP TABLE model_turn").fetchall()
+    db.execute("DROP TABLE model_turn; DROP TABLE retry_report").fetchall()
     db.execute("ALTER TABLE identity DROP COLUMN home").fetchall()
     db.pragma("user_version", RELEASED)
     db.close()

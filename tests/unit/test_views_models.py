@@ -75,6 +75,8 @@ def test_json() -> None:
         "executor": "claude",
         "model": "claude-sonnet-5-5",
         "account": None,
+        "login": "claude",
+        "window": None,
         "cost_weight": 30,
         "pool": "primary",
         "state": "limited",

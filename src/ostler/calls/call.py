@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from msgspec.structs import replace
@@ -11,7 +12,8 @@ from msgspec.structs import replace
 from ostler.calls.attempts.attempt import AttemptRunner, AttemptSpec
 from ostler.calls.attempts.progress import CallProgress
 from ostler.calls.call_events import CallEvents
-from ostler.calls.models.availability import FirstOutput, Unavailable, is_from_model
+from ostler.calls.models.availability import Unavailable
+from ostler.calls.models.first_output import FirstOutput, is_from_model
 from ostler.calls.models.retry import (
     GiveUp,
     RetryContext,
@@ -31,8 +33,8 @@ from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, is_host_limit
 from ostler.executors.protocol import Executor
-from ostler.model.call import AgentEvent, CallResult
-from ostler.model.limits.limit import Open, Probe
+from ostler.model.call import AgentEvent, CallResult, LimitReported
+from ostler.model.limits.limit import LEASE_SECONDS, Open, Probe
 from ostler.model.model_config import ModelConfig, ModelPool
 
 MakeExecutor = Callable[[ModelConfig], Executor]
@@ -128,11 +130,22 @@ class AgentCaller:
         """Return why the model cannot be used now; empty if it can."""
         is_only_model = len(progress.request.pool.models) == 1
         make_executor = partial(self._make_executor, model)
-        unavailable = self._services.availability.check(model, make_executor, is_only_model)
+        unavailable = (
+            self._services.availability.check(model, make_executor, is_only_model)
+            or self._find_start_hold(progress, model)
+            or self._services.availability.check_rotation(model, progress.request.pool, progress.unavailable)
+        )
         if unavailable is None:
             return ""
         progress.unavailable[model.name] = unavailable
         return str(unavailable)
+
+    def _find_start_hold(self, progress: CallProgress, model: ModelConfig) -> Unavailable | None:
+        """Return why a task that has not begun may not start on the model; others finish what they began."""
+        request = progress.request
+        if request.attempts:
+            return None
+        return self._services.availability.find_start_holds(request.pool, request.priority).get(model.name)
 
     async def _try_model(
         self, progress: CallProgress, model: ModelConfig
@@ -195,7 +208,7 @@ class AgentCaller:
         answer_format = progress.request.answer_format_for(executor.capabilities)
         prompt, fresh_prompt = await self._prompts.build(progress, model, session.started, answer_format)
         first_output = FirstOutput(admission, partial(self._record_recovery, progress, model))
-        self_healing = self._services.self_healing
+        availability, self_healing = self._services.availability, self._services.self_healing
         if progress.last_model not in ("", model.name):
             self._events.notify_retry(progress, progress.last_result, model)
 
@@ -205,23 +218,27 @@ class AgentCaller:
             nonlocal has_worked
             has_worked = has_worked or is_from_model(event)
             first_output.check_event(event)
+            if isinstance(event, LimitReported):
+                availability.note_windows(model, event.windows)
             self._events.notify_agent_event(progress, model, event)
 
         started = self._clock.monotonic()
         self._events.notify_step(progress, "cli_spawn_start", model)
-        outcome, attempt = await self._runner.run(
-            AttemptSpec(
-                request=progress.request,
-                model=model,
-                executor=executor,
-                session=session,
-                prompt=prompt,
-                fresh_prompt=fresh_prompt,
-                slot=slot,
-                on_event=on_event,
-                timeout_factor=self_healing.timeout_factor if self_healing else 1.0,
+        async with self._keep_probing(progress, model, first_output):
+            outcome, attempt = await self._runner.run(
+                AttemptSpec(
+                    request=progress.request,
+                    model=model,
+                    executor=executor,
+                    session=session,
+                    prompt=prompt,
+                    fresh_prompt=fresh_prompt,
+                    slot=slot,
+                    on_event=on_event,
+                    timeout_factor=self_healing.timeout_factor if self_healing else 1.0,
+                )
             )
-        )
+        availability.note_windows(model, outcome.result.windows)
         seconds, code = self._clock.monotonic() - started, outcome.result.code
         self._events.notify_step(progress, "cli_spawn_end", model, seconds, code)
         self._events.notify_attempt_ended(attempt, model, outcome.result)
@@ -231,6 +248,25 @@ class AgentCaller:
         progress.add_attempt(outcome, attempt, can_resume, has_worked)
         return outcome
 
+    @asynccontextmanager
+    async def _keep_probing(
+        self, progress: CallProgress, model: ModelConfig, first_output: FirstOutput
+    ) -> AsyncGenerator[None]:
+        """Stay the only probe for as long as the model has not answered, however slow it is."""
+
+        async def renew() -> None:
+            while first_output.is_unanswered:
+                await self._clock.sleep(LEASE_SECONDS / 2)
+                if first_output.is_unanswered:
+                    self._services.availability.admit(model, progress.request.task)
+
+        renewing = asyncio.create_task(renew()) if first_output.is_unanswered else None
+        try:
+            yield
+        finally:
+            if renewing is not None:
+                renewing.cancel()
+
     def _record_success(self, progress: CallProgress, model: ModelConfig) -> None:
         ended_cooldown = self._services.availability.record_success(model)
         if ended_cooldown and len(progress.request.pool.models) > 1:
@@ -238,7 +274,7 @@ class AgentCaller:
 
     def _record_recovery(self, progress: CallProgress, model: ModelConfig, probe: Probe) -> None:
         if self._services.availability.reopen_windows(probe):
-            self._events.record_model_recovered(progress, model, "answers again after its limit")
+            self._events.record_model_answers(progress, model, probe)
 
     async def _handle_failure(
         self, progress: CallProgress, model: ModelConfig, outcome: CallOutcome
@@ -300,7 +336,8 @@ class AgentCaller:
         # A retry counts against the retries per hour of the whole store.
         if isinstance(decision, Wait) and not self._services.availability.take_retry():
             message = self._services.availability.describe_retries_used_up()
-            self._events.record_retries_used_up(progress, message)
+            if self._services.availability.take_retry_report():
+                self._events.record_retries_used_up(progress, message)
             return SwitchModel(), replace(failure, message=f"{failure.message}; {message}")
         return decision, failure
 

@@ -22,10 +22,12 @@ from ostler.calls.models.availability import Unavailable
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.self_healing import Adjustment
 from ostler.calls.spending.budget import BudgetWarning
-from ostler.clock import Clock
-from ostler.errors import Code, OstlerError
+from ostler.clock import Clock, format_local_time
+from ostler.errors import Code, OstlerError, is_provider_limit
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentEvent, CallResult
+from ostler.model.limits.limit import Probe
+from ostler.model.limits.titles import label_of, window_title
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import (
     BudgetWarned,
@@ -106,10 +108,24 @@ class CallEvents:
     def record_model_recovered(self, progress: CallProgress, model: ModelConfig, how: str) -> None:
         self._runner.notify(progress.request.task, ModelRecovered(model.name, f"{model.name} {how}"))
 
+    def record_model_answers(self, progress: CallProgress, model: ModelConfig, probe: Probe) -> None:
+        """Record that the windows of a model's account are open again, once for all tasks."""
+        account, names = label_of(model), tuple(window.window for window in probe.windows)
+        titles = ", ".join(map(window_title, dict.fromkeys(names)))
+        reason = f"{model.name} answers again after its limit ({account}: {titles})"
+        notice = ModelRecovered(model.name, reason, account, names[0] if names else "", probe.is_reported)
+        self._runner.notify(progress.request.task, notice)
+
     def record_provider_unavailable(
         self, progress: CallProgress, model: ModelConfig, unavailable: Unavailable
     ) -> None:
-        notice = ProviderUnavailable(model.name, unavailable.code, unavailable.message, unavailable.until)
+        """Record that no call is made until a time, once for all tasks of the account."""
+        account, window = label_of(model), unavailable.window.window if unavailable.window else ""
+        message, until = unavailable.message, unavailable.until
+        if until is not None and is_provider_limit(unavailable.code):
+            end = format_local_time(until, self._clock.now())
+            message = f"{message}; {account}: {window_title(window)} limit, no call until {end}"
+        notice = ProviderUnavailable(model.name, unavailable.code, message, until, account, window)
         self._runner.notify(progress.request.task, notice)
 
     def record_retries_used_up(self, progress: CallProgress, message: str) -> None:

@@ -88,7 +88,12 @@ class CliExecutor:
             slots=slots,
             host=host or Host(settings.host, clock),
             availability=ModelAvailability(
-                self._ledger, self._accounts, settings.retry, clock, has_circuits=False
+                self._ledger,
+                self._accounts,
+                settings.retry,
+                clock,
+                has_circuits=False,
+                read_settings=lambda: settings,
             ),
             budget_guard=BudgetGuard(settings.budget, clock, lambda: self.journal),
             plugins=plugins,

@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "events": ("events", "List recorded events"),
         "diff": ("diff", "Show what a task changed"),
         "cost": ("cost", "Show tokens and cost by task, day, model or phase"),
+        "limits": ("limits", "Show how much of each account's limits is used"),
         "watch": ("watch", "Watch all tasks live and act on them with keys"),
         "export": ("export", "Export a task as NDJSON, ATIF or one HTML page"),
     },
@@ -88,6 +89,8 @@ SYNONYMS = {
     "stop": "ostler cancel, or ostler pause to continue later",
     "kill": "ostler cancel, or ostler pause to continue later",
     "settings": "ostler config",
+    "quota": "ostler limits",
+    "usage": "ostler cost, or ostler limits for the windows of accounts",
     "version": "ostler --version",
     "help": "ostler --help, or ostler COMMAND --help",
 }

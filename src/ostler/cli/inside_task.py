@@ -20,6 +20,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "executors": ALL,
     "export": ALL,
     "journal": ("check",),
+    "limits": ("show",),
     "log": ALL,
     "mcp": ALL,
     "models": ALL,

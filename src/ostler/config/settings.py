@@ -18,7 +18,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Dollars = Annotated[float, Meta(ge=0)]
 Provider = Literal["anthropic", "openai"]
 Strategy = Literal["round-robin", "priority", "cost-aware", "random"]
-Moment = Literal["needs_you", "completed", "failed", "limited"]
+Moment = Literal["needs_you", "completed", "failed", "limited", "back"]
 UNIQUE = "unique"  # marks a key whose value must be unique among the tables of a list
 AS_WRITTEN = "as written"  # marks names that keep their case when set by an environment variable
 ALTERNATIVE = "alternative"  # marks keys of which a table must have exactly one
@@ -289,7 +289,13 @@ class NotifySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[[notify]]: a program or webhook that receives messages"""
 
     # Events to send.
-    on: Annotated[tuple[Moment, ...], Meta(min_length=1)] = ("needs_you", "completed", "failed", "limited")
+    on: Annotated[tuple[Moment, ...], Meta(min_length=1)] = (
+        "needs_you",
+        "completed",
+        "failed",
+        "limited",
+        "back",
+    )
     # A program and its arguments, not a shell command; the message is on stdin.
     command: Annotated[tuple[Word, ...], Meta(min_length=1), ALTERNATIVE] = ()
     url: Annotated[str, Meta(pattern="^https?://[^ /?#]+"), ALTERNATIVE] = ""  # webhook address

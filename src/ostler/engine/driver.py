@@ -142,7 +142,9 @@ class LocalDriver:
                 await self._services.clock.sleep(_DEFERRED_POLL_SECONDS)
 
     def _has_deferred_task(self, selection: TaskSelection) -> bool:
-        """Return whether to wait: a task of this run is deferred until a limit or an outage ends."""
+        """Return whether to wait: a task of this run waits until a limit or an outage ends."""
+        if self._wait_for_deferred and any(hold.reason == "held" for hold in self._held.values()):
+            return True
         board = self._services.journal.open_rows()
         deferred = [row for row in board if selection.includes(row) and row.status == TaskStatus.DEFERRED]
         return any(self._wait_for_deferred or self._waits_for_outage(row) for row in deferred)
@@ -159,13 +161,14 @@ class LocalDriver:
         return due <= self._services.clock.now() + longest
 
     def _find_hold(self, task: TaskId) -> Unavailable | None:
-        """Return why the task is not started: no model may be called, and it would only be deferred again."""
+        """Return why the task is not started: no model may be called, and it would only be deferred."""
         row = self._services.journal.row(task)
         state = decode_state(row) if row is not None else None
         if state is None or state.stage not in _CALLING:
             return None
         hold = self._services.find_hold(state)
-        is_held = hold and (needs_account_fix(hold.code) or state.status is TaskStatus.DEFERRED)
+        is_deferred = state.status is TaskStatus.DEFERRED
+        is_held = hold and (needs_account_fix(hold.code) or is_deferred or hold.reason == "held")
         return hold if is_held else None
 
     async def _start_runnable(self, selection: TaskSelection) -> None:
@@ -205,6 +208,7 @@ class LocalDriver:
         board = await self._apply_dependencies([row for row in rows if selection.includes(row)], statuses)
         self._pipeline_limits = {row.id: (row.pipeline, row.max_parallel) for row in board if row.pipeline}
         taken = {row.id for row in board if row.id in self._runners or self._is_finished(row, now)}
+        self._held.clear()
         self._queue, self._locked = deque(choose_tasks(board, taken, len(board), now, statuses)), []
         self._board_max_age = min(
             _DEFERRED_POLL_SECONDS, _BOARD_AGE_RATIO * (self._services.clock.monotonic() - started)

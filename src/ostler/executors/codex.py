@@ -15,14 +15,16 @@ from ostler.errors import Code
 from ostler.executors.agent_json import build_input, decode_json
 from ostler.executors.discover import CODEX
 from ostler.executors.failures import FailureTable, classify_failure, text_rules
+from ostler.executors.limits.codex_session import read_session_windows
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
+from ostler.executors.retries import RETRY_WORDS, RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import Permissions
 from ostler.model.usage import Usage
 
-_RECONNECTING = re.compile(r"Reconnecting\W+\d+/\d+ *\(?(.*?)\)?$", re.DOTALL)
+_RECONNECTING = re.compile(r"Reconnecting\W+(?:\d+/\d+|waiting for network) *\(?(.*?)\)?$", re.DOTALL)
 
 
 class _Change(Struct, frozen=True):
@@ -167,7 +169,7 @@ _TOOLS = {
 def _read_error(message: str, state: StreamState) -> None:
     # While codex reconnects an error is a warning; the last one is repeated as turn.failed.
     if found := _RECONNECTING.match(message):
-        state.report_retry(classify_failure(found[1]) or Code.NETWORK)
+        state.report_retry(classify_failure(found[1]) or Code.NETWORK, text=message)
     else:
         state.fail(message)
 
@@ -178,6 +180,17 @@ CAPABILITIES = Capabilities(
     structured_output=True,
     own_sandbox=True,
     environment=("OPENAI_*", "CODEX_HOME", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE"),
+)
+
+# codex prints that it retries, but not how long it waits: only its log has that.
+DEFAULT_ENV = {"RUST_LOG": "error,codex_core::responses_retry=warn"}
+
+RETRY_LINES = RetryLines(
+    (
+        r"retrying \w+ request \(\d+/\d+ in (?P<delay>[^)]*)\).*sampling_error=(?P<error>.*)",
+        r"waiting to retry .*\berror=(?P<error>.*) retry_delay=(?P<delay>\S+)",
+        RETRY_WORDS,
+    )
 )
 
 # Without the first two a run waits five seconds for a server that it does not need.
@@ -202,6 +215,7 @@ OUTPUT = OutputFormat(
             }
         )
     ),
+    retry_lines=RETRY_LINES,
 )
 
 
@@ -222,4 +236,12 @@ def arguments(options: LaunchOptions) -> tuple[str, ...]:
 class CodexExecutor(ProgramExecutor):
     """Runs codex."""
 
-    spec = AgentSpec(CODEX, CAPABILITIES, arguments, decode_with(OUTPUT), schema_in_file=True)
+    spec = AgentSpec(
+        CODEX,
+        CAPABILITIES,
+        arguments,
+        decode_with(OUTPUT),
+        DEFAULT_ENV,
+        schema_in_file=True,
+        read_windows=read_session_windows,
+    )

@@ -19,11 +19,13 @@ from ostler.errors import Code, OstlerError
 from ostler.executors.call_setup import build_command, prepend_system_prompt, write_call_file
 from ostler.executors.discover import find_program, require_program
 from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
-from ostler.executors.failures import classify_failure, find_error_line, is_error_answer, parse_retry_after
+from ostler.executors.failures import classify_failure, find_error_line, is_error_answer
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.permissions import require_sandbox
 from ostler.executors.protocol import Capabilities
+from ostler.executors.retries import Retry, RetryLines, describe_wait, seconds_of_limit
 from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextReceived
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.process.protocol import CommandRunner
 
 _MAX_TEXT_BYTES = 64 * 1024
@@ -39,7 +41,6 @@ _PROVIDER_FAILURES = (
     Code.MODEL_NOT_FOUND,
     Code.PROMPT_TOO_LARGE,
 )
-_LIMITS = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED)
 _PLACEHOLDER = re.compile(r"\{(prompt_file|session_id|model)\}")
 
 
@@ -83,11 +84,22 @@ class CommandExecutor:
             with self._prepare(call) as (arguments, stdin):
                 argv = (self._program(), *arguments)
                 command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
+                command = replace(command, on_error_line=output.read_error_line)
                 on_event(SessionStarted(call.session_id, call.model))
                 exit = await self._runner.run(command, output.read_line)
         except OstlerError as error:
             return result_from_error(error)
+        if exit.stopped is StopReason.PROVIDER:
+            return self._describe_wait(call, exit, output.retry)
         return self._evaluate(call, exit, output.text)
+
+    def _describe_wait(self, call: AgentCall, exit: Exit, retry: Retry | None) -> CallResult:
+        """Return the result of a program that was ended because it waited for its provider."""
+        reported, text = (retry.reported, retry.text) if retry else (None, "")
+        status = describe_wait(reported, text, exit, self.name)
+        seconds = seconds_of_limit(reported, text)
+        result = replace(self._evaluate(call, exit, ""), code=status.code, message=status.message)
+        return replace(result, retry_after_seconds=seconds, final=True)
 
     @contextmanager
     def _prepare(self, call: AgentCall) -> Generator[tuple[tuple[str, ...], bytes], None, None]:
@@ -106,7 +118,7 @@ class CommandExecutor:
 
     def _evaluate(self, call: AgentCall, exit: Exit, text: str) -> CallResult:
         status = self._status(exit, text)
-        return CallResult(
+        result = CallResult(
             code=status.code,
             message=status.message,
             text=text if status.code is None else "",
@@ -115,8 +127,9 @@ class CommandExecutor:
             exit_code=exit.status,
             duration_seconds=exit.duration_seconds,
             peak_memory_mb=exit.peak_memory_mb,
-            retry_after_seconds=parse_retry_after(status.message) if status.code in _LIMITS else None,
         )
+        error = find_error_line(text) if status.code else ""
+        return add_limits(result, f"{_last_lines(exit.stderr_tail)}\n{error}")
 
     def _status(self, exit: Exit, text: str) -> RunStatus:
         # The output has no structure, so an error line counts only after a failure (C36).
@@ -127,7 +140,7 @@ class CommandExecutor:
         if status.code not in (Code.AGENT_FAILED, Code.NO_RESULT):
             return status
         # Only the end of the error output: before it, a program may log anything.
-        code = _provider_failure("\n".join(exit.stderr_tail.strip().splitlines()[-_LAST_LINES:]))
+        code = _provider_failure(_last_lines(exit.stderr_tail))
         code = code or _provider_failure(error)
         return RunStatus(code or Code.AGENT_FAILED, status.message)
 
@@ -135,6 +148,10 @@ class CommandExecutor:
         command = self._settings.command
         hint = f"install it, or correct executors.{self.name}.command"
         return require_program(find_program(self.name, command), command or self.name, hint)
+
+
+def _last_lines(text: str) -> str:
+    return "\n".join(text.strip().splitlines()[-_LAST_LINES:])
 
 
 def _provider_failure(text: str) -> Code | None:
@@ -148,6 +165,7 @@ class _Output:
     def __init__(self, on_event: OnEvent) -> None:
         self._on_event = on_event
         self._tail = bytearray()
+        self.retry: Retry | None = None  # the last one in the error output
 
     def read_line(self, line: bytes) -> bool:
         self._tail += line + b"\n"
@@ -156,6 +174,11 @@ class _Output:
         if line.strip():
             self._on_event(TextReceived(line.decode("utf-8", "replace")))
         return False
+
+    def read_error_line(self, line: bytes) -> None:
+        if retry := RetryLines().find(line):
+            self.retry = retry
+            self._on_event(retry.reported)
 
     @property
     def text(self) -> str:

@@ -37,6 +37,7 @@ class _Data(Struct, frozen=True):
     message: str = ""
     error_message: str = field(default="", name="errorMessage")
     status: int | None = field(default=None, name="statusCode")
+    failure: str = field(default="", name="failureKind")
     tool: str = field(default="", name="toolName")
     use_id: str = field(default="", name="toolCallId")
     arguments: Raw = Raw()
@@ -96,7 +97,9 @@ def _read_data(kind: str, data: _Data, state: StreamState) -> None:
             text = data.result.content or (data.error.message if data.error else "")
             state.add_tool_result(data.use_id, text, failed=not data.success)
         case "model.call_failure":
-            state.report_retry(classify_failure(data.error_message, data.status) or Code.API_ERROR)
+            unknown = Code.NETWORK if data.failure == "transport" else Code.API_ERROR
+            code = classify_failure(data.error_message, data.status) or unknown
+            state.report_retry(code, text=data.error_message)
         case "session.error":
             state.fail(data.message, data.status)
         case _:
@@ -126,6 +129,7 @@ OUTPUT = OutputFormat(
                 r"no session, task, or name matched": Code.SESSION_NOT_FOUND,
                 r"no response was returned": Code.RESPONSE_EMPTY,
                 r"no authentication information found": Code.AUTH_FAILED,
+                r"could not connect to (\w+ )?model provider": Code.NETWORK,
             }
         )
     ),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-from ostler.clock import Now
 from ostler.errors import Code
 
 Field = Literal["text", "status", "error_type", "terminal_reason", "stop_reason"]
@@ -94,7 +92,8 @@ SHARED_RULES = (
             r"insufficient_quota|quota exceeded|exceeded your current quota": Code.QUOTA_EXCEEDED,
             r"spend(ing)?[ _]limit": Code.BILLING,
             r"billing.{0,40}limit": Code.QUOTA_EXCEEDED,
-            r"hit your (\w+ )?limit|usage limit|limit will reset": Code.QUOTA_EXCEEDED,
+            r"hit your ([\w-]+ ){0,2}limit|(?<!not your )usage limit|limit will reset": Code.QUOTA_EXCEEDED,
+            r"out of (extra usage|usage credits)|usage_limit_reached|quota_exhausted": Code.QUOTA_EXCEEDED,
             r"(weekly|daily|hour|session) limit reached|limit reached.{0,5}resets": Code.QUOTA_EXCEEDED,
             r"throttlingexception": Code.RATE_LIMITED,
             r"credit balance|credits? (is|are|was|were)? ?exhausted|payment required": Code.BILLING,
@@ -151,13 +150,6 @@ _STATUS = re.compile(
 )
 _MAX_TEXT = 4000  # characters at the end of a text that are searched
 
-_RESET = re.compile(r"limit reached\|(\d{10})\b")
-_RETRY_AFTER = re.compile(
-    r"(?:try again|retry|reset)\w*(?: after| in|:)? *((?:\d+(?:\.\d+)? *[a-z]+[ ,and]*)+)", re.IGNORECASE
-)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?) *([a-z]+)", re.IGNORECASE)
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
 
 def classify_failure(
     text: str, status: int | None = None, table: FailureTable = SHARED_FAILURES
@@ -165,27 +157,6 @@ def classify_failure(
     """Return the code for an error text, or None; without a status, one in the text counts."""
     text = text[-_MAX_TEXT:]
     return table.classify(Evidence(text=text, status=status or _find_status(text)))
-
-
-def parse_reset_time(text: str) -> float | None:
-    """Return the Unix time at which a quota is available again, if the text names one."""
-    found = _RESET.search(text)
-    return float(found[1]) if found else None
-
-
-def parse_retry_after(text: str, now: Now = time.time) -> float | None:
-    """Return the seconds to wait that a text names: `try again in 2 hours`, or `limit reached|1763280000`."""
-    if (reset := parse_reset_time(text)) is not None:
-        return max(0.0, reset - now())
-    found = _RETRY_AFTER.search(text)
-    parts = _DURATION.findall(found[1]) if found else []
-    seconds = [float(number) * _UNITS[unit] for number, name in parts if (unit := _unit(name)) in _UNITS]
-    return sum(seconds) if seconds else None
-
-
-def _unit(name: str) -> str:
-    name = name.lower()
-    return name if name == "ms" else "ms" if name.startswith("milli") else name[0]
 
 
 def _find_status(text: str) -> int | None:
@@ -197,11 +168,13 @@ _ERROR_ANSWER = re.compile(
     r"\[?API Error: (?:\d{3}\b|Request rejected|Repeated \d{3}|Connection ).*"
     r"|Credit balance is too low\W*"
     r"|Invalid API key · .*|Not logged in · .*|Claude AI usage limit reached\|\d+"
+    r"|You(?:['\u2019]ve hit your [\w -]{0,30}limit|['\u2019]re out of (?:extra usage|usage credits)) [·∙] .*"
 )
 _ERROR_LINE = re.compile(
     r"\W*(?:(?:(?:api )?\w*error|fatal|failed|failure|panic|http|status|code)\b|\d{3}\b"
     r"|rate.?limit|too many requests|resource.?exhausted|overloaded|credit balance"
-    r"|(?:usage|weekly|daily) limit|\w*quota|you(?:'ve| have)? (?:hit|exceeded))",
+    r"|(?:usage|weekly|daily|session|5-hour) limit|\w*quota|you(?:['\u2019]ve| have)? (?:hit|exceeded)"
+    r"|you['\u2019]re out of)",
     re.IGNORECASE,
 )
 _MAX_ERROR_ANSWER, _MAX_ERROR_LINE, _MAX_ERROR_LINES = 1000, 300, 3

@@ -15,6 +15,7 @@ from ostler.executors.failures import HTTP_STATUSES, FailureTable, text_rules
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
+from ostler.executors.root_owned import find_insecurity
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import Permissions
 from ostler.model.usage import Usage
@@ -114,6 +115,7 @@ DEFAULT_SETTINGS = DefaultSettings(
   "privacy": {"usageStatisticsEnabled": false}
 }
 """,
+    find_refusal=find_insecurity,
 )
 
 _PERMISSIONS: dict[Permissions, str] = {"ask": "default", "accept-edits": "auto_edit", "skip": "yolo"}

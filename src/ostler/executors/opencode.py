@@ -24,6 +24,7 @@ from ostler.executors.failures import FailureTable, text_rules
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
+from ostler.executors.retries import RETRY_WORDS, RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.files.paths import open_beneath
 from ostler.files.user_cache import find_user_cache
@@ -154,7 +155,21 @@ CAPABILITIES = Capabilities(
     environment_with={"AWS_BEARER_TOKEN_BEDROCK": ("AWS_*",), "AWS_PROFILE": ("AWS_*",)},
 )
 
-DEFAULT_ENV = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_SHARE": "1"}
+# opencode retries a request without a word: only its log shows that.
+DEFAULT_ENV = {
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    "OPENCODE_DISABLE_SHARE": "1",
+    "OPENCODE_PRINT_LOGS": "1",
+    "OPENCODE_LOG_LEVEL": "ERROR",
+}
+
+# Not the requests for a title, which use the small model and do not delay the answer.
+RETRY_LINES = RetryLines(
+    (
+        r'message="stream error".* session\.id=(?P<session>\S+) small=false .*error\.error="(?P<error>[^"]+)',
+        RETRY_WORDS,
+    )
+)
 
 # Never "ask": nobody can answer, so opencode denies the tool and ends the run.
 PERMISSION_ENV: dict[Permissions, dict[str, str]] = {
@@ -167,6 +182,7 @@ OUTPUT = OutputFormat(
     program="opencode",
     decode=decode,
     failures=FailureTable(text_rules({r"session not found|invalid session": Code.SESSION_NOT_FOUND})),
+    retry_lines=RETRY_LINES,
 )
 
 

@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from ostler.errors import Code
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
-from ostler.executors.failures import FailureTable, classify_failure, is_error_answer, parse_retry_after
+from ostler.executors.failures import FailureTable, classify_failure, is_error_answer
+from ostler.executors.limits.reading import add_limits
+from ostler.executors.retries import RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.stream_state import ReportedFailure, StreamState
 from ostler.model.call import AgentCall, CallResult, OnEvent
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.text import first_line
-
-_WITH_RETRY_AFTER = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED)
 
 # An exit that explains a run by itself, and an exit that needs a better explanation.
 _SPECIFIC = (Code.AGENT_KILLED, Code.AGENT_OOM, Code.TIMEOUT, Code.IDLE_TIMEOUT, Code.NEEDS_INPUT)
@@ -30,6 +30,7 @@ class OutputFormat(Struct, frozen=True):
     program: str
     decode: Decode
     failures: FailureTable = FailureTable()
+    retry_lines: RetryLines = RetryLines()  # in the error output, and in output that is not JSON
 
 
 class StreamReader:
@@ -42,7 +43,13 @@ class StreamReader:
 
     def read_line(self, line: bytes) -> bool:
         """Read one line; return True when the agent has given its result."""
+        if not line.lstrip().startswith(b"{"):
+            self.read_error_line(line)
         return self._format.decode(line, self._state)
+
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output: it may report a retry."""
+        read_retry_line(line, self._state, self._format)
 
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the run."""
@@ -50,12 +57,20 @@ class StreamReader:
         return evaluate_run(self._call, self._state, exit, self._format)
 
 
+def read_retry_line(line: bytes, state: StreamState, output_format: OutputFormat) -> None:
+    """Report the retry that a line is about, if it is about one."""
+    retry = output_format.retry_lines.find(line, output_format.failures)
+    if retry is not None and not state.finished:
+        state.start_session(retry.session_id)
+        state.report_retry(retry.code, retry.delay_seconds, retry.text)
+
+
 def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format: OutputFormat) -> CallResult:
     """Return the result of one run from its output and its exit."""
     if state.finished and is_error_answer(state.text):
         state.fail(state.text)
     status = _status(state, exit, output_format)
-    return CallResult(
+    result = CallResult(
         code=status.code,
         message=status.message,
         text=state.text if status.code is None else "",
@@ -68,12 +83,19 @@ def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format:
         session_usage=state.session_usage,
         cost_usd=state.cost_usd,
         session_cost_usd=None if state.cost_usd is None else call.session_cost_usd + state.cost_usd,
-        retry_after_seconds=_retry_after(state, exit, status),
+        final=exit.stopped is StopReason.PROVIDER,
         warnings=("RESPONSE_TRUNCATED",) * state.truncated + ("PERMISSION_DENIED",) * state.denied,
     )
+    failure = state.failure or ReportedFailure("")
+    wait = failure.retry_after_seconds
+    if exit.stopped is StopReason.PROVIDER:
+        wait = seconds_of_limit(state.retry, state.retry_text)
+    return add_limits(result, f"{exit.stderr_tail}\n{failure.text}", state.windows, wait)
 
 
 def _status(state: StreamState, exit: Exit, output_format: OutputFormat) -> RunStatus:
+    if exit.stopped is StopReason.PROVIDER:
+        return describe_wait(state.retry, state.retry_text, exit, output_format.program)
     if state.failure is not None:
         return _classify_reported(state.failure, exit, output_format, state.finished)
     if not state.finished:
@@ -125,11 +147,3 @@ def _exit_code(exit: Exit, table: FailureTable) -> Code | None:
         return None
     code = classify_failure(exit.stderr_tail, table.http_exit_codes.get(exit.status), table)
     return code or table.exit_codes.get(exit.status)
-
-
-def _retry_after(state: StreamState, exit: Exit, status: RunStatus) -> float | None:
-    if status.code not in _WITH_RETRY_AFTER:
-        return None
-    if state.failure is None:
-        return parse_retry_after(exit.stderr_tail)
-    return state.failure.retry_after_seconds or parse_retry_after(state.failure.text)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
@@ -17,20 +19,25 @@ from ostler.executors.call_setup import build_command, encode_prompt, prepend_sy
 from ostler.executors.discover import AgentProgram
 from ostler.executors.exit_status import result_from_error
 from ostler.executors.health import probe_program
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.output import OutputFormat, StreamReader
 from ostler.executors.permissions import require_sandbox
 from ostler.executors.protocol import Capabilities, supports_resumption
+from ostler.files.atomic import make_private_dir
+from ostler.files.user_cache import find_user_cache
 from ostler.model.call import (
     AgentCall,
     AgentEvent,
     CallResult,
     OnEvent,
     Permissions,
+    RetryReported,
     SessionReplaced,
     SessionStarted,
     WarningRaised,
 )
 from ostler.model.command import Command, Exit
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 from ostler.process.protocol import CommandRunner
 
@@ -42,12 +49,18 @@ class OutputReader(Protocol):
         """Read one line; return True when the agent has given its result."""
         ...
 
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output."""
+        ...
+
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the run."""
         ...
 
 
 MakeReader = Callable[[AgentCall, OnEvent], OutputReader]
+ReadWindows = Callable[[Mapping[str, str], str, float], tuple[ReportedWindow, ...]]
+"""Returns the windows that the agent stored for a session since a time."""
 Repair = Callable[[Mapping[str, str], str], str]
 """Repairs what the error output of a failed run shows to be broken; returns a message, or an empty string."""
 
@@ -75,6 +88,7 @@ class DefaultSettings(Struct, frozen=True):
 
     variable: str  # holds the path of the file
     content: bytes
+    find_refusal: Callable[[Path], str] | None = None  # why the agent skips a file there; empty: it does not
 
 
 class AgentSpec(Struct, frozen=True):
@@ -91,6 +105,7 @@ class AgentSpec(Struct, frozen=True):
     optional_flags: tuple[str, ...] = ()  # flags of extra_arguments, for the check of drift
     system_prompt_flag: str = ""  # names a file that is added to the system prompt; empty: there is none
     schema_in_file: bool = False  # the schema is passed as the path of a file
+    read_windows: ReadWindows | None = None  # for an agent that stores limits and does not print them
     repair: Repair | None = None  # after a repair the program is started once more
 
 
@@ -161,6 +176,7 @@ class ProgramExecutor:
             return result_from_error(OstlerError(Code.CONFIG_INVALID, extra.refusal, "correct the file"))
         for warning in extra.warnings:
             on_event(WarningRaised(warning))
+        on_event = self._warn_of_retries(call, on_event)
         result, error_output = await self._run_once(call, on_event, resume=resume)
         if result.ok or self.spec.repair is None:
             return result
@@ -175,6 +191,7 @@ class ProgramExecutor:
         """Return the result of one start, and the error output of the program."""
         assert self.spec.read_output
         reader = self.spec.read_output(call, on_event)
+        started_at = time.time()
         try:
             with (
                 self._write_settings(call) as prepared,
@@ -183,11 +200,19 @@ class ProgramExecutor:
             ):
                 stdin = encode_prompt(call.prompt)
                 command = self._command(prepared, stdin, system, resume=resume)
+                command = replace(command, on_error_line=reader.read_error_line)
                 exit = await self._runner.run(command, reader.read_line)
         except OstlerError as error:
             return result_from_error(error), ""
-        result = reader.evaluate(exit)
+        result = await self._add_stored_windows(call, reader.evaluate(exit), started_at)
         return result, collect_error_output(exit, result)
+
+    async def _add_stored_windows(self, call: AgentCall, result: CallResult, since: float) -> CallResult:
+        if self.spec.read_windows is None or not result.session_id:
+            return result
+        env = self._environment(call)
+        stored = await asyncio.to_thread(self.spec.read_windows, env, result.session_id, since)
+        return add_limits(result, "", stored) if stored else result
 
     @contextmanager
     def _write_settings(self, call: AgentCall) -> Generator[AgentCall, None, None]:
@@ -196,8 +221,35 @@ class ProgramExecutor:
         if defaults is None or defaults.variable in call.env:
             yield call
             return
-        with write_call_file(call.transcript, "settings.json", defaults.content) as path:
+        with write_call_file(self._settings_place(call), "settings.json", defaults.content) as path:
             yield replace(call, env={**call.env, defaults.variable: path})
+
+    def _settings_place(self, call: AgentCall) -> str:
+        """Return a path that the agent accepts for its settings, without the suffix; else the transcript."""
+        refuses = self.spec.default_settings and self.spec.default_settings.find_refusal
+        cache = find_user_cache(call.env)
+        if not refuses or not call.transcript or cache is None or not refuses(Path(call.transcript)):
+            return call.transcript
+        other = cache / "ostler" / "agents" / self.spec.program.name
+        return call.transcript if refuses(other) or not _make_directory(other.parent) else str(other)
+
+    def _warn_of_retries(self, call: AgentCall, on_event: OnEvent) -> OnEvent:
+        """Add a warning to the second retry when the agent skips the settings that allow one."""
+        defaults = self.spec.default_settings
+        if defaults is None or defaults.find_refusal is None or defaults.variable in call.env:
+            return on_event
+        refusal = defaults.find_refusal(Path(self._settings_place(call)))
+        retries = 0
+
+        def forward(event: AgentEvent) -> None:
+            nonlocal retries
+            on_event(event)
+            retries += isinstance(event, RetryReported)
+            if refusal and retries == 2 and isinstance(event, RetryReported):
+                skipped = f"{self.name} skips the settings of Ostler that limit its retries: {refusal}"
+                on_event(WarningRaised(skipped))
+
+        return forward
 
     @contextmanager
     def _write_schema(self, call: AgentCall) -> Generator[AgentCall, None, None]:
@@ -272,6 +324,14 @@ class ProgramExecutor:
 def collect_error_output(exit: Exit, result: CallResult) -> str:
     """Return what a run reported about its own end, without the text of the agent."""
     return f"{exit.stderr_tail}\n{result.message}"
+
+
+def _make_directory(path: Path) -> bool:
+    try:
+        make_private_dir(path)
+    except OstlerError:
+        return False
+    return True
 
 
 def _add_duration(first: CallResult, second: CallResult) -> CallResult:

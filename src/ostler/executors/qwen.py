@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.executors.claude.evaluate import ClaudeReader
 from ostler.executors.discover import QWEN
-from ostler.executors.failures import FailureTable, classify_failure, parse_retry_after, text_rules
+from ostler.executors.failures import FailureTable, classify_failure, text_rules
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor
 from ostler.executors.protocol import Capabilities
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageReported
@@ -52,7 +53,9 @@ QWEN_FAILURES = FailureTable(
         }
     )
 )
-_ERROR_ANSWER = re.compile(r"\[API Error: .*\]", re.DOTALL)
+# A second line may follow: "Possible quota limitations in place or slow response times detected. ..."
+_ERROR_ANSWER = re.compile(r"\[API Error: .*?\](\n.{0,300})?", re.DOTALL)
+_MAX_ERROR_ANSWER = 2000
 
 
 def arguments(options: LaunchOptions) -> tuple[str, ...]:
@@ -82,6 +85,10 @@ class QwenReader:
         """Read one line; return True when it is a result."""
         return self._reader.read_line(line)
 
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output."""
+        self._reader.read_error_line(line)
+
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the run."""
         result = self._reader.evaluate(exit)
@@ -91,7 +98,7 @@ class QwenReader:
             else self._session_usage.since(self._usage_before)
         )
         result = replace(result, usage=used, session_usage=self._session_usage)
-        if result.ok and _ERROR_ANSWER.fullmatch(result.text.strip()):
+        if result.ok and _is_error_answer(result.text.strip()):
             return _as_failure(result, result.text, Code.API_ERROR)
         if result.code is Code.AGENT_FAILED:
             return _as_failure(result, exit.stderr_tail or result.message, Code.AGENT_FAILED)
@@ -109,14 +116,18 @@ def _uncached(usage: Usage) -> Usage:
     return replace(usage, input_tokens=max(0, usage.input_tokens - usage.cache_read_tokens))
 
 
+def _is_error_answer(text: str) -> bool:
+    return len(text) <= _MAX_ERROR_ANSWER and _ERROR_ANSWER.fullmatch(text) is not None
+
+
 def _as_failure(result: CallResult, text: str, default: Code) -> CallResult:
-    return replace(
+    failed = replace(
         result,
         code=classify_failure(text, table=QWEN_FAILURES) or default,
         message=result.message or f"qwen failed: {first_line(text)}",
         text="",
-        retry_after_seconds=parse_retry_after(text),
     )
+    return add_limits(failed, text)
 
 
 class QwenExecutor(ProgramExecutor):

@@ -10,6 +10,7 @@ from ostler.errors import Code
 from ostler.executors.agent_json import EMPTY_OBJECT, to_object
 from ostler.model.call import (
     AgentCall,
+    LimitReported,
     LineSkipped,
     OnEvent,
     RetryReported,
@@ -20,6 +21,7 @@ from ostler.model.call import (
     ToolUsed,
     UsageReported,
 )
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage, add_cost
 from ostler.text import first_line
 
@@ -56,6 +58,8 @@ class StreamState:
         self.cost_usd: float | None = None
         self.failure: ReportedFailure | None = None
         self.retry: RetryReported | None = None  # set while the agent is waiting for its provider
+        self.retry_text = ""  # the error that the last retry follows
+        self.windows: tuple[ReportedWindow, ...] = ()  # of the provider, as reported last
         self.finished = False  # the agent reported the end of its turn
         self.truncated = False
         self.skipped_lines = 0
@@ -126,10 +130,19 @@ class StreamState:
         """Add to the cost of this run."""
         self.cost_usd = add_cost(self.cost_usd, cost_usd)
 
-    def report_retry(self, code: Code, seconds: float = 0.0) -> None:
-        """Record that the agent retries the request to its provider by itself."""
-        self.retry = RetryReported(code, seconds)
+    def report_retry(self, code: Code, seconds: float = 0.0, text: str = "") -> None:
+        """Record that the agent retries the request to its provider by itself.
+
+        Some agents report a retry twice, and only one of the reports has the wait: it is kept.
+        """
+        known = self.retry.delay_seconds if self.retry and self.retry.code is code else 0.0
+        self.retry, self.retry_text = RetryReported(code, seconds or known), text
         self._on_event(self.retry)
+
+    def report_limits(self, windows: tuple[ReportedWindow, ...]) -> None:
+        """Record how much of the windows of the provider is used."""
+        self.windows = windows
+        self._on_event(LimitReported(windows))
 
     def fail(self, text: str, status: int | None = None, retry_after_seconds: float | None = None) -> None:
         """Record an error; the evaluation finds its code."""

@@ -83,7 +83,13 @@ class RetryReported(Struct, frozen=True, tag="retry_reported"):
     """The agent waits before it retries a request to its provider."""
 
     code: Code
-    delay_seconds: float
+    delay_seconds: float  # 0: not reported
+
+
+def describe_retry(code: str, delay_seconds: float) -> str:
+    """Return what an agent does after it reported a retry."""
+    wait = f"waits {delay_seconds:.0f} s" if delay_seconds else "waits"
+    return f"{wait} for its provider ({code})"
 
 
 class LimitReported(Struct, frozen=True, tag="limit_reported"):

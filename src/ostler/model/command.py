@@ -12,6 +12,9 @@ from msgspec import Struct
 Sink = Callable[[bytes], bool]
 """Receives one line of output without its newline; returns True once the agent gave its result."""
 
+ErrorSink = Callable[[bytes], None]
+"""Receives one line of the error output without its newline, while the program runs."""
+
 
 class StopReason(StrEnum):
     """Why Ostler stopped a program."""
@@ -21,6 +24,7 @@ class StopReason(StrEnum):
     NEEDS_INPUT = "needs_input"  # it waits for input
     AFTER_RESULT = "after_result"  # it gave its result but did not exit
     MEMORY = "memory"  # it used more than Command.memory_mb
+    PROVIDER = "provider"  # it waits for its provider longer than the call may wait
 
 
 class IdleTimeout(Struct, frozen=True):
@@ -47,9 +51,16 @@ class StopNow(Struct, frozen=True):
 
 
 class Supervision(Protocol):
-    """Decides whether to stop an idle program; the total timeout applies in any case."""
+    """Decides whether to stop a program; the total timeout applies in any case."""
 
-    first_check_seconds: float  # of idle time, before the first check
+    @property
+    def first_check_seconds(self) -> float:
+        """The idle time before the first check; it may change with the output."""
+        ...
+
+    def check_output(self) -> StopNow | None:
+        """Called after each part of the output, when its lines were read; None: the program continues."""
+        ...
 
     async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow: ...
 
@@ -72,6 +83,7 @@ class Command(Struct, frozen=True):
     pty: bool = False
     keeps_stdin_open: bool = False  # set by CommandRunner.converse
     supervision: Supervision | None = None  # None: the idle timeout applies
+    on_error_line: ErrorSink | None = None
 
 
 _SHELL_SIGNAL = 128  # a shell and bubblewrap exit with this and the number of the signal

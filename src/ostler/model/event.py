@@ -347,6 +347,9 @@ class FeedEvent(Struct, frozen=True):
     cost_usd: float | None = None
     until: float | None = None
     resumes_at: float | None = None
+    account: str = ""
+    window: str = ""
+    reported: bool = False
 
     @property
     def error_text(self) -> str:

@@ -101,6 +101,9 @@ class ModelRecovered(Body, frozen=True, tag="model_recovered"):
 
     model: str
     reason: str = ""  # the cooldown or limit that ended
+    account: str = ""  # on screens; empty after a cooldown
+    window: str = ""  # that is open again: five_hour, login, ...
+    reported: bool = False  # a provider_unavailable was recorded when it was closed, in some project
 
 
 class ProviderUnavailable(Body, frozen=True, tag="provider_unavailable"):
@@ -110,6 +113,8 @@ class ProviderUnavailable(Body, frozen=True, tag="provider_unavailable"):
     code: Code
     message: str
     until: float | None = None  # time of the next probe, or end of the limit
+    account: str = ""  # on screens
+    window: str = ""  # that is closed: five_hour, quota, login, ...
 
 
 class RetriesUsedUp(Body, frozen=True, tag="retries_used_up"):

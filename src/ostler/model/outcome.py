@@ -59,6 +59,11 @@ def combine_exit_codes(outcomes: list[Outcome]) -> int:
     return next((code for code in _FIRST_THAT_APPLIES if code in seen), 0)
 
 
+def combine_with_holds(exit_code: int, has_held: bool) -> int:
+    """Return the exit code of a run that did not start tasks because of limits."""
+    return 5 if has_held and exit_code in (0, 4) else exit_code
+
+
 def combine_with_refusal(exit_code: int, refused: bool) -> int:
     """Return the exit code of a run that refused tasks: a failure or an interrupt comes first."""
     return _REFUSED if refused and exit_code in (0, 4, 5) else exit_code

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ostler.clock import format_rfc3339
 from ostler.config.settings import NotifySettings
 from ostler.model.status import TaskStatus
-from ostler.notify.occasion import Occasion
+from ostler.notify.occasion import LimitDetails, Occasion
 from ostler.secrets.redact import redact_text, redact_value
 from ostler.views.next_step import advise, situation_in
 
@@ -27,6 +27,7 @@ class Message(Struct, frozen=True):
     reason: str  # empty: nothing failed
     next: str  # commands to type
     task: dict[str, Any]  # ostler.task/1 without attempts
+    limit: LimitDetails | None = None  # of limited and back
     schema: str = "ostler.notification/1"
 
 
@@ -37,11 +38,20 @@ def encode(occasion: Occasion, store: str, target: str, project: str, task: dict
         on=occasion.on,
         time=format_rfc3339(occasion.at),
         project=project,
-        reason=redact_text(occasion.reason),
+        reason=redact_text(_add_waiting(occasion)),
         next=_find_next_step(occasion, task),
         task=redact_value(task),
+        limit=occasion.limit,
     )
     return msgspec.json.encode(message)
+
+
+def _add_waiting(occasion: Occasion) -> str:
+    """Return the reason of a message, with the number of tasks that wait for the same account."""
+    waiting = occasion.limit.waiting if occasion.limit else 0
+    if not waiting:
+        return occasion.reason
+    return f"{occasion.reason}; {waiting} task{' waits' if waiting == 1 else 's wait'}"
 
 
 def _find_next_step(occasion: Occasion, task: Mapping[str, object]) -> str:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from ostler.clock import format_rfc3339
 from ostler.config.settings import Moment
 from ostler.errors import CODES, Code, Origin, needs_account_fix, read_code
-from ostler.model.event import FeedLine, decode_event
+from ostler.model.event import FeedEvent, FeedLine, decode_event
 from ostler.model.ids import TaskId
+from ostler.model.limits.titles import window_title
 from ostler.model.status import TaskStatus
 from ostler.views.next_step import Situation, advise
 
@@ -35,12 +36,23 @@ _KINDS: dict[str, _Kind] = {
     "task_failed": _Kind("failed", _S.FAILED),
     "task_deferred": _Kind("limited", _S.DEFERRED),
     "provider_unavailable": _Kind("limited", _S.DEFERRED),
+    "model_recovered": _Kind("back", _S.IN_PROGRESS),
 }
 
 
 def _is_reported(code: Code | None) -> bool:
     """Return whether provider_unavailable is the one notification for all tasks that it defers."""
     return code is not None and CODES[code].origin is Origin.PROVIDER
+
+
+class LimitDetails(Struct, frozen=True):
+    """The window of an account that was closed or is open again."""
+
+    account: str  # on screens
+    window: str  # five_hour, login, ...
+    title: str  # of the window, on screens
+    until: str | None  # the reset, or the time of the next probe; null: it is open again
+    waiting: int = 0  # tasks of the project that wait, at the time of the message
 
 
 class Occasion(Struct, frozen=True):
@@ -53,6 +65,7 @@ class Occasion(Struct, frozen=True):
     status: TaskStatus  # of the task after the event
     reason: str
     next: str  # from the event alone; message.py uses the whole task when it is still in this status
+    limit: LimitDetails | None = None
 
 
 def find_shared_end(line: FeedLine) -> float | None:
@@ -72,6 +85,9 @@ def occasion_of(line: FeedLine) -> Occasion | None:
     code = read_code(event.code) if event.code else None
     if kind is None or by_person or (event.type == "task_deferred" and _is_reported(code)):
         return None
+    # A window that was closed for seconds, or a cooldown, was not reported before.
+    if event.type == "model_recovered" and not event.reported:
+        return None
     if event.type == "provider_unavailable" and needs_account_fix(code):
         kind = _Kind("needs_you", _S.PENDING)
     resumes_at = None if event.resumes_at is None else format_rfc3339(event.resumes_at)
@@ -85,4 +101,12 @@ def occasion_of(line: FeedLine) -> Occasion | None:
         status=kind.status,
         reason=_PROPOSED if event.held else event.reason or event.message,
         next=advise(task).text,
+        limit=_find_limit(event),
     )
+
+
+def _find_limit(event: FeedEvent) -> LimitDetails | None:
+    if not event.account:
+        return None
+    until = None if event.until is None else format_rfc3339(event.until)
+    return LimitDetails(event.account, event.window, window_title(event.window), until)

@@ -30,6 +30,7 @@ from ostler.secrets.redact import redact_text
 from ostler.store.feed_reader import FeedReader
 from ostler.store.outbox import Outbox, OutboxMessage
 from ostler.store.sqlite import SqliteJournal
+from ostler.views.groups import group_of
 
 READER = "notify"
 # After each failed delivery; after the last delay and one more failure the message is given up.
@@ -153,7 +154,9 @@ class NotificationSender:
 
     def _make_messages(self, journal: SqliteJournal, occasion: Occasion) -> list[OutboxMessage]:
         targets = [target for target, on in self._subscriptions if occasion.on in on]
-        task = self._describe(journal, occasion.task) if targets else {}
+        if not targets:
+            return []
+        task, occasion = self._describe(journal, occasion.task), _count_waiting(journal, occasion)
         return [
             OutboxMessage(
                 occasion.position,
@@ -177,6 +180,15 @@ class NotificationSender:
         last = waiting[-1]
         why = f" ({display_name(self._entries[last.target])}: {last.message})" if last.message else ""
         return f"{count} not delivered yet{why}; the next run tries again"
+
+
+def _count_waiting(journal: SqliteJournal, occasion: Occasion) -> Occasion:
+    """Add the number of tasks that wait to a message about a limit."""
+    if occasion.limit is None:
+        return occasion
+    counts = journal.listing.counts()
+    waiting = sum(count for status, count in counts.items() if group_of(status) == "waiting")
+    return replace(occasion, limit=replace(occasion.limit, waiting=waiting))
 
 
 def _is_repeated(journal: SqliteJournal, line: FeedLine) -> bool:

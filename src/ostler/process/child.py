@@ -62,7 +62,8 @@ class Child:
         self._stderr_tail = self._stdout_tail = b""  # the last bytes of each stream
         self._idle_allowed_until = -math.inf
         self._reason = ""
-        self._lines = LineSplitter()
+        self._lines, self._error_lines = LineSplitter(), LineSplitter()
+        self._first_check_seconds = _first_check_seconds(command)
         self._has_result = False
         self._stopping = False
         self._stop_reason: StopReason | None = None
@@ -226,6 +227,7 @@ class Child:
         self._transcript.write(chunk)
         for line in self._lines.feed(chunk):
             self._pass_line(line)
+        self._check_output()
 
     def _pass_line(self, line: bytes) -> None:
         if self._sink(line) and not self._has_result:
@@ -236,8 +238,26 @@ class Child:
 
     def _receive_error_output(self, chunk: bytes) -> None:
         self._last_output_at = self._loop.time()
-        if not self._failure:
-            self._keep_error_output(self._stderr_transcript.write(chunk))
+        if self._failure:
+            return
+        self._keep_error_output(self._stderr_transcript.write(chunk))
+        if self._command.on_error_line:
+            for line in self._error_lines.feed(chunk):
+                self._command.on_error_line(line)
+        self._check_output()
+
+    def _check_output(self) -> None:
+        """Apply what the supervision decides after an output."""
+        supervision = self._command.supervision
+        if supervision is None or self._stopping or self._has_result or self._keeper.status is not None:
+            return
+        if stop := supervision.check_output():
+            self._reason = stop.reason
+            self._stop(stop.cause)
+        elif supervision.first_check_seconds != self._first_check_seconds:
+            self._first_check_seconds = supervision.first_check_seconds
+            self._idle_allowed_until = -math.inf
+            self._keeper.changed.set()
 
     def _keep_error_output(self, clean: bytes) -> None:
         """Keep the end of what was written: a part of a secret would not be recognized any more."""
@@ -263,11 +283,20 @@ class Child:
             output.drain()
             output.close()
         try:
-            for line in () if self._failure else self._lines.finish():
-                self._pass_line(line)
+            self._pass_last_lines()
         finally:
             with closing(self._handle), closing(self._transcript):
                 self._keep_error_output(self._stderr_transcript.close())
+
+    def _pass_last_lines(self) -> None:
+        """Pass the last lines, which have no newline."""
+        if self._failure:
+            return
+        for line in self._lines.finish():
+            self._pass_line(line)
+        if self._command.on_error_line:
+            for line in self._error_lines.finish():
+                self._command.on_error_line(line)
 
     def _describe(self) -> Exit:
         status = _KILLED if self._keeper.status is None else self._keeper.status
@@ -286,3 +315,7 @@ class Child:
             helper_problem=self._keeper.problem,
             keeper_killed=self._keeper.status is None and not self._keeper.problem,
         )
+
+
+def _first_check_seconds(command: Command) -> float:
+    return command.supervision.first_check_seconds if command.supervision else command.idle_timeout_seconds

@@ -69,7 +69,7 @@ def start_integrations(
     if project.settings.notify:
         exporters["notify"], targets = _create_notifier(project, environ, clock)
     if (endpoint := _find_endpoint(project, environ)) is not None:
-        exporters |= _create_tracer(endpoint, project, clock, print_message)
+        exporters |= _create_tracer(endpoint, project, environ, clock, print_message)
     with Outbox(project.layout.database) as outbox:
         outbox.register({*exporters, *_locked_readers(project.layout)}, targets)
     return Integrations(exporters.values(), print_message)
@@ -122,11 +122,15 @@ def _find_endpoint(project: Project, environ: Mapping[str, str]) -> str | None:
 
 
 def _create_tracer(
-    endpoint: str, project: Project, clock: Clock, print_message: Callable[[str], None]
+    endpoint: str,
+    project: Project,
+    environ: Mapping[str, str],
+    clock: Clock,
+    print_message: Callable[[str], None],
 ) -> dict[str, Exporter]:
     from ostler.telemetry.traces import READER, TraceExporter, is_installed  # noqa: PLC0415
 
     if not is_installed():
         print_message(_NO_EXTRA)
         return {}
-    return {READER: TraceExporter(endpoint, project.layout, clock)}
+    return {READER: TraceExporter(endpoint, project.layout, clock, environ)}

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from msgspec.structs import replace
-
 from ostler.calls.debugger import Debugger, EventDebugger, StoppingDebugger, adapt_debugger
 from ostler.calls.host import get_available_memory_mb
 from ostler.calls.models.availability import Unavailable
@@ -41,6 +39,7 @@ from ostler.project.accept_settings import describe_unaccepted
 from ostler.project.affordable import resume_affordable
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.agents.executors import check_permissions
+from ostler.project.agents.holds import HoldFinder
 from ostler.project.agents.model_pool import find_models
 from ostler.project.apply_action import apply_action
 from ostler.project.integrations import Integrations, start_integrations
@@ -98,6 +97,7 @@ class Ostler:
         self._call_services: CallServices | None = None
         self._driver: LocalDriver | None = None
         self._integrations: Integrations | None = None
+        self._holds = HoldFinder(project, lambda: self._get_call_services().availability, self._clock)
         project.report_settings_changes(self._print_message)
         self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # recorded with each claim
 
@@ -220,6 +220,8 @@ class Ostler:
             await self.publish_stacked_again()
         services = self._create_step_services()
         max_parallel = jobs or self.project.settings.run.jobs
+        # A run that does not wait prints at its end what it did not start.
+        self._holds.print_message = self._print_message if wait else None
         self._driver = LocalDriver(
             services,
             max_parallel,
@@ -258,12 +260,8 @@ class Ostler:
         return self._driver.not_started if self._driver is not None else {}
 
     def find_hold(self, state: State) -> Unavailable | None:
-        """Return why no model for a task may be called now; None when one may."""
-        if not self._accounts.limits(self._clock.now()):
-            return None
-        task = self.project.task(state.task)
-        pool = find_models(self.project, replace(task, role=state.current.role or task.role))
-        return self._get_call_services().availability.find_hold(pool)
+        """Return why no model for a task may be called now, or may not for a task that has not begun."""
+        return self._holds.find(state)
 
     async def publish_stacked_again(self) -> None:
         """Reopen tasks whose pull request is stacked on one that was merged; the next run publishes them."""

@@ -174,10 +174,11 @@ class Worker:
         return any(not waits_for_dependency(row, statuses) for row in due)
 
     def _is_held(self, row: TaskRow) -> bool:
-        """Return whether a run could not start the task: its provider waits for a person or for a probe."""
+        """Return whether a run could not start the task: because of its provider or of a full window."""
         state = decode_state(row)
+        hold = self._ostler.find_hold(state)
         waits = needs_account_fix(state.code) or state.status is TaskStatus.DEFERRED
-        return waits and self._ostler.find_hold(state) is not None
+        return hold is not None and (waits or hold.reason == "held")
 
     async def _wait(self) -> None:
         try:

@@ -45,6 +45,10 @@ class Ledger(Protocol):
         """Return the number of retries in the last hour."""
         ...
 
+    def take_retry_report(self, now: float) -> bool:
+        """Return True for the first caller within an hour: it reports that the retries are used."""
+        ...
+
     # Turns
 
     def take_turn(self, models: Sequence[str], after: str) -> None:

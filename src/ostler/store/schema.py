@@ -177,6 +177,11 @@ _ACCOUNTS = """
 DROP TABLE limit_window;
 """
 
+_RETRY_REPORT = """
+-- When the feed last got a notice that the retries of the hour are used.
+CREATE TABLE retry_report (at REAL NOT NULL);
+"""
+
 
 def _standard_names(db: apsw.Connection) -> None:
     rewrite_names(db)
@@ -195,6 +200,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _GATES,
     _HOME,
     _ACCOUNTS,
+    _RETRY_REPORT,
 )
 """Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 

@@ -29,6 +29,9 @@ _LEASE_TRIAL = "UPDATE breaker SET trying_until = ? WHERE choice = ?"
 _DELETE_RETRIES = "DELETE FROM repeat WHERE at <= ? OR at > ?"
 _COUNT_RETRIES = "SELECT count(*) FROM repeat WHERE at > ? AND at <= ?"
 _INSERT_RETRY = "INSERT INTO repeat (at) VALUES (?)"
+_SELECT_REPORT = "SELECT 1 FROM retry_report WHERE at > ? AND at <= ?"
+_DELETE_REPORTS = "DELETE FROM retry_report"
+_INSERT_REPORT = "INSERT INTO retry_report (at) VALUES (?)"
 _SELECT_TURN = "SELECT next FROM model_turn WHERE models = ?"
 _REPLACE_TURN = "INSERT OR REPLACE INTO model_turn (models, next) VALUES (?, ?)"
 _DELETE_TURNS = "DELETE FROM model_turn"
@@ -94,7 +97,7 @@ class SqliteLedger:
     # Retries
 
     def take_retry(self, now: float, per_hour: int) -> bool:
-        hour = (now - _HOUR_SECONDS, now + CLOCK_STEP_SECONDS)
+        hour = _hour_before(now)
         with self._db.transaction():
             if self._db.run(_COUNT_RETRIES, *hour)[0][0] >= per_hour:
                 return False
@@ -103,7 +106,15 @@ class SqliteLedger:
             return True
 
     def count_retries(self, now: float) -> int:
-        return self._db.query(_COUNT_RETRIES, now - _HOUR_SECONDS, now + CLOCK_STEP_SECONDS)[0][0]
+        return self._db.query(_COUNT_RETRIES, *_hour_before(now))[0][0]
+
+    def take_retry_report(self, now: float) -> bool:
+        with self._db.transaction():
+            if self._db.run(_SELECT_REPORT, *_hour_before(now)):
+                return False
+            self._db.run(_DELETE_REPORTS)
+            self._db.run(_INSERT_REPORT, now)
+            return True
 
     # Turns
 
@@ -148,6 +159,10 @@ class SqliteLedger:
             if active is None:
                 self._db.run(_LEASE_TRIAL, now + LEASE_SECONDS, model)
             return active
+
+
+def _hour_before(now: float) -> tuple[float, float]:
+    return now - _HOUR_SECONDS, now + CLOCK_STEP_SECONDS
 
 
 def _to_cooldown(row: tuple[Any, ...]) -> Cooldown:

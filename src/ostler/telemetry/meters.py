@@ -1,4 +1,4 @@
-"""Metrics counted from the feed: task endings, tokens, cost, waits and running attempts."""
+"""Metrics: task endings, tokens, cost, waits and attempts from the feed; the use of accounts' windows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData
 from opentelemetry.sdk.resources import Resource
 
+from ostler.model.limits.window import WindowUse
 from ostler.model.usage import Usage
+from ostler.telemetry.limit_meters import LimitMeters
 from ostler.telemetry.line import DecodedLine
-from ostler.telemetry.names import AGENT, OPERATION, PROVIDER, REQUEST_MODEL, TOKEN_TYPE, agent_attributes
+from ostler.telemetry.names import (
+    AGENT,
+    ERROR,
+    OPERATION,
+    PROVIDER,
+    REQUEST_MODEL,
+    TOKEN_TYPE,
+    agent_attributes,
+)
 from ostler.telemetry.span import Attributes
 
 _ENDINGS = {
@@ -39,6 +49,7 @@ class Meters:
         self._dollars = meter.create_counter("ostler.cost", "{USD}", "Known cost in US dollars")
         self._waits = meter.create_histogram("ostler.wait.duration", "s", "Duration of waits")
         self._slots = meter.create_gauge("ostler.slots.used", "{attempt}", "Running attempts")
+        self._limits = LimitMeters(meter)
         self._running: dict[tuple[str, int], tuple[Attributes, float]] = {}
         self._counted = 0
 
@@ -48,6 +59,10 @@ class Meters:
                 self._counted = line.position
                 self._count(line)
         self._slots.set(len(self._running))
+
+    def observe(self, windows: Iterable[WindowUse], now: float) -> None:
+        """Set the use of the windows of the user's accounts."""
+        self._limits.observe(windows, now)
 
     def collect(self) -> MetricsData | None:
         return self._reader.get_metrics_data()
@@ -66,12 +81,15 @@ class Meters:
             self._end(line)
         elif event.type in ("wait_started", "task_deferred"):
             until = event.until or event.resumes_at or line.at
+            if event.type == "task_deferred":
+                self._limits.count_deferral(event.code, until - line.at)
             self._waits.record(max(0.0, until - line.at), {"ostler.wait": event.type.partition("_")[0]})
 
     def _end(self, line: DecodedLine) -> None:
         event = line.event
         who, began = self._running.pop((line.task, event.number), ({OPERATION: "invoke_agent"}, None))
-        failed: Attributes = {"error.type": event.code} if event.code else {}
+        failed: Attributes = {ERROR: event.code} if event.code else {}
+        self._limits.count_attempt(event.code, who)
         if began is not None:
             self._seconds.record(max(0.0, line.at - began), who | failed)
         for kind, tokens in _kinds(event.usage).items():

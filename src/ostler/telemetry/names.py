@@ -14,6 +14,8 @@ CONVERSATION = "gen_ai.conversation.id"
 TOOL = "gen_ai.tool.name"
 TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105  (the tokens of a model)
 ERROR = "error.type"
+ACCOUNT = "ostler.account"  # as on screens; values of keys are never part of it
+WINDOW = "ostler.window"
 
 _PROVIDERS = {"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini"}
 

@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
+from ostler.model.limits.window import WindowUse
 from ostler.telemetry.line import DecodedLine
 from ostler.telemetry.meters import Meters
 from ostler.telemetry.span import Span, span_id, trace_id
@@ -41,9 +42,16 @@ class Collector:
         self._spans = OTLPSpanExporter(base and f"{base}/v1/traces", timeout=TIMEOUT_SECONDS)
         self._metrics = OTLPMetricExporter(base and f"{base}/v1/metrics", timeout=TIMEOUT_SECONDS)
 
-    def send(self, spans: Sequence[tuple[str, Span]], lines: Iterable[DecodedLine]) -> bool:
+    def send(
+        self,
+        spans: Sequence[tuple[str, Span]],
+        lines: Iterable[DecodedLine],
+        windows: Iterable[WindowUse],
+        now: float,
+    ) -> bool:
         """Send the spans, each with its task, and the metrics; return False unless all are accepted."""
         self._meters.count(lines)
+        self._meters.observe(windows, now)
         readable = [self._readable(task, span) for task, span in spans]
         return self._send_spans(readable) and self._send_metrics()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from ostler.files.failpoint import reach
 from ostler.files.layout import Layout
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
+from ostler.store.accounts.sqlite import read_accounts
 from ostler.store.feed_reader import FeedReader, RetryLater
 from ostler.store.outbox import OutboxMessage
 from ostler.store.sqlite import SqliteJournal
@@ -39,8 +40,11 @@ def is_installed() -> bool:
 class TraceExporter:
     """The exporter of one run; of several runs in a project one sends at a time, and another takes over."""
 
-    def __init__(self, endpoint: str, layout: Layout, clock: Clock) -> None:
+    def __init__(
+        self, endpoint: str, layout: Layout, clock: Clock, environ: Mapping[str, str] | None = None
+    ) -> None:
         self._endpoint = endpoint
+        self._environ = environ or {}
         self._project = layout.root.name
         self._clock = clock
         self._reader = FeedReader(READER, self._handle_lines, layout)
@@ -76,7 +80,9 @@ class TraceExporter:
     def _handle_lines(self, journal: SqliteJournal, lines: Sequence[FeedLine]) -> list[OutboxMessage]:
         new = [decode_line(line) for line in lines]
         spans = [(task, span) for task in _find_tasks(new) for span in _find_ended_spans(journal, task, new)]
-        if not self._open(journal.store_id).send(spans, new):
+        now = self._clock.now()
+        windows = read_accounts(self._environ, now).windows
+        if not self._open(journal.store_id).send(spans, new, windows, now):
             raise RetryLater
         reach("telemetry.sent")
         return []

@@ -5,7 +5,8 @@
     assert llm.requests[1].holds("File created")
 
 It implements Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini. A turn is
-an Answer, a Failure, a Silence, a Flood, or a function of the Request; FAULTS has the faults.
+an Answer, a Failure, a Silence, a Flood, or a function of the Request; FAULTS has the faults, LIMITS the
+limits of an account at 93 %, rejected, for a week, for one model, and others.
 From a shell: `python -m ostler.testing.fake_llm --port 8080 --script turns.yaml`.
 """
 
@@ -20,6 +21,8 @@ from typing import Any
 import msgspec
 
 from ostler.testing.llm.faults import FAULTS, limited
+from ostler.testing.llm.limit_cases import LIMITS, near, overage, reject
+from ostler.testing.llm.limits import Limits, LimitWindow
 from ostler.testing.llm.request import REDACTED, Request
 from ostler.testing.llm.script import Scripted, Turns
 from ostler.testing.llm.server import FakeLlm
@@ -28,11 +31,14 @@ from ostler.testing.llm.turns import Answer, Failure, Flood, Silence, ToolCall, 
 
 __all__ = [
     "FAULTS",
+    "LIMITS",
     "REDACTED",
     "Answer",
     "Failure",
     "FakeLlm",
     "Flood",
+    "LimitWindow",
+    "Limits",
     "Request",
     "Scripted",
     "Silence",
@@ -43,7 +49,10 @@ __all__ = [
     "fail",
     "fit",
     "limited",
+    "near",
+    "overage",
     "read_script",
+    "reject",
     "say",
 ]
 
@@ -55,23 +64,24 @@ _KINDS: dict[str, type[Turn]] = {
 
 
 def read_script(text: str) -> list[Scripted]:
-    """Read turns from YAML: a list of texts, of {fault: NAME}, or of the fields of a turn."""
+    """Read turns from YAML: a list of texts, {fault: NAME}, {limit: NAME}, or the fields of a turn."""
     return [_turn(entry) for entry in msgspec.yaml.decode(text, type=list[str | dict[str, Any]])]
 
 
 def _turn(entry: str | dict[str, Any]) -> Scripted:
     if isinstance(entry, str):
         return say(entry)
-    if set(entry) == {"fault"}:
-        return _fault(entry["fault"])
-    kind = next((kind for name, kind in _KINDS.items() if name in entry), Answer)
-    return msgspec.convert(entry, kind)
+    for kind, named in (("fault", FAULTS), ("limit", LIMITS)):
+        if set(entry) == {kind}:
+            return _find(kind, entry[kind], named)
+    form = next((form for name, form in _KINDS.items() if name in entry), Answer)
+    return msgspec.convert(entry, form)
 
 
-def _fault(name: str) -> Scripted:
-    if name not in FAULTS:
-        raise msgspec.ValidationError(f"unknown fault {name}: expected one of {', '.join(FAULTS)}")
-    return FAULTS[name]
+def _find(kind: str, name: str, named: dict[str, Scripted]) -> Scripted:
+    if name not in named:
+        raise msgspec.ValidationError(f"unknown {kind} {name}: expected one of {', '.join(named)}")
+    return named[name]
 
 
 def main() -> None:

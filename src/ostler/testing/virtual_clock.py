@@ -16,12 +16,13 @@ class VirtualClock:
         self.slept: list[float] = []
         self._now = now
         self._began = now
+        self._jumped = 0.0  # by which the system clock was set forward
         self._order = count()
         self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
         self._moving: asyncio.Task[None] | None = None
 
     def now(self) -> float:
-        return self._now
+        return self._now + self._jumped
 
     def monotonic(self) -> float:
         return self._now - self._began
@@ -29,6 +30,10 @@ class VirtualClock:
     def advance(self, seconds: float) -> None:
         """Advance the time without waking waiters."""
         self._now += seconds
+
+    def jump(self, seconds: float) -> None:
+        """Set the system clock forward or back; the monotonic clock and the waiters are not affected."""
+        self._jumped += seconds
 
     async def sleep(self, seconds: float) -> None:
         seconds = max(0.0, seconds)

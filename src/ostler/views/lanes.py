@@ -49,6 +49,7 @@ class Lane(Struct, frozen=True):
     iteration: int = 0
     activity: str = ""  # the last action
     began: float | None = None  # when a wait or a step of Ostler began; None: an agent is working
+    waits: bool = False  # it is a wait
     until: float | None = None  # when that wait ends, if known
     log: str = ""  # output of that step, relative to the task's directory
     files: int = 0  # expected number of files of the worktree that is being created
@@ -94,7 +95,7 @@ def _apply(lane: Lane, kind: str, line: EventJson, at: float) -> Lane:
             return replace(lane, usage=lane.usage + _usage(line), live=Usage(), cost_usd=cost)
         case "wait_started":
             until = _time(line["until"]) if line.get("until") else None
-            return _set_activity(lane, describe_fields(line), began=at, until=until)
+            return _set_activity(lane, describe_fields(line), began=at, until=until, waits=True)
         case "step_progress":
             log, files = line.get("log", ""), line.get("files", 0)
             return _set_activity(lane, describe_fields(line), began=at, log=log, files=files)
@@ -106,9 +107,12 @@ def _apply(lane: Lane, kind: str, line: EventJson, at: float) -> Lane:
             return lane
 
 
+_NO_STEP: dict[str, object] = {"began": None, "waits": False, "until": None, "log": "", "files": 0}
+
+
 def _set_activity(lane: Lane, activity: str, **more: object) -> Lane:
     """Return the lane with this activity."""
-    return replace(lane, activity=activity, **{"began": None, "until": None, "log": "", "files": 0, **more})
+    return replace(lane, activity=activity, **{**_NO_STEP, **more})
 
 
 def _usage(line: EventJson) -> Usage:

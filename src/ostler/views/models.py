@@ -10,9 +10,11 @@ from msgspec import Struct, to_builtins
 from ostler.clock import format_rfc3339
 from ostler.errors import Code, OstlerError, is_provider_limit
 from ostler.model.limits.limit import Cooldown, Limit, windows_for
+from ostler.model.limits.titles import label_of
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.store.last_calls import LastCall
 from ostler.views.last_call import last_call_json
+from ostler.views.limits import AccountView, WindowView, find_window
 
 ModelState = Literal["ready", "limited", "down", "cooldown", "disabled", "not_installed", "unusable"]
 
@@ -43,6 +45,7 @@ class ModelView(Struct, frozen=True):
     status: ModelStatus
     answer: ProbeResult | None = None  # None: not called
     last_call: LastCall | None = None  # of a task; None: none is recorded
+    window: WindowView | None = None  # the fullest that counts its calls; None: nothing is reported
 
 
 def view_models(
@@ -51,13 +54,16 @@ def view_models(
     cooldowns: Sequence[Cooldown],
     unusable: Mapping[str, OstlerError],
     last_calls: Mapping[str, LastCall] | None = None,
+    accounts: Sequence[AccountView] = (),
 ) -> list[ModelView]:
     """Return every model in the order of the settings; `unusable` maps executors to the reason."""
+    by_id = {account.id: account for account in accounts}
     return [
         ModelView(
             choice,
             find_model_status(choice, limits, cooldowns, unusable),
             last_call=(last_calls or {}).get(choice.name),
+            window=find_window(choice, by_id),
         )
         for choice in pool.models
     ]
@@ -100,6 +106,8 @@ def as_json(view: ModelView) -> dict[str, Any]:
         "executor": config.executor,
         "model": config.model or None,
         "account": config.account or None,
+        "login": label_of(config),
+        "window": to_builtins(view.window),
         "cost_weight": config.cost_weight,
         "pool": pool_of(config),
         "state": now.state,

@@ -16,7 +16,18 @@ from ostler.web.openapi import make_openapi
 from ostler.web.pages import page_routes
 from ostler.web.responses import RequestError, error_response, page_response
 from ostler.web.route import Route, starlette_route
-from ostler.web.routes import actions, artifacts, costs, events, machine, models, pipelines, preflight, tasks
+from ostler.web.routes import (
+    actions,
+    artifacts,
+    costs,
+    events,
+    limits,
+    machine,
+    models,
+    pipelines,
+    preflight,
+    tasks,
+)
 from ostler.web.routes.actions import action_routes
 from ostler.web.site import Site
 
@@ -86,6 +97,9 @@ ROUTES: tuple[Route, ...] = (
         slow=True,
     ),
     Route("GET", "/models", "Models and their current limits", models.list_models, slow=True),
+    Route(
+        "GET", "/limits", "Accounts: used windows, resets and closed windows", limits.show_limits, slow=True
+    ),
     Route("GET", "/machine", "Memory, worker slots and running attempts", machine.show_machine, slow=True),
     Route("GET", "/preflight", "What a run needs and lacks", preflight.show_preflight, slow=True),
     Route("GET", "/cost", "The cost, by group", costs.show_cost, slow=True),

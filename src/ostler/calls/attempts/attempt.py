@@ -18,6 +18,7 @@ from ostler.calls.attempts.kept_answer import (
     keep_answer,
 )
 from ostler.calls.attempts.liveness import LivenessMonitor
+from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
 from ostler.calls.attempts.transcript import AttemptFiles
 from ostler.calls.models.slots import Slot
@@ -39,13 +40,14 @@ from ostler.model.call import (
     Billing,
     CallResult,
     OnEvent,
+    RetryReported,
     SessionReplaced,
     SessionStarted,
     UsageReported,
 )
 from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig
-from ostler.model.notice import AgentIdle, Notice
+from ostler.model.notice import AgentIdle, Notice, WaitEnded, WaitStarted
 from ostler.model.usage import Usage
 from ostler.process.environment import build_child_environment
 from ostler.process.sweep import kill_marked_processes
@@ -198,8 +200,14 @@ class AttemptRunner:
             session_usage=find_session_usage(request.attempts, session.id),
             nice=spec.slot.nice,
             memory_mb=spec.slot.memory_mb,
-            supervision=LivenessMonitor(idle_timeout, self._clock, partial(self._notify_idle, attempt)),
+            supervision=self._supervise(attempt, idle_timeout),
         )
+
+    def _supervise(self, attempt: Attempt, idle_timeout: float) -> LivenessMonitor:
+        settings = self._settings
+        wait = ProviderWait(settings.retry.max_delay_seconds, settings.limits.quiet_seconds)
+        on_idle = partial(self._notify_idle, attempt)
+        return LivenessMonitor(idle_timeout, self._clock, on_idle, provider_wait=wait)
 
     async def _run_executor(
         self, spec: AttemptSpec, call: AgentCall, attempt: Attempt, files: AttemptFiles
@@ -216,7 +224,7 @@ class AttemptRunner:
             if isinstance(event, SessionReplaced) and call.fresh_prompt and not event.resumed:
                 files.replace_prompt(call.fresh_prompt)
             if isinstance(supervision, LivenessMonitor):
-                supervision.on_event(event)
+                self._follow_wait(supervision, event, attempt)
             event = _redact_event(event)
             files.write_event(event)
             if notices := create_notices(event):
@@ -237,6 +245,20 @@ class AttemptRunner:
             if is_host_failure(error.code) or isinstance(error, UsageError):
                 raise
             return CallResult(code=error.code, message=error.message)
+        finally:
+            if isinstance(supervision, LivenessMonitor) and supervision.waits_for_provider:
+                self.notify(attempt.task, WaitEnded(_describe_provider(attempt)))
+
+    def _follow_wait(self, supervision: LivenessMonitor, event: AgentEvent, attempt: Attempt) -> None:
+        """Pass the event to the supervision; record when a wait for the provider begins or ends."""
+        waited = supervision.waits_for_provider
+        supervision.on_event(event)
+        if supervision.waits_for_provider == waited:
+            return
+        if isinstance(event, RetryReported):
+            self.notify(attempt.task, WaitStarted(None, f"{_describe_provider(attempt)}: {event.code}"))
+        else:
+            self.notify(attempt.task, WaitEnded(_describe_provider(attempt)))
 
     def _complete(self, spec: AttemptSpec, attempt: Attempt, result: CallResult) -> Attempt:
         cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
@@ -288,6 +310,10 @@ class AttemptRunner:
 
     def _marker(self, task: TaskId, number: int) -> str:
         return f"{self._journal.store_id}:{task}:{number}"
+
+
+def _describe_provider(attempt: Attempt) -> str:
+    return f"the provider of {attempt.model_name or attempt.executor}"
 
 
 def _without_secrets(result: CallResult) -> CallResult:

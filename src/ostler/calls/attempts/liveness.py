@@ -1,8 +1,9 @@
-"""Decides whether a silent agent is working, waits for a person, or hangs."""
+"""Decides whether a silent agent is working, waits for its provider or a person, or hangs."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from typing import assert_never
 
@@ -10,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.attempts.liveness_signals import ActivitySample, Sampler, find_input_prompt, sample_activity
+from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.clock import Clock
-from ostler.model.call import AgentEvent, RetryReported
+from ostler.model.call import AgentEvent
 from ostler.model.command import ExtendIdleTimeout, IdleTimeout, StopNow, StopReason
 
 BUSY_SHARE = 0.05  # of one core; an agent that waits for its provider uses less
@@ -83,8 +85,10 @@ class LivenessMonitor:
         clock: Clock,
         on_idle: OnIdle | None = None,
         sample: Sampler = sample_activity,
+        provider_wait: ProviderWait | None = None,
     ) -> None:
-        self.first_check_seconds = idle_timeout_seconds / _CHECKS_PER_TIMEOUT
+        self._check_seconds = idle_timeout_seconds / _CHECKS_PER_TIMEOUT
+        self._provider_wait = provider_wait or ProviderWait(math.inf, math.inf)
         self._idle_timeout = idle_timeout_seconds
         self._clock = clock
         self._on_idle = on_idle
@@ -94,10 +98,28 @@ class LivenessMonitor:
         self._sampled_at = 0.0
         self._idle_reported = False
 
+    @property
+    def first_check_seconds(self) -> float:
+        """See Supervision.first_check_seconds."""
+        wait = self._provider_wait
+        if not wait.is_active:
+            return self._check_seconds
+        return min(self._check_seconds, wait.quiet_seconds / _CHECKS_PER_TIMEOUT)
+
+    @property
+    def waits_for_provider(self) -> bool:
+        """Whether the agent reported a retry and its provider did not answer since then."""
+        return self._provider_wait.is_active
+
     def on_event(self, event: AgentEvent) -> None:
         """Record whether the agent waits for its provider."""
-        delay = event.delay_seconds if isinstance(event, RetryReported) else 0.0
-        self._signals = replace(self._signals, waits_until=self._clock.monotonic() + delay)
+        self._provider_wait.on_event(event, self._clock.monotonic())
+        self._signals = replace(self._signals, waits_until=self._provider_wait.until)
+
+    def check_output(self) -> StopNow | None:
+        """Return whether an agent that waits for its provider is ended at once."""
+        excess = self._provider_wait.find_excess()
+        return StopNow(StopReason.PROVIDER, excess) if excess else None
 
     async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow:
         """Return whether a silent agent may continue, and when to check again."""
@@ -108,7 +130,14 @@ class LivenessMonitor:
         self._signals = replace(self._signals, input_prompt=input_prompt)
         state = classify(self._signals, now, self._idle_timeout)
         self._report_idle(state, now)
+        silence = self._provider_wait.find_silence(self._last_sign(), now)
+        if silence and not isinstance(state, NeedsInput):
+            return StopNow(StopReason.PROVIDER, silence)
         return self._decide(state, now)
+
+    def _last_sign(self) -> float:
+        signals = self._signals
+        return max(signals.output_at, signals.cpu_at, signals.write_at)
 
     async def _take_sample(self, idle: IdleTimeout) -> ActivitySample | None:
         try:
@@ -138,6 +167,8 @@ class LivenessMonitor:
         match state:
             case Alive() | Idle():
                 left = last_activity(self._signals, now) + self._idle_timeout - now
+                if self._provider_wait.is_active:
+                    left = min(left, self._provider_wait.quiet_at(self._last_sign()) - now)
                 return ExtendIdleTimeout(max(_MIN_SECONDS, min(self.first_check_seconds, left)))
             case NeedsInput(prompt=prompt):
                 return StopNow(StopReason.NEEDS_INPUT, prompt)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ostler.calls.attempts.session import AgentSession, is_session_failure, replace_session
+from ostler.calls.attempts.session import AgentSession, is_session_failure, replace_session, with_own_id
 from ostler.calls.debugger import Debugger, PromptOverride
 from ostler.calls.models.availability import Unavailable, explain_exhaustion
 from ostler.calls.request import CallOutcome, CallRequest
@@ -12,6 +12,9 @@ from ostler.errors import Code, needs_account_fix
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.model_config import ModelConfig, ModelPool
+
+_Owner = tuple[str, str]
+"""Who has a session: an executor and the key of its login."""
 
 
 class CallProgress:
@@ -31,27 +34,38 @@ class CallProgress:
         self.unavailable: dict[str, Unavailable] = {}
         self.prompt_override = PromptOverride(debugger)
         self._failures: dict[str, list[CallResult]] = {}
-        self._sessions: dict[str, AgentSession] = {}
-        self._lost: set[str] = set()  # executors whose session was replaced in this call
+        self._logins = {model.name: model.login.key for model in request.pool.models}
+        self._sessions: dict[_Owner, AgentSession] = {}
+        self._lost: set[_Owner] = set()  # whose session was replaced in this call
         self._lost_session = False  # the last attempt could not resume its session
         self._last_outcome = CallOutcome(CallResult(Code.MODELS_EXHAUSTED))
 
     def select_session(self, model: ModelConfig, can_resume: bool) -> AgentSession:
-        """Return the session of the model's executor; an agent cannot continue the session of another one."""
-        session = self._sessions.get(model.executor)
-        return session or self.request.select_session(model.executor, can_resume, self.request.attempts)
+        """Return the session of the model's executor and login; another one cannot continue it."""
+        if (session := self._sessions.get(_owner_of(model))) is not None:
+            return session
+        attempts = self.request.attempts
+        own = [one for one in attempts if self._is_own(one, model)]
+        session = self.request.select_session(model.executor, can_resume, own)
+        is_taken = any(one.session_id == session.id for one in attempts if one not in own)
+        return with_own_id(session, model.login.key) if is_taken else session
+
+    def _is_own(self, attempt: Attempt, model: ModelConfig) -> bool:
+        """Return whether an attempt used the model's executor and login.
+
+        Attempts do not record the login; one of a model that was removed is taken for the model's.
+        """
+        login = self._logins.get(attempt.model_name, model.login.key)
+        return (attempt.executor, login) == _owner_of(model)
 
     def failures_of(self, model: ModelConfig) -> list[CallResult]:
         """Return the failures of one model in this call; trying the pool again adds no retries."""
         return self._failures.setdefault(model.name, [])
 
     def used_other_executor(self, model: ModelConfig) -> bool:
-        """Return whether another executor worked on this phase, so that the prompt must describe its work."""
-        request = self.request
-        return any(
-            attempt.phase == request.phase and attempt.executor != model.executor
-            for attempt in request.attempts
-        )
+        """Return whether another executor or login worked on this phase, which the prompt must describe."""
+        attempts = self.request.attempts
+        return any(one.phase == self.request.phase and not self._is_own(one, model) for one in attempts)
 
     def add_attempt(
         self, outcome: CallOutcome, attempt: Attempt, can_resume: bool, has_worked: bool = True
@@ -61,7 +75,8 @@ class CallProgress:
         self.last_model = attempt.model_name
         self.request = replace(self.request, attempts=[*self.request.attempts, attempt])
         started = can_resume and bool(outcome.result.session_id)
-        self._sessions[attempt.executor] = AgentSession(attempt.session_id, started=started)
+        owner = (attempt.executor, self._logins.get(attempt.model_name, ""))
+        self._sessions[owner] = AgentSession(attempt.session_id, started=started)
         self._last_outcome = outcome
 
     def replace_lost_session(self) -> AgentSession | None:
@@ -70,13 +85,14 @@ class CallProgress:
             return None
         self._lost_session = False
         attempt = self.request.attempts[-1]
-        self._lost.add(attempt.executor)
-        self._sessions[attempt.executor] = replace_session(attempt)
-        return self._sessions[attempt.executor]
+        owner = (attempt.executor, self._logins.get(attempt.model_name, ""))
+        self._lost.add(owner)
+        self._sessions[owner] = replace_session(attempt)
+        return self._sessions[owner]
 
     def has_lost_session(self, model: ModelConfig) -> bool:
         """Return whether the model's executor starts a new session because it could not resume one."""
-        return model.executor in self._lost and not self.select_session(model, True).started
+        return _owner_of(model) in self._lost and not self.select_session(model, True).started
 
     @property
     def next_number(self) -> int:
@@ -104,6 +120,10 @@ class CallProgress:
     def first_recovery(self, pool: ModelPool) -> float:
         """Return when the first limit of these models ends."""
         return min(self.unavailable[model.name].until or 0.0 for model in pool.models)
+
+
+def _owner_of(model: ModelConfig) -> _Owner:
+    return model.executor, model.login.key
 
 
 def _recovers(unavailable: Unavailable | None, until: float) -> bool:

@@ -79,6 +79,11 @@ def replace_session(attempt: Attempt) -> AgentSession:
     return AgentSession(str(uuid.uuid5(_NAMESPACE, f"{attempt.session_id}/{attempt.number}")), started=False)
 
 
+def with_own_id(session: AgentSession, login: str) -> AgentSession:
+    """Return a new session of another login: the id may belong to the session of the first one."""
+    return AgentSession(str(uuid.uuid5(_NAMESPACE, f"{session.id}/{login}")), started=False)
+
+
 def find_session_cost(attempts: list[Attempt], session_id: str) -> float:
     """Return the last reported cost of the session."""
     totals = [a.session_cost_usd for a in attempts if a.session_id == session_id and a.session_cost_usd]

@@ -29,6 +29,7 @@ from ostler.model.call import (
     ToolUsed,
     UsageReported,
     WarningRaised,
+    describe_retry,
 )
 from ostler.process.transcript import Transcript
 from ostler.prompt.answer import extract_text
@@ -129,7 +130,7 @@ def _format_event(event: AgentEvent) -> str:
         case ToolDenied(tool=tool, detail=detail):
             return f"- {tool} denied {detail}".rstrip() + "\n\n"
         case RetryReported(code=code, delay_seconds=delay):
-            return f"- the agent waits {delay:.0f} s for its provider ({code})\n\n"
+            return f"- the agent {describe_retry(code, delay)}\n\n"
         case SessionReplaced(resumed=resumed):
             how = "existed already and is resumed" if resumed else "was lost; a new one starts"
             return f"- the session {how}\n\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -17,21 +17,26 @@ from ostler.calls.models.circuits import (
     first_delay,
 )
 from ostler.calls.models.retry import get_limit_seconds
+from ostler.calls.models.rotation import explain_rotation, find_other_account
+from ostler.calls.models.start_policy import find_start_holds, has_start_holds, leave_out_closed
+from ostler.calls.models.window_notes import WindowNotes
 from ostler.clock import Clock, format_local_time
-from ostler.config.settings import RetrySettings
+from ostler.config.settings import RetrySettings, Settings
 from ostler.errors import Code, OstlerError, is_provider_limit, needs_account_fix
-from ostler.executors.failures import classify_failure, find_error_line, is_short_enough_for_error
 from ostler.executors.protocol import Executor
-from ostler.model.call import AgentEvent, CallResult, TextReceived, ToolDenied, ToolUsed
-from ostler.model.limits.limit import Closed, Open, Probe, check_admission, window_for, windows_for
-from ostler.model.limits.window import ANY, Window
+from ostler.model.call import CallResult
+from ostler.model.limits.limit import Closed, Limit, Open, Probe, check_admission, window_for, windows_for
+from ostler.model.limits.rejection import Closing, find_closings
+from ostler.model.limits.window import ReportedWindow, Window
 from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.task import Priority
 from ostler.store.accounts.ledger import AccountLedger
 from ostler.store.ledger import Ledger
 
-Reason = Literal["failed", "limited", "down", "cooldown", "off", "missing", "disabled", "skipped"]
+Reason = Literal["failed", "limited", "held", "down", "cooldown", "off", "missing", "disabled", "skipped"]
+"""limited: the provider refuses calls; held: calls are possible, but the settings let no new task start."""
 
-_RECOVERING: tuple[Reason, ...] = ("limited", "down", "cooldown")
+_RECOVERING: tuple[Reason, ...] = ("limited", "held", "down", "cooldown")
 
 
 class Unavailable(Struct, frozen=True):
@@ -49,11 +54,17 @@ class Unavailable(Struct, frozen=True):
     def recovers(self) -> bool:
         return self.reason in _RECOVERING and self.until is not None
 
+    @property
+    def is_limit(self) -> bool:
+        """Whether a limit of its account prevents the call, and not a failure."""
+        return self.reason in ("limited", "held")
+
     def __str__(self) -> str:
         until = f" until {format_local_time(self.until, time.time())}" if self.recovers and self.until else ""
         texts = {
             "failed": str(self.code),
             "limited": f"{self.code}{until}",
+            "held": f"not started{until}",
             "down": f"{self.code}, not called{until}",
             "cooldown": f"in cooldown{until}",
             "off": f"{self.code}, off for this run",
@@ -75,6 +86,7 @@ class ModelAvailability:
         *,
         project: str = "",  # with a task's id, the name of a caller for all projects of the user
         has_circuits: bool = True,
+        read_settings: Callable[[], Settings] = Settings,  # [limits] and [executors] of this moment
     ) -> None:
         self._ledger = ledger
         self._accounts = accounts
@@ -82,6 +94,8 @@ class ModelAvailability:
         self._has_circuits = has_circuits  # false: no task can wait for a provider
         self._retry = retry
         self._clock = clock
+        self._read_settings = read_settings
+        self._notes = WindowNotes(accounts)
         self._disabled: dict[str, Unavailable] = {}
 
     def check(
@@ -124,20 +138,59 @@ class ModelAvailability:
             return replace(unavailable, is_probed=admission.is_probed)
         return admission
 
-    def find_hold(self, pool: ModelPool) -> Unavailable | None:
-        """Return why no model of the pool may be called now; None when one may, or may be probed."""
+    def find_hold(
+        self, pool: ModelPool, priority: Priority = "P2", *, has_begun: bool = True
+    ) -> Unavailable | None:
+        """Return why no model of the pool may be called now; None when one may, or may be probed.
+
+        No new task starts on an account whose windows are nearly used; one that has begun continues.
+        """
         now = self._clock.now()
-        limits = self._accounts.limits(now)
-        holds: list[Unavailable] = []
+        limits, blocked = self._accounts.limits(now), dict[str, Unavailable]()
+        held = {} if has_begun else self.find_start_holds(pool, priority)
         for model in (one for one in pool.models if one.enabled):
-            windows = windows_for(model)
-            met = [limit for limit in limits if any(map(limit.window.applies_to, windows))]
-            admission = check_admission(met, "", now)
-            if not isinstance(admission, Closed):
+            found = _find_closed(model, limits, now) or held.get(model.name)
+            found = found or self.check_rotation(model, pool, blocked)
+            if found is None:
                 return None
-            holds.append(_closed(admission.code, admission.message, admission.until))
+            blocked[model.name] = found
+        holds = [hold for hold in blocked.values() if hold.recovers]
         # A model that needs a login comes last, as in explain_exhaustion.
         return min(holds, key=lambda hold: (needs_account_fix(hold.code), hold.until or 0.0), default=None)
+
+    def find_start_holds(self, pool: ModelPool, priority: Priority) -> dict[str, Unavailable]:
+        """Return the models on which no new task starts because of the use of their windows, by name."""
+        now, settings = self._clock.now(), self._read_settings().limits
+        uses = leave_out_closed(self._accounts.windows(now), self._accounts.limits(now))
+        if not has_start_holds(uses, settings):
+            return {}
+        found = find_start_holds(pool, uses, settings, priority, now)
+        return {
+            name: Unavailable("held", Code.QUOTA_EXCEEDED, hold.message, hold.until)
+            for name, hold in found.items()
+        }
+
+    def check_rotation(
+        self, model: ModelConfig, pool: ModelPool, unavailable: Mapping[str, Unavailable]
+    ) -> Unavailable | None:
+        """Return why a model is not used after the limits of others: it is another account of their agent."""
+        settings = self._read_settings()
+        limited = [one for one in pool.models if one.name in unavailable and unavailable[one.name].is_limit]
+        if settings.limits.rotate_accounts or not limited:
+            return None
+        other = find_other_account(model, limited, settings.executors)
+        return Unavailable("skipped", Code.QUOTA_EXCEEDED, explain_rotation(other)) if other else None
+
+    def may_hold(self) -> bool:
+        """Return whether find_hold may find a reason; cheap, for the common case that it finds none."""
+        now = self._clock.now()
+        if self._accounts.limits(now):
+            return True
+        return has_start_holds(self._accounts.windows(now), self._read_settings().limits)
+
+    def note_windows(self, model: ModelConfig, windows: Sequence[ReportedWindow]) -> None:
+        """Record how much of its windows the account of a model has used."""
+        self._notes.note(model, windows, self._clock.now())
 
     def reopen_windows(self, probe: Probe) -> bool:
         """End the limits that a probe found open; return False when one was set again in the meantime."""
@@ -166,18 +219,38 @@ class ModelAvailability:
             if is_retried:
                 return Unavailable("failed", code, result.message, called=True)
             return self._open_circuit(model, result, code, executor, now)
+        if code is Code.QUOTA_EXCEEDED:
+            return self._close_quota(model, result, now)
         self._ledger.record_failure(
             model.name, code, result.message, now, retry.breaker_failures, retry.breaker_seconds
         )
         if not is_provider_limit(code):
             return Unavailable("failed", code, result.message, called=True)
-        until = now + get_limit_seconds(result, retry)
-        is_quota = code is Code.QUOTA_EXCEEDED
-        window = replace(window_for(model, "quota"), model=ANY) if is_quota else window_for(model, "requests")
+        until, window = now + get_limit_seconds(result, retry), window_for(model, "requests")
         self._accounts.close_window(window, until, code, result.message, now)
+        return self._limited(model, result, until, window)
+
+    def _close_quota(self, model: ModelConfig, result: CallResult, now: float) -> Unavailable:
+        """Close the windows that rejected the call for all calls of all projects."""
+        has_jitter = self._retry.jitter > 0
+        soon = max(self._retry.rate_limit_wait_seconds, first_delay(self._retry))
+        closings = find_closings(model, result, now, has_jitter=has_jitter, soon_seconds=soon)
+        ends = [self._close(closing, result.message, now) for closing in closings]
+        return self._limited(model, result, max(ends), closings[0].window)
+
+    def _close(self, closing: Closing, message: str, now: float) -> float:
+        code, window = Code.QUOTA_EXCEEDED, closing.window
+        if closing.until is not None:
+            self._accounts.close_window(window, closing.until, code, message, now)
+            return closing.until
+        delays = (closing.first_probe_seconds, closing.longest_probe_seconds)
+        return self._accounts.open_circuit(window, code, message, now, *delays)
+
+    def _limited(self, model: ModelConfig, result: CallResult, until: float, window: Window) -> Unavailable:
         # Another call may have recorded a limit that ends later.
         known = self._check_limits(model)
         until = known.until if known and known.until else until
+        code = result.code or Code.UNKNOWN
         return Unavailable("limited", code, result.message, until, called=True, window=window)
 
     def _open_circuit(
@@ -208,6 +281,10 @@ class ModelAvailability:
         """Take one of the retries per hour; return False when none is left."""
         return self._ledger.take_retry(self._clock.now(), self._retry.budget_per_hour)
 
+    def take_retry_report(self) -> bool:
+        """Return whether this call reports that the retries are used: one call per hour does."""
+        return self._ledger.take_retry_report(self._clock.now())
+
     def describe_retries_used_up(self) -> str:
         return describe_retries(self._retry.budget_per_hour)
 
@@ -215,6 +292,15 @@ class ModelAvailability:
 def describe_retries(per_hour: int) -> str:
     """Return why a failure is not retried."""
     return f"not retried: all {per_hour} retries of the last hour are used (retry.budget_per_hour)"
+
+
+def _find_closed(model: ModelConfig, limits: Sequence[Limit], now: float) -> Unavailable | None:
+    windows = windows_for(model)
+    met = [limit for limit in limits if any(map(limit.window.applies_to, windows))]
+    admission = check_admission(met, "", now)
+    if not isinstance(admission, Closed):
+        return None
+    return _closed(admission.code, admission.message, admission.until)
 
 
 def _closed(code: Code, message: str, until: float) -> Unavailable:
@@ -252,42 +338,3 @@ def explain_exhaustion(
     if first and first.until and not needs_account_fix(first.code):
         message += f"; the first is available again at {format_local_time(first.until, time.time())}"
     return Exhaustion(code, message, resumes_at)
-
-
-class FirstOutput:
-    """Reports once that a probe was answered: at the first output that comes from the model."""
-
-    def __init__(self, admission: Open | Probe, on_answer: Callable[[Probe], None]) -> None:
-        self._probe = admission if isinstance(admission, Probe) else None
-        self._on_answer = on_answer
-
-    @property
-    def is_unanswered(self) -> bool:
-        """Whether this call is a probe, and the model has not answered yet."""
-        return self._probe is not None
-
-    def check_event(self, event: AgentEvent) -> None:
-        # Where answers break off, a part of one proves nothing.
-        is_part = isinstance(event, TextReceived) and self._is_about_network
-        if is_from_model(event) and not is_part:
-            self.confirm()
-
-    @property
-    def _is_about_network(self) -> bool:
-        network = CIRCUITS[Code.STREAM_BROKEN].window
-        return self._probe is not None and any(one.window == network for one in self._probe.windows)
-
-    def confirm(self) -> None:
-        """Report the answer, unless that was done before."""
-        probe, self._probe = self._probe, None
-        if probe is not None:
-            self._on_answer(probe)
-
-
-def is_from_model(event: AgentEvent) -> bool:
-    """Return whether an event proves that the model answered."""
-    # Some agents print a rejection by their provider as a text.
-    if isinstance(event, TextReceived):
-        is_error = is_short_enough_for_error(event.text) and classify_failure(event.text) is not None
-        return bool(event.text.strip()) and not is_error and not find_error_line(event.text)
-    return isinstance(event, ToolUsed | ToolDenied)

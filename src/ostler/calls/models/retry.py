@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from ostler.config.settings import RetrySettings
 from ostler.errors import CODES, Code
 from ostler.model.call import CallResult
+from ostler.model.limits.rejection import is_only_family_rejected
 
-DEFAULT_QUOTA_SECONDS = 3600.0  # when the provider does not report the end of a quota
 _CRASH_LOOP_LENGTH, _CRASH_SECONDS = 5, 1.0
 
 _DISABLING = frozenset(
@@ -60,7 +60,8 @@ def decide(
     if code is None or code in _NO_MODEL_HELPS:
         return GiveUp()
     if code is Code.QUOTA_EXCEEDED:
-        return SwitchPool()
+        # Other models of the account may be used after a limit that counts only one family of models.
+        return SwitchModel() if is_only_family_rejected(failure) else SwitchPool()
     can_retry = CODES[code].retryable and not failure.final and attempt < retry.max_retries
     if not can_retry or is_crash_loop((*history, failure)):
         return SwitchModel(disable=code in _DISABLING)
@@ -74,10 +75,9 @@ def decide(
 
 
 def get_limit_seconds(failure: CallResult, retry: RetrySettings) -> float:
-    """Return how long a limit lasts: as the provider reports it, else as the settings assume."""
-    if failure.retry_after_seconds is not None:
-        return failure.retry_after_seconds
-    return DEFAULT_QUOTA_SECONDS if failure.code is Code.QUOTA_EXCEEDED else retry.rate_limit_wait_seconds
+    """Return how long a rate limit lasts: as the provider reports it, else as the settings assume."""
+    reported = failure.retry_after_seconds
+    return retry.rate_limit_wait_seconds if reported is None else max(0.0, reported)
 
 
 def is_crash_loop(failures: Sequence[CallResult]) -> bool:

@@ -7,14 +7,13 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
+from ostler.cli.terminal.bar import draw_bar
 from ostler.cli.terminal.text import format_duration, to_one_line, truncate
 from ostler.clock import format_local_time
 from ostler.files.layout import Layout
 from ostler.model.ids import TaskId
 from ostler.views.lanes import Lane
 
-_BAR_COLUMNS = 10
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _TAIL_BYTES = 2000
 # Leaves room for the progress of the step.
 _STEP_COLUMNS = 40
@@ -48,14 +47,6 @@ def format_countdown(seconds: float) -> str:
     whole = max(0, round(seconds))
     minutes = f"{whole // 60 % 60:02d}:{whole % 60:02d}"
     return f"{whole // 3600}:{minutes}" if whole >= 3600 else minutes.removeprefix("0")
-
-
-def draw_bar(share: float) -> str:
-    """Draw a progress bar."""
-    eighths = round(max(0.0, min(1.0, share)) * _BAR_COLUMNS * 8)
-    full, part = divmod(eighths, 8)
-    drawn = "█" * full + (_EIGHTHS[part] if part else "")
-    return f"▕{drawn:<{_BAR_COLUMNS}}▏"
 
 
 def worktree_share(lane: Lane, layout: Layout) -> float | None:

@@ -25,6 +25,7 @@ from ostler.cli.terminal.text import (
     use_colour,
 )
 from ostler.clock import format_local_time
+from ostler.model.call import describe_retry
 from ostler.views.attempt_log import LogEntry
 
 # Columns of output that is not a terminal.
@@ -119,7 +120,7 @@ class LogRenderer:
                 self._denial = entry["detail"].removesuffix("…")
                 message = f"✗ {entry['tool']} denied: {entry['detail']}"
             case "retry_reported":
-                message = f"… waits {entry['delay_seconds']:.0f} s for its provider ({entry['code']})"
+                message = f"… {describe_retry(entry['code'], entry['delay_seconds'])}"
             case "session_replaced":
                 how = "exists already and continues" if entry["resumed"] else "was lost; a new session starts"
                 message = f"! the session {how}"

@@ -23,8 +23,15 @@ def describe_not_started(held: Mapping[TaskId, Unavailable | None]) -> list[str]
     return [f"{_count(number)} not started: {cause}" for cause, number in causes.items()]
 
 
+def has_held(not_started: Mapping[TaskId, Unavailable | None]) -> bool:
+    """Return whether a task was not started because of the [limits] of the settings."""
+    return any(hold is not None and hold.reason == "held" for hold in not_started.values())
+
+
 def _describe_hold(hold: Unavailable) -> str:
-    reason = to_one_line(f"{hold.code}: {hold.message}" if hold.message else str(hold.code))
+    # The message of a held task names the setting, and no call was refused.
+    parts = (hold.message,) if hold.reason == "held" else (hold.code, hold.message)
+    reason = to_one_line(": ".join(filter(None, parts)))
     if needs_account_fix(hold.code) or hold.until is None:
         return f"{reason}.  Next: ostler run --all   after that"
     return f"{reason}.  Next: ostler run --all   from {format_local_time(hold.until, time.time())} on"

@@ -110,7 +110,8 @@ def _still_working(lane: Lane, now: float) -> EventJson:
     task, where, since, used, _ = _format_cells(lane, now)
     activity = describe_activity(lane, now) if lane.began is not None else ""
     detail = ", ".join(part for part in (where, f"for {since}", used, activity) if part)
-    return {"type": "still_working", "time": format_rfc3339(now), "task_id": task, "detail": detail}
+    kind = "still_waiting" if lane.waits else "still_working"
+    return {"type": kind, "time": format_rfc3339(now), "task_id": task, "detail": detail}
 
 
 def _is_unchecked(line: EventJson) -> bool:

@@ -50,7 +50,7 @@ def print_run_summary(
         for view in views:
             print_json(_as_json(project, view))
         return
-    if not views:
+    if not views and not not_started:
         print_text(f"Nothing to run{_describe_waiting(project)}.  Next: ostler status")
     colour = use_colour(sys.stdout)
     columns = max((len(view.id) for view in views), default=0)

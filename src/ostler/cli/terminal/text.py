@@ -171,6 +171,16 @@ def format_duration(seconds: float) -> str:
     return f"{int(seconds // 86400)} d"
 
 
+def format_span(seconds: float) -> str:
+    """Return a duration in its two largest units: 45 s, 12 min, 2 h 10 min, 4 d 3 h."""
+    whole = max(0, int(seconds))
+    for unit, name, part, part_name in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min")):
+        if whole >= unit:
+            rest = whole % unit // part
+            return f"{whole // unit} {name}" + (f" {rest} {part_name}" if rest else "")
+    return format_duration(whole)
+
+
 def format_timestamp(text: str) -> str:
     """Return an RFC 3339 time in local time."""
     return format_local_time(datetime.fromisoformat(text).timestamp(), time.time())

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from msgspec import Struct
 
 from ostler.cli.terminal.activity import describe_activity, read_last_output, worktree_share
+from ostler.cli.terminal.text import to_one_line
 from ostler.cli.watch.handle_key import Row
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
+from ostler.project.limits import read_limits
 from ostler.project.project import Project
 from ostler.store.spending import SpendingReader, day_start
 from ostler.views.groups import GROUPS, Group, group_of
 from ostler.views.lanes import Lane
+from ostler.views.limits import summarize
 from ostler.views.live import Live
 from ostler.views.task import TaskView
 
 # How often to check whether the run of a task is still alive.
 _CHECK_SECONDS = 1.0
+_LIMITS_SECONDS = 2.0  # between two reads of the limits of accounts
 
 
 class Totals(Struct, frozen=True):
@@ -44,11 +49,14 @@ class Board:
         self._live = Live()
         self._lanes = self._live.lanes(self._journal)
         self._checked_at = 0.0
+        self._limits_at = 0.0
+        self.limits = ""  # accounts that are nearly used or closed, in one line
         self._abandoned: frozenset[TaskId] = frozenset()
         self._views: dict[str, TaskView] = {}
         self.rows: list[Row] = []
         self.totals = Totals({}, 0, 0.0)
         self._sort()
+        self._read_limits()
 
     def close(self) -> None:
         self._spending.close()
@@ -63,6 +71,8 @@ class Board:
             self._checked_at = time.monotonic()
             if self._find_abandoned() != self._abandoned:
                 self._sort()
+        if time.monotonic() - self._limits_at >= _LIMITS_SECONDS:
+            self._read_limits()
 
     def lane(self, task: str) -> Lane | None:
         return self._lanes.get(task)
@@ -79,6 +89,11 @@ class Board:
         """Return what a running task is doing, with its progress."""
         layout = self._project.layout
         return describe_activity(lane, now, read_last_output(lane, layout), worktree_share(lane, layout))
+
+    def _read_limits(self) -> None:
+        self._limits_at = time.monotonic()
+        now = time.time()
+        self.limits = to_one_line(summarize(read_limits(os.environ, now).alerts, now))
 
     def _read_feed(self) -> None:
         moved = False

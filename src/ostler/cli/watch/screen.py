@@ -19,7 +19,7 @@ from ostler.cli.watch.handle_key import Row, Screen, selected_index
 from ostler.cli.watch.table import Columns, TaskCells, fit_columns, make_cells, share_rows, split_sections
 
 _STYLES = {"blue": "cyan"}
-# The totals, an empty line, the message and the keys.
+# The totals, the limits or an empty line, the message and the keys.
 _FRAME_LINES = 4
 _KEYS = (
     ("q", "quit"),
@@ -60,7 +60,7 @@ def render_list(
         else [_render_empty(screen)]
     )
     body += [Text()] * (height_left - len(body))
-    top = [render_header(board.totals, columns), Text()]
+    top = [render_header(board.totals, columns), Text(truncate(board.limits, columns), style="yellow")]
     aside = _describe_selected(board, rows[selected_index(screen, rows)], now) if rows else ""
     lines = [*top, *body[:height_left], render_message(screen, columns, aside), render_keys(_KEYS, columns)]
     for line in lines:

@@ -14,7 +14,7 @@ _MAX_ROWS = 20
 def format_snapshot(board: Board, now: float) -> str:
     """Return the totals and each section with its tasks."""
     width = terminal_width()
-    lines = [render_header(board.totals, width).plain]
+    lines = [line for line in (render_header(board.totals, width).plain, board.limits) if line]
     shown = [
         (section, section.rows[: None if section.rows[0].group in ("needs_you", "running") else _MAX_ROWS])
         for section in split_sections(board.rows)

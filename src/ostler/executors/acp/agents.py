@@ -8,9 +8,11 @@ from msgspec.structs import replace
 from ostler.executors import codex, copilot, gemini, opencode, qwen
 from ostler.executors.claude import executor as claude
 from ostler.executors.discover import COPILOT, GEMINI, OPENCODE, QWEN, AgentProgram
+from ostler.executors.failures import Rule
 from ostler.executors.opencode import repair_cache
 from ostler.executors.program import DefaultSettings, Repair
 from ostler.executors.protocol import Capabilities
+from ostler.executors.retries import RetryLines
 from ostler.model.call import Permissions
 
 
@@ -26,6 +28,8 @@ class AcpAgent(Struct, frozen=True):
     permission_env: dict[Permissions, dict[str, str]] = {}
     default_settings: DefaultSettings | None = None
     repair: Repair | None = None
+    retry_lines: RetryLines = RetryLines()  # in its error output
+    rules: tuple[Rule, ...] = ()  # of its own failures
 
 
 _CLAUDE_ADAPTER = "npm install -g @agentclientprotocol/claude-agent-acp"
@@ -55,6 +59,8 @@ AGENTS: dict[str, AcpAgent] = {
         args=(),
         capabilities=replace(codex.CAPABILITIES, structured_output=False),
         modes=_CODEX_MODES,
+        default_env=codex.DEFAULT_ENV,
+        retry_lines=codex.RETRY_LINES,
     ),
     "copilot": AcpAgent(
         program=COPILOT,
@@ -72,6 +78,7 @@ AGENTS: dict[str, AcpAgent] = {
         capabilities=replace(gemini.CAPABILITIES, accepts_session_id=False, resumes=False),
         model_flag="--model",
         default_env=gemini.DEFAULT_ENV,
+        rules=gemini.OUTPUT.failures.rules,
         default_settings=gemini.DEFAULT_SETTINGS,
     ),
     "opencode": AcpAgent(
@@ -81,6 +88,7 @@ AGENTS: dict[str, AcpAgent] = {
         default_env=opencode.DEFAULT_ENV,
         permission_env=opencode.PERMISSION_ENV,
         repair=repair_cache,
+        retry_lines=opencode.RETRY_LINES,
     ),
     "qwen": AcpAgent(
         program=QWEN,

@@ -10,11 +10,13 @@ from typing import NamedTuple
 from msgspec import Raw, Struct
 
 from ostler.executors.acp import messages
-from ostler.executors.acp.evaluate import evaluate_conversation
+from ostler.executors.acp.evaluate import describe_output, evaluate_conversation
 from ostler.executors.acp.tools import PERMISSION_REQUEST, PermissionRequest, is_allowed
 from ostler.executors.acp.updates import UpdateReader
 from ostler.executors.agent_json import decode_json
-from ostler.executors.failures import classify_failure
+from ostler.executors.failures import Rule, classify_failure
+from ostler.executors.output import read_retry_line
+from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult, OnEvent, Permissions
 from ostler.model.command import Exit
@@ -40,6 +42,8 @@ class SessionOptions(Struct, frozen=True):
     permissions: Permissions
     modes: tuple[str, ...] = ()  # one of these is set; empty: the default of the agent
     model_in_session: bool = True  # false: the command line names the model
+    retry_lines: RetryLines = RetryLines()  # in the error output of the agent
+    rules: tuple[Rule, ...] = ()  # of the failures of the agent
 
 
 class _PendingRequest(NamedTuple):
@@ -52,6 +56,7 @@ class AcpConversation:
 
     def __init__(self, call: AgentCall, on_event: OnEvent, options: SessionOptions) -> None:
         self._call, self._options = call, options
+        self._format = describe_output(options.program, options.retry_lines, options.rules)
         self._state = StreamState(call, on_event)
         self._updates = UpdateReader(self._state)
         self._send: SendInput = lambda _: None
@@ -97,11 +102,15 @@ class AcpConversation:
         if self._prompted and not self._finished:
             self._send(messages.encode_notification("session/cancel", {"sessionId": self._session_id}))
 
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output: it may report a retry."""
+        read_retry_line(line, self._state, self._format)
+
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the conversation."""
         self._updates.close()
         self._state.close(exit.long_lines)
-        return evaluate_conversation(self._call, self._state, exit, self._options.program)
+        return evaluate_conversation(self._call, self._state, exit, self._format)
 
     # The requests, in the order in which they are sent.
 

@@ -9,12 +9,14 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.executors.failures import (
     FailureTable,
+    Rule,
     classify_failure,
     is_short_enough_for_error,
-    parse_retry_after,
     text_rules,
 )
+from ostler.executors.limits.reading import add_limits
 from ostler.executors.output import OutputFormat, evaluate_run
+from ostler.executors.retries import RetryLines
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult
 from ostler.model.command import Exit
@@ -38,12 +40,19 @@ ACP_FAILURES = FailureTable(
 _ERROR_TEXT = re.compile(r"(?:Info: Request failed|Error:|API Error|\[API Error).{0,1000}", re.DOTALL)
 
 
-def evaluate_conversation(call: AgentCall, state: StreamState, exit: Exit, program: str) -> CallResult:
+def describe_output(program: str, retry_lines: RetryLines, rules: tuple[Rule, ...] = ()) -> OutputFormat:
+    """Return the format for an agent whose output is a conversation; `rules` are those of its program."""
+    failures = FailureTable((*ACP_FAILURES.rules, *rules))
+    return OutputFormat(program, _decode_nothing, failures, retry_lines)
+
+
+def evaluate_conversation(
+    call: AgentCall, state: StreamState, exit: Exit, output_format: OutputFormat
+) -> CallResult:
     """Return the result; after an answer the exit code of the program is not relevant."""
     relevant = replace(exit, status=0) if state.finished else exit
-    output_format = OutputFormat(program, decode=_decode_nothing, failures=ACP_FAILURES)
     result = replace(evaluate_run(call, state, relevant, output_format), exit_code=exit.status)
-    return _detect_error_text(result, state, program) if result.ok else result
+    return _detect_error_text(result, state, output_format.program) if result.ok else result
 
 
 def _detect_error_text(result: CallResult, state: StreamState, program: str) -> CallResult:
@@ -53,7 +62,7 @@ def _detect_error_text(result: CallResult, state: StreamState, program: str) -> 
         return result
     code = classify_failure(text, table=ACP_FAILURES) or Code.API_ERROR
     message = f"{program} failed: {first_line(text[max(0, text.rfind('Error:')) :])}"
-    return replace(result, code=code, message=message, text="", retry_after_seconds=parse_retry_after(text))
+    return add_limits(replace(result, code=code, message=message, text=""), text, result.windows)
 
 
 def _decode_nothing(line: bytes, state: StreamState) -> bool:

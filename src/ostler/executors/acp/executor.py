@@ -46,7 +46,9 @@ class AcpExecutor(ProgramExecutor):
             with self._write_settings(call) as prepared:
                 command = self._command(prepared, resume=resume)
                 grace = min(command.result_grace_seconds, _EXIT_SECONDS)
-                command = replace(command, result_grace_seconds=grace)
+                command = replace(
+                    command, result_grace_seconds=grace, on_error_line=conversation.read_error_line
+                )
                 exit = await self._runner.converse(command, conversation)
         except OstlerError as error:
             return result_from_error(error), ""
@@ -61,6 +63,8 @@ class AcpExecutor(ProgramExecutor):
             permissions=permissions,
             modes=self._agent.modes.get(permissions, ()),
             model_in_session=not self._agent.model_flag,
+            retry_lines=self._agent.retry_lines,
+            rules=self._agent.rules,
         )
 
     def _program(self) -> str:

@@ -10,22 +10,19 @@ from ostler.executors.claude.failures import CLAUDE_FAILURES
 from ostler.executors.claude.messages import Result
 from ostler.executors.claude.stream import ClaudeStream
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
-from ostler.executors.failures import (
-    Evidence,
-    is_error_answer,
-    is_short_enough_for_error,
-    parse_reset_time,
-)
+from ostler.executors.failures import Evidence, is_error_answer, is_short_enough_for_error
+from ostler.executors.limits.reading import add_limits, has_rejected
+from ostler.executors.retries import RetryLines, describe_wait, seconds_of_limit
 from ostler.model.call import AgentCall, Billing, CallResult, OnEvent
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.text import first_line
 
 # Newer versions report the cost of the whole session.
 _LAST_PER_RUN_COST = (2, 1, 197)
 _SUBSCRIPTION_SOURCES = ("none", "oauth")  # of the key: there is none, or it belongs to a login
 _UNSPECIFIC = (Code.AGENT_FAILED, Code.NO_RESULT)
-# claude itself waits for up to a minute; it does not report how much longer the limit lasts.
-_MORE_THAN_A_MINUTE = 61.0
+# What a run without an answer may end with when a window of the subscription has rejected its last request.
+_BY_REJECTION = (*_UNSPECIFIC, Code.RATE_LIMITED, Code.API_ERROR, Code.IDLE_TIMEOUT)
 
 
 class ClaudeReader:
@@ -40,6 +37,11 @@ class ClaudeReader:
         """Read one line; return True when it is a result."""
         return self._stream.read_line(line)
 
+    def read_error_line(self, line: bytes) -> None:
+        """Read one line of the error output: it may report a retry."""
+        if retry := RetryLines().find(line, CLAUDE_FAILURES):
+            self._stream.report_retry(retry.reported, retry.text)
+
     def evaluate(self, exit: Exit) -> CallResult:
         """Return the result of the run."""
         self._stream.close(exit.long_lines)
@@ -50,10 +52,10 @@ def evaluate_claude_run(
     call: AgentCall, stream: ClaudeStream, exit: Exit, now: Now, program: str = "claude"
 ) -> CallResult:
     """Return the result of one run from its output and its exit."""
-    status = _status(stream, exit, program)
+    status = _explain_by_limit(_status(stream, exit, program), stream)
     cost, total = _costs(call, stream)
     text = stream.result.text if stream.result and status.code is None else ""
-    return CallResult(
+    result = CallResult(
         code=status.code,
         message=status.message,
         text=text,
@@ -65,10 +67,25 @@ def evaluate_claude_run(
         usage=stream.usage,
         cost_usd=cost,
         session_cost_usd=total,
-        retry_after_seconds=_retry_after(stream, status, now),
+        final=exit.stopped is StopReason.PROVIDER,
         warnings=_warnings(stream, status),
         billing=_billing(stream.api_key_source),
     )
+    is_ended = exit.stopped is StopReason.PROVIDER
+    wait = seconds_of_limit(stream.retry, stream.retry_text) if is_ended else None
+    return add_limits(result, f"{exit.stderr_tail}\n{_error_text(stream)}", stream.windows, wait, now)
+
+
+def _error_text(stream: ClaudeStream) -> str:
+    """Return the text of the error; a long one is the agent's own."""
+    text = stream.result.text if stream.result else ""
+    return text if is_short_enough_for_error(text) else ""
+
+
+def _explain_by_limit(status: RunStatus, stream: ClaudeStream) -> RunStatus:
+    """Return QUOTA_EXCEEDED for a failure after a window has rejected the last request."""
+    is_limit = status.code in _BY_REJECTION and has_rejected(stream.windows)
+    return RunStatus(Code.QUOTA_EXCEEDED, status.message) if is_limit else status
 
 
 def _status(stream: ClaudeStream, exit: Exit, program: str) -> RunStatus:
@@ -97,6 +114,8 @@ def _classify_result(result: Result, error_type: str, program: str) -> RunStatus
 
 
 def _classify_unfinished(stream: ClaudeStream, exit: Exit, program: str) -> RunStatus:
+    if exit.stopped is StopReason.PROVIDER:
+        return describe_wait(stream.retry, stream.retry_text, exit, program)
     if rejected := classify_rejected_arguments(exit, program):
         return rejected
     status = _classify_by_exit(exit, program)
@@ -129,13 +148,6 @@ def _costs(call: AgentCall, stream: ClaudeStream) -> tuple[float | None, float |
 def _version(text: str) -> tuple[int, ...]:
     numbers = tuple(int(part) for part in text.split(".") if part.isdecimal())
     return numbers or (_LAST_PER_RUN_COST[0] + 1,)
-
-
-def _retry_after(stream: ClaudeStream, status: RunStatus, now: Now) -> float | None:
-    if status.code is Code.RATE_LIMITED and stream.result is not None and not stream.waited:
-        return _MORE_THAN_A_MINUTE
-    reset = parse_reset_time(status.message) if status.code is Code.QUOTA_EXCEEDED else None
-    return max(0.0, reset - now()) if reset is not None else None
 
 
 def _billing(api_key_source: str) -> Billing | None:

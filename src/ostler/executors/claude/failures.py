@@ -27,7 +27,8 @@ CLAUDE_FAILURES = FailureTable(
                 r"credit balance is too low|spend(ing)?.limit|specified api usage limits|billing": (
                     Code.BILLING
                 ),
-                r"usage limit reached|hit your (\w+ )?limit|limit will reset": Code.QUOTA_EXCEEDED,
+                r"usage limit reached|hit your ([\w-]+ ){0,2}limit|limit will reset": Code.QUOTA_EXCEEDED,
+                r"out of (extra usage|usage credits)": Code.QUOTA_EXCEEDED,
                 # Before the rules of NETWORK: this connection had been open.
                 r"connection to the api was lost": Code.STREAM_BROKEN,
             },
@@ -38,6 +39,7 @@ CLAUDE_FAILURES = FailureTable(
                 "billing_error": Code.BILLING,
                 "authentication_failed": Code.AUTH_FAILED,
                 "model_not_found": Code.MODEL_NOT_FOUND,
+                "usage_limit_reached": Code.QUOTA_EXCEEDED,
                 "rate_limit": Code.RATE_LIMITED,
                 "overloaded": Code.OVERLOADED,
                 "connection_failed": Code.NETWORK,

@@ -16,6 +16,7 @@ class Line(Struct, frozen=True):
     message: Raw = Raw()
     error: str | None = None  # assistant: the type of the API error that the text reports
     api_error: str | None = None
+    rate_limit_info: Raw = Raw()  # rate_limit_event
 
 
 class Tokens(Struct, frozen=True):

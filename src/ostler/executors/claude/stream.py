@@ -5,8 +5,10 @@ from __future__ import annotations
 from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.claude import messages
 from ostler.executors.claude.failures import classify_retry
+from ostler.executors.limits.claude_event import read_windows
 from ostler.executors.stream_state import MAX_SKIPPED_EVENTS, SESSION_ID, report_skipped_lines
 from ostler.model.call import (
+    LimitReported,
     LineSkipped,
     OnEvent,
     RetryReported,
@@ -17,6 +19,7 @@ from ostler.model.call import (
     ToolUsed,
     UsageReported,
 )
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 from ostler.text import first_line
 
@@ -40,7 +43,8 @@ class ClaudeStream:
         self.result: messages.Result | None = None  # the last one: there may be several
         self.error_type = ""  # of the last assistant line
         self.retry: RetryReported | None = None  # set while claude is waiting for its provider
-        self.waited = False  # whether claude had been waiting before its last message
+        self.retry_text = ""  # the error that the last retry follows, if it is not in the stream
+        self.windows: tuple[ReportedWindow, ...] = ()  # of the subscription, as reported last
         self.skipped_lines = 0
 
     def read_line(self, line: bytes) -> bool:
@@ -56,6 +60,8 @@ class ClaudeStream:
             return self._read_result(line)
         elif head.type == "system":
             self._read_system(head.subtype, line)
+        elif head.type == "rate_limit_event":
+            self._read_limits(head)
         return False
 
     @property
@@ -73,7 +79,7 @@ class ClaudeStream:
         report_skipped_lines(self._on_event, self.skipped_lines, long_lines)
 
     def _read_assistant(self, head: messages.Line) -> None:
-        self.waited, self.retry = self.retry is not None, None
+        self.retry = None
         self.error_type = head.api_error or head.error or ""
         message = decode_json(messages.MESSAGE, head.message)
         if message is None:
@@ -81,6 +87,11 @@ class ClaudeStream:
         if message.usage is not None:
             self._usages[message.id] = message.usage.usage()
         return self._read_content(message.content)
+
+    def _read_limits(self, head: messages.Line) -> None:
+        if windows := read_windows(head.rate_limit_info):
+            self.windows = windows
+            self._on_event(LimitReported(windows))
 
     def _read_content(self, content: list[messages.Block] | str) -> None:
         blocks = [messages.Block("text", content)] if isinstance(content, str) else content
@@ -126,8 +137,12 @@ class ClaudeStream:
 
     def _read_retry(self, body: messages.System) -> None:
         code = classify_retry(body.error or "", body.error_status)
-        self.retry = RetryReported(code, body.retry_delay_ms / 1000)
-        self._on_event(self.retry)
+        self.report_retry(RetryReported(code, body.retry_delay_ms / 1000))
+
+    def report_retry(self, retry: RetryReported, text: str = "") -> None:
+        """Record that the agent retries the request to its provider by itself."""
+        self.retry, self.retry_text = retry, text
+        self._on_event(retry)
 
     def _read_result(self, line: bytes) -> bool:
         self.result = decode_json(messages.RESULT, line) or messages.Result()

@@ -46,7 +46,7 @@ def find_pending(
     """Return everything that is new, changed or deleted since the index was written."""
     found: dict[_Kind, list[str]] = {kind: [] for kind in _Kind}
     listed = _list_tagged(worktree, index, exclude)
-    if reveal_hidden(worktree, index, listed):
+    if reveal_hidden(worktree.repository, index, listed):
         listed = _list_tagged(worktree, index, exclude)
     for name in dict.fromkeys(name for tag, name in listed if tag not in "sS"):
         found[_classify(worktree.path, name)].append(name)

@@ -8,7 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.files.atomic import write_projection
-from ostler.git.left.untracked import Found, FoundFile
+from ostler.git.left.untracked import Found
+from ostler.git.left.walk import FoundFile
 from ostler.git.repository import Worktree
 
 _FILE = "ostler-baseline"  # in the git directory of the worktree, and deleted with it

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ostler.files.atomic import make_private_dir, sync_filesystem
-from ostler.git.left.untracked import FoundFile
+from ostler.git.left.walk import FoundFile
 from ostler.git.worktree.trash import erase
 
 

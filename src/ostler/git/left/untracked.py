@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator
-from pathlib import Path
-
 from msgspec import Struct
 
-from ostler.git.commit.pending import open_directories
-from ostler.git.left.dependencies import has_cache_marker, is_cache_file, is_dependency_directory
 from ostler.git.left.submodules import find_changed, is_checked_out, list_gitlinks, read_gitlinks
+from ostler.git.left.walk import FoundFile, list_entries, walk_entries
 from ostler.git.repository import Worktree
-from ostler.git.run.command import LONG_SECONDS, run_git
 from ostler.git.run.failure import with_git_errors
 
 MAX_FILES = 20_000  # more are not counted
-# No exclude option: neither .gitignore nor info/exclude nor core.excludesFile hides a file here.
-_LIST = ("ls-files", "-z", "--others", "--directory", "--no-empty-directory")
-
-
-class FoundFile(Struct, frozen=True, array_like=True):
-    """An untracked file or link, or a changed submodule; a changed one has another size or time."""
-
-    path: str  # below the worktree
-    size: int
-    modified_ns: int
 
 
 class Found(Struct, frozen=True):
@@ -44,90 +27,22 @@ def find_untracked(worktree: Worktree, skipped: tuple[str, ...] = ()) -> Found:
     """
     links = list_gitlinks(worktree.repository)
     own = {path: commit for path, commit in links.items() if is_checked_out(worktree.path / path)}
-    files = _list_submodules(worktree, own)
+    files = _list_submodules(worktree, own, skipped)
     # Git lists nothing below a gitlink, also where an agent wrote to the empty directory of a submodule.
-    entries = [*_list_entries(worktree), *(path for path in links if path not in own)]
-    for file in _walk_entries(worktree.path, entries, skipped):
+    entries = [*list_entries(worktree.repository), *(path for path in links if path not in own)]
+    for file in walk_entries(worktree.path, entries, skipped):
         if len(files) >= MAX_FILES:
             return Found(tuple(files), is_complete=False)
         files.append(file)
     return Found(tuple(files))
 
 
-def _list_submodules(worktree: Worktree, recorded: dict[str, str]) -> list[FoundFile]:
+def _list_submodules(
+    worktree: Worktree, recorded: dict[str, str], skipped: tuple[str, ...]
+) -> list[FoundFile]:
     if not recorded:
         return []
     base = read_gitlinks(worktree.repository, worktree.base, iter(recorded))
     # A copy fails, so that the worktree is kept: the commits are in its git directory.
-    return [FoundFile(path, 0, state) for path, state in find_changed(worktree.path, recorded, base).items()]
-
-
-def _list_entries(worktree: Worktree) -> list[str]:
-    first = run_git(worktree.repository, *_LIST, timeout_seconds=LONG_SECONDS)
-    if b"Permission denied" in first.stderr:
-        open_directories(worktree.path)
-        first = run_git(worktree.repository, *_LIST, timeout_seconds=LONG_SECONDS)
-    return os.fsdecode(first.stdout).split("\0")[:-1]
-
-
-def _walk_entries(root: Path, entries: list[str], skipped: tuple[str, ...]) -> Iterator[FoundFile]:
-    for entry in entries:
-        path = entry.rstrip("/")
-        if is_dependency_directory(path.rpartition("/")[0], skipped):
-            continue
-        if stat.S_ISDIR(_mode(root / path)):
-            yield from _walk_directory(root, path, skipped)
-        elif (file := _describe(root, path, skipped)) is not None:
-            yield file
-
-
-def _walk_directory(root: Path, top: str, skipped: tuple[str, ...]) -> Iterator[FoundFile]:
-    waiting = [top]
-    while waiting:
-        folder = waiting.pop()
-        if is_dependency_directory(folder, skipped):
-            continue
-        entries = _scan(root / folder)
-        if entries is None:
-            yield FoundFile(folder, 0, 0)  # a copy of it fails, so that the worktree is kept
-            continue
-        if has_cache_marker(name for name, _ in entries):
-            continue
-        for name, is_directory in entries:
-            path = f"{folder}/{name}"
-            if is_directory:
-                waiting.append(path)
-            elif (file := _describe(root, path, skipped)) is not None:
-                yield file
-
-
-def _scan(folder: Path) -> list[tuple[str, bool]] | None:
-    """Return the sorted entries, or None; a directory without permissions is opened first."""
-    try:
-        if folder.lstat().st_mode & stat.S_IRWXU != stat.S_IRWXU:
-            folder.chmod(0o700)
-        with os.scandir(folder) as entries:
-            return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
-    except FileNotFoundError:
-        return []
-    except OSError:
-        return None
-
-
-def _describe(root: Path, path: str, skipped: tuple[str, ...]) -> FoundFile | None:
-    """Return a regular file or a link; None for pipes, devices, caches and what has disappeared."""
-    if is_cache_file(path.rpartition("/")[2], skipped):
-        return None
-    try:
-        found = (root / path).lstat()
-    except OSError:
-        return None
-    is_kept = stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)
-    return FoundFile(path, found.st_size, found.st_mtime_ns) if is_kept else None
-
-
-def _mode(path: Path) -> int:
-    try:
-        return path.lstat().st_mode
-    except OSError:
-        return 0
+    changed = find_changed(worktree.path, recorded, base, skipped)
+    return [FoundFile(path, 0, state) for path, state in changed.items()]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.errors import Code
+from ostler.model.limits.families import find_families
 from ostler.model.limits.window import ANY, CLOCK_STEP_SECONDS, Window
 from ostler.model.model_config import ModelConfig
 
@@ -40,13 +40,18 @@ def provider_name(window: Window) -> str:
 
 
 def _digest(model: ModelConfig) -> str:
+    # A status reads limits too, and must start fast.
+    from hashlib import blake2b  # noqa: PLC0415
+
     own = repr((model.args, sorted(model.env.items()))).encode()
     return blake2b(own, digest_size=6).hexdigest()
 
 
 def windows_for(model: ModelConfig) -> tuple[Window, ...]:
     """Return every window that a call of the model belongs to."""
-    return window_for(model), replace(route_for(model), model=model.model)
+    own = window_for(model)
+    families = (replace(own, model=family) for family in find_families(model.model) if family != own.model)
+    return own, replace(route_for(model), model=model.model), *families
 
 
 class Limit(Struct, frozen=True):
@@ -91,6 +96,7 @@ class Probe(Struct, frozen=True):
     """This caller may probe, and reports the result for each window."""
 
     windows: tuple[Window, ...]
+    is_reported: bool = False  # a notice about one of them was recorded
 
 
 class Closed(Struct, frozen=True):
@@ -117,17 +123,20 @@ def probe_delay(closings: int, first: float, longest: float) -> float:
 
 
 def check_admission(limits: Sequence[Limit], caller: str, now: float) -> Admission:
-    """Decide whether a call may start under these limits."""
-    valid = [limit for limit in limits if limit.is_valid(now)]
-    if not valid:
+    """Decide whether a call may start under these limits.
+
+    The end of a limit from the future is unreliable, because the clock was set back: one caller probes it.
+    """
+    if not limits:
         return Open()
-    last = max(valid, key=lambda limit: limit.until)
-    if last.until > now:
+    valid = (limit for limit in limits if limit.is_valid(now))
+    last = max(valid, key=lambda limit: limit.until, default=None)
+    if last is not None and last.until > now:
         return Closed(last.until, last.code, last.message)
-    for limit in valid:
+    for limit in limits:
         if _is_leased(limit.probing_until, now) and limit.prober != caller:
             return Closed(_next_check_at(limit.probing_until, now), limit.code, limit.message, True)
-    return Probe(tuple(limit.window for limit in valid))
+    return Probe(tuple(limit.window for limit in limits), any(limit.reported for limit in limits))
 
 
 class Cooldown(Struct, frozen=True):

@@ -169,6 +169,8 @@ def _explain_not_started(ostler: Ostler, state: State, signal: asyncio.Event) ->
         return OstlerError(
             Code.CONFLICT, f"{state.task} is claimed by another run", "wait until it has ended"
         )
+    if (hold := ostler.not_started.get(state.task)) is not None:
+        return OstlerError(hold.code, hold.message)
     return _not_executable(state.task, state.message or f"is {state.status} and cannot start now")
 
 

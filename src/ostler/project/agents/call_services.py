@@ -36,7 +36,12 @@ def create_call_services(
         slots=slots,
         host=Host(settings.host, clock),
         availability=ModelAvailability(
-            ledger, accounts, settings.retry, clock, project=str(project.layout.root)
+            ledger,
+            accounts,
+            settings.retry,
+            clock,
+            project=str(project.layout.root),
+            read_settings=lambda: project.settings,
         ),
         budget_guard=BudgetGuard(settings.budget, clock, spending),
         plugins=load_plugins(settings.plugins),

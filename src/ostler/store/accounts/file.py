@@ -59,8 +59,11 @@ _RETRY_SECONDS = 60.0  # before an unusable file is tried again
 class AccountFile:
     """A connection for one thread; without a usable file, the values are kept in memory."""
 
-    def __init__(self, path: Path | None, on_problem: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: Path | None, on_problem: Callable[[str], None], *, is_read_only: bool = False
+    ) -> None:
         self.path = path
+        self._is_read_only = is_read_only
         self._on_problem = on_problem
         self._db: apsw.Connection | None = None
         self._identity: FileIdentity | None = None
@@ -110,7 +113,7 @@ class AccountFile:
         if self._db is not None and read_identity(self.path) == self._identity:
             return self._db
         self._close_file()
-        self._db = _open(self.path)
+        self._db = _connect_read_only(self.path) if self._is_read_only else _open(self.path)
         self._identity = read_identity(self.path)
         return self._db
 
@@ -161,6 +164,13 @@ def _connect(path: Path) -> apsw.Connection:
     except BaseException:
         db.close()
         raise
+    return db
+
+
+def _connect_read_only(path: Path) -> apsw.Connection:
+    """Open an existing file; raise apsw.Error without one."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    db.set_busy_timeout(_BUSY_MS)
     return db
 
 

@@ -64,6 +64,10 @@ class AccountLedger(Protocol):
         """Return the last known use of every window; use before a reset that has passed is left out."""
         ...
 
+    def forget(self, account: str) -> bool:
+        """Delete everything about an account (`account_id`); return False if nothing is recorded."""
+        ...
+
     def close(self) -> None:
         """Close the ledger; closing twice is allowed."""
         ...

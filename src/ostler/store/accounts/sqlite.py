@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import apsw
-from msgspec import msgpack
+from msgspec import Struct, msgpack
 
 from ostler.errors import Code, read_code
 from ostler.files.user_state import find_user_state
@@ -19,6 +20,7 @@ from ostler.model.limits.limit import (
     check_admission,
     limit_on,
 )
+from ostler.model.limits.titles import account_id
 from ostler.model.limits.window import CLOCK_STEP_SECONDS, ReportedWindow, Window, WindowUse
 from ostler.store.accounts.file import FILE_NAME, AccountFile
 from ostler.store.statement import run
@@ -43,6 +45,7 @@ _DELETE_PROBED = """
     DELETE FROM closed_window
     WHERE provider = ? AND account = ? AND model = ? AND name = ? AND probing_until IS NOT NULL"""
 _DELETE_LIMIT = "DELETE FROM closed_window WHERE provider = ? AND account = ? AND model = ? AND name = ?"
+_DELETE_USE = "DELETE FROM window_use WHERE provider = ? AND account = ? AND model = ? AND name = ?"
 _SELECT_USES = "SELECT provider, account, model, name, reported, noted_at, label FROM window_use"
 _REPLACE_USE = """
     INSERT INTO window_use (provider, account, model, name, reported, resets_at, noted_at, label)
@@ -65,11 +68,33 @@ def open_accounts(
     return SqliteAccounts(state / FILE_NAME if state else None, on_problem)
 
 
+class KnownLimits(Struct, frozen=True):
+    """What the ledger of accounts contains at one time."""
+
+    limits: tuple[Limit, ...] = ()
+    windows: tuple[WindowUse, ...] = ()
+
+
+def read_accounts(environ: Mapping[str, str], now: float) -> KnownLimits:
+    """Read the ledger of the user without creating or changing it; empty when it cannot be read."""
+    state = find_user_state(environ)
+    if state is None or not (path := state / FILE_NAME).exists():
+        return KnownLimits()
+    with closing(SqliteAccounts(path, is_read_only=True)) as accounts:
+        return KnownLimits(tuple(accounts.limits(now)), tuple(accounts.windows(now)))
+
+
 class SqliteAccounts:
     """An AccountLedger that all processes of a user can open at the same time; opened on first use."""
 
-    def __init__(self, path: Path | None, on_problem: Callable[[str], None] = lambda _: None) -> None:
-        self._file = AccountFile(path, on_problem)
+    def __init__(
+        self,
+        path: Path | None,
+        on_problem: Callable[[str], None] = lambda _: None,
+        *,
+        is_read_only: bool = False,
+    ) -> None:
+        self._file = AccountFile(path, on_problem, is_read_only=is_read_only)
 
     def close(self) -> None:
         self._file.close()
@@ -150,6 +175,16 @@ class SqliteAccounts:
         uses = map(_to_use, self._file.query(_SELECT_USES))
         return [use for use in uses if use.is_valid(now)]
 
+    def forget(self, account: str) -> bool:
+        with self._file.transaction() as db:
+            limits = [limit.window for limit in _read_limits(db) if account_id(limit.window) == account]
+            uses = [use.window for use in _read_uses(db) if account_id(use.window) == account]
+            for window in limits:
+                run(db, _DELETE_LIMIT, *_key(window))
+            for window in uses:
+                run(db, _DELETE_USE, *_key(window))
+            return bool(limits or uses)
+
     # Internal
 
     def _find_limit(self, db: apsw.Connection, window: Window) -> Limit | None:
@@ -161,6 +196,10 @@ class SqliteAccounts:
 
 def _read_limits(db: apsw.Connection) -> list[Limit]:
     return [_to_limit(row) for row in run(db, _SELECT_LIMITS)]
+
+
+def _read_uses(db: apsw.Connection) -> list[WindowUse]:
+    return [_to_use(row) for row in run(db, _SELECT_USES)]
 
 
 def _check_admission(

@@ -18,7 +18,7 @@ from .endings import (
     a18_exit,
     two_results,
 )
-from .everyday import api_error, behave, blocked, crash, denied, limited, no_mark
+from .everyday import api_error, behave, blocked, crash, denied, limited, no_mark, waits
 from .processes import (
     a1_hangs,
     a2_ignores_term,
@@ -51,6 +51,7 @@ FAULTS: dict[str, Callable[[FakeAgent], int]] = {"": behave} | {
         denied,
         api_error,
         limited,
+        waits,
         hangs_after_result,
         two_results,
         a1_hangs,

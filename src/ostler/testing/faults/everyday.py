@@ -74,6 +74,18 @@ def limited(agent: FakeAgent) -> int:
     return api_error(agent)
 
 
+def waits(agent: FakeAgent) -> int:
+    """Print behaviour["error_message"] on stderr, wait for behaviour["seconds"], then work."""
+    begun = begin(agent)
+    if begun:
+        return begun
+    agent.wire.init(agent)
+    agent.remember({"prompt": agent.prompt})
+    agent.fail(agent["error_message"])
+    time.sleep(agent["seconds"])
+    return behave(agent)
+
+
 def _closes(window: Path, seconds: float) -> float:
     """Return when the limit ends; all callers share the limit that the first one started."""
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ostler.testing.llm.dialect import Dialect, Json, estimate, frame, pieces
+from ostler.testing.llm.limits import report_unified
 from ostler.testing.llm.request import Request
 from ostler.testing.llm.turns import Answer, Failure
 
@@ -98,4 +99,5 @@ ANTHROPIC = Dialect(
     failure_frame=_failure_frame,
     count=_count,
     ping=frame({"type": "ping"}, "ping"),
+    limits=report_unified,
 )

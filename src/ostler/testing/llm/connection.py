@@ -35,18 +35,25 @@ class Connection(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def send_parts(self, parts: list[bytes], *, events: bool) -> None:
+    def send_parts(self, parts: list[bytes], headers: dict[str, str], *, events: bool) -> None:
         """Send a whole body in chunks."""
-        self._begin_chunks(events)
+        self._begin_chunks(events, headers)
         for part in parts:
             self._chunk(part)
         self._end_chunks()
 
     def send_broken(
-        self, parts: list[bytes], answer: Answer, error: bytes, ping: bytes, *, events: bool
+        self,
+        parts: list[bytes],
+        answer: Answer,
+        error: bytes,
+        ping: bytes,
+        headers: dict[str, str],
+        *,
+        events: bool,
     ) -> None:
         """Send the first half of a body, then break as the answer demands."""
-        self._begin_chunks(events)
+        self._begin_chunks(events, headers)
         for part in parts[: max(1, len(parts) // 2)]:
             self._chunk(part)
         match answer.breaks:
@@ -93,8 +100,9 @@ class Connection(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
 
-    def _begin_chunks(self, events: bool) -> None:
-        self._begin(200, {"Content-Type": _EVENTS if events else _JSON, "Transfer-Encoding": "chunked"})
+    def _begin_chunks(self, events: bool, headers: dict[str, str]) -> None:
+        kind = _EVENTS if events else _JSON
+        self._begin(200, {"Content-Type": kind, "Transfer-Encoding": "chunked", **headers})
 
     def _chunk(self, data: bytes) -> None:
         if data:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ostler.testing.llm.limits import LimitReport, Limits, report_nothing
 from ostler.testing.llm.request import Request
 from ostler.testing.llm.turns import Answer, Failure
 
@@ -24,6 +25,7 @@ class Dialect(Struct, frozen=True):
     failure_frame: Callable[[Failure], bytes]  # an error inside a stream
     count: Callable[[Request], Json]  # the number of tokens of a prompt
     ping: bytes = b": ping\n\n"
+    limits: Callable[[Limits, float], LimitReport] = report_nothing  # from the start of the server
 
 
 def frame(data: Json | str, event: str = "") -> bytes:

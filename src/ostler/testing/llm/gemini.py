@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ostler.testing.llm.dialect import Dialect, Json, estimate, frame, pieces
+from ostler.testing.llm.limits import report_gemini
 from ostler.testing.llm.request import Request
 from ostler.testing.llm.turns import Answer, Failure, Stop
 
@@ -70,4 +71,4 @@ def _calls(answer: Answer) -> list[Json]:
     return [{"functionCall": {"name": tool.name, "args": tool.input}} for tool in answer.tools]
 
 
-GEMINI = Dialect("gemini", whole, frames, failure, _failure_frame, _count)
+GEMINI = Dialect("gemini", whole, frames, failure, _failure_frame, _count, limits=report_gemini)

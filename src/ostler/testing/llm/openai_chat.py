@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ostler.testing.llm.dialect import Dialect, Json, estimate, frame, pieces
+from ostler.testing.llm.limits import report_openai
 from ostler.testing.llm.request import Request
 from ostler.testing.llm.turns import Answer, Failure
 
@@ -100,4 +101,4 @@ def _usage(answer: Answer) -> Json:
     }
 
 
-OPENAI_CHAT = Dialect("openai-chat", whole, frames, failure, _failure_frame, _count)
+OPENAI_CHAT = Dialect("openai-chat", whole, frames, failure, _failure_frame, _count, limits=report_openai)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ostler.testing.llm.dialect import Dialect, Json, estimate, frame, pieces
+from ostler.testing.llm.limits import report_codex
 from ostler.testing.llm.openai_chat import failure
 from ostler.testing.llm.request import Request
 from ostler.testing.llm.turns import Answer, Failure, ToolCall
@@ -124,4 +125,6 @@ def _usage(answer: Answer) -> Json:
     }
 
 
-OPENAI_RESPONSES = Dialect("openai-responses", whole, frames, failure, _failure_frame, _count)
+OPENAI_RESPONSES = Dialect(
+    "openai-responses", whole, frames, failure, _failure_frame, _count, limits=report_codex
+)

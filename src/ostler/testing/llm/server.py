@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from functools import partial
@@ -13,6 +14,7 @@ from ostler.testing.llm.anthropic import ANTHROPIC
 from ostler.testing.llm.connection import Connection
 from ostler.testing.llm.dialect import Dialect
 from ostler.testing.llm.gemini import GEMINI
+from ostler.testing.llm.limits import LimitReport, Limits
 from ostler.testing.llm.models import list_models
 from ostler.testing.llm.openai_chat import OPENAI_CHAT
 from ostler.testing.llm.openai_responses import OPENAI_RESPONSES
@@ -41,7 +43,8 @@ class FakeLlm(Loopback):
 
     def __init__(self, turns: Turns = (), port: int = 0) -> None:
         super().__init__(partial(_Handler, self), port)
-        self.script = Script(turns)
+        self.started_at = time.time()  # the windows of limits count from here
+        self.script = Script(turns, self.started_at)
         self._requests: list[Request] = []
         self._lock = threading.Lock()
 
@@ -113,24 +116,32 @@ class _Handler(Connection):
         if not self.wait(answer.delay_seconds):
             return self.drop()
         events = request.stream and (dialect is not GEMINI or "alt=sse" in request.query)
+        headers = {**self._report(answer.limits, dialect).headers, **answer.headers}
         if not events and not answer.breaks:
             whole = dialect.whole(answer, request)
-            return self.send_json(200, [whole] if request.stream else whole)
+            return self.send_json(200, [whole] if request.stream else whole, headers)
+        failed = answer.error or _OVERLOADED
         if not events and answer.breaks == "error_event":
-            return self._send_failure(_OVERLOADED, dialect)
+            return self._send_failure(failed, dialect)
         parts = dialect.frames(answer, request) if events else [b"{", b"}"]
         if not answer.breaks:
-            return self.send_parts(parts, events=events)
-        error = dialect.failure_frame(_OVERLOADED)
-        return self.send_broken(parts, answer, error, dialect.ping, events=events)
+            return self.send_parts(parts, headers, events=events)
+        error = dialect.failure_frame(failed)
+        return self.send_broken(parts, answer, error, dialect.ping, headers, events=events)
 
     def _send_failure(self, failed: Failure, dialect: Dialect) -> None:
-        headers = dict(failed.headers)
+        report = self._report(failed.limits, dialect)
+        headers = {**report.headers, **failed.headers}
         if failed.retry_after is not None:
             headers["Retry-After"] = failed.retry_after
         if failed.html:
             return self.send_body(failed.status, failed.html.encode(), "text/html", headers)
-        return self.send_json(failed.status, dialect.failure(failed), headers)
+        body = dialect.failure(failed)
+        body["error"] |= report.error
+        return self.send_json(failed.status, body, headers)
+
+    def _report(self, limits: Limits | None, dialect: Dialect) -> LimitReport:
+        return dialect.limits(limits, self._llm.started_at) if limits else LimitReport()
 
     def _read_body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":

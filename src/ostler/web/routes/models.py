@@ -9,9 +9,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from ostler.calls.models.start_policy import stop_threshold
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.limits.limit import Limit, provider_name
+from ostler.model.limits.titles import window_title
 from ostler.model.task import Task
 from ostler.project.agents.model_pool import find_models
 from ostler.project.preflight import check_executors
@@ -19,6 +21,7 @@ from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.views.limits import view_limits
 from ostler.views.models import as_json, view_models
 from ostler.web.route import Empty, RequestParts
 from ostler.web.site import Site
@@ -31,6 +34,7 @@ class LimitView(Struct, frozen=True):
     account: str
     model: str
     window: str
+    title: str  # of the window, on screens
     until: str
     code: Code
     message: str
@@ -51,9 +55,12 @@ def list_models(site: Site, project: Project, request: RequestParts[Empty, Empty
         closing(SqliteLedger(project.layout.database)) as ledger,
         closing(open_accounts(os.environ)) as accounts,
     ):
-        limits, cooldowns = accounts.limits(now), ledger.cooldowns(now)
+        limits, cooldowns, windows = accounts.limits(now), ledger.cooldowns(now), accounts.windows(now)
     last_calls = read_last_calls(project.layout.database).by_model
-    models = tuple(as_json(view) for view in view_models(pool, limits, cooldowns, unusable, last_calls))
+    stop_at = stop_threshold(project.settings.limits)
+    known = view_limits(limits, windows, now, models=pool.models, stop_at=stop_at)
+    views = view_models(pool, limits, cooldowns, unusable, last_calls, known.accounts)
+    models = tuple(as_json(view) for view in views)
     return ModelsView(models=models, limits=tuple(map(_limit, limits)))
 
 
@@ -64,6 +71,7 @@ def _limit(limit: Limit) -> LimitView:
         window.account,
         window.model,
         window.window,
+        window_title(window.window),
         format_rfc3339(limit.until),
         limit.code,
         limit.message,

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections.abc import Sequence
 
 import click
 
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.task_table import print_table
-from ostler.cli.terminal.text import format_timestamp
+from ostler.cli.terminal.text import (
+    format_timestamp,
+    paint,
+    terminal_width,
+    to_one_line,
+    truncate,
+    use_colour,
+)
 from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE
 from ostler.project.active_runs import ActiveRun, list_active_runs
+from ostler.project.limits import read_limits
 from ostler.project.project import Project
 from ostler.views.groups import group_of
+from ostler.views.limits import Alert, summarize
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
@@ -27,23 +39,39 @@ def command(as_json: bool) -> None:
     with open_project() as project:
         views, runs = project.tasks(), list_active_runs(project.layout)
         step = find_next_step(project, views, runs) if sys.stdout.isatty() and not as_json else ""
+    now = time.time()
+    alerts = read_limits(os.environ, now).alerts
     if as_json:
-        print_json(status_json(views, runs))
-    elif not views:
+        print_json(status_json(views, runs, alerts))
+        return
+    limits = summarize(alerts, now)
+    # `ostler status | head -1` prints nothing but lines of the table.
+    is_header = sys.stdout.isatty() and bool(limits)
+    if is_header:
+        print_text(format_limits_line(limits) + "\n")
+    if not views:
         print_text('No tasks yet.  Next: ostler new "Describe the task"')
     else:
         print_table(views)
         print_text(format_summary(views))
         for run in runs:
             print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")
-        # `ostler status | head -1` prints nothing but lines of the table.
         if step:
             print_hint(f"\nNext: {step}")
+    if limits and not is_header:
+        print_text(to_one_line(limits))
 
 
-def status_json(views: list[TaskView], runs: list[ActiveRun]) -> dict[str, object]:
+def format_limits_line(summary: str) -> str:
+    """Return the accounts that are nearly used or closed, in one line of the terminal."""
+    text = truncate(to_one_line(summary), terminal_width())
+    return paint(text, "yellow", use_colour(sys.stdout))
+
+
+def status_json(views: list[TaskView], runs: list[ActiveRun], limits: Sequence[Alert]) -> dict[str, object]:
+    """Return the tasks, the active runs, and the accounts that are nearly used or closed."""
     tasks = [task_json(view, attempts=False) for view in views]
-    return {"schema": "ostler.status/1", "tasks": tasks, "runs": runs}
+    return {"schema": "ostler.status/1", "tasks": tasks, "runs": runs, "limits": limits}
 
 
 def find_next_step(project: Project, views: list[TaskView], runs: list[ActiveRun]) -> str:

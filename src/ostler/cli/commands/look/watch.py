@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import closing
@@ -14,6 +15,7 @@ from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.progress import can_draw
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.project.active_runs import list_active_runs
+from ostler.project.limits import read_limits
 
 
 @click.command("watch")
@@ -26,7 +28,8 @@ def command(as_json: bool) -> int:
     """
     with open_project() as project:
         if as_json:
-            print_json(status_json(project.tasks(), list_active_runs(project.layout)))
+            alerts = read_limits(os.environ, time.time()).alerts
+            print_json(status_json(project.tasks(), list_active_runs(project.layout), alerts))
         elif can_draw() and sys.stdin.isatty():
             ignore_closed_output()
             from ostler.cli.watch.live import watch  # noqa: PLC0415

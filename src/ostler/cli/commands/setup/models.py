@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from contextlib import closing
 
 import click
 from msgspec.structs import replace
 
+from ostler.calls.models.start_policy import stop_threshold
 from ostler.cli.options import json_option, open_project
+from ostler.cli.terminal.bar import draw_bar, has_blocks
 from ostler.cli.terminal.output import print_hint, print_json, print_text
-from ostler.cli.terminal.text import display_width, format_table, pad, to_one_line
+from ostler.cli.terminal.text import display_width, format_table, format_timestamp, pad, to_one_line
 from ostler.clock import SystemClock, format_local_time
 from ostler.model.limits.limit import windows_for
+from ostler.model.limits.titles import label_of
 from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
+from ostler.project.agents.account_rotation import describe_rotation
 from ostler.project.agents.model_check import TIMEOUT_SECONDS, check_models
 from ostler.project.agents.model_pool import find_models
 from ostler.project.agents.retry_budget import describe_retry_budget
@@ -25,10 +30,19 @@ from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.last_call import describe_last_call
-from ostler.views.models import ModelStatus, ModelView, ProbeResult, as_json, pool_of, view_models
+from ostler.views.limits import WindowView, format_share, view_limits
+from ostler.views.models import (
+    ModelStatus,
+    ModelView,
+    ProbeResult,
+    as_json,
+    pool_of,
+    view_models,
+)
 
-HEADER = ("name", "state", "last call", "answer", "executor", "model", "cost", "pool")
-OPTIONAL = ("cost", "pool")
+HEADER = ("name", "state", "limit", "last call", "answer", "executor", "model", "cost", "pool", "account")
+OPTIONAL = ("cost", "pool", "executor", "account", "last call", "model")
+_BAR_COLUMNS = 6
 COLOURS = {"ready": "green", "disabled": "dim", "unusable": "red", "down": "red"}
 
 
@@ -45,16 +59,16 @@ def command(check: bool, as_json: bool) -> int:
     now = SystemClock.now()
     with open_project(create=True) as project:
         views = _load_views(project, now)
-        retries = describe_retry_budget(project, now)
+        retries, rotation = describe_retry_budget(project, now), describe_rotation(project, views)
         if check:
             views = _check_models(project, views, now)
     healthy = not check or any(view.answer and view.answer.ok for view in views)
     if as_json:
-        _print_json(views, healthy, retries)
+        _print_json(views, healthy, retries, rotation)
     else:
         _print_table(views, now)
-        if retries:
-            print_text(f"\n{retries}")
+        for text in filter(None, (retries, rotation)):
+            print_text(f"\n{text}")
     if not healthy:
         print_hint("\nostler: no model answered\n        ostler doctor")
     return 0 if healthy else 1
@@ -69,7 +83,9 @@ def _load_views(project: Project, now: float) -> list[ModelView]:
         closing(SqliteLedger(project.layout.database)) as ledger,
         closing(open_accounts(os.environ, print_hint)) as accounts,
     ):
-        return view_models(pool, accounts.limits(now), ledger.cooldowns(now), refused, last_calls)
+        limits, stop_at = accounts.limits(now), stop_threshold(project.settings.limits)
+        known = view_limits(limits, accounts.windows(now), now, models=pool.models, stop_at=stop_at)
+        return view_models(pool, limits, ledger.cooldowns(now), refused, last_calls, known.accounts)
 
 
 def _check_models(project: Project, views: list[ModelView], now: float) -> list[ModelView]:
@@ -95,9 +111,10 @@ def _can_check(status: ModelStatus, now: float) -> bool:
     return status.state in ("ready", "cooldown", "down") or (status.state == "limited" and due)
 
 
-def _print_json(views: list[ModelView], healthy: bool, retries: str) -> None:
+def _print_json(views: list[ModelView], healthy: bool, retries: str, rotation: str) -> None:
     models = [as_json(view) for view in views]
-    print_json({"schema": "ostler.models/1", "ok": healthy, "models": models, "retries": retries})
+    notes = {"retries": retries, "rotation": rotation}
+    print_json({"schema": "ostler.models/1", "ok": healthy, "models": models, **notes})
 
 
 def _print_table(views: list[ModelView], now: float) -> None:
@@ -114,13 +131,24 @@ def _format_row(view: ModelView, now: float) -> tuple[str, ...]:
     return (
         to_one_line(config.name),
         _format_state(view.status, now),
+        _format_window(view.window),
         describe_last_call(view.last_call, now),
         _format_answer(view.answer),
         config.executor,
         to_one_line(config.model) or "default",
         str(config.cost_weight),
         pool_of(config),
+        to_one_line(label_of(config)),
     )
+
+
+def _format_window(window: WindowView | None) -> str:
+    """Return the fullest window of a model as a short bar, with its reset."""
+    if window is None:
+        return ""
+    bar = draw_bar(window.used or 0.0, _BAR_COLUMNS, is_ascii=not has_blocks(sys.stdout))
+    reset = f", resets {format_timestamp(window.resets_at)}" if window.resets_at else ""
+    return f"{bar} {format_share(window.used).rjust(5)}  {window.title}{reset}"
 
 
 def _format_state(status: ModelStatus, now: float) -> str:

@@ -17,6 +17,7 @@ from ostler.cli.detach import READY_OPTION, notify_when_ready, reject_interactiv
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, StoppableRun
 from ostler.cli.task_input import read_task
+from ostler.cli.terminal.not_started import has_held
 from ostler.cli.terminal.output import print_hint, print_text
 from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.progress import Progress, open_progress
@@ -24,7 +25,7 @@ from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.clock import SystemClock
 from ostler.errors import OstlerError, UsageError
 from ostler.model.ids import TaskId, make_task_id
-from ostler.model.outcome import Outcome, combine_exit_codes, combine_with_refusal
+from ostler.model.outcome import Outcome, combine_exit_codes, combine_with_holds, combine_with_refusal
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.detached import keep_descriptor_private
@@ -290,9 +291,9 @@ async def run_tasks(
         from ostler.cli.terminal.run_summary import print_run_summary  # noqa: PLC0415
 
         print_run_summary(project, outcomes, as_json, ostler.not_started)
-    return (
-        signals.exit_code if signals.exit_code and _is_interrupted(outcomes) else combine_exit_codes(outcomes)
-    )
+    if signals.exit_code and _is_interrupted(outcomes):
+        return signals.exit_code
+    return combine_with_holds(combine_exit_codes(outcomes), has_held(ostler.not_started))
 
 
 def _is_interrupted(outcomes: list[Outcome]) -> bool:

@@ -11,6 +11,7 @@ import click
 from ostler.cli.commands.work.run import show_progress
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler
+from ostler.cli.terminal.not_started import has_held
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.progress import open_progress
@@ -18,7 +19,7 @@ from ostler.cli.terminal.run_summary import print_run_summary
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.cli.terminal.text import format_table
 from ostler.clock import format_local_time, format_rfc3339
-from ostler.model.outcome import combine_exit_codes, combine_with_refusal
+from ostler.model.outcome import combine_exit_codes, combine_with_holds, combine_with_refusal
 from ostler.process.orphans import become_subreaper
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_start
@@ -68,7 +69,8 @@ async def _run_worker(project: Project, once: bool, as_json: bool) -> int:
         await ostler.close()
     if once:
         print_run_summary(project, outcomes, as_json, ostler.not_started)
-    return signals.exit_code or combine_with_refusal(combine_exit_codes(outcomes), bool(worker.refused))
+    exit_code = combine_with_holds(combine_exit_codes(outcomes), has_held(ostler.not_started))
+    return signals.exit_code or combine_with_refusal(exit_code, bool(worker.refused))
 
 
 def _format_greeting(timetable: Scheduler) -> str:

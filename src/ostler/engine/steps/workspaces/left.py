@@ -12,7 +12,8 @@ from ostler.files.layout import Layout
 from ostler.git.left.baseline import read_baseline, subtract_baseline
 from ostler.git.left.keep import copy_files, list_copied
 from ostler.git.left.submodules import is_checked_out
-from ostler.git.left.untracked import Found, FoundFile, find_untracked
+from ostler.git.left.untracked import Found, find_untracked
+from ostler.git.left.walk import FoundFile
 from ostler.git.repository import Worktree
 from ostler.git.worktree.registration import is_empty
 from ostler.model.state import State
@@ -60,7 +61,12 @@ def keep_left(state: State, worktree: Worktree, settings: WorkspaceSettings, lay
 
 
 def _select(worktree: Worktree, found: Found) -> tuple[FoundFile, ...]:
-    return subtract_baseline(found, read_baseline(worktree), FILES_IN_WORKTREE)
+    baseline = read_baseline(worktree)
+    left = subtract_baseline(found, baseline, FILES_IN_WORKTREE)
+    if left or found.is_complete:
+        return left
+    # The agent's files may be among those that were not counted.
+    return tuple(FoundFile(folder, 0, 0) for folder in baseline.folders) or found.files
 
 
 def _refuse(
@@ -71,7 +77,7 @@ def _refuse(
     if submodules:
         return f"a submodule has work that no commit of the task contains ({', '.join(submodules)})"
     if not found.is_complete:
-        return f"more than {len(found.files)} files"
+        return f"there are more than {len(found.files)} untracked files (see workspace.ignore_left)"
     size = sum(file.size for file in left)
     return "larger than workspace.keep_left_mb" if size > settings.keep_left_mb << 20 else ""
 

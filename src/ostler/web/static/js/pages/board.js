@@ -4,6 +4,7 @@ import { Actions } from "../board/actions.js";
 import { COLUMNS, Columns } from "../board/columns.js";
 import { areNarrow, filterLine, readFilters } from "../board/filters.js";
 import { GROUP_NAMES, groupAfter, groupsToAsk, moved } from "../board/happened.js";
+import { Limits } from "../board/limits.js";
 import { TaskTable } from "../board/list.js";
 import { boardKeys } from "../board/moves.js";
 import { NeedsYou } from "../board/needs_you.js";
@@ -38,6 +39,7 @@ class Board {
   #line;
   #needs = new NeedsYou((verb, row) => this.#answer(verb, row));
   #problems = new Problems();
+  #limits = new Limits();
   #below = h("div", { class: "below" });
   #piles = {};
   #shown = null;
@@ -52,13 +54,14 @@ class Board {
     const empty = welcome(signal);
     const head = h("div", { class: "board-head" }, this.#totals.node, this.#line.node);
     const title = h("h1", { class: "hidden-text" }, "Board");
-    replace(root, h("div", { class: "board" }, title, head, this.#problems.node, empty, this.#needs.node, this.#below));
+    replace(root, h("div", { class: "board" }, title, head, this.#limits.node, this.#problems.node, empty, this.#needs.node, this.#below));
     keepTicking(root, signal);
   }
 
   /** Loads everything and follows the feed. */
   async begin() {
     this.#refreshCost();
+    this.#refreshLimits();
     this.#problems.refreshSoon(this.#signal);
     follow((event) => this.#receive(event), this.#signal);
     boardKeys({ ...this.#hands(), search: this.#line.search, signal: this.#signal });
@@ -123,11 +126,16 @@ class Board {
   #refreshAll() {
     for (const group of Object.keys(this.#piles)) this.#refresh(group);
     this.#refreshCost();
+    this.#refreshLimits();
     this.#queue.add("problems", () => this.#problems.refresh(this.#signal));
   }
 
   #refreshCost() {
     this.#queue.add("cost", () => this.#totals.refresh(this.#signal));
+  }
+
+  #refreshLimits() {
+    this.#queue.add("limits", () => this.#limits.refresh(this.#signal));
   }
 
   #refresh(group) {
@@ -143,6 +151,7 @@ class Board {
     }
     this.#ask(groupsToAsk(event));
     if (event.type === "attempt_ended") this.#refreshCost();
+    if (["attempt_ended", "provider_unavailable", "model_recovered"].includes(event.type)) this.#refreshLimits();
     if (event.type === "task_created") this.#problems.refreshSoon(this.#signal);
   }
 

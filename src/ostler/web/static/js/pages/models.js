@@ -1,11 +1,13 @@
-/** The models, their availability, and when limits end. */
+/** The use of accounts, when limits end, and the models with their availability. */
 
 import { get } from "../api.js";
 import { h, replace } from "../dom.js";
 import { clock, plural } from "../format.js";
+import { accounts } from "../plots/accounts.js";
 import { keepFresh } from "../plots/fresh.js";
 import { countdown, keepCounting, moment } from "../plots/times.js";
 import { windows } from "../plots/windows.js";
+import { keepTicking } from "../tick.js";
 
 const STATES = {
   ready: "Ready", limited: "Limited", down: "Not called", cooldown: "In cooldown", disabled: "Disabled",
@@ -18,15 +20,25 @@ export async function show(root, _params, signal) {
   const body = h("div", { class: "stack wide-gap" });
   replace(root, h("div", { class: "page stack wide-gap" }, h("div", { class: "row wrap page-head" }, h("h1", {}, "Models"), words), body));
   keepCounting(body, signal);
+  keepTicking(body, signal);
   await keepFresh({
-    load: () => get("/models", {}, signal), draw: (given) => draw(words, body, given), root: body, signal, seconds: 15,
+    load: () => load(signal), draw: (given) => draw(words, body, given), root: body, signal, seconds: 15,
     concerns: ({ type }) => type.startsWith("wait_") || type.startsWith("model_") || type === "attempt_ended" || type === "task_deferred",
   });
 }
 
-function draw(words, body, { models, limits }) {
+async function load(signal) {
+  const [models, accounts] = await Promise.all([get("/models", {}, signal), get("/limits", {}, signal)]);
+  return { ...models, known: accounts };
+}
+
+function draw(words, body, { models, limits, known }) {
   replace(words, summary(models));
-  replace(body, quota(models, limits ?? []), table(models));
+  replace(body, use(known), quota(models, limits ?? []), table(models));
+}
+
+function use(known) {
+  return h("section", { class: "card stack", "aria-label": "Use of accounts" }, h("h2", {}, "Accounts"), accounts(known));
 }
 
 function summary(models) {
@@ -44,9 +56,9 @@ function quota(models, limits) {
     waits.length ? windows(waits) : h("p", { class: "muted" }, "No limits: every ready model can be used now."));
 }
 
-function limitToWait({ provider, account, model, window, until, code, message }) {
+function limitToWait({ provider, account, model, window, title, until, code, message }) {
   const name = [provider, account, model].filter(named).join(" · ");
-  return { name: name || "all models", detail: [window, message || code].filter(named).join(", "), until, status: "limited" };
+  return { name: name || "all models", detail: [named(window) && title, message || code].filter(Boolean).join(", "), until, status: "limited" };
 }
 
 /** A star means all. */

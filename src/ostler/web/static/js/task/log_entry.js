@@ -7,6 +7,9 @@ import { markdown } from "../markdown.js";
 const MARK = /<(\w{1,40})_(complete|blocked)>([^<]{0,2000})<\/\1_\2>/g;
 const ENDS = { succeeded: "Succeeded", failed: "Failed", interrupted: "Interrupted", running: "Running" };
 
+/** The length of a wait, if the agent reported it. */
+const delay = (seconds) => (seconds ? ` ${span(seconds)}` : "");
+
 /** The name of an entry in an address: attempt and byte offset. */
 export const anchorOf = (number, entry) => `a${number}-${entry.offset}`;
 
@@ -57,7 +60,7 @@ const WRITERS = {
   text_received: (entry) => textEntry(entry.text ?? ""),
   tool_denied: (entry) => note("warn", "Not allowed: ", h("b", {}, entry.tool), " ", h("code", {}, entry.detail ?? "")),
   retry_reported: (entry) =>
-    note("warn", `Waiting ${span(entry.delay_seconds ?? 0)} for its provider (${entry.code ?? "retry"})`),
+    note("warn", `Waiting${delay(entry.delay_seconds)} for its provider (${entry.code ?? "retry"})`),
   usage_reported: () => null,
   session_replaced: (entry) =>
     note(

@@ -1,0 +1,128 @@
+"""Whether a new task may start on a model: the use of its windows against the [limits] of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from ostler.clock import format_local_time
+from ostler.config.settings import LimitsSettings
+from ostler.model.limits.lengths import HOUR_SECONDS, counts_for_policy, find_length
+from ostler.model.limits.limit import Limit, windows_for
+from ostler.model.limits.titles import account_label, window_title
+from ostler.model.limits.window import WindowUse
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.task import Priority
+
+_LAST_PRIORITY: Priority = "P3"
+_LONGEST_UNKNOWN_SECONDS = 5 * HOUR_SECONDS  # that a use without a reset time counts
+
+
+class StartHold(Struct, frozen=True):
+    """Why no new task starts on a model, and until when."""
+
+    message: str
+    until: float
+
+
+def stop_threshold(settings: LimitsSettings) -> float:
+    """Return the used share of a window from which no new task starts on its account."""
+    return min(settings.stop_at, 1.0 - settings.keep_for_me)
+
+
+def find_start_holds(
+    pool: ModelPool, uses: Sequence[WindowUse], settings: LimitsSettings, priority: Priority, now: float
+) -> dict[str, StartHold]:
+    """Return the models on which no new task of this priority starts, by name."""
+    known = {model.name: _uses_of(model, uses, now) for model in pool.models}
+    holds = {name: _find_full(found, settings, now) for name, found in known.items()}
+    if settings.use_before_reset and priority == _LAST_PRIORITY:
+        holds = {name: hold or _find_early(name, known, settings, now) for name, hold in holds.items()}
+    return {name: hold for name, hold in holds.items() if hold is not None}
+
+
+def leave_out_closed(uses: Sequence[WindowUse], limits: Sequence[Limit]) -> list[WindowUse]:
+    """Return the uses of windows that are not closed: a closed one is probed after its end by any task."""
+    closed = {limit.window for limit in limits}
+    return [use for use in uses if use.window not in closed]
+
+
+def find_first_hold(pool: ModelPool, holds: Mapping[str, StartHold]) -> StartHold | None:
+    """Return the hold that ends first if no model of the pool is left for a new task."""
+    names = [model.name for model in pool.models if model.enabled]
+    if not all(name in holds for name in names):
+        return None
+    return min((holds[name] for name in names), key=lambda hold: hold.until, default=None)
+
+
+def has_start_holds(uses: Sequence[WindowUse], settings: LimitsSettings) -> bool:
+    """Return whether any model of any task may be held: cheap, for the common case that none is."""
+    is_full = any(counts_for_policy(use.reported) and _is_full(use, settings) for use in uses)
+    return is_full or (settings.use_before_reset and bool(uses))
+
+
+def _uses_of(model: ModelConfig, uses: Sequence[WindowUse], now: float) -> list[WindowUse]:
+    windows = windows_for(model)
+    return [
+        use
+        for use in uses
+        if counts_for_policy(use.reported) and any(map(use.window.applies_to, windows)) and _end_of(use) > now
+    ]
+
+
+def _end_of(use: WindowUse) -> float:
+    """Return until when a use counts."""
+    if use.reported.resets_at is not None:
+        return use.reported.resets_at
+    length = find_length(use.reported) or HOUR_SECONDS
+    return use.noted_at + min(length, _LONGEST_UNKNOWN_SECONDS)
+
+
+def _is_full(use: WindowUse, settings: LimitsSettings) -> bool:
+    """Return whether a window lets no new task start.
+
+    A rejection without a reset time counts only until a probe; it is not reported when the window resets.
+    """
+    reported = use.reported
+    if reported.used is None or (reported.status == "rejected" and reported.resets_at is None):
+        return False
+    # 1 - 0.05 is slightly more than 0.95.
+    return reported.used >= stop_threshold(settings) - 1e-9
+
+
+def _find_full(uses: list[WindowUse], settings: LimitsSettings, now: float) -> StartHold | None:
+    full = [use for use in uses if _is_full(use, settings)]
+    last = max(full, key=_end_of, default=None)
+    if last is None:
+        return None
+    is_kept = 1.0 - settings.keep_for_me < settings.stop_at
+    setting = f"keep_for_me = {settings.keep_for_me:g}" if is_kept else f"stop_at = {settings.stop_at:g}"
+    return StartHold(f"{describe_use(last, now)}; limits.{setting}", _end_of(last))
+
+
+def _find_early(
+    name: str, known: dict[str, list[WindowUse]], settings: LimitsSettings, now: float
+) -> StartHold | None:
+    """Return why a task of the last priority waits until shortly before a reset.
+
+    A model without a known window waits too: it would be used instead of what is left in the windows.
+    """
+    timed = [use for uses in known.values() for use in uses if use.reported.resets_at is not None]
+    own = [use for use in timed if use in known[name]]
+    first = min(own or timed, key=_end_of, default=None)
+    if first is None:
+        return None
+    starts_at = _end_of(first) - settings.use_before_reset_seconds
+    if starts_at <= now and own:
+        return None
+    message = f"P3 tasks start before a reset: {describe_use(first, now)}; limits.use_before_reset = true"
+    return StartHold(message, starts_at if own else _end_of(first))
+
+
+def describe_use(use: WindowUse, now: float) -> str:
+    """Return the use of a window in words: claude: five-hour window 96 % used, resets 00:47."""
+    reported, label = use.reported, use.label or account_label(use.window)
+    used = "" if reported.used is None else f" {round(reported.used * 100)} % used"
+    resets = "" if reported.resets_at is None else f", resets {format_local_time(reported.resets_at, now)}"
+    return f"{label}: {window_title(reported.name)} window{used}{resets}"

@@ -1,0 +1,1 @@
+"""Reads limits of providers from events, session files and texts of agents, for every executor."""

@@ -1,0 +1,19 @@
+"""Families of models: some windows count only the models of one family, such as opus."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = re.compile(r"[a-z0-9]+")
+
+
+def find_families(model: str) -> tuple[str, ...]:
+    """Return every family that a model may belong to: the words of its name, such as opus.
+
+    The default model of an agent has no name, so it belongs to no family.
+    """
+    return tuple(dict.fromkeys(_WORDS.findall(model.lower())))
+
+
+def is_in_family(model: str, family: str) -> bool:
+    return family.lower() in find_families(model)

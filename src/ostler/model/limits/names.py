@@ -1,0 +1,39 @@
+"""Names of windows: one name for each length and group of models, whatever a provider calls it."""
+
+from __future__ import annotations
+
+import re
+
+FIVE_HOUR, SEVEN_DAY, OVERAGE, DAY, QUOTA = "five_hour", "seven_day", "overage", "day", "quota"
+_FAMILIES = ("opus", "sonnet", "haiku")
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+_TOLERANCE = 0.02  # some providers report the length less what has passed of it: 299 minutes
+_SECONDS = {FIVE_HOUR: 5 * _HOUR, SEVEN_DAY: 7 * _DAY, DAY: _DAY, "minute": _MINUTE}
+_NAMED_LENGTH = re.compile(r"(\d{1,6})([mhd])")
+_UNITS = {"m": _MINUTE, "h": _HOUR, "d": _DAY}
+
+
+def name_length(seconds: float) -> str:
+    """Return the name of a window of this length: five_hour, seven_day, 24h, 30d."""
+    for name in (FIVE_HOUR, SEVEN_DAY):
+        if abs(seconds - _SECONDS[name]) <= _TOLERANCE * _SECONDS[name]:
+            return name
+    days, hours, minutes = (round(seconds / unit) for unit in (_DAY, _HOUR, _MINUTE))
+    if days > 1 and abs(seconds - days * _DAY) <= _TOLERANCE * seconds:
+        return f"{days}d"
+    return f"{hours}h" if hours and abs(seconds - hours * _HOUR) <= _TOLERANCE * seconds else f"{minutes}m"
+
+
+def find_length(name: str) -> float | None:
+    """Return the seconds of a window with one of these names, or None."""
+    if name.startswith(SEVEN_DAY):
+        return _SECONDS[SEVEN_DAY]
+    if named := _NAMED_LENGTH.fullmatch(name):
+        return int(named[1]) * _UNITS[named[2]]
+    return _SECONDS.get(name)
+
+
+def find_family(name: str) -> str:
+    """Return the group of models that a window counts, such as opus; empty: all models of the account."""
+    last = name.rpartition("_")[2]
+    return last if last in _FAMILIES else ""

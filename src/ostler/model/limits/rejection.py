@@ -1,0 +1,94 @@
+"""Which windows a rejected call closes, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from math import isfinite
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.errors import Code
+from ostler.model.call import CallResult
+from ostler.model.limits.families import is_in_family
+from ostler.model.limits.lengths import HOUR_SECONDS, find_length
+from ostler.model.limits.limit import LONGEST_SECONDS, window_for
+from ostler.model.limits.names import OVERAGE, QUOTA
+from ostler.model.limits.window import ANY, ReportedWindow, Window
+from ostler.model.model_config import ModelConfig
+
+JITTER_SECONDS = 60.0  # after a reset, so that not all machines of an account call at once
+LONGEST_PROBE_SECONDS = 5 * HOUR_SECONDS  # between two probes of a window whose reset is not known
+
+
+class Closing(Struct, frozen=True):
+    """A window to close: until its reset, or with probes after a growing delay."""
+
+    window: Window
+    until: float | None  # None: the reset is not known
+    first_probe_seconds: float = HOUR_SECONDS
+    longest_probe_seconds: float = LONGEST_PROBE_SECONDS
+
+
+def find_rejecting(result: CallResult) -> tuple[ReportedWindow, ...]:
+    """Return the windows that rejected a call; empty if it was not rejected or none is named."""
+    if result.code is not Code.QUOTA_EXCEEDED:
+        return ()
+    rejecting = tuple(one for one in result.windows if one.status == "rejected")
+    return tuple(one for one in rejecting if one.name != OVERAGE) or rejecting
+
+
+def is_only_family_rejected(result: CallResult) -> bool:
+    """Return whether other models of the same account can still be used."""
+    rejecting = find_rejecting(result)
+    return bool(rejecting) and all(one.family for one in rejecting)
+
+
+def find_closings(
+    model: ModelConfig, result: CallResult, now: float, *, has_jitter: bool, soon_seconds: float
+) -> list[Closing]:
+    """Return the windows that a QUOTA_EXCEEDED closes; a reset in the past is probed `soon_seconds` later."""
+    after = result.retry_after_seconds
+    fallback = None if after is None else now + after
+    closings: list[Closing] = []
+    for reported in find_rejecting(result) or (ReportedWindow(QUOTA),):
+        resets_at = reported.resets_at if reported.resets_at is not None else fallback
+        for window in _windows_of(model, reported):
+            closings.append(_close(window, reported, resets_at, now, has_jitter, soon_seconds))
+    return closings
+
+
+def reported_window(model: ModelConfig, reported: ReportedWindow) -> Window:
+    """Return the window of the model's account that an agent reported."""
+    return replace(window_for(model, reported.name), model=reported.family or ANY)
+
+
+def find_jitter(window: Window) -> float:
+    """Return the seconds after a reset, always the same for one account."""
+    key = f"{window.provider}/{window.account}".encode()
+    return JITTER_SECONDS * int.from_bytes(blake2b(key, digest_size=8).digest()) / 2**64
+
+
+def _windows_of(model: ModelConfig, reported: ReportedWindow) -> Iterable[Window]:
+    yield reported_window(model, reported)
+    # The default model of an agent, or an alias: its name does not show that it belongs to the family.
+    if reported.family and not is_in_family(model.model, reported.family):
+        yield window_for(model, reported.name)
+
+
+def _close(
+    window: Window,
+    reported: ReportedWindow,
+    resets_at: float | None,
+    now: float,
+    has_jitter: bool,
+    soon_seconds: float,
+) -> Closing:
+    length = min(find_length(reported) or LONGEST_SECONDS, LONGEST_SECONDS)
+    longest = min(length, LONGEST_PROBE_SECONDS)
+    if resets_at is None or not isfinite(resets_at):
+        return Closing(window, None, min(HOUR_SECONDS, longest), longest)
+    if resets_at <= now:
+        return Closing(window, None, min(soon_seconds, longest), longest)
+    return Closing(window, min(resets_at, now + length) + (find_jitter(window) if has_jitter else 0.0))

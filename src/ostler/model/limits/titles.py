@@ -1,0 +1,45 @@
+"""Windows and accounts as a person reads them."""
+
+from __future__ import annotations
+
+import re
+
+from ostler.model.limits.limit import provider_name
+from ostler.model.limits.window import ANY, Window
+from ostler.model.model_config import ModelConfig
+
+_TITLES = {
+    ANY: "all windows",
+    "five_hour": "five-hour",
+    "seven_day": "weekly",
+    "day": "daily",
+    "minute": "per minute",
+}
+_WEEKLY_OF_FAMILY = "seven_day_"
+_LENGTH = re.compile(r"(\d+)([mhd])")
+_UNITS = {"m": "min", "h": "h", "d": "d"}
+
+
+def window_title(name: str) -> str:
+    """Return the name of a window on screens: five-hour, weekly, weekly opus, 24 h."""
+    if name.startswith(_WEEKLY_OF_FAMILY):
+        return f"weekly {name.removeprefix(_WEEKLY_OF_FAMILY).replace('_', ' ')}"
+    if length := _LENGTH.fullmatch(name):
+        return f"{length[1]} {_UNITS[length[2]]}"
+    return _TITLES.get(name, name.replace("_", " "))
+
+
+def account_id(window: Window) -> str:
+    """Return the account of a window: its name in the settings, or the key of its login with an @."""
+    login = window.provider.partition("#")[0]
+    return window.account or (login if "@" in login else f"{login}@")
+
+
+def account_label(window: Window) -> str:
+    """Return the account of a window as far as the window names it."""
+    return window.account or provider_name(window)
+
+
+def label_of(model: ModelConfig) -> str:
+    """Return the name of a model's account on screens."""
+    return model.account or model.login.label or model.executor

@@ -1,0 +1,26 @@
+/** One line about accounts that are nearly used or closed; empty while there is enough left. */
+
+import { get } from "../api.js";
+import { h, replace } from "../dom.js";
+import { clock } from "../format.js";
+import { percentText } from "../plots/accounts.js";
+
+export class Limits {
+  node = h("div", { class: "limits-line", role: "status" });
+  #shown = "";
+
+  async refresh(signal) {
+    const { alerts } = await get("/limits", {}, signal);
+    const text = alerts.map(describe).join("; ");
+    if (text === this.#shown) return;
+    this.#shown = text;
+    const closed = alerts.some(({ kind }) => kind !== "near");
+    replace(this.node, text && h("a", { class: "limits-alert", href: "/models", data: { tone: closed ? "bad" : "warn" } }, text));
+  }
+}
+
+function describe({ account, kind, window, used, until, code }) {
+  if (kind === "limited") return `${account} limited until ${clock(until)} (${window})`;
+  if (kind === "not_called") return `${account} not called until ${clock(until)} (${code})`;
+  return `${account}: ${window} ${percentText(used)}${until ? `, resets ${clock(until)}` : ""}`;
+}

@@ -1,0 +1,365 @@
+"""Calls at a limit: what a rejection closes, who probes, who continues, and what is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from call_bench import Bench, fails, ok, settings
+from ostler.calls.request import CallOutcome
+from ostler.config.settings import LimitsSettings, RetrySettings
+from ostler.errors import Code
+from ostler.model.call import CallResult
+from ostler.model.limits.rejection import JITTER_SECONDS, find_jitter
+from ostler.model.limits.window import ReportedWindow, Window, WindowStatus
+from ostler.model.model_config import Login, ModelConfig, ModelPool
+from ostler.model.notice import ModelRecovered, ProviderUnavailable, RetriesUsedUp
+from ostler.testing.virtual_clock import VirtualClock
+
+NOW = VirtualClock().now()
+HOUR = 3600.0
+RESET = NOW + 3 * HOUR
+WORK, HOME = Login("claude@1", "claude (~/.work)"), Login("claude@2", "claude (~/.home)")
+SONNET = ModelConfig("sonnet", "claude", "claude-sonnet-5", login=WORK)
+OPUS = ModelConfig("opus", "claude", "claude-opus-4-6", login=WORK)
+AT_HOME = ModelConfig("at-home", "claude", "claude-sonnet-5", login=HOME)
+GPT = ModelConfig("gpt", "codex", "gpt-5")
+
+
+def window(
+    name: str = "five_hour",
+    used: float | None = 1.0,
+    resets_at: float | None = RESET,
+    status: WindowStatus = "rejected",
+) -> ReportedWindow:
+    family = name.removeprefix("seven_day_") if name.startswith("seven_day_") else ""
+    return ReportedWindow(name, used, resets_at, status, family=family)
+
+
+def rejected(*windows: ReportedWindow, text: str = "You've hit your limit") -> CallResult:
+    windows = windows or (window(),)
+    return CallResult(Code.QUOTA_EXCEEDED, text, text=text, session_id="s", windows=windows)
+
+
+def answers(used: float = 0.1, name: str = "five_hour", resets_at: float = RESET) -> CallResult:
+    return replace(ok(), windows=(window(name, used, resets_at, "allowed"),))
+
+
+class TestRejection:
+    def test_the_named_window_is_closed_until_its_reset_and_a_jitter(self, tmp_path: Path) -> None:
+        """The jitter is the same for each call of an account, and never before the reset."""
+        bench = Bench(tmp_path, settings(RetrySettings()), sonnet=[rejected()])
+        outcome = bench.call(SONNET)
+        jitter = find_jitter(Window("claude@1"))
+        assert 0.0 < jitter < JITTER_SECONDS
+        assert outcome.resumes_at == pytest.approx(RESET + jitter)
+        (limit,) = bench.accounts.limits(NOW)
+        assert limit.window == Window("claude@1", "", "*", "five_hour")
+
+    def test_the_task_continues_in_its_session_after_the_reset(self, tmp_path: Path) -> None:
+        """The resumed call has the session id of the rejected one, and nothing was failed."""
+        bench = Bench(tmp_path, settings(), sonnet=[replace(rejected(), session_id=""), ok()])
+        outcome = bench.call(SONNET)
+        assert outcome.result.code is Code.QUOTA_EXCEEDED and outcome.resumes_at == RESET
+        bench.clock.advance(RESET - NOW)
+        assert bench.call(SONNET, attempts=bench.journal.attempts).result.ok
+        (_, first, was_resumed), (_, second, is_resumed) = bench.models.requests
+        assert (first.session_id, was_resumed) == (second.session_id, False) and is_resumed
+
+    def test_no_call_before_the_reset_and_then_one_probe(self, tmp_path: Path) -> None:
+        """Three tasks of two projects: one probe, and the others continue when it was answered."""
+        bench = Bench(tmp_path, settings(), sonnet=[rejected(), ok()])
+        beside = Bench(tmp_path, settings(), clock=bench.clock, project="q2", sonnet=[ok()])
+        outcomes = [one.call(SONNET, task=f"t-{n}") for n in range(3) for one in (bench, beside)]
+        assert (len(bench.models.calls), len(beside.models.calls)) == (1, 0)
+        assert {one.resumes_at for one in outcomes} == {RESET}
+        bench.clock.advance(RESET - NOW)
+        bench.models.seconds = beside.models.seconds = 7.0
+
+        async def together() -> list[CallOutcome]:
+            calls = (one.run(SONNET, task=f"t-{n}", key=f"{n}") for n in range(3) for one in (bench, beside))
+            return list(await asyncio.gather(*calls))
+
+        assert all(one.result.ok for one in asyncio.run(together()))
+        times = sorted(at - (RESET - NOW) for one in (bench, beside) for _, at in one.models.calls)[1:]
+        assert times[0] == 0.0 and min(times[1:]) >= 7.0
+
+    @pytest.mark.parametrize(
+        ("model", "is_closed"),
+        [
+            (OPUS, True),
+            (replace(OPUS, model="opus"), True),
+            (replace(OPUS, model="anthropic/claude-opus-4.5[1m]"), True),
+            (replace(OPUS, login=HOME), False),
+            (replace(OPUS, model=""), False),
+            (SONNET, False),
+        ],
+        ids=lambda value: value.model if isinstance(value, ModelConfig) else str(value),
+    )
+    def test_a_weekly_window_of_a_family(self, tmp_path: Path, model: ModelConfig, is_closed: bool) -> None:
+        """It closes the models of the family in that account, under any of their names."""
+        bench = Bench(tmp_path, settings(), opus=[rejected(window("seven_day_opus"))])
+        bench.call(OPUS)
+        held = bench.caller._services.availability.find_hold
+        assert (held(ModelPool((model,))) is not None) is is_closed
+
+    def test_the_pool_switches_the_model_inside_the_account(self, tmp_path: Path) -> None:
+        """Sonnet is next, although there is a fallback model for a used quota."""
+        fallback = replace(GPT, fallback=True)
+        bench = Bench(
+            tmp_path, settings(), opus=[rejected(window("seven_day_opus"))], sonnet=[ok()], gpt=[ok()]
+        )
+        assert bench.call(OPUS, SONNET, fallback).result.ok
+        assert bench.models.order == ["opus", "sonnet"]
+
+    def test_the_default_model_of_an_agent_is_closed_by_its_own_rejection(self, tmp_path: Path) -> None:
+        """Its name does not show its family, but each further call would be rejected too."""
+        default = ModelConfig("claude", "claude", "", login=WORK)
+        limit = replace(rejected(window("seven_day_opus")), model="claude-opus-4-6")
+        bench = Bench(tmp_path, settings(), claude=[limit], opus=[ok()], sonnet=[ok()])
+        for number in range(3):
+            assert bench.call(default, task=f"t-{number}").resumes_at == RESET
+            assert bench.call(OPUS, task=f"t-{number}").resumes_at == RESET
+        assert bench.models.order == ["claude"]
+        assert bench.call(SONNET).result.ok
+
+    def test_an_account_window_closes_every_model_of_the_account(self, tmp_path: Path) -> None:
+        """The other agent of the pool continues."""
+        bench = Bench(tmp_path, settings(), opus=[rejected()], sonnet=[ok()], gpt=[ok()])
+        assert bench.call(OPUS, SONNET, GPT).result.ok
+        assert bench.models.order == ["opus", "gpt"]
+
+    def test_without_a_reset_the_probes_get_rarer(self, tmp_path: Path) -> None:
+        """After 1, 2, 4, 5, 5 hours: never later than the length of the window."""
+        limit = rejected(window(resets_at=None))
+        bench = Bench(tmp_path, settings(), sonnet=[limit])
+        delays: list[float] = []
+        for _ in range(5):
+            resumes_at = bench.call(SONNET).resumes_at
+            assert resumes_at is not None
+            delays.append((resumes_at - bench.clock.now()) / HOUR)
+            bench.clock.advance(resumes_at - bench.clock.now())
+        assert delays == [1, 2, 4, 5, 5]
+        assert len(bench.models.calls) == 5
+
+    @pytest.mark.parametrize("resets_at", [NOW - HOUR, NOW, 0.0, -1.0])
+    def test_a_reset_in_the_past_is_probed_soon_and_then_rarer(
+        self, tmp_path: Path, resets_at: float
+    ) -> None:
+        """The clocks differ: no call follows at once, and the delay grows."""
+        bench = Bench(tmp_path, settings(), sonnet=[rejected(window(resets_at=resets_at))])
+        delays: list[float] = []
+        for _ in range(3):
+            resumes_at = bench.call(SONNET).resumes_at
+            assert resumes_at is not None
+            delays.append(resumes_at - bench.clock.now())
+            bench.clock.advance(delays[-1])
+        assert delays == [60, 120, 240]
+
+    def test_a_reset_in_the_past_is_not_probed_at_once(self, tmp_path: Path) -> None:
+        """Also without a wait for limits in the settings: the first probe follows after the usual delay."""
+        retry = RetrySettings(jitter=0.0, rate_limit_wait_seconds=0.0)
+        bench = Bench(tmp_path, settings(retry), sonnet=[rejected(window(resets_at=NOW))])
+        assert bench.call(SONNET).resumes_at == NOW + retry.probe_delay_seconds
+
+    @pytest.mark.parametrize(
+        ("resets_at", "longest"), [(NOW + 900 * 86_400, 5 * HOUR), (1e308, 5 * HOUR), (float("inf"), HOUR)]
+    )
+    def test_a_nonsense_reset_is_cut_to_the_window(
+        self, tmp_path: Path, resets_at: float, longest: float
+    ) -> None:
+        bench = Bench(tmp_path, settings(), sonnet=[rejected(window(resets_at=resets_at))])
+        assert bench.call(SONNET).resumes_at == pytest.approx(NOW + longest)
+
+    def test_notices_are_recorded_once_with_window_and_account(self, tmp_path: Path) -> None:
+        """One when the window is closed, one when it is open again, whatever the number of tasks."""
+        bench = Bench(tmp_path, settings(), sonnet=[rejected(), ok()])
+        for number in range(3):
+            bench.call(SONNET, task=f"t-{number}")
+        bench.clock.advance(RESET - NOW)
+        for number in range(3):
+            bench.call(SONNET, task=f"t-{number}")
+        (closed,) = [one for one in bench.journal.notices if isinstance(one, ProviderUnavailable)]
+        assert (closed.account, closed.window, closed.until) == ("claude (~/.work)", "five_hour", RESET)
+        assert "claude (~/.work): five-hour limit, no call until " in closed.message
+        (opened,) = [one for one in bench.journal.notices if isinstance(one, ModelRecovered)]
+        assert (opened.account, opened.window) == ("claude (~/.work)", "five_hour")
+        assert "five-hour" in opened.reason
+
+
+class TestProbe:
+    def test_a_slow_answer_keeps_the_others_waiting(self, tmp_path: Path) -> None:
+        """A probe of ten minutes without output is the only call, though its lease is a minute."""
+        bench = Bench(tmp_path, settings(), sonnet=[rejected(), ok()])
+        bench.call(SONNET)
+        bench.clock.advance(RESET - NOW)
+        bench.models.seconds = 600.0
+
+        async def together() -> list[CallOutcome]:
+            tasks = ("t-a", "t-b", "t-c")
+            return list(await asyncio.gather(*(bench.run(SONNET, task=task, key=task) for task in tasks)))
+
+        outcomes = asyncio.run(together())
+        assert [one.result.ok for one in outcomes].count(True) == 1
+        assert len(bench.models.calls) == 2
+
+    def test_an_accepted_request_ends_the_limit_before_the_first_text(self, tmp_path: Path) -> None:
+        """The windows that come with an answer prove that the provider accepts calls."""
+        silent = replace(answers(resets_at=RESET + 5 * HOUR), text="")
+        bench = Bench(tmp_path, settings(), sonnet=[rejected(), silent])
+        bench.call(SONNET)
+        bench.clock.advance(RESET - NOW)
+        assert bench.call(SONNET).result.ok
+        assert bench.accounts.limits(bench.clock.now()) == []
+
+    def test_a_rejected_probe_closes_again(self, tmp_path: Path) -> None:
+        """The report of a rejected window proves nothing."""
+        again = rejected(window(resets_at=RESET + HOUR))
+        bench = Bench(tmp_path, settings(), sonnet=[rejected(), again])
+        bench.call(SONNET)
+        bench.clock.advance(RESET - NOW)
+        assert bench.call(SONNET).resumes_at == RESET + HOUR
+        assert not [one for one in bench.journal.notices if isinstance(one, ModelRecovered)]
+
+
+class TestClock:
+    @pytest.mark.parametrize("jump", [-30 * 86_400.0, -6 * HOUR, -2 * HOUR])
+    def test_after_a_jump_back_one_task_probes(self, tmp_path: Path, jump: float) -> None:
+        """The recorded end is unreliable: of ten tasks one makes a call, and its report counts again."""
+        bench = Bench(
+            tmp_path, settings(), sonnet=[rejected(), rejected(window(resets_at=NOW + jump + HOUR))]
+        )
+        bench.call(SONNET)
+        bench.clock.jump(jump)
+        outcomes = [bench.call(SONNET, task=f"t-{number}") for number in range(10)]
+        assert len(bench.models.calls) == 2
+        assert {one.resumes_at for one in outcomes} == {NOW + jump + HOUR}
+
+    def test_after_a_jump_over_the_reset_and_back(self, tmp_path: Path) -> None:
+        """One early probe while the clock is wrong, and one when it is right again."""
+        bench = Bench(tmp_path, settings(), sonnet=[rejected()])
+        bench.call(SONNET)
+        bench.clock.jump(10 * HOUR)
+        for number in range(5):
+            bench.call(SONNET, task=f"t-{number}")
+        assert len(bench.models.calls) == 2
+        bench.clock.jump(-10 * HOUR)
+        resumes = {bench.call(SONNET, task=f"t-{number}").resumes_at for number in range(5)}
+        assert (len(bench.models.calls), resumes) == (3, {RESET})
+
+
+class TestRotation:
+    def test_another_account_of_the_agent_is_not_used_by_default(self, tmp_path: Path) -> None:
+        """The message names the setting, and the call is deferred to the reset."""
+        bench = Bench(tmp_path, settings(), sonnet=[rejected()], **{"at-home": [ok()]})
+        outcome = bench.call(SONNET, AT_HOME)
+        assert (bench.models.order, outcome.resumes_at) == (["sonnet"], RESET)
+        assert "limits.rotate_accounts = false" in outcome.result.message
+
+    def test_the_next_call_does_not_use_it_either(self, tmp_path: Path) -> None:
+        """A limit that another task met counts like one of its own."""
+        bench = Bench(tmp_path, settings(), sonnet=[rejected()], **{"at-home": [ok()]})
+        bench.call(SONNET, AT_HOME, task="t-a")
+        assert bench.call(SONNET, AT_HOME, task="t-b").resumes_at == RESET
+        assert bench.models.order == ["sonnet"]
+
+    @pytest.mark.parametrize("failure", [rejected(), fails(Code.RATE_LIMITED, 600.0)])
+    def test_with_the_setting_it_is_used(self, tmp_path: Path, failure: CallResult) -> None:
+        """The setting is read at each call."""
+        bench = Bench(tmp_path, settings(), sonnet=[failure], **{"at-home": [ok()]})
+        assert not bench.call(SONNET, AT_HOME).result.ok
+        bench.settings = settings(limits=LimitsSettings(rotate_accounts=True))
+        assert bench.call(SONNET, AT_HOME).result.ok
+        assert bench.models.order == ["sonnet", "at-home"]
+
+    def test_another_agent_is_used(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, settings(), sonnet=[rejected()], gpt=[ok()], **{"at-home": [ok()]})
+        assert bench.call(SONNET, AT_HOME, GPT).result.ok
+        assert bench.models.order == ["sonnet", "gpt"]
+
+    def test_a_failure_that_is_no_limit_lets_it_continue(self, tmp_path: Path) -> None:
+        """A refused login is not a limit."""
+        bench = Bench(tmp_path, settings(), sonnet=[fails(Code.AUTH_FAILED)], **{"at-home": [ok()]})
+        assert bench.call(SONNET, AT_HOME).result.ok
+
+    def test_another_login_starts_a_new_session(self, tmp_path: Path) -> None:
+        """It gets the fresh prompt and another id, and each login resumes its own session later."""
+        limits = LimitsSettings(rotate_accounts=True)
+        limit = replace(rejected(), session_id="")
+        bench = Bench(tmp_path, settings(limits=limits), sonnet=[limit, ok()], **{"at-home": [ok()]})
+        assert bench.call(SONNET, AT_HOME).result.ok
+        (_, first, _), (name, second, is_resumed) = bench.models.requests
+        assert (name, is_resumed) == ("at-home", False)
+        assert second.session_id != first.session_id and second.prompt.startswith("anew")
+        bench.clock.advance(RESET - NOW)
+        attempts = [
+            replace(one, session_id=ids) for one, ids in zip(bench.journal.attempts, "ab", strict=True)
+        ]
+        bench.call(SONNET, AT_HOME, attempts=attempts, key="k2")
+        bench.call(AT_HOME, SONNET, attempts=attempts, key="k3")
+        later = [(name, call.session_id, resumed) for name, call, resumed in bench.models.requests[2:]]
+        assert later == [("sonnet", "a", True), ("at-home", "b", True)]
+
+
+class TestNotes:
+    def test_reports_of_an_attempt_are_recorded(self, tmp_path: Path) -> None:
+        """With the account, the family and the name on screens."""
+        weekly = window("seven_day_opus", 0.4, RESET, "allowed")
+        bench = Bench(
+            tmp_path, settings(), opus=[replace(answers(0.5), windows=(*answers(0.5).windows, weekly))]
+        )
+        bench.call(OPUS)
+        found = {use.window: use for use in bench.accounts.windows(NOW)}
+        assert found[Window("claude@1", "", "*", "five_hour")].reported.used == 0.5
+        assert found[Window("claude@1", "", "opus", "seven_day_opus")].reported.used == 0.4
+        assert {use.label for use in found.values()} == {"claude (~/.work)"}
+
+    def test_a_rejection_is_recorded(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, settings(), sonnet=[rejected()])
+        bench.call(SONNET)
+        (use,) = bench.accounts.windows(NOW)
+        assert use.reported.status == "rejected"
+
+
+class TestRetryBudget:
+    def test_the_notice_is_recorded_once_per_hour_and_project(self, tmp_path: Path) -> None:
+        """Each task has the reason in its message; the feed has one notice for all processes."""
+        retry = RetrySettings(max_retries=1, jitter=0.0, budget_per_hour=0)
+        benches = [Bench(tmp_path, settings(retry), sonnet=[fails(Code.AGENT_FAILED)]) for _ in range(2)]
+        for bench in benches:
+            outcomes = [bench.call(SONNET, task=f"t-{number}") for number in range(3)]
+            assert all("retry.budget_per_hour" in one.result.message for one in outcomes)
+        notices = [one for bench in benches for one in bench.journal.notices]
+        assert len([one for one in notices if isinstance(one, RetriesUsedUp)]) == 1
+        benches[0].clock.advance(HOUR)
+        benches[0].call(SONNET)
+        notices = benches[0].journal.notices
+        assert len([one for one in notices if isinstance(one, RetriesUsedUp)]) == 2
+
+
+class TestStart:
+    """limits.stop_at: a task that has not begun does not start on an account that is nearly used."""
+
+    def test_a_new_task_uses_another_model_of_the_pool(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, settings(), sonnet=[answers(0.96)], gpt=[ok()])
+        bench.call(SONNET, GPT, task="t-a")
+        assert bench.call(SONNET, GPT, task="t-b").result.ok
+        assert bench.models.order == ["sonnet", "gpt"]
+
+    def test_a_task_that_has_begun_continues(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, settings(), sonnet=[answers(0.96)])
+        bench.call(SONNET)
+        assert bench.call(SONNET, attempts=bench.journal.attempts).result.ok
+
+    def test_a_new_task_waits_with_reason_and_time(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, settings(), sonnet=[answers(0.96)])
+        bench.call(SONNET)
+        outcome = bench.call(SONNET, task="t-b")
+        assert (outcome.result.code, outcome.resumes_at) == (Code.QUOTA_EXCEEDED, RESET)
+        assert "five-hour window 96 % used, resets " in outcome.result.message
+        assert "limits.stop_at = 0.95" in outcome.result.message
+        bench.settings = settings(limits=LimitsSettings(stop_at=0.97))
+        assert bench.call(SONNET, task="t-b").result.ok
