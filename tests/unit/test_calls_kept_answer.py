@@ -35,8 +35,8 @@ class EndedAttempts(list[Attempt]):
         return True
 
 
-def request(place: Path, key: str = KEY) -> Any:
-    return SimpleNamespace(key=key, task=TASK, task_dir=place)
+def request(place: Path, key: str = KEY, *, keeps_answer: bool = True) -> Any:
+    return SimpleNamespace(key=key, task=TASK, task_dir=place, keeps_answer=keeps_answer)
 
 
 def keep(place: Path, places: AnswerPlaces, outcome: CallOutcome = DONE) -> bool:
@@ -57,6 +57,15 @@ def test_the_next_run_uses_an_answer_whose_step_is_not_recorded(tmp_path: Path) 
     assert (tmp_path / "answer.md").read_text() == "Done.", "the run ended before it wrote the file"
     delete_kept_answer(places)
     assert not has_kept_answer(request(tmp_path), places)
+
+
+def test_an_answer_without_a_step_is_not_kept(tmp_path: Path) -> None:
+    """The keys of calls outside a project are used again by the next process."""
+    places = AnswerPlaces(tmp_path / "kept.json", None)
+    outside = request(tmp_path, keeps_answer=False)
+    assert keep_answer(outside, ENDED, DONE, places) and list(tmp_path.iterdir()) == []
+    assert keep(tmp_path, places)
+    assert not has_kept_answer(outside, places)
 
 
 def test_a_failure_is_not_kept(tmp_path: Path) -> None:

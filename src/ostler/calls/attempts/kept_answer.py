@@ -55,7 +55,7 @@ def find_answer_places(
 
 def keep_answer(request: CallRequest, ended: Attempt, outcome: CallOutcome, places: AnswerPlaces) -> bool:
     """Keep a successful answer until its step is recorded; return False if it cannot be written now."""
-    if not outcome.result.ok:
+    if not outcome.result.ok or not request.keeps_answer:
         return True
     clean = replace(outcome, prompt=redact_text(outcome.prompt))  # its other texts are clean already
     data = msgspec.json.encode(KeptAnswer(request.key, ended, clean))
@@ -119,8 +119,11 @@ def _delete(path: Path) -> None:
 
 
 def _find(request: CallRequest, places: AnswerPlaces) -> KeptAnswer | None:
+    if not request.keeps_answer:
+        return None
+    wanted = (request.task, request.key)
     found = (_read(path) for path in places if path is not None)
-    return next((kept for kept in found if kept is not None and kept.key == request.key), None)
+    return next((one for one in found if one is not None and (one.attempt.task, one.key) == wanted), None)
 
 
 def _read(path: Path) -> KeptAnswer | None:
