@@ -75,6 +75,12 @@ def without_journal(world: World) -> tuple[str, ...]:
     return ("status",)
 
 
+def without_space(world: World) -> tuple[str, ...]:
+    world.new()
+    world.environ["OSTLER_FAILPOINT"] = "journal.append:enospc:1"
+    return ("run", "--all")
+
+
 REFUSED = {"fault": "api_error", "error": 401}
 CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
     "No agent": (without_agent, 2),
@@ -97,6 +103,7 @@ CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
         2,
     ),
     "The journal is lost": (without_journal, 3),
+    "The disk is full": (without_space, 1),
 }
 
 

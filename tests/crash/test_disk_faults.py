@@ -27,11 +27,13 @@ FULL = bool(os.environ.get("OSTLER_FULL"))
 FLUSHES = (1, *range(3, 12)) if FULL else (1, 6, 8)
 SURE_FLUSHES = 8  # of one task's history; more when group commit joins fewer records
 # Only writes that are awaited: a notice about the agent's activity may be lost.
-POINTS = ["journal.append:2:enospc", "file.write:5:enospc", "checkpoint.commit:1:enospc"]
-POINTS += ["journal.append:1:eio", "file.write:1:eio"]
+# The first file is of the accounts, the fifth is the record of the repository: both may be missing.
+POINTS = ["journal.append:2:enospc", "file.write:6:enospc", "checkpoint.commit:1:enospc"]
+POINTS += ["journal.append:1:eio", "file.write:2:eio"]
 if FULL:
     POINTS += ["journal.append:1:enospc", "file.rename:2:enospc", "attempt.begin:1:enospc"]
     POINTS += ["attempt.end:1:eio", "checkpoint.committed:1:eio"]
+_WAITS = "waiting for free space"
 CODES = {"enospc": "DISK_FULL", "eio": "STORAGE_ERROR"}
 
 
@@ -48,16 +50,25 @@ def disk(tmp_path: Path) -> Iterator[World]:
 @needs_root
 @pytest.mark.parametrize("left", [0, 98_304, 200_000])
 def test_a_full_disk_stops_the_run_and_loses_nothing(disk: World, left: int) -> None:
-    """DISK_FULL and the next step, no further claim; with space again the next run completes all."""
+    """It ends, or waits with a paid answer; with space all is completed, and no call is repeated."""
     tasks = [disk.new("First"), disk.new("Second")]
     filler = fill(disk.root.parent, left)
-    check_refusal(disk.ostler("run", "--all", "-j", "1", "--json", code=1), 1, "DISK_FULL", str(disk.root))
-    filler.unlink()
-    shown = [disk.show(task) for task in tasks]
-    assert [task["status"] for task in shown] == ["pending", "pending"]
+    run, errors = disk.start("run", "--all", "-j", "1", "--json"), disk.ledger.parent / "err.txt"
+    wait_until(
+        lambda: run.poll() is not None or _WAITS in errors.read_text(), 60, "the run neither waits nor ends"
+    )
+    code, printed = run.poll(), errors.read_text()
     assert len(disk.started()) <= 1, "the run continued with the next task"
-    disk.ostler("run", "--all")
+    filler.unlink()
+    if code is None:
+        assert run.wait(60) == 0 and "the wait for free space is over" in errors.read_text()
+    else:
+        refusal = json.loads((disk.ledger.parent / "out.txt").read_text().splitlines()[-1])
+        assert (code, refusal["code"], str(disk.root) in printed) == (1, "DISK_FULL", True)
+        assert [disk.show(task)["status"] for task in tasks] == ["pending", "pending"]
+        disk.ostler("run", "--all")
     check_all_done(disk, tasks)
+    assert len(disk.started()) == len(tasks), "a paid answer was dropped"
 
 
 @needs_root

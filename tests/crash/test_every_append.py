@@ -17,6 +17,7 @@ PLACES = {
     "attempt.begin": 1,
     "attempt.begun": 1,
     "attempt.end": 1,
+    "attempt.ended": 1,
     "checkpoint.commit": 1,
     "checkpoint.committed": 1,
     "file.write": 6,

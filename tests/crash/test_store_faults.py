@@ -64,6 +64,17 @@ def test_a_run_that_ends_while_the_journal_is_held_keeps_the_answer(world: World
     assert [attempt["status"] for attempt in world.show(task)["attempts"]] == ["succeeded"]
 
 
+def test_a_run_that_dies_before_the_call_is_recorded_keeps_the_answer(world: World) -> None:
+    """The attempt is recorded, its step is not: the next run uses the answer and calls no agent."""
+    task = world.new("First")
+    world.ostler("run", "--all", code=-9, OSTLER_FAILPOINT="attempt.ended:kill:1")
+    assert [attempt["status"] for attempt in world.show(task)["attempts"]] == ["succeeded"]
+    world.ostler("run", "--all")
+    check_all_done(world, [task])
+    assert len(world.started()) == 1, "the answer was dropped"
+    assert not list(world.root.rglob("unrecorded-answer.json"))
+
+
 @pytest.mark.full
 def test_one_interrupt_ends_a_run_that_waits_for_the_journal(world: World) -> None:
     """The writes wait in another thread than the one that handles signals; the answer is kept."""

@@ -120,8 +120,8 @@ class World:
 
     def start(self, *args: str, **environ: str) -> subprocess.Popen[bytes]:
         """Start a command and return; its output goes to files beside the project."""
-        out = (self.root.parent / "out.txt").open("ab")
-        err = (self.root.parent / "err.txt").open("ab")
+        out = (self.ledger.parent / "out.txt").open("ab")
+        err = (self.ledger.parent / "err.txt").open("ab")
         with out, err:
             child = subprocess.Popen(
                 [sys.executable, "-m", "ostler", *args],

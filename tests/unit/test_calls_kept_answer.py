@@ -1,4 +1,4 @@
-"""An answer that the journal cannot record yet."""
+"""An answer whose step is not recorded yet."""
 
 from __future__ import annotations
 
@@ -7,95 +7,102 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from ostler.calls.attempts import kept_answer
+from ostler.calls.attempts.kept_answer import (
+    AnswerPlaces,
+    delete_kept_answer,
+    find_answer_places,
+    find_kept_answer,
+    has_kept_answer,
+    keep_answer,
+)
 from ostler.calls.request import CallOutcome
 from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.ids import TaskId
 
+TASK = TaskId("t-1")
 KEY = "t-1/1/call"
-ENDED = Attempt(TaskId("t-1"), KEY, "run", "implement", 1, "claude", 1.0, number=3, status="succeeded")
+ENDED = Attempt(TASK, KEY, "run", "implement", 1, "claude", 1.0, number=3, status="succeeded")
+DONE = CallOutcome(CallResult(None, text="Done."), attempt=3, answer="answer.md")
 
 
-class LockedJournal:
-    """A journal that records nothing until `free` is set."""
-
-    def __init__(self) -> None:
-        self.free = asyncio.Event()
-        self.ended: list[Attempt] = []
+class EndedAttempts(list[Attempt]):
+    """Records what ends."""
 
     async def end_attempt(self, attempt: Attempt) -> bool:
-        await self.free.wait()
-        self.ended.append(attempt)
+        self.append(attempt)
         return True
 
 
-def request(place: Path, key: str = KEY) -> Any:
-    return SimpleNamespace(key=key, task_dir=place)
+def request(place: Path, key: str = KEY, *, keeps_answer: bool = True) -> Any:
+    return SimpleNamespace(key=key, task=TASK, task_dir=place, keeps_answer=keeps_answer)
 
 
-@pytest.fixture(autouse=True)
-def keep_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_answer, "KEEP_AFTER_SECONDS", 0.01)
+def keep(place: Path, places: AnswerPlaces, outcome: CallOutcome = DONE) -> bool:
+    return keep_answer(request(place), ENDED, outcome, places)
 
 
-async def answer(place: Path, journal: Any, result: CallResult, *, interrupted: bool) -> None:
-    ending = asyncio.create_task(
-        kept_answer.record_end(request(place), ENDED, CallOutcome(result, attempt=3), journal)
-    )
-    await asyncio.sleep(0.05)
-    if interrupted:
-        ending.cancel()
-        await asyncio.wait({ending})
-    else:
-        journal.free.set()
-        await ending
+def find(place: Path, places: AnswerPlaces, key: str = KEY) -> tuple[CallOutcome | None, list[Attempt]]:
+    journal: Any = EndedAttempts()
+    return asyncio.run(find_kept_answer(request(place, key), places, journal)), journal
 
 
-def test_the_next_run_uses_an_answer_that_was_not_recorded(tmp_path: Path) -> None:
-    """It is recorded once, for its own step only, and then deleted."""
+def test_the_next_run_uses_an_answer_whose_step_is_not_recorded(tmp_path: Path) -> None:
+    """For its own step only, as often as the step is interrupted, until it is deleted."""
+    places = AnswerPlaces(tmp_path / "kept.json", None)
+    assert keep(tmp_path, places)
+    assert find(tmp_path, places, "another step") == (None, [])
+    assert find(tmp_path, places) == find(tmp_path, places) == (DONE, [ENDED])
+    assert (tmp_path / "answer.md").read_text() == "Done.", "the run ended before it wrote the file"
+    delete_kept_answer(places)
+    assert not has_kept_answer(request(tmp_path), places)
 
-    async def scene() -> None:
-        await answer(tmp_path, LockedJournal(), CallResult(None, text="Done."), interrupted=True)
-        journal: Any = LockedJournal()
-        journal.free.set()
-        assert await kept_answer.find_kept_answer(request(tmp_path, "another step"), journal) is None
-        found = await kept_answer.find_kept_answer(request(tmp_path), journal)
-        assert found is not None and (found.result.text, found.attempt) == ("Done.", 3)
-        assert journal.ended == [ENDED]
-        assert await kept_answer.find_kept_answer(request(tmp_path), journal) is None
 
-    asyncio.run(scene())
+def test_an_answer_without_a_step_is_not_kept(tmp_path: Path) -> None:
+    """The keys of calls outside a project are used again by the next process."""
+    places = AnswerPlaces(tmp_path / "kept.json", None)
+    outside = request(tmp_path, keeps_answer=False)
+    assert keep_answer(outside, ENDED, DONE, places) and list(tmp_path.iterdir()) == []
+    assert keep(tmp_path, places)
+    assert not has_kept_answer(outside, places)
 
 
 def test_a_failure_is_not_kept(tmp_path: Path) -> None:
     """The next run calls the agent again."""
-    failure = CallResult(Code.AGENT_FAILED, "x")
-    asyncio.run(answer(tmp_path, LockedJournal(), failure, interrupted=True))
+    places = AnswerPlaces(tmp_path / "kept.json", None)
+    assert keep(tmp_path, places, CallOutcome(CallResult(Code.AGENT_FAILED, "x")))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_answer_that_was_recorded_late_is_deleted(tmp_path: Path) -> None:
-    """It was in the file while the journal was locked."""
+def test_an_answer_that_the_project_cannot_hold_is_kept_elsewhere(tmp_path: Path) -> None:
+    """A full disk, or a directory that cannot be written: the user's directory for state is used."""
+    places = find_answer_places(tmp_path / "gone", TASK, "store", {"HOME": str(tmp_path)})
+    assert places.elsewhere == tmp_path / ".local/state/ostler/answers/store-t-1.json"
+    assert keep(tmp_path / "gone", places)
+    (tmp_path / "gone").mkdir()
+    assert find(tmp_path / "gone", places) == (DONE, [ENDED])
+    delete_kept_answer(places)
+    assert not places.elsewhere.exists()
 
-    async def scene() -> None:
-        journal = LockedJournal()
-        ending = asyncio.create_task(answer(tmp_path, journal, CallResult(None, text="x"), interrupted=False))
-        while not list(tmp_path.glob("*.json")):
-            await asyncio.sleep(0.001)
-        await ending
-        assert journal.ended == [ENDED] and list(tmp_path.iterdir()) == []
 
-    asyncio.run(scene())
+def test_an_answer_that_cannot_be_kept_is_reported(tmp_path: Path) -> None:
+    """The caller keeps it in memory and tries again."""
+    assert not keep(tmp_path, AnswerPlaces(tmp_path / "gone" / "kept.json", None))
 
 
 def test_a_damaged_file_is_ignored(tmp_path: Path) -> None:
     """A power cut may have emptied it."""
-    asyncio.run(answer(tmp_path, LockedJournal(), CallResult(None, text="Done."), interrupted=True))
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(b"")
-    journal: Any = None  # not used
-    assert asyncio.run(kept_answer.find_kept_answer(request(tmp_path), journal)) is None
+    places = AnswerPlaces(tmp_path / "kept.json", None)
+    keep(tmp_path, places)
+    places.file.write_bytes(b"")
+    assert find(tmp_path, places) == (None, [])
+
+
+def test_a_secret_in_the_prompt_is_not_kept(tmp_path: Path) -> None:
+    """The file is as clean as the copy of the prompt beside it."""
+    secret = "AKIA" + "Q3EGTVZ7XWYB2K5M"
+    places = AnswerPlaces(tmp_path / "kept.json", None)
+    keep(tmp_path, places, CallOutcome(CallResult(None, text="Done."), prompt=f"use {secret} now"))
+    kept = places.file.read_text()
+    assert "use " in kept and secret not in kept

@@ -268,10 +268,10 @@ def test_no_descriptors_left_is_a_spawn_error() -> None:
 
 
 def test_full_disk_stops_the_program() -> None:
-    """If the transcript cannot be written, the program is stopped and the error states this."""
+    """A program is stopped if its transcript can neither be written nor kept; the error states this."""
     began = time.monotonic()
     with pytest.raises(OstlerError) as caught:
-        run(sh("while :; do echo x; sleep 0.01; done", transcript="/dev/full"))
+        run(sh("while :; do head -c 300000 /dev/zero; sleep 0.01; done", transcript="/dev/full"))
     assert caught.value.code is Code.DISK_FULL
     assert time.monotonic() - began < 20
 

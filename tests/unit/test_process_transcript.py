@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code, OstlerError
-from ostler.process.transcript import TAIL_BYTES, Transcript
+from ostler.process.transcript import TAIL_BYTES, UNWRITTEN_BYTES, Transcript
 
 
 def test_bytes_are_appended_and_private(tmp_path: Path) -> None:
@@ -43,12 +43,37 @@ def test_missing_directory_is_named(tmp_path: Path) -> None:
 
 
 def test_full_disk_has_its_own_code() -> None:
-    """ENOSPC while writing is DISK_FULL."""
+    """ENOSPC is DISK_FULL, if it is more than what is kept in memory."""
     transcript = Transcript("/dev/full")
     with pytest.raises(OstlerError) as caught:
-        transcript.write(b"x\n")
+        transcript.write(b"x" * (UNWRITTEN_BYTES + 1) + b"\n")
     transcript.close()
     assert caught.value.code is Code.DISK_FULL
+
+
+def test_bytes_of_a_full_disk_are_written_when_there_is_space(tmp_path: Path) -> None:
+    """The agent is not stopped: its answer is paid for. What cannot be written at the end is reported."""
+    transcript = Transcript(str(tmp_path / "raw"))
+    transcript.open()
+    assert transcript._descriptor is not None
+    kept = os.dup(transcript._descriptor)
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, transcript._descriptor)
+    transcript.write(b"first\n")
+    os.dup2(kept, transcript._descriptor)
+    transcript.write(b"second\n")
+    transcript.close()
+    for descriptor in (kept, full):
+        os.close(descriptor)
+    assert (tmp_path / "raw").read_bytes() == b"first\nsecond\n"
+
+
+def test_the_end_that_a_full_disk_loses_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    """The text of the agent is complete elsewhere; the file is not."""
+    transcript = Transcript("/dev/full")
+    transcript.write(b"text\n")
+    transcript.close()
+    assert "no space left: the last 5 bytes of /dev/full are lost" in caplog.text
 
 
 def test_without_a_path_nothing_is_kept() -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from journal_values import TASK, make_record, make_row
-from ostler.errors import Code, StateError
-from ostler.store.recovery.rescue import list_rescues
+from ostler.errors import Code, StateError, UsageError
+from ostler.store.recovery.rescue import list_rescues, require_no_rescue
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
@@ -36,7 +38,24 @@ def replace_by_a_copy(path: Path) -> None:
     copy.replace(path)
 
 
+def delete_the_log(path: Path) -> None:
+    path.with_name("ostler.db-wal").unlink()
+
+
+def delete_the_index(path: Path) -> None:
+    path.with_name("ostler.db-shm").unlink()
+
+
+def replace_the_log(path: Path) -> None:
+    log = path.with_name("ostler.db-wal")
+    shutil.copy(log, log.with_suffix(".copy"))
+    log.with_suffix(".copy").replace(log)
+
+
 LOSSES = {
+    "log deleted": (delete_the_log, "ostler.db-wal of the journal was deleted"),
+    "index deleted": (delete_the_index, "ostler.db-shm of the journal was deleted"),
+    "log replaced": (replace_the_log, "ostler.db-wal of the journal was replaced"),
     "deleted": (delete, "was deleted or moved away"),
     "moved": (move_away, "was deleted or moved away"),
     "folder": (move_the_folder, "was deleted or moved away"),
@@ -78,6 +97,110 @@ def test_lost_ledger_is_refused(path: Path, name: str) -> None:
     ledger.close()
 
 
+FILLED = 200
+
+
+def fill(journal: SqliteJournal) -> None:
+    with journal.transaction():
+        for seq in range(1, FILLED + 1):
+            journal.append(make_record(seq), make_row(seq))
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def overwrite_with_garbage(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(os.urandom(8192))
+
+
+def restore_the_backup(path: Path) -> None:
+    shutil.copy(path.with_name("backup.db"), path)
+
+
+def restore_an_old_copy(path: Path) -> None:
+    shutil.copy(path.with_name("old.db"), path)
+
+
+def copy_another_project(path: Path) -> None:
+    other = path.with_name("other.db")
+    SqliteJournal(other, create=True).close()
+    shutil.copy(other, path)
+
+
+OVERWRITTEN = [
+    truncate,
+    overwrite_with_garbage,
+    restore_the_backup,
+    restore_an_old_copy,
+    copy_another_project,
+]
+
+
+@pytest.mark.parametrize("overwrite", OVERWRITTEN)
+def test_an_overwritten_journal_is_lost(path: Path, overwrite: Callable[[Path], None]) -> None:
+    """The path and the file are the same, the content is not: each connection refuses it for ever."""
+    with SqliteJournal(path, create=True) as journal:
+        shutil.copy(path, path.with_name("old.db"))
+        fill(journal)
+    with SqliteJournal(path) as journal, SqliteJournal(path) as reader:
+        journal.append(make_record(FILLED + 1), make_row(FILLED + 1))
+        journal.copy_to(path.with_name("backup.db"))
+        overwrite(path)
+        for _ in range(2):
+            with pytest.raises(StateError, match="was overwritten while it was open") as caught:
+                journal.append(make_record(FILLED + 2), make_row(FILLED + 2))
+            assert caught.value.code is Code.JOURNAL_LOST
+        with pytest.raises(StateError, match="was overwritten while it was open"):
+            reader.version()
+        content = path.read_bytes()
+    assert path.read_bytes() == content, "closing a lost journal wrote to the file"
+
+
+def test_a_checkpoint_of_another_process_is_no_loss(path: Path) -> None:
+    """It writes to the file that is open here; the next commits are checked again."""
+    with SqliteJournal(path, create=True) as journal, SqliteJournal(path) as other:
+        for seq in range(1, 8, 2):
+            before = path.stat().st_mtime_ns
+            time.sleep(0.01)  # longer than the resolution of the file's time
+            assert other.append(make_record(seq), make_row(seq))
+            other._db.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            assert path.stat().st_mtime_ns != before, "nothing was written"
+            assert journal.append(make_record(seq + 1), make_row(seq + 1))
+            journal.version()
+        journal.set_home("/elsewhere", "new-id")
+        journal._db.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert journal.append(make_record(9), make_row(9))
+
+
+@pytest.mark.parametrize("is_cached", [True, False])
+def test_an_overwritten_journal_is_rescued_if_all_of_it_is_in_memory(
+    path: Path, tmp_path: Path, is_cached: bool
+) -> None:
+    """The connection has read a small journal; of another one, a part would be that of the other file."""
+
+    async def check() -> None:
+        with SqliteJournal(path, create=True) as journal:
+            fill(journal)
+        writer = GroupWriter(path, rescue_in=tmp_path / "view")
+        assert await writer.append(make_record(FILLED + 1), make_row(FILLED + 1))
+        if not is_cached:
+            await writer._submit(lambda journal: journal._db.run("PRAGMA cache_size = 1"))
+            await writer._submit(lambda journal: journal._db.run("PRAGMA shrink_memory"))
+        copy_another_project(path)
+        with pytest.raises(StateError, match="was overwritten"):
+            await writer.append(make_record(FILLED + 2), make_row(FILLED + 2))
+        await writer.close()
+
+    asyncio.run(check())
+    rescued = list_rescues(tmp_path / "view")
+    assert len(rescued) == is_cached
+    for copy in rescued:
+        with SqliteJournal(copy) as journal:
+            assert [record.seq for record in journal.read(TASK)] == list(range(1, FILLED + 3))
+
+
 def test_renamed_to_and_fro(path: Path) -> None:
     """The same file at the same path is the journal, whatever happened between two commits."""
     with SqliteJournal(path, create=True) as journal:
@@ -97,20 +220,20 @@ def test_closing_keeps_the_log_of_the_replacement(path: Path) -> None:
     assert log.exists()
 
 
-def test_one_stat_per_commit(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check costs one stat per commit, also for many records in one commit, and none per read."""
+def test_three_stats_per_commit(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check costs one stat per file and commit, whatever the number of records, and none per read."""
     with SqliteJournal(path, create=True) as journal:
         stats = count_stats(monkeypatch)
         for seq in (1, 2, 3):
             journal.append(make_record(seq), make_row(seq))
-        assert len(stats) == 3
+        assert len(stats) == 9
         with journal.transaction():
             for seq in (4, 5, 6):
                 journal.append(make_record(seq), make_row(seq))
-        assert len(stats) == 4
+        assert len(stats) == 12
         journal.read(TASK)
         journal.rows()
-        assert len(stats) == 4
+        assert len(stats) == 12
         monkeypatch.undo()
 
 
@@ -160,3 +283,35 @@ def test_nothing_is_rescued_into_a_deleted_project(path: Path, tmp_path: Path) -
 
     asyncio.run(check())
     assert not view.parent.exists()
+
+
+def test_a_journal_without_permission_is_not_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has the path and the reason; later the journal is used as before, and closing never fails."""
+    journal = SqliteJournal(path, create=True)
+    with monkeypatch.context() as denied:
+        deny(denied)
+        for use in (journal.version, lambda: journal.append(make_record(1), make_row(1))):
+            with pytest.raises(UsageError, match=f"{path} cannot be opened and written: permission denied"):
+                use()
+    assert journal.append(make_record(1), make_row(1))
+    assert journal.version()
+    deny(monkeypatch)
+    journal.close()
+
+
+def deny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read everything, so the result is simulated."""
+
+    def stat(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "stat", stat)
+
+
+def test_no_run_starts_beside_a_rescued_journal(path: Path, tmp_path: Path) -> None:
+    """Its records are not in the journal: the agents would be called again."""
+    require_no_rescue(tmp_path)
+    SqliteJournal(tmp_path / "rescue-1-2.db", create=True).close()
+    with pytest.raises(StateError, match=r"rescue-1-2\.db has records that a run could not write") as caught:
+        require_no_rescue(tmp_path)
+    assert caught.value.code is Code.JOURNAL_LOST

@@ -138,6 +138,7 @@ class CliExecutor:
             build_fresh_prompt=build_fresh_prompt,
             feature=feature,
             priority=priority,
+            keeps_answer=False,
         )
         outcome = await self._caller.run(request)
         self._logger.info("%s: %s", task_id, outcome.result.code or "succeeded")

@@ -57,6 +57,7 @@ class CallRequest(Struct, frozen=True):
     system: str = ""  # the system prompt
     state_file: str = ""  # the agent's copy of its state
     budget_usd: float | None = None  # of the task; None: the budget of the settings
+    keeps_answer: bool = True  # in a file until its step is recorded; False: no step is recorded
 
     def answer_format_for(self, capabilities: Capabilities) -> AnswerFormat | None:
         """Return the format that an executor must use; None: free text."""

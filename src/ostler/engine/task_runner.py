@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from ostler.calls.attempts.kept_answer import delete_kept_answer
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
 from ostler.engine.core.moves import list_completed_phases
 from ostler.engine.core.repeats import bound_failures, find_delay
-from ostler.engine.core.step import Step
+from ostler.engine.core.step import CallAgent, CheckFinal, CheckGate, Step
 from ostler.engine.records import RULES
+from ostler.engine.steps.agent_call.caller import find_task_answer
 from ostler.engine.steps.gates.choice import find_baseline, read_protection
 from ostler.engine.steps.perform import perform
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
@@ -155,7 +157,11 @@ class TaskRunner:
         if result is None:
             return state
         event = bound_failures(state, step, result.event)
-        return await self._record(state, event, result.notices, step.key, basis)
+        after = await self._record(state, event, result.notices, step.key, basis)
+        if isinstance(step, CallAgent | CheckGate | CheckFinal) and not _is_current(after, step):
+            # A failed or interrupted call uses it when it is repeated.
+            delete_kept_answer(find_task_answer(self._task, self._services))
+        return after
 
     async def _perform_after_delay(self, step: Step, context: TaskContext) -> StepResult | None:
         """Perform a step; one that failed before waits first, so that a lasting fault is not a busy loop."""
@@ -222,6 +228,9 @@ async def _cancel(work: asyncio.Task[StepResult | None]) -> None:
     if not work.done():
         work.cancel()
         await asyncio.wait({work})
+    if not work.cancelled():
+        # Retrieve the exception, or asyncio logs it.
+        work.exception()
 
 
 def _is_current(state: State, step: Step) -> bool:

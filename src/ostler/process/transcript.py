@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 
+from ostler.errors import Code
 from ostler.files.disk import to_disk_error
 from ostler.secrets.stream import RedactingStream
+from ostler.waits import report_wait
 
 LIMIT_BYTES = 256 * 1024 * 1024
 TAIL_BYTES = 1024 * 1024  # kept at the end, beyond the limit
+UNWRITTEN_BYTES = 1024 * 1024  # kept in memory while the disk is full
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -16,7 +19,8 @@ class Transcript:
     """Appends to a file that is created on the first byte; without a path, it writes nothing.
 
     Beyond the limit only the last bytes are kept. A line between the two parts states how many bytes are
-    missing. An end that may be the beginning of a secret is written with the next bytes.
+    missing. An end that may be the beginning of a secret is written with the next bytes. While the disk is
+    full, bytes are kept in memory: an agent is not stopped, because its answer is paid for.
     """
 
     def __init__(self, path: str, limit_bytes: int = LIMIT_BYTES) -> None:
@@ -24,6 +28,7 @@ class Transcript:
         self._remaining = limit_bytes
         self._skipped = 0
         self._tail = b""
+        self._unwritten = b""
         self._descriptor: int | None = None
         self._redacting = RedactingStream()
 
@@ -63,6 +68,8 @@ class Transcript:
             if self._skipped:
                 missing = self._skipped - len(self._tail)
                 self._append(b'\n{"type":"ostler_cut","bytes":%d}\n' % missing + self._tail)
+            if self._unwritten:
+                report_wait(f"no space left: the last {len(self._unwritten)} bytes of {self._path} are lost")
         finally:
             os.close(self._descriptor)
             self._descriptor = None
@@ -70,9 +77,13 @@ class Transcript:
 
     def _append(self, data: bytes) -> None:
         assert self._descriptor is not None
-        remaining = memoryview(data)
+        remaining = memoryview(self._unwritten + data)
+        self._unwritten = b""
         try:
             while remaining:
                 remaining = remaining[os.write(self._descriptor, remaining) :]
         except OSError as error:
-            raise to_disk_error(self._path, error) from None
+            translated = to_disk_error(self._path, error)
+            if translated.code is not Code.DISK_FULL or len(remaining) > UNWRITTEN_BYTES:
+                raise translated from None
+            self._unwritten = bytes(remaining)

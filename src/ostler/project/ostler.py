@@ -51,6 +51,7 @@ from ostler.project.tasks.retarget import find_retargetable, list_stacked, reope
 from ostler.project.tasks.write_back import update_source
 from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.busy import RUN_WAIT_SECONDS
+from ostler.store.recovery.rescue import require_no_rescue
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
@@ -75,6 +76,7 @@ class Ostler:
         clock: Clock | None = None,
         print_message: Callable[[str], None] | None = None,
     ) -> None:
+        require_no_rescue(*project.layout.rescues)
         self.project = project
         self._environ = environ
         self._debugger = None if debugger is None else StoppingDebugger(adapt_debugger(debugger), self.stop)

@@ -13,7 +13,8 @@ import apsw
 from ostler.errors import Code, OstlerError
 from ostler.files.failpoint import reach
 from ostler.store.busy import RETRY_MS, StopRequest, wait_while_busy
-from ostler.store.identity import read_identity, require_identity
+from ostler.store.identity import read_identity
+from ostler.store.opened_files import OpenedFiles
 from ostler.store.opening import connect
 from ostler.store.sqlite_errors import translate_errors
 from ostler.store.statement import Value, run
@@ -43,8 +44,13 @@ class Database:
             check_up_to=check_up_to,
             on_upgrade=self._keep_backup,
         )
-        # The file that existed before is the one that was opened, unless it was replaced at this moment.
-        self._identity = before or read_identity(path)
+        try:
+            with translate_errors(path):
+                self._files = OpenedFiles(path, self.connection, before)
+        except BaseException:
+            self.connection.close()
+            raise
+        self.allow_id = self._files.allow_id
         self.run = partial(run, self.connection)  # inside a transaction, which translates errors
         self._failpoints = failpoints
         self._busy_timeout_seconds = busy_timeout_seconds
@@ -54,14 +60,22 @@ class Database:
 
     def close(self) -> None:
         with translate_errors(self.path):
-            if read_identity(self.path) != self._identity:
-                # SQLite would delete the log of the file that is at this path now.
+            if not self._is_unchanged():
+                # SQLite would write to the file that is at this path now, and delete its log.
                 self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self.connection.close()
 
+    def _is_unchanged(self) -> bool:
+        try:
+            self._files.require_unchanged()
+        except (OstlerError, OSError, apsw.Error):  # what cannot be checked is not written
+            return False
+        return True
+
     def require_present(self) -> None:
-        """Raise JOURNAL_LOST if the file was deleted, moved or replaced since it was opened."""
-        require_identity(self.path, self._identity)
+        """Raise JOURNAL_LOST if the journal was deleted, moved, replaced or overwritten while open."""
+        with translate_errors(self.path):
+            self._files.require_unchanged()
 
     def query(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
         with translate_errors(self.path):

@@ -1,7 +1,8 @@
-"""The identity of the journal's file: a deleted, moved or replaced file is noticed before each commit."""
+"""The identity of the journal: its file and the id in it; and the errors for a journal that is lost."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,20 +38,20 @@ def find_home(root: Path, journal: Path) -> Home:
 
 def read_identity(path: Path) -> FileIdentity | None:
     """Return the identity of the file at this path; None if there is none."""
+    found = stat_file(path)
+    return identity_of(found) if found else None
+
+
+def stat_file(path: Path) -> os.stat_result | None:
+    """Return the status of the file at this path; None if there is none."""
     try:
-        found = path.stat()
+        return path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def identity_of(found: os.stat_result) -> FileIdentity:
     return FileIdentity(found.st_dev, found.st_ino)
-
-
-def require_identity(path: Path, opened: FileIdentity | None) -> None:
-    """Raise JOURNAL_LOST unless the path still leads to the file that was opened."""
-    present = read_identity(path)
-    if present is None:
-        raise explain_missing(path)
-    if present != opened:
-        raise _lost_error(f"the journal {path} was replaced by another file while it was open")
 
 
 def read_store_id(db: apsw.Connection) -> str:
@@ -63,12 +64,12 @@ def explain_missing(path: Path) -> StateError:
     was_in_git = path.parent.name != VIEW
     if was_in_git and not path.parent.is_dir() and not any(is_git_dir(folder) for folder in path.parents):
         return gone_error(path.parent)
-    return _lost_error(f"the journal {path} was deleted or moved away while it was open")
+    return lost_error(f"the journal {path} was deleted or moved away while it was open")
 
 
 def missing_error(path: Path) -> StateError:
     """Return the error for a project that has files of tasks but no journal."""
-    return _lost_error(f"the journal {path} does not exist, but there are files of its tasks or copies of it")
+    return lost_error(f"the journal {path} does not exist, but there are files of its tasks or copies of it")
 
 
 def gone_error(state: Path) -> StateError:
@@ -80,5 +81,6 @@ def gone_error(state: Path) -> StateError:
     return StateError(Code.JOURNAL_LOST, f"the journal was in {state}, which does not exist any more", hint)
 
 
-def _lost_error(message: str) -> StateError:
+def lost_error(message: str) -> StateError:
+    """Return the error for a journal that was lost while it was open, or between two commands."""
     return StateError(Code.JOURNAL_LOST, message, REBUILD)

@@ -134,6 +134,7 @@ class SqliteJournal:
 
     def set_home(self, before: Home, home: Home, store_id: str) -> None:
         """Record where the journal is, and its id, unless another process was faster."""
+        self._db.allow_id(store_id)
         with self.transaction():
             self._db.run(_UPDATE_IDENTITY, *home, store_id, *before)
         self.store_id = str(self._db.query(_SELECT_STORE_ID)[0][0])

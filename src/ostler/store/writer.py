@@ -119,7 +119,13 @@ class GroupWriter:
             # A closed event loop has no waiters.
             with suppress(RuntimeError):
                 group[0].done.get_loop().call_soon_threadsafe(_resolve, results)
-        self._journal.close()
+        self._close()
+
+    def _close(self) -> None:
+        try:
+            self._journal.close()
+        except OstlerError as error:  # every write was committed or has its error
+            _log.warning("the journal could not be closed: %s", error.message)
 
     def _next_group(self) -> list[_Write]:
         """Return all queued writes, at least one; empty when the writer is closed and all is written."""
@@ -137,7 +143,7 @@ class GroupWriter:
             with self._journal.transaction():
                 return [_Result(write.done, write.call(self._journal)) for write in group]
         except OstlerError as error:  # no write of the group is committed
-            if error.code is Code.JOURNAL_LOST:
+            if error.code in (Code.JOURNAL_LOST, Code.STATE_CORRUPT):
                 self._rescue(group)
             return [_Result(write.done, error=error) for write in group]
         except Exception as error:  # noqa: BLE001  (a bug in one write; the others are written without it)
@@ -147,8 +153,9 @@ class GroupWriter:
 
     def _rescue(self, group: list[_Write]) -> None:
         """Write the group to a copy of the lost journal, which `journal rebuild` reads."""
-        if self._rescue_in and self._rescued is None:
+        if self._rescue_in:
             self._rescued = self._journal.copy_lost(self._rescue_in)
+            self._rescue_in = ()  # a copy that fails is not tried again
         if self._rescued is None:
             return
         try:

@@ -10,7 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.attempts.journal import AttemptJournal, create_notices
-from ostler.calls.attempts.kept_answer import delete_kept_answer, find_kept_answer, record_end
+from ostler.calls.attempts.kept_answer import (
+    AnswerPlaces,
+    delete_kept_answer,
+    find_answer_places,
+    find_kept_answer,
+    keep_answer,
+)
 from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
@@ -28,6 +34,7 @@ from ostler.errors import Code, OstlerError, UsageError, is_host_failure
 from ostler.executors.protocol import Capabilities, Executor, select_environment
 from ostler.executors.registry import find_section, resolve_type
 from ostler.files.failpoint import reach
+from ostler.files.full_disk import repeat_while_full
 from ostler.model.attempt import Attempt
 from ostler.model.call import (
     AgentCall,
@@ -102,8 +109,8 @@ class AttemptRunner:
         return "the run was stopped in the middle of it" if was_interrupted else ""
 
     async def find_kept_answer(self, request: CallRequest) -> CallOutcome | None:
-        """Return the answer that an earlier run received but could not record."""
-        return await find_kept_answer(request, self._journal)
+        """Return the answer that an earlier run received, but whose step it did not record."""
+        return await find_kept_answer(request, self._answer_places(request), self._journal)
 
     async def run(self, spec: AttemptSpec) -> tuple[CallOutcome, Attempt]:
         """Run one attempt; cancelling this stops the agent and records the attempt as interrupted."""
@@ -121,18 +128,33 @@ class AttemptRunner:
             if result.billing is not None:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
             ended = self._complete(spec, attempt, result, windows)
-            files.write_result(result, ended.cost_usd)
-        outcome = CallOutcome(
-            result=result,
-            attempt=ended.number,
-            answer=files.answer,
-            prompt=files.prompt,
-            reports_status=capabilities.answers,
-            structured=structured,
-        )
+            outcome = CallOutcome(
+                result=result,
+                attempt=ended.number,
+                answer=files.answer,
+                prompt=files.prompt,
+                reports_status=capabilities.answers,
+                structured=structured,
+            )
+            await self._write_result(spec, ended, outcome, files)
         reach("attempt.end")
-        await record_end(request, ended, outcome, self._journal)
+        await repeat_while_full(lambda: self._journal.end_attempt(ended), self._clock.sleep)
+        reach("attempt.ended")
         return outcome, ended
+
+    async def _write_result(
+        self, spec: AttemptSpec, ended: Attempt, outcome: CallOutcome, files: AttemptFiles
+    ) -> None:
+        """Keep the answer first: it is paid for. While the disk is full, wait for space."""
+        places = self._answer_places(spec.request)
+        is_kept = keep_answer(spec.request, ended, outcome, places)
+
+        async def write() -> None:
+            files.write_result(outcome.result, ended.cost_usd)
+
+        await repeat_while_full(write, self._clock.sleep)
+        if not is_kept:
+            keep_answer(spec.request, ended, outcome, places)
 
     async def _begin(self, spec: AttemptSpec) -> Attempt:
         request = spec.request
@@ -150,7 +172,7 @@ class AttemptRunner:
             resumed=spec.session.started,
             account=account_id(window_for(spec.model)),
         )
-        delete_kept_answer(request)
+        delete_kept_answer(self._answer_places(request))
         reach("attempt.begin")
         attempt = replace(attempt, number=await self._journal.begin_attempt(attempt))
         reach("attempt.begun")
@@ -290,6 +312,9 @@ class AttemptRunner:
         name, executors = spec.executor.name, self._settings.executors
         variables = {**env, **find_section(name, executors).env, **spec.model.env}
         return detect_billing(resolve_type(name, executors), variables, reported)
+
+    def _answer_places(self, request: CallRequest) -> AnswerPlaces:
+        return find_answer_places(request.task_dir, request.task, self._journal.store_id, self._environ)
 
     def _marker(self, task: TaskId, number: int) -> str:
         return f"{self._journal.store_id}:{task}:{number}"

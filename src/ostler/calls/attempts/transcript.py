@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
@@ -52,7 +51,7 @@ class AttemptFiles:
         structured: bool = False,
     ) -> None:
         name = f"{attempt.phase}-{attempt.number:03d}"
-        self._extract_text: Callable[[str], str] = extract_text if structured else str
+        self._structured = structured
         for folder in (PROMPTS, "transcripts"):
             make_private_dir(task_dir / folder)
         self._task_dir = task_dir
@@ -93,16 +92,15 @@ class AttemptFiles:
     def write_event(self, event: AgentEvent) -> None:
         """Add an event of the agent to the log and to the readable page."""
         if isinstance(event, TextReceived):
-            event = replace(event, text=self._extract_text(event.text))
+            event = replace(event, text=extract_text(event.text) if self._structured else event.text)
         self._log.write_event(event)
         if line := _format_event(event):
             self._write(line)
 
     def write_result(self, result: CallResult, cost_usd: float | None) -> None:
-        answer = redact_text(self._extract_text(result.text))
         # Somebody may have deleted the directory during the call, and the answer was paid for.
         remake_private_dir(self._answer_path.parent, self._task_dir.parent.parent)
-        write_projection(self._answer_path, answer.encode("utf-8", "replace"))
+        write_answer(self._answer_path, result.text, structured=self._structured)
         ended = "succeeded" if result.ok else f"{result.code}: {result.message}"
         tokens = f"{result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
         self._write(f"{ended} ({result.duration_seconds:.1f} s, {tokens})\n\n")
@@ -117,6 +115,12 @@ class AttemptFiles:
 
     def _write(self, text: str) -> None:
         self._page.write(text.encode("utf-8", "replace"))
+
+
+def write_answer(path: Path, text: str, *, structured: bool) -> None:
+    """Write the final text of an agent, without secrets; an answer in a format becomes plain text."""
+    answer = redact_text(extract_text(text) if structured else text)
+    write_projection(path, answer.encode("utf-8", "replace"))
 
 
 def _format_event(event: AgentEvent) -> str:

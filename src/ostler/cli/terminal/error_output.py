@@ -13,7 +13,7 @@ import click
 from ostler.cli.terminal.output import print_json
 from ostler.cli.terminal.text import escape_controls
 from ostler.errors import CODES, Code, OstlerError, Problem
-from ostler.files.disk import to_machine_error
+from ostler.files.disk import to_disk_error, to_machine_error
 from ostler.secrets.redact import redact_text
 
 
@@ -25,6 +25,9 @@ def report_error(error: Exception, argv: list[str]) -> int:
             return error.exit
         case click.ClickException():
             return _report_usage(error, argv)
+        case PermissionError():
+            denied = to_disk_error(error.filename or "a file", error)
+            return _print_error(denied.code, denied.message, denied.hint, argv)
         case _ if (known := to_machine_error(error)) is not None:
             return _print_error(known.code, known.message, known.hint, argv)
         case _:

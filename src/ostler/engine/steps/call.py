@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from ostler.calls.attempts.kept_answer import has_kept_answer
 from ostler.calls.attempts.session import AgentSession, model_of_session, select_session
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.engine.core.step import CallAgent
-from ostler.engine.steps.agent_call.caller import make_caller
+from ostler.engine.steps.agent_call.caller import find_task_answer, make_caller
 from ostler.engine.steps.agent_call.document import DocumentCallPrompt, build_document_prompt
 from ostler.engine.steps.agent_call.evidence import (
     Evidence,
@@ -45,9 +46,11 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         else build_call_prompt(step, context, services, attempts)
     )
     request = _build_request(step, context, services, prompt, attempts)
-    after = services.journal.position()
+    is_kept = has_kept_answer(request, find_task_answer(step.task, services))
+    # A report of the attempt whose answer is kept is older than this run.
+    after = 0 if is_kept else services.journal.position()
     watch = await run_in_thread(start_watch, context, services)
-    agent_state = write_agent_state(Path(request.state_file), context)
+    agent_state = "" if is_kept else write_agent_state(Path(request.state_file), context)
     # Last, so that the notices and the start of the attempt share one commit.
     _notify_started(step, services)
     try:

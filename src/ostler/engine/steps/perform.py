@@ -36,7 +36,7 @@ from ostler.engine.steps.workspaces.work_in_progress import (
     try_save_work_in_progress,
 )
 from ostler.errors import CODES, Code, Origin, OstlerError, UsageError
-from ostler.files.disk import to_machine_error
+from ostler.files.disk import to_disk_error, to_machine_error
 from ostler.git.publish.merge import MergeConflict
 from ostler.model.event import StepFailed
 from ostler.model.notice import AgentWarned, Notice
@@ -60,18 +60,26 @@ async def _perform(step: Step, context: TaskContext, services: StepServices) -> 
         result = await _dispatch(step, context, apply_protection(context, services))
         return replace(result, event=add_unrecorded_usage(result.event, context.state, services.journal))
     except OstlerError as error:
-        if CODES[error.code].origin is Origin.HOST or _is_read_only(error):
-            raise
-        if isinstance(step, Finish | ReleaseWorkspace):
-            return _end_with_warning(step, context, error)
-        if fault := await run_in_thread(find_project_fault, error, services):
-            raise fault from error
-        return StepResult(_build_step_failed(error))
+        return await _fail(step, context, services, error)
+    except PermissionError as denied:
+        error = to_disk_error(denied.filename or "a file", denied)
+        return await _fail(step, context, services, error)
     except (OSError, RuntimeError, MemoryError) as surprise:
         error = to_machine_error(surprise)
         if error is None:
             raise
         raise error from surprise
+
+
+async def _fail(step: Step, context: TaskContext, services: StepServices, error: OstlerError) -> StepResult:
+    """Return the failure of the step; raise what ends the run."""
+    if CODES[error.code].origin is Origin.HOST or _is_read_only(error):
+        raise error
+    if isinstance(step, Finish | ReleaseWorkspace):
+        return _end_with_warning(step, context, error)
+    if fault := await run_in_thread(find_project_fault, error, services):
+        raise fault from error
+    return StepResult(_build_step_failed(error))
 
 
 def _end_with_warning(

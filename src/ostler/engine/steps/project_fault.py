@@ -28,32 +28,39 @@ _HINT = "run again; the tasks keep their progress"
 def find_project_fault(error: OstlerError, services: StepServices) -> OstlerError | None:
     """Return why no task of the project can continue now; None if the error is about one task."""
     layout, repository = services.layout, services.repository
+    if (unwritable := _find_unwritable(layout, repository)) is not None:
+        return unwritable
     if layout.root.is_dir() and not layout.state.is_dir():
         return explain_missing(layout.database)
     if not layout.root.is_dir():
         message = f"the project {layout.root} was moved or deleted while it was in use"
         return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, f"go to where it is now and {_HINT}")
-    if error.code is Code.WORKSPACE_WRITE_FAILED and (fault := _find_read_only(layout)):
-        return fault
     if not isinstance(error, GitError) or error.code not in _SUSPECT:
         return None
     # Without a repository, git fails only for a task that had one before.
     return error if repository is None else _probe(repository, services.settings.git.branch_prefix)
 
 
+def _find_unwritable(layout: Layout, repository: Repository | None) -> OstlerError | None:
+    """Return the error for a directory of the project without permission: each task would fail."""
+    common = [repository.common_dir / name for name in ("", "objects", "refs")] if repository else []
+    for place in (layout.root, layout.view, layout.worktrees, layout.state, layout.tasks, *common):
+        try:
+            require_writable(place)
+        except UsageError as error:
+            return error
+        except OSError as error:  # of a directory above it
+            return UsageError(
+                f"cannot write in {place}: {(error.strerror or '').lower()}",
+                f"make it writable; then {_HINT}",
+            )
+    return None
+
+
 def require_repository(repository: Repository | None, branch_prefix: str) -> None:
     """Raise GitError if no task can use the repository now."""
     if repository is not None and (fault := _probe(repository, branch_prefix)):
         raise fault
-
-
-def _find_read_only(layout: Layout) -> OstlerError | None:
-    try:
-        for folder in (layout.state, layout.tasks, layout.view, layout.worktrees):
-            require_writable(folder)
-    except UsageError as fault:
-        return OstlerError(Code.WORKSPACE_WRITE_FAILED, fault.message, f"make it writable; then {_HINT}")
-    return None
 
 
 def _probe(repository: Repository, branch_prefix: str) -> GitError | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ostler.calls.attempts.attempt import AttemptRunner
+from ostler.calls.attempts.kept_answer import AnswerPlaces, find_answer_places
 from ostler.calls.call import AgentCaller
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.executors.protocol import Executor
+from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig
 
 
@@ -27,3 +29,8 @@ def make_caller(context: TaskContext, services: StepServices) -> AgentCaller:
     if context.task.max_retries is not None:
         settings = replace(settings, retry=replace(settings.retry, max_retries=context.task.max_retries))
     return AgentCaller(settings, make, attempts, services.get_call_services(), services.clock)
+
+
+def find_task_answer(task: TaskId, services: StepServices) -> AnswerPlaces:
+    """Return where an answer is kept until the step that asked for it is recorded."""
+    return find_answer_places(services.layout.task(task), task, services.writer.store_id, services.environ)
