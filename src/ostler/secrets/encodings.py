@@ -6,11 +6,16 @@ import base64
 import html
 import json
 import re
+from bisect import bisect_right
+from itertools import accumulate, pairwise
 from urllib.parse import quote, quote_plus
 
 _SPACE = b" \t\r\n"
 _UNICODE_ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
-_ESCAPE = re.compile(rb"\\+[nrt]")
+# Each run of backslashes is read once: from its first one, which the search finds fastest as a literal.
+_ESCAPE = re.compile(rb"\\(?<!\\\\)\\*+[nrt]")
+_BLOCK_BYTES = 64 * 1024
+_BORDER = re.compile(rb"[^ \t\r\n\\]")  # no escape continues after it
 
 
 def encode_all(secret: bytes) -> frozenset[bytes]:
@@ -41,6 +46,36 @@ def map_squeezed(data: bytes) -> list[int]:
         offsets += kept[start : escape.start()]
         start = escape.end()
     return offsets + kept[start:]
+
+
+class SqueezedOffsets:
+    """The offset of each byte of the squeezed text, for a few bytes of a long text.
+
+    A block is mapped when a byte of it is asked for: a list of all offsets needs 40 times the memory.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._borders = _split_blocks(data)
+        sizes = (len(squeeze(data[start:end])) for start, end in pairwise(self._borders))
+        self._firsts = [0, *accumulate(sizes)]
+        self._block = -1
+        self._offsets: list[int] = []
+
+    def __getitem__(self, at: int) -> int:
+        block = bisect_right(self._firsts, at) - 1
+        start, end = self._borders[block : block + 2]
+        if block != self._block:
+            self._block, self._offsets = block, map_squeezed(self._data[start:end])
+        return start + self._offsets[at - self._firsts[block]]
+
+
+def _split_blocks(data: bytes) -> list[int]:
+    """Return the borders of blocks that are squeezed one by one with the same result."""
+    borders = [0]
+    while found := _BORDER.search(data, borders[-1] + _BLOCK_BYTES):
+        borders.append(found.end())
+    return [*borders, len(data)]
 
 
 def _escape(text: str) -> set[str]:
