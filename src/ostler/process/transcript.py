@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ostler.files.disk import to_disk_error
+from ostler.secrets.deltas import DeltaRedactor
 from ostler.secrets.stream import RedactingStream
 
 LIMIT_BYTES = 256 * 1024 * 1024
@@ -16,16 +17,18 @@ class Transcript:
     """Appends to a file that is created on the first byte; without a path, it writes nothing.
 
     Beyond the limit only the last bytes are kept. A line between the two parts states how many bytes are
-    missing. An end that may be the beginning of a secret is written with the next bytes.
+    missing. An end that may be the beginning of a secret is written with the next bytes; with `joins_texts`,
+    also a line of JSON whose text continues in the next line.
     """
 
-    def __init__(self, path: str, limit_bytes: int = LIMIT_BYTES) -> None:
+    def __init__(self, path: str, limit_bytes: int = LIMIT_BYTES, joins_texts: bool = False) -> None:
         self._path = path
         self._remaining = limit_bytes
         self._skipped = 0
         self._tail = b""
         self._descriptor: int | None = None
         self._redacting = RedactingStream()
+        self._texts = DeltaRedactor() if joins_texts else None
 
     def open(self) -> None:
         """Create the file. Raises OstlerError when that fails."""
@@ -38,7 +41,7 @@ class Transcript:
     def write(self, data: bytes) -> bytes:
         """Append bytes and return them as they are written. Raises OstlerError when that fails."""
         self.open()
-        return self._write(self._redacting.feed(data))
+        return self._write(self._redacting.feed(self._texts.feed(data) if self._texts else data))
 
     def _write(self, data: bytes) -> bytes:
         if self._descriptor is None:
@@ -55,7 +58,8 @@ class Transcript:
 
     def close(self) -> bytes:
         """Write what was held back and close the file; return what was written."""
-        rest = self._redacting.finish()
+        last = self._texts.finish() if self._texts else b""
+        rest = self._redacting.feed(last) + self._redacting.finish()
         if self._descriptor is None:
             return rest
         try:

@@ -49,6 +49,11 @@ class RedactingStream:
             self._is_in_key = bool(found) and found[-1].kind == PRIVATE_KEY and found[-1].end == end
         return self._take(data, found, end)
 
+    @property
+    def held(self) -> int:
+        """The number of bytes that are held back; a key that is dropped has none."""
+        return len(self._buffer) - self._start
+
     def finish(self) -> bytes:
         """Return the rest."""
         found = find_secrets(self._buffer, self._start, self._opened)
