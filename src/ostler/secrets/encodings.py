@@ -14,19 +14,22 @@ _SPACE = b" \t\r\n"
 _UNICODE_ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 # Each run of backslashes is read once: from its first one, which the search finds fastest as a literal.
 _ESCAPE = re.compile(rb"\\(?<!\\\\)\\*+[nrt]")
+_SHELL_SIGN = re.compile(r"[^\w\s%+,./:@^=-]")
 _BLOCK_BYTES = 64 * 1024
 _BORDER = re.compile(rb"[^ \t\r\n\\]")  # no escape continues after it
 
 
 def encode_all(secret: bytes) -> frozenset[bytes]:
-    """Return the secret as it is, reversed, in hex, base64 and URL encoding, and escaped for JSON or HTML."""
+    """Return the secret as it is, reversed, in hex, base64, UTF-16 and URL encoding, escaped and quoted."""
     text = secret.decode("utf-8", "surrogateescape")
     urls = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    urls.add("".join(f"%{byte:02X}" for byte in secret))
     urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
     mirrored = {secret[::-1], text[::-1].encode("utf-8", "surrogateescape")}
     found = {secret, *mirrored, secret.hex().encode(), secret.hex().upper().encode()}
     found |= {url.encode() for url in urls} | _encode_base64(secret)
-    escaped = _escape(text) | _escape_for_pages(text)
+    found |= {text.encode(name, "surrogatepass") for name in ("utf-16-le", "utf-16-be")}
+    escaped = _escape(text) | _escape_for_pages(text) | _quote(text)
     escaped |= {twice for once in escaped for twice in _escape(once)}
     return frozenset(found | {one.encode("utf-8", "surrogateescape") for one in escaped})
 
@@ -91,6 +94,12 @@ def _escape_for_pages(text: str) -> set[str]:
         numbers = {ord(letter): f"\\u{ord(letter):04x}" for letter in letters}
         pages |= {one.translate(numbers) for one in _escape(text)}
     return pages | {_UNICODE_ESCAPE.sub(lambda found: "\\u" + found[1].upper(), one) for one in pages}
+
+
+def _quote(text: str) -> set[str]:
+    """Return the text inside of quotation marks of a shell and of YAML, and with a backslash before signs."""
+    quoted = {text.replace("'", mark) for mark in ("'\\''", "'\"'\"'", "''")}
+    return quoted | {_SHELL_SIGN.sub(r"\\\g<0>", text)}
 
 
 def _encode_base64(secret: bytes) -> set[bytes]:
