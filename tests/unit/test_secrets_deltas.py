@@ -105,6 +105,15 @@ def test_lines_without_a_secret_are_written_as_they_are(tmp_path: Path, wire: st
     assert write(tmp_path / "raw", data, size) == data
 
 
+def test_a_line_about_the_session_does_not_end_the_text(tmp_path: Path) -> None:
+    """It is sent at any time; the order of the lines stays."""
+    status = b'{"params":{"update":{"used":15,"sessionUpdate":"usage_update"}}}\n'
+    data = stream("acp", f"a {GITHUB[:9]}") + status + stream("acp", f"{GITHUB[9:]} b") + status
+    written = write(tmp_path / "raw", data, 50)
+    assert join(written) == "a [redacted:github-token] b"
+    assert [b"usage_update" in line for line in written.splitlines()] == [False, True, False, True]
+
+
 def test_a_line_of_another_kind_is_written_at_once() -> None:
     """It ends the text before it; only the last line of a text waits."""
     lines, event = DeltaRedactor(), b'{"type":"tool_use"}\n'

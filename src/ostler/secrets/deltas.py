@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, TypeAlias, cast
@@ -16,6 +17,9 @@ _WORDS = (b"delta", b"_chunk")
 _TEXTS = frozenset(
     ("text", "content", "thinking", "partial_json", "arguments", "reasoning", "reasoning_content")
 )
+# Sent while a text is written; it is not the end of the text.
+_BETWEEN = re.compile(rb'"(?:type|sessionUpdate)": ?"(?:ping|usage_update|session_info_update)"')
+_LONGEST_STATUS = 1024
 _LONGEST_LINE = 64 * 1024  # a longer one is no part of a text
 
 
@@ -42,7 +46,7 @@ class DeltaRedactor:
     """Passes lines on; one with a part of a text waits while its end may be the beginning of a secret.
 
     A secret in the joined text is replaced in the first of its lines, and removed from the others. All other
-    lines stay as they are. A line of another kind ends the text.
+    lines stay as they are. A line of another kind ends the text, except for those about the session.
     """
 
     def __init__(self) -> None:
@@ -80,6 +84,9 @@ class DeltaRedactor:
 
     def _read_line(self, raw: bytes) -> bytes:
         found = _find_text(raw)
+        if found is None and self._lines and _BETWEEN.search(raw[:_LONGEST_STATUS]):
+            self._lines.append(_Line(raw, None, self._lines[-1].path, 0))
+            return b""
         if found is None:
             return self._end_text() + raw
         value, path, text = found
