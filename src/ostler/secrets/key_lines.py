@@ -10,7 +10,6 @@ from ostler.secrets.private_key import KEY_WORD, key_header
 
 MAX_LINES = 100
 MAX_BYTES = 32 * 1024
-MIN_BASE64 = 40
 BASE64_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=%\\"
 """All that can be part of the base64 text of a key in JSON or in a URL."""
 _END = b"-----END"
