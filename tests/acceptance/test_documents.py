@@ -170,6 +170,20 @@ def test_an_answer_that_is_cut_off_is_written_with_a_warning(world: DocumentWorl
     assert (world.root / shown["output_path"]).read_text() == "Half a tex"
 
 
+def test_a_document_with_a_redacted_secret_has_a_warning(world: DocumentWorld) -> None:
+    """The text is not the one that the model wrote; examples of local services stay, without a warning."""
+    example, real = "amqp://guest:guest@localhost:5672", "amqp://app:hunter2x@mq.example.org"
+    for text, warned in ((example, False), (real, True)):
+        with FakeLlm(lambda request, text=text: say(f"# Setup\n\nUse `{text}`.")) as llm:
+            world.asks(llm)
+            task = world.new("Write", "--skill", "research")
+            done = world.ostler("run", task)
+        shown = world.show(task)
+        assert ("SECRETS_REDACTED" in shown["warnings"]) is warned
+        assert ("SECRETS_REDACTED" in done.stdout) is warned
+        assert (text in (world.root / shown["output_path"]).read_text()) is not warned
+
+
 def test_an_empty_answer_fails_and_writes_nothing(world: DocumentWorld) -> None:
     """RESPONSE_EMPTY, for every retry."""
     with FakeLlm([say("  \n")] * 9) as llm:

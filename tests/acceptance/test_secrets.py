@@ -15,6 +15,7 @@ import pytest
 from ostler.files.layout import Layout
 from ostler.secrets.find import find_secrets
 from ostler.secrets.registry import SECRETS
+from ostler.testing.fake_agent import fake_agent
 from web_world import serve
 from world import World
 
@@ -180,6 +181,22 @@ def test_helpers_have_no_secret_in_their_environment(world: World, tmp_path: Pat
     assert [part for part in helpers if leaks(part)] == []
     agent = seen.read_bytes().split(b"---\n")[0]
     assert API_KEY.encode() in agent and UNKNOWN.encode() not in agent and DECLARED.encode() not in agent
+    world.close()
+
+
+def test_a_secret_in_two_parts_of_a_streamed_text_is_redacted(world: World) -> None:
+    """Gemini sends a text in lines of JSON; the raw transcript contains no half of the secret."""
+    mark = "<phase_complete>true</phase_complete>"
+    text = f"{'.' * len(mark)} {UNKNOWN} {mark}"  # the fake agent sends two halves of the same length
+    program = fake_agent(world.agents, "gemini", edits={"a.txt": "a"}, text=text)
+    (world.root / "ostler.toml").write_text(SETTINGS + '[[models]]\nname = "g"\nexecutor = "gemini"\n')
+    task = world.new()
+    world.program("run", task, OSTLER_GEMINI_PATH=str(program))
+    (transcript,) = [path for path in list_state(world) if path.suffix == ".jsonl"]
+    lines = [json.loads(line) for line in transcript.read_bytes().splitlines()]
+    parts = [line["content"] for line in lines if line.get("delta")]
+    assert len(parts) > 1 and "[redacted:github-token]" in "".join(parts)
+    assert UNKNOWN[:12] not in "".join(parts) and UNKNOWN[-12:] not in "".join(parts)
     world.close()
 
 

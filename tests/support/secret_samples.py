@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re._constants as ops  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
 from itertools import count
@@ -12,6 +13,7 @@ from ostler.secrets.rules import PRIVATE_KEY, RULES, Rule
 _PREFERRED = "aB3dE5fG7hJ9kLmNpQrStUvWxYz0124680ACDFbce.-_="
 _BEFORE = {"azure-client-secret": "aB3", "telegram-token": "123456789"}
 _AFTER = {"url-password": "db.example/app"}
+_BODIES = {"Basic ": base64.b64encode(b"ada:pa55w0rd-x9Z1").decode()}
 _KEY = "-----BEGIN {0}-----\nMIIEpAIBAAKCAQEA1c7\nqk3+/Zw==\n-----END {0}-----"
 
 
@@ -26,7 +28,7 @@ def list_samples() -> list[tuple[str, str]]:
 
 def make_sample(rule: Rule, keyword: str) -> str:
     """Return a text that has the form of a rule."""
-    body = "" if rule.kind == PRIVATE_KEY else _make(parser.parse(rule.form), count())
+    body = "" if rule.kind == PRIVATE_KEY else _BODIES.get(keyword) or _make(parser.parse(rule.form), count())
     return f"{_BEFORE.get(rule.kind, '')}{keyword}{body}{_AFTER.get(rule.kind, '')}"
 
 
@@ -39,7 +41,7 @@ def _make_one(kind: Any, value: Any, steps: count[int]) -> str:
         return chr(value)
     if kind is ops.IN:
         return _choose(value, steps)
-    if kind in (ops.MAX_REPEAT, ops.MIN_REPEAT):
+    if kind in (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT):
         return "".join(_make(value[2], steps) for _ in range(max(value[0], min(value[1], 1))))
     if kind is ops.SUBPATTERN:
         return _make(value[3], steps)

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import re
+import shlex
 import subprocess
 import time
 import uuid
@@ -60,7 +61,13 @@ def encodings(secret: str) -> list[str]:
     escaped = [json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]]
     plain = [secret, secret[::-1], data.hex(), data.hex().upper(), *escaped]
     split = [f"{secret[:6]}\n{secret[6:]}", f"{secret[:6]}\\n  {secret[6:]}", f"{secret[:3]}\r\n{secret[3:]}"]
-    url = [quote(secret, safe=""), re.sub("%..", lambda found: found[0].lower(), quote(secret, safe=""))]
+    quoted = [shlex.quote(f"a {secret}")[1:-1], secret.replace("'", "''")]
+    plain += quoted
+    url = [
+        "".join(f"%{byte:02x}" for byte in data),
+        quote(secret, safe=""),
+        re.sub("%..", lambda found: found[0].lower(), quote(secret, safe="")),
+    ]
     return [*plain, *url, *split, *(one.decode() for one in (*shifted, *urlsafe))]
 
 
@@ -91,6 +98,26 @@ def test_a_registered_secret_is_found_in_html_and_in_json_of_go(written: str) ->
     """Both escape the letters of HTML."""
     SECRETS.register([("PAGE", HTML)])
     assert redact_text(f"before {written} after") == "before [redacted:PAGE] after"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "it's $HOME/x&y9Z1".encode("utf-16-le"),
+        "it's $HOME/x&y9Z1".encode("utf-16-be"),
+        b"it'\\''s $HOME/x&y9Z1",
+        b"it'\"'\"'s $HOME/x&y9Z1",
+        b"it''s $HOME/x&y9Z1",
+        b"it\\'s \\$HOME/x\\&y9Z1",
+    ],
+)
+def test_a_registered_secret_is_found_in_utf_16_and_quoted(written: bytes) -> None:
+    """As in a file of Windows, in a command, and in YAML."""
+    SECRETS.register([("QUOTED", "it's $HOME/x&y9Z1")])
+    data = b"before \n" + written + b"\n after"
+    clean = redact_bytes(data)
+    assert clean == b"before \n[redacted:QUOTED]\n after"
+    assert pieces(data, *range(1, len(data))) == clean
 
 
 def pieces(data: bytes, *borders: int) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ostler.config.secret_values import FileValue, read_values
 from ostler.config.settings import Settings
 from ostler.secrets.registry import MIN_LENGTH
 from ostler.secrets.variables import is_path, is_secret_name, list_secret_variables
@@ -30,7 +31,8 @@ def list_registered_secrets(
     for header in environ.get(_HEADERS, "").split(","):
         yield _HEADERS, header.partition("=")[2]
     for name in settings.secrets.files:
-        yield from _read_values(_locate(name, root, environ))
+        path = _locate(name, root, environ)
+        yield from ((path.name, one.value) for one in _read_file(path) if not one.is_ordinary)
 
 
 def find_unusable_secrets(
@@ -52,6 +54,19 @@ def find_unusable_secrets(
             path.open("rb").close()
         except OSError as error:
             yield f"secrets.files[{index}]", f"{name} cannot be read: {(error.strerror or '').lower()}"
+
+
+def list_ordinary_values(settings: Settings, environ: Mapping[str, str], root: Path) -> list[str]:
+    """Return file and name of each value of secrets.files that is not redacted: ordinary text contains it."""
+    values = [
+        (name, one) for name in settings.secrets.files for one in _read_file(_locate(name, root, environ))
+    ]
+    return [
+        f"{Path(name).name} {one.name or 'a line'}"
+        for name, one in values
+        if (one.is_ordinary and not _is_short(one.value))
+        or (_is_short(one.value) and is_secret_name(one.name))
+    ]
 
 
 def find_unredacted_variables(settings: Settings, environ: Mapping[str, str], root: Path) -> list[str]:
@@ -81,15 +96,9 @@ def _locate(name: str, root: Path, environ: Mapping[str, str]) -> Path:
     return root / (f"{home}{name[1:]}" if name.startswith("~/") and home else name)
 
 
-def _read_values(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the whole text of a file and the value of each line, such as NAME=VALUE."""
+def _read_file(path: Path) -> list[FileValue]:
     try:
         with path.open("rb") as file:
-            text = file.read(_LARGEST_BYTES).decode("utf-8", "surrogateescape")
+            return read_values(file.read(_LARGEST_BYTES).decode("utf-8", "surrogateescape"))
     except OSError:
-        return  # a run is refused: see find_unusable_secrets
-    yield path.name, text
-    for line in text.splitlines():
-        name, _, value = line.strip().removeprefix("export ").partition("=")
-        is_assigned = bool(value) and name.strip().isidentifier()
-        yield path.name, value.strip().strip("\"'") if is_assigned else line
+        return []  # a run is refused: see find_unusable_secrets

@@ -282,7 +282,7 @@ class SecretsSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     # Variables whose values are redacted, or patterns such as ACME_*; KEY, TOKEN and PASSWORD are known.
     env: tuple[Word, ...] = ()
-    files: tuple[Word, ...] = ()  # files whose lines are redacted, of NAME=VALUE the value
+    files: tuple[Word, ...] = ()  # files whose values are redacted, such as those of NAME=VALUE
 
 
 class NotifySettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -95,6 +95,7 @@ class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
     output: str | None = None  # path of the document, relative to the project
     unchanged: bool = False  # the files are those of the task's base
     left: LeftFiles | None = None  # files of the worktree that the commit does not contain
+    warnings: tuple[str, ...] = ()  # about the document
 
 
 class GateWaiting(Body, frozen=True, tag="gate_waiting"):

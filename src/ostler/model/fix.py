@@ -121,6 +121,10 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "the journal was rebuilt and lacks records of the task, such as the results of its gates",
         "look at ostler diff ID and run the checks on its commit",
     ),
+    WarningCode.SECRETS_REDACTED: (
+        "the document contains [redacted:KIND] in place of a secret, or of text that has the form of one",
+        "read the document; if the text is no secret, write it by hand",
+    ),
 }
 
 

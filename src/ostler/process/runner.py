@@ -32,7 +32,7 @@ class DefaultCommandRunner:
 
     async def _run(self, command: Command, sink: Sink, conversation: Conversation | None) -> Exit:
         check_arguments(command)
-        transcript = Transcript(command.transcript)
+        transcript = Transcript(command.transcript, joins_texts=True)
         transcript.open()
         try:
             child = await self._spawner_for(command).spawn(command, self._held)

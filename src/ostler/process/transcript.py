@@ -6,6 +6,7 @@ import os
 
 from ostler.errors import Code
 from ostler.files.disk import to_disk_error
+from ostler.secrets.deltas import DeltaRedactor
 from ostler.secrets.stream import RedactingStream
 from ostler.waits import report_wait
 
@@ -19,11 +20,12 @@ class Transcript:
     """Appends to a file that is created on the first byte; without a path, it writes nothing.
 
     Beyond the limit only the last bytes are kept. A line between the two parts states how many bytes are
-    missing. An end that may be the beginning of a secret is written with the next bytes. While the disk is
-    full, bytes are kept in memory: an agent is not stopped, because its answer is paid for.
+    missing. An end that may be the beginning of a secret is written with the next bytes; with `joins_texts`,
+    also a line of JSON whose text continues in the next line. While the disk is full, bytes are kept in
+    memory: an agent is not stopped, because its answer is paid for.
     """
 
-    def __init__(self, path: str, limit_bytes: int = LIMIT_BYTES) -> None:
+    def __init__(self, path: str, limit_bytes: int = LIMIT_BYTES, joins_texts: bool = False) -> None:
         self._path = path
         self._remaining = limit_bytes
         self._skipped = 0
@@ -31,6 +33,7 @@ class Transcript:
         self._unwritten = b""
         self._descriptor: int | None = None
         self._redacting = RedactingStream()
+        self._texts = DeltaRedactor() if joins_texts else None
 
     def open(self) -> None:
         """Create the file. Raises OstlerError when that fails."""
@@ -43,7 +46,7 @@ class Transcript:
     def write(self, data: bytes) -> bytes:
         """Append bytes and return them as they are written. Raises OstlerError when that fails."""
         self.open()
-        return self._write(self._redacting.feed(data))
+        return self._write(self._redacting.feed(self._texts.feed(data) if self._texts else data))
 
     def _write(self, data: bytes) -> bytes:
         if self._descriptor is None:
@@ -60,7 +63,8 @@ class Transcript:
 
     def close(self) -> bytes:
         """Write what was held back and close the file; return what was written."""
-        rest = self._redacting.finish()
+        last = self._texts.finish() if self._texts else b""
+        rest = self._redacting.feed(last) + self._redacting.finish()
         if self._descriptor is None:
             return rest
         try:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ostler.secrets.encodings import map_squeezed, squeeze
+from ostler.secrets.encodings import SqueezedOffsets, squeeze
+from ostler.secrets.examples import is_example
+from ostler.secrets.key_lines import OpenKey, find_key_lines
 from ostler.secrets.registry import SECRETS, KnownSecrets
 from ostler.secrets.rules import (
     LOOSE_KEYWORDS,
     MIN_RUN,
+    PRIVATE_KEY,
     RUN_CHARACTERS,
+    can_start,
     compiled_form,
     keyword_search,
     rule_of,
@@ -29,11 +33,22 @@ class Found(NamedTuple):
     end: int
     kind: str
     refused_in_commits: bool = True
+    is_registered: bool = False
+    prefix: int = 0  # bytes before the secret without which it is not found, such as "Bearer "
+
+    @property
+    def match_start(self) -> int:
+        return self.start - self.prefix
 
 
-def find_secrets(data: bytes, start: int = 0) -> list[Found]:
+def find_secrets(data: bytes, start: int = 0, opened: OpenKey | None = None) -> list[Found]:
     """Return the secrets in the text from an offset on, in order and without overlaps."""
-    found = [*_find_known(data, start), *find_forms(data, start)]
+    lines = find_key_lines(data, start, len(data), opened).spans
+    found = [
+        *_find_known(data, start),
+        *find_forms(data, start),
+        *(Found(*span, PRIVATE_KEY) for span in lines),
+    ]
     return _merge(found) if len(found) > 1 else found
 
 
@@ -64,11 +79,11 @@ def _find_in_run(data: bytes, start: int, end: int) -> Iterator[Found]:
 
 def _match_forms(data: bytes, start: int, keyword: bytes) -> list[Found]:
     for word in rules_for(keyword):
-        match = compiled_form(word).match(data, start)
-        if match is not None:
-            group = "secret" if "secret" in match.re.groupindex else 0
-            rule = rule_of(word)
-            return [Found(*match.span(group), rule.kind, rule.refused_in_commits)]
+        rule = rule_of(word)
+        match = compiled_form(word).match(data, start) if can_start(rule, data, start) else None
+        if match is not None and not is_example(rule.kind, match):
+            first, end = match.span("secret" if "secret" in match.re.groupindex else 0)
+            return [Found(first, end, rule.kind, rule.refused_in_commits, prefix=first - start)]
     return []
 
 
@@ -78,24 +93,29 @@ def _find_known(data: bytes, start: int) -> Iterator[Found]:
         return
     text = data[start:] if start else data
     yield from (
-        Found(at + start, at + start + len(needle.form), needle.kind)
+        Found(at + start, at + start + len(needle.form), needle.kind, is_registered=True)
         for needle in known.needles
         if needle.form in text
         for at in _find_all(text, needle.form)
     )
-    yield from (Found(one.start + start, one.end + start, one.kind) for one in _find_split(text, known))
+    yield from (
+        Found(first + start, end + start, kind, is_registered=True)
+        for first, end, kind in _find_split(text, known)
+    )
 
 
-def _find_split(text: bytes, known: KnownSecrets) -> Iterator[Found]:
-    """Yield the secrets that contain spaces or line breaks which are not theirs."""
+def _find_split(text: bytes, known: KnownSecrets) -> Iterator[tuple[int, int, str]]:
+    """Yield the places and kinds of the secrets that contain spaces or line breaks which are not theirs."""
     dense = squeeze(text)
     if len(dense) == len(text):
         return
     hits = [needle for needle in known.needles if needle.dense in dense]
-    offsets = map_squeezed(text) if hits else []
+    if not hits:
+        return
+    offsets = SqueezedOffsets(text)
     for needle in hits:
         for at in _find_all(dense, needle.dense):
-            yield Found(offsets[at], offsets[at + len(needle.dense) - 1] + 1, needle.kind)
+            yield offsets[at], offsets[at + len(needle.dense) - 1] + 1, needle.kind
 
 
 def _find_all(data: bytes, form: bytes) -> Iterator[int]:
@@ -111,8 +131,12 @@ def _merge(found: list[Found]) -> list[Found]:
     for one in sorted(found, key=lambda each: (each.start, -each.end)):
         if merged and one.start < merged[-1].end:
             last = merged[-1]
-            refused = last.refused_in_commits or one.refused_in_commits
-            merged[-1] = Found(last.start, max(last.end, one.end), last.kind, refused)
+            merged[-1] = last._replace(
+                end=max(last.end, one.end),
+                refused_in_commits=last.refused_in_commits or one.refused_in_commits,
+                is_registered=last.is_registered or one.is_registered,
+                prefix=max(last.prefix, last.start - one.match_start),
+            )
         else:
             merged.append(one)
     return merged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
 
 _S = TypeVar("_S", bound=Struct)
 _T = TypeVar("_T")
+
+
+_MARK = re.compile(rb"\[redacted:[A-Za-z0-9_.-]+\]")
+
+
+def is_redacted(data: bytes) -> bool:
+    """Return whether a secret was replaced in the text."""
+    return _MARK.search(data) is not None
 
 
 def redact_bytes(data: bytes) -> bytes:

@@ -6,14 +6,16 @@ import re
 
 from ostler.secrets.encodings import map_squeezed
 from ostler.secrets.find import Found, find_secrets
-from ostler.secrets.private_key import KEY_END, key_body, key_rest, key_start
+from ostler.secrets.key_lines import BASE64_CHARACTERS, OpenKey, find_key_lines
+from ostler.secrets.private_key import KEY_END, KEY_WORD, key_body, key_header, key_rest, key_start
 from ostler.secrets.redact import replace_found
 from ostler.secrets.registry import SECRETS, KnownSecrets
-from ostler.secrets.rules import LONGEST_KEYWORD, PRIVATE_KEY, any_keyword
+from ostler.secrets.rules import LONGEST_ESCAPE, LONGEST_KEYWORD, PRIVATE_KEY, any_keyword
 
-_CONTEXT = 16  # bytes before a chunk that decide whether a token starts there
+_CONTEXT = LONGEST_ESCAPE  # bytes before a chunk that decide whether a token starts there
 _MAX_RUN = 16 * 1024  # of a text without spaces that is held back
 _MAX_HELD = 64 * 1024  # of anything that is held back
+_LONGEST_HEADER = 256  # the first line of a private key
 _BREAKS = b" \t\r\n\"'<>`"
 _NOT_BREAKS = bytes(byte for byte in range(256) if byte not in _BREAKS)
 # The beginning of a form that contains spaces, up to the end of what was read.
@@ -32,30 +34,58 @@ class RedactingStream:
         self._buffer = b""  # some bytes that were returned already, then those that are held back
         self._start = 0  # of what is held back
         self._is_in_key = False  # inside of a private key whose beginning was returned as a mark
+        self._opened: OpenKey | None = None  # the lines after the first one of a private key
 
     def feed(self, chunk: bytes) -> bytes:
         """Return what can be written now."""
         data = self._buffer + (self._skip_key(chunk) if self._is_in_key else chunk)
-        found = find_secrets(data, self._start)
+        found = find_secrets(data, self._start, self._opened)
         end = _find_held(data, self._start)
-        for one in reversed(found):
-            if one.end > end:
-                end = min(end, one.start)
+        if self._may_have_key(data):
+            end = min(end, self._find_open_line(data), _find_open_key(data, self._start))
+        end = self._find_whole_end(data, found, end)
         if len(data) - end > _MAX_HELD:
             end = len(data)
             self._is_in_key = bool(found) and found[-1].kind == PRIVATE_KEY and found[-1].end == end
         return self._take(data, found, end)
 
+    @property
+    def held(self) -> int:
+        """The number of bytes that are held back; a key that is dropped has none."""
+        return len(self._buffer) - self._start
+
     def finish(self) -> bytes:
         """Return the rest."""
-        return self._take(self._buffer, find_secrets(self._buffer, self._start), len(self._buffer))
+        found = find_secrets(self._buffer, self._start, self._opened)
+        return self._take(self._buffer, found, len(self._buffer))
+
+    def _may_have_key(self, data: bytes) -> bool:
+        return self._opened is not None or data.find(KEY_WORD, self._start) >= 0
 
     def _take(self, data: bytes, found: list[Found], end: int) -> bytes:
         complete = [one for one in found if one.end <= end]
         clean = replace_found(data, complete, self._start, end)
+        self._opened = find_key_lines(data, self._start, end, self._opened).opened
         context = max(0, end - _CONTEXT)
         self._buffer, self._start = data[context:], end - context
         return clean
+
+    def _find_whole_end(self, data: bytes, found: list[Found], end: int) -> int:
+        """Return an earlier end that splits no secret, no keyword before it and no first line of a key."""
+        before = -1
+        while end != before:
+            before, end = end, _keep_header_whole(data, max(self._start, end - _LONGEST_HEADER), end)
+            for one in reversed(found):
+                if one.end > end:
+                    end = max(self._start, min(end, one.match_start))
+        return end
+
+    def _find_open_line(self, data: bytes) -> int:
+        """Return where a line of a private key starts whose end was not read yet."""
+        tail_start = max(self._start, len(data) - _MAX_RUN)
+        size = len(data[tail_start:].rstrip(BASE64_CHARACTERS))
+        is_in_key = find_key_lines(data, self._start, len(data), self._opened).opened is not None
+        return tail_start + size if is_in_key else len(data)
 
     def _skip_key(self, chunk: bytes) -> bytes:
         rest = key_rest().match(chunk)
@@ -69,9 +99,7 @@ def _find_held(data: bytes, start: int) -> int:
     size = len(data)
     tail = data[max(start, size - _MAX_RUN) :]
     run = _find_candidate(data, size - len(tail) + len(tail.rstrip(_NOT_BREAKS)))
-    return max(
-        start, min(run, _find_beginning(data, start), _find_unfinished(data), _find_open_key(data, start))
-    )
+    return max(start, min(run, _find_beginning(data, start), _find_unfinished(data)))
 
 
 def _find_candidate(data: bytes, run: int) -> int:
@@ -104,6 +132,13 @@ def _find_end(tail: bytes, known: KnownSecrets) -> int:
     return len(tail)
 
 
+def _keep_header_whole(data: bytes, start: int, end: int) -> int:
+    """Return where the first line of a private key starts if the end is inside of it."""
+    at = data.rfind(KEY_WORD, start, end)
+    header = key_header().match(data, at) if at >= 0 else None
+    return at if header and header.end() > end else end
+
+
 def _find_unfinished(data: bytes) -> int:
     found = _UNFINISHED.search(data, max(0, len(data) - _UNFINISHED_BYTES))
     return found.start() if found else len(data)
@@ -111,7 +146,7 @@ def _find_unfinished(data: bytes) -> int:
 
 def _find_open_key(data: bytes, start: int) -> int:
     """Return where a private key starts whose end was not read yet."""
-    at = data.rfind(b"-----BEGIN ", start)
+    at = data.rfind(KEY_WORD, start)
     first = key_start().match(data, at) if at >= 0 else None
     if first is None:
         return len(data)

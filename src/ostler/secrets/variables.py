@@ -15,7 +15,8 @@ _DIRECTORIES = frozenset(("PWD", "OLDPWD"))
 # The name of the value itself, not of a property such as TOKEN_TYPE.
 _LAST_WORD = re.compile(r"(?i)(?:PASSWORD|PASSWD|PWD|PASSPHRASE|SECRET|TOKEN|KEY)\d*$")
 _WORD = re.compile(r"[A-Z]?[a-z]{0,15}|[A-Z]{1,15}")
-_WORDS_OR_NUMBER = re.compile(r"(?i)[a-z]+(?:[_-][a-z]+)+|[0-9.,:-]+")
+_WORDS_OR_NUMBER = re.compile(r"(?i)[a-z]+(?:[ _-][a-z]+)+|[0-9.,:-]+")
+_HOST = re.compile(r"(?:[a-z][a-z0-9-]{0,30}\.)+[a-z]{2,10}(?::\d{1,5})?|[a-z][a-z-]{0,30}:\d{1,5}")
 _PATH = re.compile(r"(?:~|\.{0,2})(?:/(?:[a-z]{0,15}(?:[._-][a-z]{1,15})*|[0-9]+)){2,}/?")
 _ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://[^\s@/?#]*([^\s@]*)")
 # A key in the path or the query of an address, such as that of a web hook; not v2 or oauth2.
@@ -38,15 +39,15 @@ def list_secret_variables(environ: Mapping[str, str]) -> list[tuple[str, str]]:
     return [
         (name, value)
         for name, value in environ.items()
-        if is_secret_name(name) and not _is_ordinary(name, value.strip())
+        if is_secret_name(name) and not is_ordinary(name, value.strip())
     ]
 
 
-def _is_ordinary(name: str, value: str) -> bool:
+def is_ordinary(name: str, value: str) -> bool:
     """Return whether a value would be found in text that has nothing to do with the variable."""
     if _WORD.fullmatch(value) or is_path(value):
         return True
-    if _WORDS_OR_NUMBER.fullmatch(value):
+    if _WORDS_OR_NUMBER.fullmatch(value) or _HOST.fullmatch(value):
         return _LAST_WORD.search(name) is None
     address = _ADDRESS.fullmatch(value)
     return address is not None and _KEY_IN_ADDRESS.search(address[1]) is None

@@ -93,6 +93,7 @@ def apply_checkpoint(state: State, event: CheckpointMade) -> State:
     committed = replace(state, commit=event.commit or state.commit, output=event.output or state.output)
     committed = replace(committed, tree=event.tree, unchanged=event.unchanged)
     committed = set_left(committed, event.left)
+    committed = replace(committed, warnings=add_warnings(committed, event.warnings))
     if not event.unchanged:
         committed = replace(forget_no_changes(committed), no_changes="")
     if state.stage is Stage.ITERATED:

@@ -126,7 +126,7 @@ class ModelApiExecutor:
         if call.key and session.key == call.key:
             return _stored_answer(call, session, on_event)
         try:
-            with closing(Transcript(call.transcript)) as transcript:
+            with closing(Transcript(call.transcript, joins_texts=True)) as transcript:
                 result = await self._record(call, on_event, session.turns, prompt, transcript)
         except OstlerError as error:
             result = result_from_error(error)

@@ -131,8 +131,7 @@ def _merge_locally(job: _PublishJob, message: str) -> PublishOutcome:
     reach("publish.rebased")
     if unapproved := _check_approved(job, before, synced):
         return unapproved
-    if not job.options.allow_secrets:
-        require_no_secrets(job.worktree.repository, synced.onto or synced.base, synced.tip, "merged")
+    marks_note = _check_secrets(job, synced, "merged")
     fast_forward_only = job.options.approved_commit is not None
     try:
         branch = job.worktree.branch
@@ -148,7 +147,7 @@ def _merge_locally(job: _PublishJob, message: str) -> PublishOutcome:
     except TargetMoved:
         return _merge_locally(job, message)  # the next rebase creates another commit
     reach("publish.merged")
-    notes = (f"merged into {job.target} on this machine; nothing was pushed",)
+    notes = _list_notes(f"merged into {job.target} on this machine; nothing was pushed", marks_note)
     return PublishOutcome(
         PublishResult.MERGED, synced.tip, synced.base, adopted=merged.adopted, notes=notes, into=job.target
     )
@@ -168,8 +167,7 @@ def _publish_pull_request(job: _PublishJob, route: Route, proposal: Proposal) ->
     reach("publish.rebased")
     if stopped := _check_for_changes(worktree, target, synced) or _check_approved(job, before, synced):
         return stopped
-    if not job.options.allow_secrets:
-        require_no_secrets(worktree.repository, synced.onto or synced.base, synced.tip)
+    marks_note = _check_secrets(job, synced, "pushed")
     pushed = push_branch(worktree, route.push, target)
     reach("publish.pushed")
     request = found or create_pull_request(repository, worktree.branch, target, proposal, fork)
@@ -177,7 +175,7 @@ def _publish_pull_request(job: _PublishJob, route: Route, proposal: Proposal) ->
         retarget_pull_request(request, target)
     reach("publish.created")
     merge_note = merge_when_ready(request) if proposal.auto_merge else ""
-    notes = (*route.notes, pushed.note, request.note, merge_note, stack_note)
+    notes = (*route.notes, pushed.note, request.note, merge_note, stack_note, marks_note)
     return _create_outcome(synced, request, target, notes, adopted=found is not None)
 
 
@@ -207,9 +205,20 @@ def _check_approved(job: _PublishJob, before: SyncResult, synced: SyncResult) ->
 def _create_outcome(
     synced: SyncResult, request: PullRequest, into: str, notes: tuple[str, ...], *, adopted: bool
 ) -> PublishOutcome:
-    notes = tuple(note for note in notes if note)
-    outcome = PublishOutcome(PublishResult.PULL_REQUEST, synced.tip, synced.base, request.url, adopted, notes)
+    result, notes = PublishResult.PULL_REQUEST, _list_notes(*notes)
+    outcome = PublishOutcome(result, synced.tip, synced.base, request.url, adopted, notes)
     return structs.replace(outcome, into=into)
+
+
+def _list_notes(*notes: str) -> tuple[str, ...]:
+    return tuple(note for note in notes if note)
+
+
+def _check_secrets(job: _PublishJob, synced: SyncResult, done: str) -> str:
+    """Raise if the commits contain likely secrets; return a note about those that are marked as allowed."""
+    if job.options.allow_secrets:
+        return ""
+    return require_no_secrets(job.worktree.repository, synced.onto or synced.base, synced.tip, done)
 
 
 def _publish_local_branch(job: _PublishJob) -> PublishOutcome:

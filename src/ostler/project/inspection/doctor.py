@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ostler.config.load import load_settings
 from ostler.config.registered_secrets import (
     find_unredacted_variables,
     find_unusable_secrets,
+    list_ordinary_values,
     list_registered_secrets,
 )
 from ostler.errors import Code, OstlerError
@@ -158,9 +160,12 @@ def _check_secrets(root: Path, environ: Mapping[str, str]) -> Check:
     settings = load_settings(root, environ, {}).settings
     registry = SecretRegistry()
     registry.register(list_registered_secrets(settings, environ, root))
-    names = sorted(set(registry.known().names))
+    counts = Counter(registry.known().names)
+    names = [f"{name} ({count} values)" if count > 1 else name for name, count in sorted(counts.items())]
     listed = f": {', '.join(names)}" if names else ""
-    detail = f"{len(RULES)} kinds by their form; {len(names)} registered{listed}"
+    detail = f"{len(RULES)} kinds by their form; {counts.total()} registered{listed}"
+    if ordinary := list_ordinary_values(settings, environ, root):
+        detail += f"; not redacted, as ordinary text or too short: {', '.join(ordinary)}"
     reasons = [reason for _, reason in find_unusable_secrets(settings, environ, root)]
     if unredacted := find_unredacted_variables(settings, environ, root):
         reasons.append(f"sandbox.env_allow passes secrets that are not redacted: {', '.join(unredacted)}")

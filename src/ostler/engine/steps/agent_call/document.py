@@ -11,7 +11,7 @@ from ostler.engine.core.step import Checkpoint
 from ostler.engine.steps.agent_call.dialogue import read_dialogue
 from ostler.engine.steps.agent_call.prompt import read_feedback
 from ostler.engine.steps.services import StepServices, TaskContext
-from ostler.errors import Code, OstlerError, PathEscape
+from ostler.errors import Code, OstlerError, PathEscape, WarningCode
 from ostler.files.atomic import remove_temporary_files, write_atomic
 from ostler.files.beneath import exists_and_not_empty, read_beneath, write_beneath
 from ostler.files.failpoint import reach
@@ -30,6 +30,7 @@ from ostler.prompt.document import (
 )
 from ostler.prompt.template import load_template, render_template
 from ostler.prompt.variables import build_template_vars
+from ostler.secrets.redact import is_redacted
 from ostler.skills.content import SkillContent, load_skill_content
 from ostler.skills.lock import check_lock
 from ostler.skills.outputs import check_output
@@ -139,7 +140,8 @@ def write_document(step: Checkpoint, context: TaskContext, services: StepService
         remove_temporary_files(folder)  # of a killed run
     write_beneath(root, path, data)
     reach("document.written")
-    return CheckpointMade(step.phase, output=path)
+    redacted = (WarningCode.SECRETS_REDACTED,) if is_redacted(data) else ()
+    return CheckpointMade(step.phase, output=path, warnings=redacted)
 
 
 def _keep_replaced_file(root: Path, path: str, data: bytes, task_dir: Path) -> None:
