@@ -79,7 +79,9 @@ def test_an_answer_that_the_project_cannot_hold_is_kept_elsewhere(tmp_path: Path
     """A full disk, or a directory that cannot be written: the user's directory for state is used."""
     places = find_answer_places(tmp_path / "gone", TASK, "store", {"HOME": str(tmp_path)})
     assert places.elsewhere == tmp_path / ".local/state/ostler/answers/store-t-1.json"
+    (tmp_path / "gone").touch()
     assert keep(tmp_path / "gone", places)
+    (tmp_path / "gone").unlink()
     (tmp_path / "gone").mkdir()
     assert find(tmp_path / "gone", places) == (DONE, [ENDED])
     delete_kept_answer(places)
@@ -88,6 +90,7 @@ def test_an_answer_that_the_project_cannot_hold_is_kept_elsewhere(tmp_path: Path
 
 def test_an_answer_that_cannot_be_kept_is_reported(tmp_path: Path) -> None:
     """The caller keeps it in memory and tries again."""
+    (tmp_path / "gone").touch()
     assert not keep(tmp_path, AnswerPlaces(tmp_path / "gone" / "kept.json", None))
 
 

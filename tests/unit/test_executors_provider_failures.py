@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
-from ostler.executors.retries import RetryLines
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
 from ostler.executors.acp.evaluate import ACP_FAILURES, describe_output, evaluate_conversation
 from ostler.executors.command import PRESETS
 from ostler.executors.failures import classify_failure
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.registry import ExecutorRegistry
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, CallResult

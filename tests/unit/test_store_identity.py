@@ -14,6 +14,7 @@ import pytest
 
 from journal_values import TASK, make_record, make_row
 from ostler.errors import Code, StateError, UsageError
+from ostler.store.identity import Home
 from ostler.store.recovery.rescue import list_rescues, require_no_rescue
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
@@ -169,7 +170,7 @@ def test_a_checkpoint_of_another_process_is_no_loss(path: Path) -> None:
             assert path.stat().st_mtime_ns != before, "nothing was written"
             assert journal.append(make_record(seq + 1), make_row(seq + 1))
             journal.version()
-        journal.set_home("/elsewhere", "new-id")
+        journal.set_home(journal.read_home(), Home("/elsewhere", "1"), "new-id")
         journal._db.run("PRAGMA wal_checkpoint(TRUNCATE)")
         assert journal.append(make_record(9), make_row(9))
 
@@ -183,7 +184,7 @@ def test_an_overwritten_journal_is_rescued_if_all_of_it_is_in_memory(
     async def check() -> None:
         with SqliteJournal(path, create=True) as journal:
             fill(journal)
-        writer = GroupWriter(path, rescue_in=tmp_path / "view")
+        writer = GroupWriter(path, rescue_in=(tmp_path / "view",))
         assert await writer.append(make_record(FILLED + 1), make_row(FILLED + 1))
         if not is_cached:
             await writer._submit(lambda journal: journal._db.run("PRAGMA cache_size = 1"))
