@@ -56,7 +56,7 @@ def command(as_json: bool) -> None:
     else:
         print_table(views)
         print_text(format_summary(views))
-        if forecast is not None:
+        if forecast is not None and forecast.is_known:
             print_text(wrap_hanging(to_one_line(f"Forecast: {forecast.text}."), len("Forecast: ")))
         for run in runs:
             print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")

@@ -4,13 +4,13 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { setText } from "./parts.js";
 
-/** `refresh()` reloads it; the line is hidden when no task waits. */
+/** `refresh()` reloads it; the line is hidden when no task waits, or too few tasks ended for a forecast. */
 export class ForecastLine {
   node = h("p", { class: "forecast muted", hidden: true, "aria-label": "Forecast" });
 
   async refresh(signal) {
-    const { tasks_waiting: waiting, text } = await get("/forecast", {}, signal);
-    this.node.hidden = !waiting;
-    setText(this.node, waiting ? `${text}.` : "");
+    const { tasks_waiting: waiting, is_known: known, text } = await get("/forecast", {}, signal);
+    this.node.hidden = !(waiting && known);
+    setText(this.node, this.node.hidden ? "" : `${text}.`);
   }
 }
