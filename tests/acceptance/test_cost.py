@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.views.cost import GROUPS
+from ostler.views.cost.summary import GROUPS
 from world import World
 
 

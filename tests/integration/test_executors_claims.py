@@ -72,6 +72,7 @@ LIES: list[tuple[str, Make, str, dict[str, Any], str]] = [
     ("answers", silent, "", {"answers": True}, "the result has no text"),
     ("starts_program", program, "qwen", {"starts_program": False}, "starts_program is not claimed"),
     ("changes_files", program, "claude", {"changes_files": False}, "changes_files is not claimed"),
+    ("has_account", program, "claude", {"has_account": False}, "has_account is not claimed"),
     ("acp", program, "claude", {"acp": True}, "acp is claimed"),
     ("acp", program, "acp", {"acp": False}, "acp is not claimed"),
     ("structured_output", program, "gemini", {"structured_output": True}, "structured_output is claimed"),

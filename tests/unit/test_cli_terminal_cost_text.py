@@ -7,7 +7,7 @@ import pytest
 from ostler.cli.commands.look.cost import parse_day
 from ostler.cli.terminal.cost_text import describe_budget, describe_row, describe_total
 from ostler.errors import UsageError
-from ostler.views.cost import BudgetView, CostLine
+from ostler.views.cost.summary import BudgetView, CostLine
 
 REPORTED = "$2.00, reported by the agents."
 

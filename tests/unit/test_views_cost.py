@@ -14,7 +14,7 @@ from ostler.config.settings import BudgetSettings
 from ostler.model.attempt import Attempt
 from ostler.model.usage import Usage
 from ostler.store.spending import EndedAttempt, SpentAmount
-from ostler.views.cost import GROUPS, GroupBy, as_json, view_budget, view_cost
+from ostler.views.cost.summary import GROUPS, GroupBy, as_json, view_budget, view_cost
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
 DAY = 86400.0

@@ -14,7 +14,7 @@ from journal_values import make_attempt
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.store.spending import EndedAttempt
-from ostler.views.cost_series import OTHERS, Bucket, default_since, view_series
+from ostler.views.cost.series import OTHERS, Bucket, default_since, view_series
 
 NOW = datetime(2026, 11, 15, 12, 30, tzinfo=UTC).timestamp()
 HOUR, DAY = 3600.0, 86400.0

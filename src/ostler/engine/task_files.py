@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 from ostler.clock import format_rfc3339
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.atomic import remake_private_dir, remove_temporary_files, write_projection
@@ -15,7 +13,6 @@ from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.prompt.task_text import write_task
 
-_log = logging.getLogger(__name__)
 AGENT_STATE = ".ostler/state.yaml"
 """The state file in a worktree; an agent may change it."""
 FILES_IN_WORKTREE = frozenset((AGENT_STATE, ".ostler/.gitignore"))
@@ -42,7 +39,9 @@ def _write(task: TaskId, name: str, text: str, layout: Layout) -> None:
         # A full disk and one that is read-only are faults of the machine.
         if error.code is not Code.WORKSPACE_WRITE_FAILED or isinstance(error, UsageError):
             raise
-        _log.warning("%s of %s could not be written: %s", name, task, error.message)
+        from logging import getLogger  # noqa: PLC0415  (reading a status logs nothing)
+
+        getLogger(__name__).warning("%s of %s could not be written: %s", name, task, error.message)
 
 
 def remove_partial_files(task: TaskId, layout: Layout) -> None:

@@ -14,7 +14,7 @@ import apsw
 from ostler.errors import Code, OstlerError, StateError, UsageError
 from ostler.files.atomic import create_exclusive, make_private_dir
 from ostler.files.lock import LockHandle, is_locked, try_lock
-from ostler.store.backup import make_backup
+from ostler.store.recovery.backup import make_backup
 from ostler.store.schema import empty_store, is_ours, migrate, newest_version, version_of
 from ostler.store.sqlite_errors import busy_error, corrupt_error, translate_errors, unusable_error
 from ostler.store.statement import run

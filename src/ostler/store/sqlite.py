@@ -16,12 +16,12 @@ from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
 from ostler.secrets.redact import redact_bytes, redact_text
 from ostler.store import codec
-from ostler.store.backup import copy_database
 from ostler.store.busy import StopRequest
 from ostler.store.database import Database
 from ostler.store.identity import Home
 from ostler.store.journal import FEED_LIMIT
 from ostler.store.listing import Listing
+from ostler.store.recovery.backup import copy_database
 from ostler.store.recovery.rescue import copy_lost_journal
 from ostler.store.sqlite_errors import translate_errors
 

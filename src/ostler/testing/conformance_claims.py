@@ -85,6 +85,11 @@ def _changes_files(can: Capabilities, call: ObservedCall) -> None:
     demand(can.changes_files or not call.changed_files, "a file changed, and changes_files is not claimed")
 
 
+def _has_account(can: Capabilities, call: ObservedCall) -> None:
+    del call
+    demand(can.has_account or not can.environment, "has_account is not claimed, and it needs variables")
+
+
 def _acp(can: Capabilities, call: ObservedCall) -> None:
     demand(call.is_json_rpc or not can.acp, "acp is claimed, and the transcript is not JSON-RPC")
     demand(can.acp or not call.is_json_rpc, "the transcript is JSON-RPC, and acp is not claimed")
@@ -97,6 +102,7 @@ _OF_ONE_CALL: dict[str, Callable[[Capabilities, ObservedCall], None]] = {
     "answers": _answers,
     "starts_program": _starts_program,
     "changes_files": _changes_files,
+    "has_account": _has_account,
     "acp": _acp,
 }
 

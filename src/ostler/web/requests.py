@@ -13,8 +13,8 @@ from ostler.config.expect import explain_invalid, find_problem, nearest
 from ostler.errors import UsageError
 from ostler.model.task import Priority, Weight
 from ostler.store.listing import Sort
-from ostler.views.cost import GroupBy
-from ostler.views.cost_series import Bucket, SeriesBy
+from ostler.views.cost.series import Bucket, SeriesBy
+from ostler.views.cost.summary import GroupBy
 from ostler.views.groups import Group
 from ostler.web.guard import BODY_LIMIT, too_large
 

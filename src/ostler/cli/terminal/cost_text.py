@@ -7,7 +7,7 @@ from math import isclose
 from ostler.calls.spending.budget import describe_unknown_costs
 from ostler.cli.terminal.text import format_usd
 from ostler.model.budget import find_waiting_priority
-from ostler.views.cost import BudgetView, CostLine
+from ostler.views.cost.summary import BudgetView, CostLine
 
 _UNKNOWN = "Unknown: the agent reported no cost, and the model has no known price."
 

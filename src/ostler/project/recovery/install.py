@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ostler.files.failpoint import reach
 from ostler.files.layout import Layout
-from ostler.store.backup import sync_folder
+from ostler.store.recovery.backup import sync_folder
 from ostler.store.recovery.move import in_use_error
 from ostler.store.recovery.rescue import name_replaced
 

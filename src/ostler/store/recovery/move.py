@@ -22,9 +22,9 @@ from ostler.files.failpoint import reach
 from ostler.files.layout import JOURNAL, Layout
 from ostler.files.lock import LockHandle, is_locked, try_lock
 from ostler.files.view import create_folders
-from ostler.store.backup import copy_database, sync_folder
 from ostler.store.identity import read_store_id
 from ostler.store.opening import require_headers
+from ostler.store.recovery.backup import copy_database, sync_folder
 from ostler.store.schema import is_ours
 from ostler.store.sqlite_errors import corrupt_error, translate_errors
 from ostler.store.statement import run

@@ -13,8 +13,8 @@ import apsw
 
 from ostler.errors import OstlerError
 from ostler.files.atomic import make_private_dir
-from ostler.store.backup import copy_database
 from ostler.store.identity import lost_error, read_store_id
+from ostler.store.recovery.backup import copy_database
 from ostler.store.statement import run
 
 _PATTERN = "rescue-*.db"

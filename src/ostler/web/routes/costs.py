@@ -11,8 +11,8 @@ from ostler.clock import read_time
 from ostler.errors import UsageError
 from ostler.project.project import Project
 from ostler.store.spending import SpendingReader
-from ostler.views.cost import CostView, view_budget, view_cost
-from ostler.views.cost_series import SeriesView, default_since, view_series
+from ostler.views.cost.series import SeriesView, default_since, view_series
+from ostler.views.cost.summary import CostView, view_budget, view_cost
 from ostler.web.requests import CostQuery, SeriesQuery
 from ostler.web.route import Empty, RequestParts
 from ostler.web.site import Site

@@ -15,8 +15,8 @@ from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.text import format_table, format_tokens, format_usd, to_one_line
 from ostler.errors import UsageError
 from ostler.store.spending import SpendingReader
-from ostler.views.cost import GROUPS, CostLine, CostView, GroupBy, view_budget, view_cost
-from ostler.views.cost import as_json as cost_json
+from ostler.views.cost.summary import GROUPS, CostLine, CostView, GroupBy, view_budget, view_cost
+from ostler.views.cost.summary import as_json as cost_json
 
 NUMBERS = ("attempts", "in", "out", "cached", "to cache", "cost")
 OPTIONAL = ("attempts", "to cache", "cached", "in", "out")

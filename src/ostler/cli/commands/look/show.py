@@ -28,7 +28,7 @@ from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
 from ostler.project.limits import explain_start_hold
 from ostler.project.project import Project
-from ostler.views.cost import AttemptCost, CostLine, add
+from ostler.views.cost.summary import AttemptCost, CostLine, add
 from ostler.views.gate_check import describe_control, describe_isolation
 from ostler.views.next_step import next_step
 from ostler.views.task import AttemptView, GateView, NamedGateView, PhaseView, TaskView

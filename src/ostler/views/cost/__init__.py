@@ -1,0 +1,1 @@
+"""The cost of tasks, of models and over time."""
