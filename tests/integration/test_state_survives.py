@@ -289,14 +289,17 @@ def test_missing_journal_is_lost_and_not_created_again(world: World) -> None:
 
 
 def test_whole_clone_deleted(tmp_path: Path) -> None:
-    """The state disappears with the clone: nothing is left elsewhere."""
+    """The state disappears with the clone: elsewhere is only the ledger of limits, which is the user's."""
     home = Path(os.environ["HOME"])
     before = sorted(home.rglob("*ostler*"))
+    ledger = home / ".local/state/ostler"
     made = World(tmp_path)
     complete_one(made)
     shutil.rmtree(made.root)
     assert not list(tmp_path.rglob("*ostler*"))
-    assert sorted(home.rglob("*ostler*")) == before
+    assert sorted(home.rglob("*ostler*")) == sorted((*before, ledger))
+    assert {file.name.partition("-1.db")[0] for file in ledger.iterdir()} == {"limits"}
+    assert not any(bytes(made.root) in file.read_bytes() for file in ledger.iterdir())
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
