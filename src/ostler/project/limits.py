@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 
+from msgspec.structs import replace
+
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
+from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.current_attempt import find_current_attempt, require_person
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts, read_accounts
 from ostler.views.limits import AccountView, LimitsView, view_limits
+from ostler.views.task import TaskView
 
 
 def read_limits(environ: Mapping[str, str], now: float) -> LimitsView:
@@ -31,6 +35,13 @@ def read_project_limits(project: Project, environ: Mapping[str, str], now: float
     models = [model for model in find_models(project, Task("", role="")).models if model.enabled]
     stop_at = stop_threshold(project.settings.limits)
     return view_limits(known.limits, known.windows, now, models=models, stop_at=stop_at)
+
+
+def add_start_hold(view: TaskView, project: Project, environ: Mapping[str, str], now: float) -> TaskView:
+    """Return the view of a task that has not begun with the reason why a run does not start it."""
+    if view.status != TaskStatus.PENDING or view.attempts:
+        return view
+    return replace(view, hold=explain_start_hold(project, environ, TaskId(view.id), now) or None)
 
 
 def explain_start_hold(project: Project, environ: Mapping[str, str], task: TaskId, now: float) -> str:

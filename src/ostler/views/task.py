@@ -119,6 +119,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     held: bool = False  # a proposal that waits for a person
     obstacle: GateObstacle | None = None  # why a gate could not run, after GATE_UNRUNNABLE
     login_command: str | None = None  # logs in to the agent, after AUTH_FAILED
+    hold: str | None = None  # why a run does not start it: a window of its account is nearly used
     phases: tuple[PhaseView, ...]
     gates: tuple[NamedGateView, ...] = ()  # of the final commit: those that are no phase, and "merge"
     pending_settings: tuple[str, ...] = ()  # looser settings that the task does not use yet

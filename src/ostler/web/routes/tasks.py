@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import time
 from collections.abc import Iterable
 
 import msgspec
@@ -13,6 +15,7 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output
+from ostler.project.limits import add_start_hold
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
 from ostler.project.tasks import edit
@@ -67,7 +70,8 @@ def list_tasks(site: Site, project: Project, request: RequestParts[TasksQuery, E
 
 
 def show_task(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> TaskView:
-    return project.show(find_task(project, request.path["task"]))
+    view = project.show(find_task(project, request.path["task"]))
+    return add_start_hold(view, project, os.environ, time.time())
 
 
 def show_request(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> RequestView:

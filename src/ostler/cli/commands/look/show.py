@@ -23,11 +23,9 @@ from ostler.cli.terminal.text import (
     wrap_hanging,
 )
 from ostler.model.ids import TaskId
-from ostler.model.status import TaskStatus
 from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
-from ostler.project.limits import explain_start_hold
-from ostler.project.project import Project
+from ostler.project.limits import add_start_hold
 from ostler.views.cost.summary import AttemptCost, CostLine, add
 from ostler.views.gate_check import describe_control, describe_isolation
 from ostler.views.next_step import next_step
@@ -46,13 +44,12 @@ _MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate ha
 def command(task: str, as_json: bool) -> None:
     """Show one task in full: status, result, phases and attempts."""
     with open_project() as project:
-        view = project.show(project.resolve(task))
+        view = add_start_hold(project.show(project.resolve(task)), project, os.environ, time.time())
         budget_usd = project.task_budget(TaskId(view.id))
-        hold = _explain_hold(project, view)
     if as_json:
-        print_json(task_json(view) | {"hold": hold or None})
+        print_json(task_json(view))
         return
-    print_text(format_card(view, budget_usd, hold))
+    print_text(format_card(view, budget_usd))
     if len(view.phases) > 1 or any(one.gate.verdict != "not_checked" for one in view.phases):
         print_text("\n" + format_phases(view.phases))
     if view.gates:
@@ -70,18 +67,12 @@ def command(task: str, as_json: bool) -> None:
         print_text(f"\nNext: {step}")
 
 
-def _explain_hold(project: Project, view: TaskView) -> str:
-    """Return why a run does not start the task: a window of its account is nearly used."""
-    is_new = view.status == TaskStatus.PENDING and not view.attempts
-    return explain_start_hold(project, os.environ, TaskId(view.id), time.time()) if is_new else ""
-
-
-def format_card(view: TaskView, budget_usd: float | None = None, hold: str = "") -> str:
+def format_card(view: TaskView, budget_usd: float | None = None) -> str:
     status = paint(view.status, STATUS_COLOURS.get(view.status, ""), use_colour(sys.stdout))
     facts = {
         "status": status if not view.code else f"{status} ({view.code})",
         "reason": view.message,
-        "waits": hold,
+        "waits": view.hold or "",
         "proposed": f"by the agent of {view.proposed_by}" if view.proposed_by else "",
         "resumes": view.resumes_at or "",
         "after": ", ".join(f"{one} (waiting)" if one in view.waits_for else one for one in view.after),

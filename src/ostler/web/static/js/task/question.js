@@ -28,6 +28,8 @@ export function questionOf(task) {
         text: task.message,
         next: "Nothing to do: it resumes at that time. Resume tries at once.",
       };
+    case "pending":
+      return task.hold && { title: "Waiting for a window of the account", text: task.hold, next: "Nothing to do: it starts after the reset." };
     case "failed":
     case "quarantined":
       return {

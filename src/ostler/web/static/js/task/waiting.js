@@ -28,7 +28,7 @@ export class WaitingBox {
   update(task) {
     this.task = task;
     const asks = questionOf(task);
-    const drawn = JSON.stringify([task.status, task.code, task.message, task.phase, task.resumes_at]);
+    const drawn = JSON.stringify([task.status, task.code, task.message, task.phase, task.resumes_at, task.hold]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     this.node.hidden = !asks;
