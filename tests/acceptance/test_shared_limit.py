@@ -118,7 +118,7 @@ def test_without_waiting_the_run_ends_and_shows_when(world: World) -> None:
     limit_after(world, 0)
     (task,) = add_tasks(world, 1)
     done = world.ostler("run", "--all", code=5)
-    found = re.search(r"resumes at ((\d{4}-\d\d-\d\d )?\d\d:\d\d); RATE_LIMITED", done.stdout)
+    found = re.search(r"resumes at ((\d{4}-\d\d-\d\d )?\d\d:\d\d); QUOTA_EXCEEDED", done.stdout)
     assert found
     assert f"ostler run {task}   from {found[1]} on" in done.stderr
     assert found[0] in world.ostler("status").stdout

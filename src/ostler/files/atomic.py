@@ -46,12 +46,12 @@ def create_exclusive(path: Path, data: bytes, *, durable: bool = True) -> bool:
     return True
 
 
-def make_private_dir(path: Path) -> None:
+def make_private_dir(path: Path, *, durable: bool = True) -> None:
     """Create the directory and its missing parents with mode 0700, whatever the umask."""
     missing = list(takewhile(lambda place: not os.path.lexists(place), (path, *path.parents)))
     with _convert_errors(path):
         for place in reversed(missing):
-            _make_dir(place)
+            _make_dir(place, durable=durable)
         _set_mode(path, _PRIVATE_DIR)
 
 
@@ -148,10 +148,12 @@ def _link(directory: int, tmp: str, name: str) -> None:
     os.unlink(tmp, dir_fd=directory)
 
 
-def _make_dir(place: Path) -> None:
+def _make_dir(place: Path, *, durable: bool) -> None:
     with suppress(FileExistsError):
         place.mkdir(_PRIVATE_DIR)
         _set_mode(place, _PRIVATE_DIR)
+    if not durable:
+        return
     with _opened_dir(place.parent) as parent:
         sync_directory(parent)
 

@@ -176,7 +176,7 @@ def _connect_read_only(path: Path) -> apsw.Connection:
 
 def _create(path: Path) -> None:
     try:
-        make_private_dir(path.parent)
+        make_private_dir(path.parent, durable=False)
         # SQLite would apply the log of a file that was deleted.
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
