@@ -89,3 +89,34 @@ def test_the_window_of_a_model() -> None:
     assert window_for(model).provider == "claude@1234"
     named = ModelConfig("m", "claude", account="work", login=model.login)
     assert (window_for(named).provider, window_for(named).account) == ("", "work")
+
+
+def test_addresses_and_headers_show_no_secret() -> None:
+    """An address may contain a password or a key, and a header is one."""
+    environ = {
+        "ANTHROPIC_BASE_URL": "http://ada:pa55w0rd@proxy.example:8080/v1?key=canary",
+        "ANTHROPIC_CUSTOM_HEADERS": "x-auth: canary",
+    }
+    label = login(environ=environ).label
+    assert label.startswith("claude (proxy.example:8080, ANTHROPIC_CUSTOM_HEADERS ")
+    assert "canary" not in label and "pa55w0rd" not in label
+
+
+def test_the_usual_directory_is_the_default_login() -> None:
+    """However it is spelled."""
+    for folder in ("/home/ada/.claude", "/home/ada/.claude/", "/home/ada/x/../.claude"):
+        assert login(environ={"CLAUDE_CONFIG_DIR": folder}) == login()
+    work = login(environ={"CLAUDE_CONFIG_DIR": "/home/ada/.claude-work"})
+    assert work == login(environ={"CLAUDE_CONFIG_DIR": "/home/ada/.claude-work/"}) != login()
+
+
+def test_another_home_directory_is_another_login() -> None:
+    work = login(claude=ExecutorSettings(env={"HOME": "/home/work"}))
+    assert work.label == "claude (/home/work)" and work != login()
+
+
+@pytest.mark.parametrize("args", [("--profile", "work"), ("--profile=work",), ("-c", "model_provider=azure")])
+def test_arguments_that_select_an_account_change_the_login(args: tuple[str, ...]) -> None:
+    model = ModelConfig("gpt", "codex")
+    assert login(model, codex=ExecutorSettings(args=args)) != login(model)
+    assert login(model, codex=ExecutorSettings(args=("--verbose", "-c", "x=1"))) == login(model)

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from ostler.errors import Code
+from ostler.files import failpoint
 from ostler.model.limits.limit import LEASE_SECONDS, Closed, Open, Probe
 from ostler.model.limits.window import ReportedWindow, Window, WindowUse
 from ostler.store.accounts.file import FILE_NAME
@@ -271,3 +272,24 @@ def test_one_account_is_forgotten(ledger: AccountLedger) -> None:
     assert ledger.forget("claude@") is True
     assert [one.window for one in ledger.limits(NOW)] == [Window("", "claude")]
     assert ledger.windows(NOW) == []
+
+    def test_a_write_that_fails_is_repeated_in_memory(self, path: Path) -> None:
+        """A full disk is noticed when a statement or the commit writes, not at the begin."""
+        messages: list[str] = []
+        ledger = SqliteAccounts(path, messages.append)
+        ledger.limits(NOW)
+        failpoint.arm("accounts.write:enospc")
+        limit(ledger, NOW + 9)
+        failpoint.arm("")
+        assert isinstance(ledger.admit([SONNET], "ada", NOW), Closed)
+        assert len(messages) == 1
+
+    def test_a_use_that_cannot_be_read_is_left_out(self, path: Path, ledger: AccountLedger) -> None:
+        """It is damaged, or of a newer version: the others are read, and it can be forgotten."""
+        other = replace(TestUse.USE, window=Window("codex"))
+        ledger.note_windows([TestUse.USE, other])
+        db = apsw.Connection(str(path))
+        db.execute("UPDATE window_use SET reported = x'ff' WHERE provider = 'claude'")
+        assert ledger.windows(NOW) == [other]
+        assert ledger.forget("claude")
+        assert db.execute("SELECT provider FROM window_use").fetchall() == [("codex",)]

@@ -79,16 +79,13 @@ class AccountFile:
 
     def query(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
         """Return the rows of a statement that changes nothing."""
-        try:
-            return run(self._connection(), sql, *values)
-        except (apsw.Error, OSError) as error:
-            self._use_memory(error)
-            return run(self._connection(), sql, *values)
+        return run(self._connection(), sql, *values)
 
     @contextmanager
     def transaction(self) -> Generator[apsw.Connection]:
         """Commit everything that is written inside; roll back on an error."""
-        db = self._begin()
+        db = self._connection()
+        run(db, "BEGIN IMMEDIATE")
         try:
             yield db
             reach("accounts.write")
@@ -98,14 +95,6 @@ class AccountFile:
             if db.in_transaction:
                 run(db, "ROLLBACK")
             raise
-
-    def _begin(self) -> apsw.Connection:
-        try:
-            run(db := self._connection(), "BEGIN IMMEDIATE")
-        except (apsw.Error, OSError) as error:
-            self._use_memory(error)
-            run(db := self._connection(), "BEGIN IMMEDIATE")
-        return db
 
     def _connection(self) -> apsw.Connection:
         if self.path is None or time.monotonic() < self._retry_at:
@@ -128,7 +117,7 @@ class AccountFile:
             run(self._memory, _TABLES)
         return self._memory
 
-    def _use_memory(self, error: Exception) -> None:
+    def use_memory(self, error: Exception) -> None:
         """Keep the values of this process in memory for a while; print why, once."""
         if self.path is None or time.monotonic() < self._retry_at:
             raise error

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
-from msgspec import Struct, msgpack
+from msgspec import MsgspecError, Struct, msgpack
 
 from ostler.errors import Code, read_code
 from ostler.files.user_state import find_user_state
@@ -54,6 +55,8 @@ _REPLACE_USE = """
         reported = excluded.reported, resets_at = excluded.resets_at, noted_at = excluded.noted_at,
         label = excluded.label
     WHERE excluded.noted_at >= window_use.noted_at OR window_use.noted_at > ?"""
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _FORGET_SECONDS = 30 * 86_400.0  # after the last report of a window
 _DELETE_OLD_USES = "DELETE FROM window_use WHERE noted_at < ?"
 _encode_report = msgpack.Encoder().encode
@@ -84,6 +87,22 @@ def read_accounts(environ: Mapping[str, str], now: float) -> KnownLimits:
         return KnownLimits(tuple(accounts.limits(now)), tuple(accounts.windows(now)))
 
 
+def _keeps_working(
+    method: Callable[Concatenate[SqliteAccounts, _P], _R],
+) -> Callable[Concatenate[SqliteAccounts, _P], _R]:
+    """Repeat the method in memory if the file cannot be used: limits must not stop work."""
+
+    @wraps(method)
+    def run_method(self: SqliteAccounts, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return method(self, *args, **kwargs)
+        except (apsw.Error, OSError) as error:
+            self.file.use_memory(error)
+            return method(self, *args, **kwargs)
+
+    return run_method
+
+
 class SqliteAccounts:
     """An AccountLedger that all processes of a user can open at the same time; opened on first use."""
 
@@ -94,15 +113,16 @@ class SqliteAccounts:
         *,
         is_read_only: bool = False,
     ) -> None:
-        self._file = AccountFile(path, on_problem, is_read_only=is_read_only)
+        self.file = AccountFile(path, on_problem, is_read_only=is_read_only)
 
     def close(self) -> None:
-        self._file.close()
+        self.file.close()
 
     # Limits
 
+    @_keeps_working
     def close_window(self, window: Window, until: float, code: Code, message: str, now: float) -> None:
-        with self._file.transaction() as db:
+        with self.file.transaction() as db:
             known = self._find_limit(db, window)
             if known is None:
                 limit = limit_on(window, until, code, message, now)
@@ -110,10 +130,11 @@ class SqliteAccounts:
                 limit = known.extend(until, code, message, now)
             _write_limit(db, limit)
 
+    @_keeps_working
     def open_circuit(
         self, window: Window, code: Code, message: str, now: float, first: float, longest: float
     ) -> float:
-        with self._file.transaction() as db:
+        with self.file.transaction() as db:
             known = self._find_limit(db, window)
             if known is None or not known.is_valid(now):
                 limit = limit_on(window, now + first, code, message, now)
@@ -123,62 +144,72 @@ class SqliteAccounts:
                 _write_limit(db, limit)
             return limit.until
 
+    @_keeps_working
     def make_due(self, codes: Collection[Code], now: float) -> None:
         # Most ledgers have no such window, and a read needs no transaction.
         if any(limit.code in codes and limit.until > now for limit in self._read_limits()):
-            with self._file.transaction() as db:
+            with self.file.transaction() as db:
                 for code in codes:
                     run(db, _MAKE_DUE, now, code, now)
 
+    @_keeps_working
     def take_report(self, window: Window) -> bool:
-        with self._file.transaction() as db:
+        with self.file.transaction() as db:
             run(db, _REPORT, *_key(window))
             return db.changes() == 1
 
+    @_keeps_working
     def admit(self, windows: Sequence[Window], caller: str, now: float) -> Admission:
         admission = _check_admission(self._read_limits(), windows, caller, now)
         if isinstance(admission, Probe):
-            with self._file.transaction() as db:
+            with self.file.transaction() as db:
                 # Another caller may have been faster.
                 admission = _check_admission(_read_limits(db), windows, caller, now)
                 for window in admission.windows if isinstance(admission, Probe) else ():
                     run(db, _LEASE_PROBE, now + LEASE_SECONDS, caller, *_key(window))
         return admission
 
+    @_keeps_working
     def reopen(self, window: Window) -> bool:
-        with self._file.transaction() as db:
+        with self.file.transaction() as db:
             run(db, _DELETE_PROBED, *_key(window))
             return db.changes() == 1
 
+    @_keeps_working
     def end_limits(self, window: Window) -> None:
-        with self._file.transaction() as db:
+        with self.file.transaction() as db:
             for limit in _read_limits(db):
                 if limit.window.applies_to(window):
                     run(db, _DELETE_LIMIT, *_key(limit.window))
 
+    @_keeps_working
     def limits(self, now: float) -> list[Limit]:
         return [limit for limit in self._read_limits() if limit.is_valid(now)]
 
     # Use
 
+    @_keeps_working
     def note_windows(self, uses: Sequence[WindowUse]) -> None:
         if not uses:
             return
         now = max(use.noted_at for use in uses)
-        with self._file.transaction() as db:
+        with self.file.transaction() as db:
             run(db, _DELETE_OLD_USES, now - _FORGET_SECONDS)
             for use in uses:
                 report = (_encode_report(use.reported), use.reported.resets_at, use.noted_at, use.label)
                 run(db, _REPLACE_USE, *_key(use.window), *report, now + CLOCK_STEP_SECONDS)
 
+    @_keeps_working
     def windows(self, now: float) -> list[WindowUse]:
-        uses = map(_to_use, self._file.query(_SELECT_USES))
-        return [use for use in uses if use.is_valid(now)]
+        uses = map(_to_use, self.file.query(_SELECT_USES))
+        return [use for use in uses if use is not None and use.is_valid(now)]
 
+    @_keeps_working
     def forget(self, account: str) -> bool:
-        with self._file.transaction() as db:
+        with self.file.transaction() as db:
             limits = [limit.window for limit in _read_limits(db) if account_id(limit.window) == account]
-            uses = [use.window for use in _read_uses(db) if account_id(use.window) == account]
+            keys = (Window(*row[:4]) for row in run(db, _SELECT_USES))
+            uses = [window for window in keys if account_id(window) == account]
             for window in limits:
                 run(db, _DELETE_LIMIT, *_key(window))
             for window in uses:
@@ -191,15 +222,11 @@ class SqliteAccounts:
         return next((limit for limit in _read_limits(db) if limit.window == window), None)
 
     def _read_limits(self) -> list[Limit]:
-        return [_to_limit(row) for row in self._file.query(_SELECT_LIMITS)]
+        return [_to_limit(row) for row in self.file.query(_SELECT_LIMITS)]
 
 
 def _read_limits(db: apsw.Connection) -> list[Limit]:
     return [_to_limit(row) for row in run(db, _SELECT_LIMITS)]
-
-
-def _read_uses(db: apsw.Connection) -> list[WindowUse]:
-    return [_to_use(row) for row in run(db, _SELECT_USES)]
 
 
 def _check_admission(
@@ -223,6 +250,10 @@ def _to_limit(row: tuple[Any, ...]) -> Limit:
     return Limit(Window(*row[:4]), until, read_code(code), *rest, reported=bool(row[11]))
 
 
-def _to_use(row: tuple[Any, ...]) -> WindowUse:
+def _to_use(row: tuple[Any, ...]) -> WindowUse | None:
+    """Return a use; None for one that is damaged, or that a newer version wrote."""
     report, noted_at, label = row[4:]
-    return WindowUse(Window(*row[:4]), _decode_report(report), noted_at, label)
+    try:
+        return WindowUse(Window(*row[:4]), _decode_report(report), noted_at, label)
+    except MsgspecError:
+        return None
