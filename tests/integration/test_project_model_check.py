@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from ostler.errors import Code
+from ostler.model.limits.window import Window
 from ostler.model.model_config import ModelConfig
 from ostler.project.agents.model_check import PARALLEL_CALLS, PROMPT, check_models
 from ostler.project.project import Project
+from ostler.store.accounts.sqlite import SqliteAccounts, open_accounts
 from ostler.testing.fake_agent import fake_agent, read_ledger
 from ostler.views.models import ProbeResult
 
@@ -34,6 +37,13 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
         monkeypatch.setenv(f"OSTLER_{wire.upper()}_PATH", str(made))
 
     return make
+
+
+@pytest.fixture
+def accounts() -> Iterator[SqliteAccounts]:
+    ledger = open_accounts(os.environ)
+    yield ledger
+    ledger.close()
 
 
 def ask(project: Project, *choices: ModelConfig, seconds: float = 60) -> dict[str, ProbeResult]:
@@ -117,3 +127,46 @@ def test_a_program_that_is_not_there(project: Project, agent: Agent) -> None:
 def test_nothing_to_ask(project: Project) -> None:
     """No models, no calls."""
     assert ask(project) == {}
+
+
+def test_a_rejection_is_recorded(
+    tmp_path: Path, project: Project, agent: Agent, accounts: SqliteAccounts
+) -> None:
+    """It closes the window for all calls, and the next check does not call the model."""
+    agent("claude", fault="api_error", error=429, error_message="You've hit your limit · resets 3pm (UTC)")
+    model = ModelConfig("one", "claude")
+    assert ask(project, model)["one"].code is Code.QUOTA_EXCEEDED
+    (limit,) = accounts.limits(time.time())
+    assert (limit.window.provider, limit.code) == ("claude", Code.QUOTA_EXCEEDED)
+    assert limit.until > time.time()
+    assert ask(project, model) == {}
+    assert len(starts(tmp_path)) == 1
+
+
+def test_other_failures_are_not_recorded(project: Project, agent: Agent, accounts: SqliteAccounts) -> None:
+    """A check that a login refuses delays no task."""
+    agent("claude", fault="api_error", error=401)
+    assert ask(project, ModelConfig("one", "claude"))["one"].code is Code.AUTH_FAILED
+    assert accounts.limits(time.time()) == []
+
+
+def test_the_use_of_windows_is_recorded(project: Project, agent: Agent, accounts: SqliteAccounts) -> None:
+    agent("claude", text="OK", limits={"five_hour": [0.4]})
+    assert ask(project, ModelConfig("one", "claude"))["one"].ok
+    (use,) = accounts.windows(time.time())
+    assert (use.window.window, use.reported.used) == ("five_hour", 0.4)
+
+
+def test_a_due_window_is_probed_by_one_caller(
+    tmp_path: Path, project: Project, agent: Agent, accounts: SqliteAccounts
+) -> None:
+    """A call that probes the account is not joined; a check that probes it keeps other calls away."""
+    agent("claude", text="OK", delay_seconds=0.3)
+    now, window = time.time(), Window("claude", "", "*", "five_hour")
+    accounts.close_window(window, now - 1, Code.QUOTA_EXCEEDED, "used up", now - 9)
+    accounts.admit([window], "another call", now)
+    assert (ask(project, ModelConfig("one", "claude")), starts(tmp_path)) == ({}, [])
+    accounts.close_window(window, now - 1, Code.QUOTA_EXCEEDED, "used up", now - 9)
+    assert ask(project, ModelConfig("one", "claude"))["one"].ok
+    (limit,) = accounts.limits(now)
+    assert ":check-" in limit.prober

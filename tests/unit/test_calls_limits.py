@@ -275,6 +275,48 @@ class TestRotation:
         assert bench.call(SONNET, AT_HOME).result.ok
         assert bench.models.order == ["sonnet", "at-home"]
 
+    @pytest.mark.parametrize(
+        ("strategy", "limited", "cost", "is_used"),
+        [
+            ("round-robin", AT_HOME, 50, True),
+            ("round-robin", SONNET, 50, False),
+            ("priority", AT_HOME, 50, True),
+            ("cost-aware", AT_HOME, 1, False),
+        ],
+    )
+    def test_only_the_limit_of_a_preceding_account_counts(
+        self, tmp_path: Path, strategy: str, limited: ModelConfig, cost: int, is_used: bool
+    ) -> None:
+        """Each call and the search for tasks that wait give the same answer, whosever turn it is."""
+        pool = (SONNET, replace(AT_HOME, cost_weight=cost))
+        scripts = {limited.name: [rejected()]}
+        bench = Bench(
+            tmp_path, settings(strategy=strategy), **{"sonnet": [ok()], "at-home": [ok()]} | scripts
+        )
+        bench.call(limited, task="t-first")
+        for number in range(3):
+            hold = bench.caller._services.availability.find_hold(ModelPool(pool))
+            assert (hold is None) is is_used
+            assert bench.call(*pool, task=f"t-{number}").result.ok is is_used
+        assert bench.models.order.count(limited.name) == 1
+
+    def test_a_limit_that_the_call_has_met_counts(self, tmp_path: Path) -> None:
+        """The turn is at the second account, which rejects the call."""
+        bench = Bench(
+            tmp_path, settings(strategy="round-robin"), sonnet=[ok()], **{"at-home": [rejected(), ok()]}
+        )
+        outcomes = [bench.call(SONNET, AT_HOME, task=f"t-{number}") for number in range(3)]
+        assert [one.result.ok for one in outcomes] == [True, False, True]
+        assert bench.models.order == ["sonnet", "at-home", "sonnet"]
+
+    def test_a_task_stays_on_the_account_of_its_session(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, settings(), sonnet=[rejected()], **{"at-home": [ok()]})
+        bench.call(SONNET, task="t-first")
+        find_hold = bench.caller._services.availability.find_hold
+        assert find_hold(ModelPool((SONNET, AT_HOME))) is not None
+        assert find_hold(ModelPool((SONNET, AT_HOME)), preferred="at-home") is None
+        assert bench.call(SONNET, AT_HOME, preferred="at-home").result.ok
+
     def test_another_agent_is_used(self, tmp_path: Path) -> None:
         bench = Bench(tmp_path, settings(), sonnet=[rejected()], gpt=[ok()], **{"at-home": [ok()]})
         assert bench.call(SONNET, AT_HOME, GPT).result.ok

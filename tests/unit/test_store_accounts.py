@@ -124,6 +124,25 @@ class TestLimits:
             taken.append(time.perf_counter() - started)
         assert sorted(taken)[250] < 0.0005
 
+    def test_a_limit_that_ended_a_window_ago_is_not_listed(self, ledger: AccountLedger) -> None:
+        """Its models may not be called any more; a call of one is still the only probe."""
+        opus = Window("claude", "", "opus", "seven_day_opus")
+        limit(ledger, NOW + DAY, window=opus)
+        assert [len(ledger.limits(NOW + days * DAY)) for days in (0, 2, 6.9)] == [1, 1, 1]
+        assert ledger.limits(NOW + 7.1 * DAY) == []
+        assert ledger.admit([opus], "ada", NOW + 7.1 * DAY) == Probe((opus,))
+        assert isinstance(ledger.admit([opus], "bob", NOW + 7.1 * DAY), Closed)
+
+    def test_a_limit_after_a_long_time_is_reported_again(self, ledger: AccountLedger) -> None:
+        limit(ledger, NOW + DAY)
+        assert [ledger.take_report(WEEK) for _ in range(2)] == [True, False]
+        limit(ledger, NOW + 9 * DAY, NOW + 8 * DAY)
+        assert ledger.take_report(WEEK)
+
+    def test_a_refused_login_is_listed_until_it_works(self, ledger: AccountLedger) -> None:
+        ledger.open_circuit(Window("claude#", "", "*", "login"), Code.AUTH_FAILED, "no", NOW, 30.0, 600.0)
+        assert len(ledger.limits(NOW + 90 * DAY)) == 1
+
     def test_messages_of_all_kinds_are_kept(self, ledger: AccountLedger, other: AccountLedger) -> None:
         """Messages of a provider are stored as text, never run as SQL."""
         odd = Window("pro'vider", 'a"c', "модель", "'; DROP TABLE closed_window; --")

@@ -133,12 +133,21 @@ class AgentCaller:
         unavailable = (
             self._services.availability.check(model, make_executor, is_only_model)
             or self._find_start_hold(progress, model)
-            or self._services.availability.check_rotation(model, progress.request.pool, progress.unavailable)
+            or self._check_rotation(progress, model)
         )
         if unavailable is None:
             return ""
         progress.unavailable[model.name] = unavailable
         return str(unavailable)
+
+    def _check_rotation(self, progress: CallProgress, model: ModelConfig) -> Unavailable | None:
+        """Return why the model is not used at the limit of another account, as for a task that waits."""
+        request, availability = progress.request, self._services.availability
+        if len(request.pool.models) == 1:
+            return None
+        blocked = availability.find_blocked(request.pool, request.priority, has_begun=bool(request.attempts))
+        blocked |= {name: one for name, one in progress.unavailable.items() if one.called}
+        return availability.check_rotation(model, request.pool, blocked, request.preferred)
 
     def _find_start_hold(self, progress: CallProgress, model: ModelConfig) -> Unavailable | None:
         """Return why a task that has not begun may not start on the model; others finish what they began."""

@@ -18,6 +18,7 @@ from ostler.calls.models.circuits import (
 )
 from ostler.calls.models.retry import get_limit_seconds
 from ostler.calls.models.rotation import explain_rotation, find_other_account
+from ostler.calls.models.selector import list_preceding
 from ostler.calls.models.start_policy import find_start_holds, has_start_holds, leave_out_closed
 from ostler.calls.models.window_notes import WindowNotes
 from ostler.clock import Clock, format_local_time
@@ -139,24 +140,28 @@ class ModelAvailability:
         return admission
 
     def find_hold(
-        self, pool: ModelPool, priority: Priority = "P2", *, has_begun: bool = True
+        self, pool: ModelPool, priority: Priority = "P2", *, has_begun: bool = True, preferred: str = ""
     ) -> Unavailable | None:
         """Return why no model of the pool may be called now; None when one may, or may be probed.
 
         No new task starts on an account whose windows are nearly used; one that has begun continues.
         """
-        now = self._clock.now()
-        limits, blocked = self._accounts.limits(now), dict[str, Unavailable]()
-        held = {} if has_begun else self.find_start_holds(pool, priority)
-        for model in (one for one in pool.models if one.enabled):
-            found = _find_closed(model, limits, now) or held.get(model.name)
-            found = found or self.check_rotation(model, pool, blocked)
-            if found is None:
-                return None
-            blocked[model.name] = found
+        blocked = self.find_blocked(pool, priority, has_begun=has_begun)
+        free = (one for one in pool.models if one.enabled and one.name not in blocked)
+        if any(self.check_rotation(one, pool, blocked, preferred) is None for one in free):
+            return None
         holds = [hold for hold in blocked.values() if hold.recovers]
         # A model that needs a login comes last, as in explain_exhaustion.
         return min(holds, key=lambda hold: (needs_account_fix(hold.code), hold.until or 0.0), default=None)
+
+    def find_blocked(self, pool: ModelPool, priority: Priority, *, has_begun: bool) -> dict[str, Unavailable]:
+        """Return the models that may not be called now because of their account, by name."""
+        now = self._clock.now()
+        limits = self._accounts.limits(now)
+        held = {} if has_begun else self.find_start_holds(pool, priority)
+        enabled = (one for one in pool.models if one.enabled)
+        found = {one.name: _find_closed(one, limits, now) or held.get(one.name) for one in enabled}
+        return {name: blocked for name, blocked in found.items() if blocked is not None}
 
     def find_start_holds(self, pool: ModelPool, priority: Priority) -> dict[str, Unavailable]:
         """Return the models on which no new task starts because of the use of their windows, by name."""
@@ -171,13 +176,23 @@ class ModelAvailability:
         }
 
     def check_rotation(
-        self, model: ModelConfig, pool: ModelPool, unavailable: Mapping[str, Unavailable]
+        self,
+        model: ModelConfig,
+        pool: ModelPool,
+        unavailable: Mapping[str, Unavailable],
+        preferred: str = "",  # the model that has the session of the task
     ) -> Unavailable | None:
-        """Return why a model is not used after the limits of others: it is another account of their agent."""
+        """Return why a model is not used after the limits of others: it is another account of their agent.
+
+        Limits that this call has met count, and those of models that precede it; the limit of a later
+        model is no reason to leave an account that is free.
+        """
         settings = self._read_settings()
-        limited = [one for one in pool.models if one.name in unavailable and unavailable[one.name].is_limit]
-        if settings.limits.rotate_accounts or not limited:
+        if settings.limits.rotate_accounts:
             return None
+        before = [] if model.name == preferred else list_preceding(model, pool, settings.selection)
+        known = [(one, unavailable[one.name]) for one in pool.models if one.name in unavailable]
+        limited = [one for one, why in known if why.is_limit and (why.called or one in before)]
         other = find_other_account(model, limited, settings.executors)
         return Unavailable("skipped", Code.QUOTA_EXCEEDED, explain_rotation(other)) if other else None
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec import convert
 from msgspec.structs import replace
 
-from ostler.config.settings import Settings, Strategy
+from ostler.config.settings import SelectionSettings, Settings, Strategy
 from ostler.executors.registry import resolve_name
 from ostler.model.model_config import ModelConfig, ModelPool
 
@@ -143,6 +143,16 @@ class Selection:
         if any(model.enabled for model in self._pool.fallback):
             for model in self._pool.primary:
                 self._reasons.setdefault(model.name, reason)
+
+
+def list_preceding(model: ModelConfig, pool: ModelPool, selection: SelectionSettings) -> list[ModelConfig]:
+    """Return the models that are preferred to a model, whatever turn or chance selects for one call."""
+    is_forced = selection.force_fallback and any(one.enabled for one in pool.fallback)
+    parts = [pool.fallback] if is_forced else [pool.primary, pool.fallback]
+    if selection.strategy == "cost-aware":
+        parts = [tuple(sorted(part, key=lambda one: one.cost_weight)) for part in parts]
+    order = [one for part in parts for one in part]
+    return order[: order.index(model)] if model in order else []
 
 
 def configured_models(settings: Settings) -> tuple[ModelConfig, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.errors import Code
+from ostler.errors import Code, is_provider_limit
 from ostler.model.limits.families import find_families
+from ostler.model.limits.names import find_length
 from ostler.model.limits.window import ANY, CLOCK_STEP_SECONDS, Window
 from ostler.model.model_config import ModelConfig
 
@@ -70,6 +71,14 @@ class Limit(Struct, frozen=True):
     def is_valid(self, now: float) -> bool:
         """Return False if the limit was recorded in the future, so that its end is unreliable."""
         return _is_past(self.noted_at, now)
+
+    def is_outdated(self, now: float) -> bool:
+        """Return whether the window counts nothing any more of what it counted when it was closed.
+
+        A failure of a login or a network has no such end.
+        """
+        length = find_length(self.window.window) or LONGEST_SECONDS
+        return is_provider_limit(self.code) and max(self.until, self.noted_at + length) < now
 
     def extend(self, until: float, code: Code, message: str, now: float) -> Limit:
         """Return the limit after a further one; its end is never moved forward."""

@@ -35,16 +35,22 @@ def create_call_services(
         selector=ModelSelector(settings.selection.strategy, Random(), ledger),  # noqa: S311
         slots=slots,
         host=Host(settings.host, clock),
-        availability=ModelAvailability(
-            ledger,
-            accounts,
-            settings.retry,
-            clock,
-            project=str(project.layout.root),
-            read_settings=lambda: project.settings,
-        ),
+        availability=create_availability(project, ledger, accounts, clock),
         budget_guard=BudgetGuard(settings.budget, clock, spending),
         plugins=load_plugins(settings.plugins),
         debugger=debugger,
         self_healing=create_self_healing(settings.retry, slots),
+    )
+
+
+def create_availability(
+    project: Project, ledger: Ledger, accounts: AccountLedger, clock: Clock
+) -> ModelAvailability:
+    return ModelAvailability(
+        ledger,
+        accounts,
+        project.settings.retry,
+        clock,
+        project=str(project.layout.root),
+        read_settings=lambda: project.settings,
     )

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from ostler.calls.attempts.session import model_of_session
 from ostler.calls.models.availability import ModelAvailability, Unavailable
 from ostler.clock import Clock
 from ostler.model.state import State
-from ostler.model.task import Task
+from ostler.model.task import Priority, Task
 from ostler.project.agents.model_pool import find_models
 from ostler.project.project import Project
 
@@ -36,11 +37,12 @@ class HoldFinder:
             return None
         task = self._project.task(state.task)
         task = replace(task, role=state.current.role or task.role)
-        has_begun = state.claims > 0 and bool(self._project.journal.attempts(state.task))
-        key = (task.executor, task.model, task.tier, task.role, task.is_document, state.priority, has_begun)
+        attempts = self._project.journal.attempts(state.task) if state.claims > 0 else []
+        start = (state.priority, bool(attempts), model_of_session(state, attempts))
+        key = (task.executor, task.model, task.tier, task.role, task.is_document, *start)
         if (known := self._find_recent(key)) is not None:
             return known
-        hold = self._look(task, state, has_begun)
+        hold = self._look(task, *start)
         if hold is not None:
             self._found[key] = hold
             self._print(hold)
@@ -52,9 +54,10 @@ class HoldFinder:
             self._found, self._found_at = {}, now
         return self._found.get(key)
 
-    def _look(self, task: Task, state: State, has_begun: bool) -> Unavailable | None:
+    def _look(self, task: Task, priority: Priority, has_begun: bool, preferred: str) -> Unavailable | None:
         pool = find_models(self._project, task)
-        return self._get_availability().find_hold(pool, state.priority, has_begun=has_begun)
+        availability = self._get_availability()
+        return availability.find_hold(pool, priority, has_begun=has_begun, preferred=preferred)
 
     def _print(self, hold: Unavailable) -> None:
         if hold.reason == "held" and self.print_message and hold.message not in self._printed:

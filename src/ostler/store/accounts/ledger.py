@@ -53,7 +53,7 @@ class AccountLedger(Protocol):
         ...
 
     def limits(self, now: float) -> list[Limit]:
-        """Return every window that is closed or waits for its probe."""
+        """Return every window that is closed or waits for its probe, but not one that ended long ago."""
         ...
 
     def note_windows(self, uses: Sequence[WindowUse]) -> None:

@@ -124,7 +124,7 @@ class SqliteAccounts:
     def close_window(self, window: Window, until: float, code: Code, message: str, now: float) -> None:
         with self.file.transaction() as db:
             known = self._find_limit(db, window)
-            if known is None:
+            if known is None or known.is_outdated(now):
                 limit = limit_on(window, until, code, message, now)
             else:
                 limit = known.extend(until, code, message, now)
@@ -184,7 +184,7 @@ class SqliteAccounts:
 
     @_keeps_working
     def limits(self, now: float) -> list[Limit]:
-        return [limit for limit in self._read_limits() if limit.is_valid(now)]
+        return [one for one in self._read_limits() if one.is_valid(now) and not one.is_outdated(now)]
 
     # Use
 

@@ -59,9 +59,9 @@ def command(check: bool, as_json: bool) -> int:
     now = SystemClock.now()
     with open_project(create=True) as project:
         views = _load_views(project, now)
-        retries, rotation = describe_retry_budget(project, now), describe_rotation(project, views)
         if check:
             views = _check_models(project, views, now)
+        retries, rotation = describe_retry_budget(project, now), describe_rotation(project, views)
     healthy = not check or any(view.answer and view.answer.ok for view in views)
     if as_json:
         _print_json(views, healthy, retries, rotation)
@@ -94,8 +94,10 @@ def _check_models(project: Project, views: list[ModelView], now: float) -> list[
     if configs:
         names = ", ".join(config.name for config in configs)
         print_hint(f"Checking {names}, at most {TIMEOUT_SECONDS:.0f} s each ...\n")
-    answers = asyncio.run(check_models(project, configs, os.environ))
+    answers = asyncio.run(check_models(project, configs, os.environ, on_problem=print_hint))
     _reopen([config for config in configs if config.name in answers and answers[config.name].ok])
+    # The answers have closed windows or opened them.
+    views = _load_views(project, SystemClock.now()) if configs else views
     return [replace(view, answer=answers.get(view.config.name)) for view in views]
 
 
