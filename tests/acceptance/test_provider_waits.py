@@ -100,10 +100,10 @@ def test_a_short_wait_is_left_to_the_agent(world: World) -> None:
 
 
 def test_a_program_of_ones_own_is_ended_by_the_same_words(world: World) -> None:
-    """docs/agents/command.md: the error and the wait on stderr are enough."""
+    """docs/agents/command.md: the error and the wait on stderr are enough, after the quiet time."""
     script = "echo 'HTTP 429: rate limit reached, retrying in 2h' >&2; exec sleep 600"
     mine = f'type = "command"\ncommand = "sh"\nargs = ["-c", "{script}"]\n'
-    settings = f'[run]\nexecutor = "mine"\n[executors.mine]\n{mine}'
+    settings = f'[run]\nexecutor = "mine"\n[executors.mine]\n{mine}[limits]\nquiet_seconds = 1.2\n'
     (world.root / "ostler.toml").write_text(settings)
     task = world.new()
     world.ostler("run", task, code=5)

@@ -126,6 +126,21 @@ class TestRejection:
         assert bench.models.order == ["claude"]
         assert bench.call(SONNET).result.ok
 
+    @pytest.mark.parametrize("name", ["claude-sonnet-5", ""])
+    def test_a_family_beside_the_window_of_the_account(self, tmp_path: Path, name: str) -> None:
+        """The model of no or another family waits for the window of the account, and opus for its own."""
+        weekly = window("seven_day_opus", resets_at=RESET + 90 * HOUR)
+        model = ModelConfig("m", "claude", name, login=WORK)
+        bench = Bench(tmp_path, settings(), m=[rejected(window(), weekly)])
+        assert bench.call(model).resumes_at == RESET
+        closed = {limit.window.window: limit.window.model for limit in bench.accounts.limits(NOW)}
+        assert closed == {"five_hour": "*", "seven_day_opus": "opus"}
+
+    def test_extra_usage_is_probed_after_five_hours(self, tmp_path: Path) -> None:
+        """Its reset is that of a month, but the windows of the plan are reset earlier."""
+        bench = Bench(tmp_path, settings(), sonnet=[rejected(window("overage", resets_at=NOW + 500 * HOUR))])
+        assert bench.call(SONNET).resumes_at == NOW + 5 * HOUR
+
     def test_an_account_window_closes_every_model_of_the_account(self, tmp_path: Path) -> None:
         """The other agent of the pool continues."""
         bench = Bench(tmp_path, settings(), opus=[rejected()], sonnet=[ok()], gpt=[ok()])

@@ -113,6 +113,24 @@ def test_an_agent_that_is_silent_after_a_retry_is_ended_after_the_quiet_time() -
     assert at == QUIET and "no output for 30 s after it reported a retry (RATE_LIMITED)" in stop.reason
 
 
+@pytest.mark.parametrize("code", [Code.OVERLOADED, Code.NETWORK, Code.STREAM_BROKEN, Code.API_ERROR])
+def test_silence_after_a_short_failure_has_the_idle_timeout(code: Code) -> None:
+    """One 503, then a model that thinks for minutes: the agent is healthy."""
+    agent = Silent()
+    agent.monitor.on_event(retry(code=code))
+    assert agent.monitor.first_check_seconds == 150.0
+    at, stop = agent.until_stopped(1000.0)
+    assert stop is not None and stop.cause is StopReason.IDLE and at == 600.0
+
+
+def test_a_limit_after_a_short_failure_bounds_the_silence() -> None:
+    """The last retry decides."""
+    limited = after((0, retry(code=Code.OVERLOADED)), (5, retry()))
+    assert limited.find_silence(5, 35)
+    overloaded = after((0, retry()), (5, retry(code=Code.OVERLOADED)))
+    assert not overloaded.find_silence(5, 1000)
+
+
 def test_an_agent_that_works_after_a_retry_is_not_ended() -> None:
     """CPU time is activity: it may be reading a long answer."""
     agent = Silent()

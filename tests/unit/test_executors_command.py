@@ -12,7 +12,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.command import PRESETS, CommandExecutor
 from ostler.executors.registry import ExecutorRegistry
-from ostler.model.call import AgentCall, AgentEvent, CallResult
+from ostler.model.call import AgentCall, AgentEvent, CallResult, RetryReported
 from ostler.model.command import Command, Exit, Sink, StopReason
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.mocks import MockCommandRunner
@@ -98,6 +98,53 @@ def test_the_time_at_which_a_quota_ends_is_read(script: str, tmp_path: Path) -> 
     result = run_shell(script.format(f"Claude AI usage limit reached|{ends_at}"), tmp_path)
     assert result.code is Code.QUOTA_EXCEEDED
     assert result.retry_after_seconds is not None and 900 < result.retry_after_seconds <= 1000
+
+
+TOOL_OUTPUT = [
+    "FAILED test_billing.py::test_banner - AssertionError: 'usage limit' not in page",
+    "AssertionError: 'You have hit your usage limit' != ''",
+    "page shows: usage limit reached, try again in 5 hours",
+    "Error: usage limit reached, try again in 5 hours\\nmake: *** [test] stopped",
+    "docker pull: HTTP 429, retrying in 6 hours",
+]
+
+
+@pytest.mark.parametrize("text", TOOL_OUTPUT)
+def test_the_output_of_a_tool_is_no_quota(text: str, tmp_path: Path) -> None:
+    """Only the last line can be a quota, and only in the form of an error."""
+    for redirect in (">&2", ""):
+        result = run_shell(f"printf '%b\\n' \"{text}\" {redirect}; exit 1", tmp_path)
+        assert result.code in (Code.AGENT_FAILED, Code.RATE_LIMITED), result.message
+        assert (result.windows, result.retry_after_seconds) == ((), None)
+
+
+def retries_of(*lines: bytes) -> list[AgentEvent]:
+    """Return the retries that the lines of the error output report."""
+
+    async def run(command: Command, sink: Sink) -> Exit:
+        assert command.on_error_line is not None
+        for line in lines:
+            command.on_error_line(line)
+        return Exit(0, 0.0)
+
+    events: list[AgentEvent] = []
+    settings = ExecutorSettings(command="true")
+    executor = CommandExecutor("mine", settings, MockCommandRunner(run_function=run))
+    asyncio.run(executor.spawn(AgentCall("i", "p"), events.append))
+    return [event for event in events if isinstance(event, RetryReported)]
+
+
+def test_a_retry_of_a_tool_is_not_reported() -> None:
+    """A program prints what its tools print: a retry is a line in the form of an error."""
+    pip = b"WARNING: Retrying (Retry(total=4)) after connection broken: read timed out: /simple/foo/"
+    docker = b"docker: 429 Too Many Requests: toomanyrequests, retrying in 6 hours with the mirror"
+    assert retries_of(pip, docker) == []
+
+
+def test_a_retry_is_reported_once_without_its_delay() -> None:
+    """Neither the delay nor a series of lines ends the program: only silence does."""
+    line = b"HTTP 429: rate limit reached, retrying in 2h"
+    assert retries_of(line, line, line) == [RetryReported(Code.RATE_LIMITED, 0.0)]
 
 
 def test_stop_is_never_success() -> None:

@@ -145,6 +145,13 @@ def test_a_time_that_has_just_passed_is_now(text: str, expected: str) -> None:
         "resets 12:75am",
         "resets 3pm (Mars/Olympus)",
         "resets 3pm (UTC+99)",
+        "resets 3am IST",
+        "resets at 2 AM PT",
+        "resets 3am CST",
+        "resets 3am (Pacific Time)",
+        "resets at 3am Pacific time",
+        "resets 3am Eastern",
+        "reset at 2026-11-16 12:00:00 CST",
         "resets 2026-13-45T99:00:00Z",
         "resets soon",
     ],
@@ -152,6 +159,33 @@ def test_a_time_that_has_just_passed_is_now(text: str, expected: str) -> None:
 def test_a_time_that_cannot_be_meant_is_not_used(text: str) -> None:
     """A past date, a time that does not exist, and a time of day in an unknown zone."""
     assert read_wait(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("resets 3am CET", "11-16 02:01:00"),
+        ("resets 10am JST", "11-16 01:01:00"),
+        ("resets 3am UTC-05:00", "11-16 08:01:00"),
+        ("resets 3am Z", "11-16 03:01:00"),
+        ("reset at 2026-11-16 12:00:00 UTC", "11-16 12:00:00"),
+        ("reset at 2026-11-16 12:00:00 UTC+8", "11-16 04:00:00"),
+        ("reset at 2026-11-16 12:00:00 Asia/Tokyo", "11-16 03:00:00"),
+    ],
+)
+def test_a_zone_after_a_time_is_not_the_local_one(
+    text: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the machine is."""
+    assert at(text) == expected
+    for _ in move(monkeypatch, "Asia/Kolkata"):
+        assert at(text) == expected
+
+
+@pytest.mark.parametrize("text", ["resets 3am (local time)", "resets 3am. Upgrade now", "resets 3am"])
+def test_other_words_after_a_time_are_no_zone(text: str) -> None:
+    """The time is local."""
+    assert at(text) == "11-16 03:01:00"
 
 
 def test_a_date_in_an_unknown_zone_is_the_latest_one() -> None:

@@ -164,6 +164,51 @@ def test_a_model_window_is_reported_beside_the_others() -> None:
     assert result.retry_after_seconds == WEEK_RESET - NOW
 
 
+OPUS_PART = {"seven_day_opus": {"utilization": 1.0, "resetsAt": WEEK_RESET, "status": "rejected"}}
+
+
+def started(model: str) -> bytes:
+    return json.dumps({"type": "system", "subtype": "init", "session_id": "s", "model": model}).encode()
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "decides", "code"),
+    [
+        ("claude-sonnet-5", "allowed", "five_hour", Code.AGENT_FAILED),
+        ("claude-sonnet-5", "rejected", "five_hour", Code.QUOTA_EXCEEDED),
+        ("claude-sonnet-5", "rejected", "seven_day_opus", Code.QUOTA_EXCEEDED),
+        ("claude-opus-4-6", "allowed", "five_hour", Code.QUOTA_EXCEEDED),
+        ("", "allowed", "five_hour", Code.QUOTA_EXCEEDED),
+    ],
+)
+def test_a_window_of_other_models_does_not_explain_a_crash(
+    model: str, status: str, decides: str, code: Code
+) -> None:
+    """Only the window that decides, or one that counts the called model, rejects a request."""
+    line = event(status=status, rateLimitType=decides, resetsAt=RESET, unifiedWindows=OPUS_PART)
+    result, _ = play([started(model), line], Exit(1, 1.0, stderr_tail="TypeError: x is undefined"))
+    assert result.code is code, result.message
+
+
+def test_extra_usage_that_is_off_does_not_explain_a_crash() -> None:
+    """Many accounts have none."""
+    extra = {"overageStatus": "rejected", "overageResetsAt": WEEK_RESET}
+    line = event(status="allowed", rateLimitType="five_hour", resetsAt=RESET, **extra)
+    result, _ = play([line], Exit(1, 1.0, stderr_tail="TypeError: x is undefined"))
+    assert result.code is Code.AGENT_FAILED
+    limited, _ = play([line, *failed("You've hit your 5-hour limit · resets 12:47am (UTC)")])
+    assert [one.name for one in limited.windows if one.status == "rejected"] == ["overage", "five_hour"]
+    assert limited.retry_after_seconds == RESET - NOW
+
+
+def test_the_text_names_the_window_beside_one_of_other_models() -> None:
+    """The wait is that of the window in the text, and not a week."""
+    line = event(status="allowed", rateLimitType="five_hour", resetsAt=RESET, unifiedWindows=OPUS_PART)
+    text = "You've hit your 5-hour limit · resets 12:47am (UTC)"
+    result, _ = play([started("claude-sonnet-5"), line, *failed(text)])
+    assert (result.code, result.retry_after_seconds) == (Code.QUOTA_EXCEEDED, RESET - NOW)
+
+
 @pytest.mark.parametrize(
     "info", [b"", b"null", b"[]", b'{"status":5}', b'{"unifiedWindows":7}', b'{"resetsAt":"soon"}', b"{"]
 )

@@ -15,6 +15,7 @@ from ostler.calls.attempts.liveness_signals import ActivitySample
 from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.config.settings import ExecutorSettings, LimitsSettings, RetrySettings
 from ostler.errors import Code
+from ostler.executors import codex, opencode
 from ostler.executors.acp.updates import UpdateReader
 from ostler.executors.limits.retries import RetryLines
 from ostler.executors.registry import ExecutorRegistry
@@ -214,6 +215,23 @@ def test_words_of_any_program(line: bytes, code: Code, seconds: float) -> None:
 def test_other_lines_are_no_retries(line: bytes) -> None:
     """Not every line with one of the words is about a request to the provider."""
     assert RetryLines().find(line) is None
+
+
+PATCHED = [
+    b'    log.warning("rate limit: HTTP 429, retrying in 6 hours")',
+    b'    log.warning("rate limit, will retry")',
+    b"    retrying sampling request (1/5 in 6h)... sampling_error=429 Too Many Requests",
+    b"2026-11-16T10:00:00.1Z ERROR codex_core::tools::router: error=apply_patch verification failed:"
+    b" 429 rate limit, retrying in 6 hours",
+    b'+ message="stream error" session.id=s small=false error.error="429 rate limit, retrying in 6 hours"',
+]
+
+
+@pytest.mark.parametrize("line", PATCHED)
+def test_source_code_in_the_error_output_is_no_retry(line: bytes) -> None:
+    """codex and opencode print the text of a patch that failed: only their own log reports retries."""
+    assert codex.RETRY_LINES.find(line) is None
+    assert opencode.RETRY_LINES.find(line) is None
 
 
 def test_the_report_with_the_wait_counts() -> None:

@@ -16,7 +16,7 @@ from ostler.executors.agent_json import build_input, decode_json
 from ostler.executors.discover import CODEX
 from ostler.executors.failures import FailureTable, classify_failure, text_rules
 from ostler.executors.limits.codex_session import read_session_windows
-from ostler.executors.limits.retries import RETRY_WORDS, RetryLines
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
@@ -185,11 +185,13 @@ CAPABILITIES = Capabilities(
 # codex prints that it retries, but not how long it waits: only its log has that.
 DEFAULT_ENV = {"RUST_LOG": "error,codex_core::responses_retry=warn"}
 
+# Only lines with the prefix of this log: the error output also has the source code of a patch that failed.
+_LOG = r"^\d{4}-\d\d-\d\dT\S+\s+[A-Z]+\s+codex_core::responses_retry: "
+
 RETRY_LINES = RetryLines(
     (
-        r"retrying \w+ request \(\d+/\d+ in (?P<delay>[^)]*)\).*sampling_error=(?P<error>.*)",
-        r"waiting to retry .*\berror=(?P<error>.*) retry_delay=(?P<delay>\S+)",
-        RETRY_WORDS,
+        _LOG + r".*retrying \w+ request \(\d+/\d+ in (?P<delay>[^)]*)\).*sampling_error=(?P<error>.*)",
+        _LOG + r".*waiting to retry .*\berror=(?P<error>.*) retry_delay=(?P<delay>\S+)",
     )
 )
 

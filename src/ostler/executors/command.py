@@ -24,7 +24,7 @@ from ostler.executors.limits.reading import add_limits
 from ostler.executors.limits.retries import Retry, RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.permissions import require_sandbox
 from ostler.executors.protocol import Capabilities
-from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted, TextReceived
+from ostler.model.call import AgentCall, CallResult, OnEvent, RetryReported, SessionStarted, TextReceived
 from ostler.model.command import Exit, StopReason
 from ostler.process.protocol import CommandRunner
 
@@ -129,7 +129,7 @@ class CommandExecutor:
             peak_memory_mb=exit.peak_memory_mb,
         )
         error = find_error_line(text) if status.code else ""
-        return add_limits(result, f"{_last_lines(exit.stderr_tail)}\n{error}")
+        return add_limits(result, f"{find_error_line(exit.stderr_tail)}\n{error}")
 
     def _status(self, exit: Exit, text: str) -> RunStatus:
         # The output has no structure, so an error line counts only after a failure (C36).
@@ -139,8 +139,7 @@ class CommandExecutor:
         status = classify_exit(replace(exit, stderr_tail=exit.stderr_tail.strip() or error), self.name)
         if status.code not in (Code.AGENT_FAILED, Code.NO_RESULT):
             return status
-        # Only the end of the error output: before it, a program may log anything.
-        code = _provider_failure(_last_lines(exit.stderr_tail))
+        code = _classify_error_output(exit.stderr_tail)
         code = code or _provider_failure(error)
         return RunStatus(code or Code.AGENT_FAILED, status.message)
 
@@ -154,6 +153,17 @@ def _last_lines(text: str) -> str:
     return "\n".join(text.strip().splitlines()[-_LAST_LINES:])
 
 
+def _classify_error_output(text: str) -> Code | None:
+    """Classify the end of the error output: before it, a program may log anything.
+
+    A quota closes the account for hours, so only a last line in the form of an error can be one.
+    """
+    if code := _provider_failure(find_error_line(text)):
+        return code
+    code = _provider_failure(_last_lines(text))
+    return None if code is Code.QUOTA_EXCEEDED else code
+
+
 def _provider_failure(text: str) -> Code | None:
     code = classify_failure(text)
     return code if code in _PROVIDER_FAILURES else None
@@ -165,6 +175,7 @@ class _Output:
     def __init__(self, on_event: OnEvent) -> None:
         self._on_event = on_event
         self._tail = bytearray()
+        self._retried: set[Code] = set()  # reported since the last line of output
         self.retry: Retry | None = None  # the last one in the error output
 
     def read_line(self, line: bytes) -> bool:
@@ -172,13 +183,23 @@ class _Output:
         if len(self._tail) > 2 * _MAX_TEXT_BYTES:
             del self._tail[:-_MAX_TEXT_BYTES]
         if line.strip():
+            self._retried.clear()
             self._on_event(TextReceived(line.decode("utf-8", "replace")))
         return False
 
     def read_error_line(self, line: bytes) -> None:
-        if retry := RetryLines().find(line):
-            self.retry = retry
-            self._on_event(retry.reported)
+        """Read a line in the form of an error: it may report a retry.
+
+        The line may come from a tool that the program runs. So its delay does not end the program, nor does
+        a series of such lines: only silence does.
+        """
+        retry = RetryLines().find(line) if find_error_line(line.decode("utf-8", "replace")) else None
+        if retry is None:
+            return
+        self.retry = retry
+        if retry.code not in self._retried:
+            self._retried.add(retry.code)
+            self._on_event(RetryReported(retry.code, 0.0))
 
     @property
     def text(self) -> str:

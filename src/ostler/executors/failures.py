@@ -174,9 +174,11 @@ _ERROR_LINE = re.compile(
     r"\W*(?:(?:(?:api )?\w*error|fatal|failed|failure|panic|http|status|code)\b|\d{3}\b"
     r"|rate.?limit|too many requests|resource.?exhausted|overloaded|credit balance"
     r"|(?:usage|weekly|daily|session|5-hour) limit|\w*quota|you(?:['\u2019]ve| have)? (?:hit|exceeded)"
-    r"|you['\u2019]re out of)",
+    r"|you['\u2019]re out of|(?:your )?billing (?:\w+ )?limit)",
     re.IGNORECASE,
 )
+# A failed test of what the agent works on: it may quote any text.
+_TEST_RESULT = re.compile(r"\bassert|\.\w{1,4}::\w", re.IGNORECASE)
 _MAX_ERROR_ANSWER, _MAX_ERROR_LINE, _MAX_ERROR_LINES = 1000, 300, 3
 
 
@@ -197,4 +199,5 @@ def find_error_line(output: str) -> str:
     """Return the last line of a failed program's output when it looks like an error, or an empty string."""
     last = output.strip().rpartition("\n")[2]
     is_error = _ERROR_LINE.match(last) is not None or is_error_answer(last)
+    is_error = is_error and _TEST_RESULT.search(last) is None
     return last if len(last) <= _MAX_ERROR_LINE and is_error else ""

@@ -21,7 +21,7 @@ from ostler.errors import Code, OstlerError
 from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.discover import OPENCODE
 from ostler.executors.failures import FailureTable, text_rules
-from ostler.executors.limits.retries import RETRY_WORDS, RetryLines
+from ostler.executors.limits.retries import RetryLines
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
@@ -163,11 +163,14 @@ DEFAULT_ENV = {
     "OPENCODE_LOG_LEVEL": "ERROR",
 }
 
+# Only lines with the prefix of the log: the error output may also have the text of a file.
+_LOG = r"^timestamp=\S+ level=[A-Z]+ (?:run=\S+ )?"
+
 # Not the requests for a title, which use the small model and do not delay the answer.
 RETRY_LINES = RetryLines(
     (
-        r'message="stream error".* session\.id=(?P<session>\S+) small=false .*error\.error="(?P<error>[^"]+)',
-        RETRY_WORDS,
+        _LOG + r'message="stream error".* session\.id=(?P<session>\S+) small=false '
+        r'.*error\.error="(?P<error>[^"]+)',
     )
 )
 

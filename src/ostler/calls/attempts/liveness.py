@@ -102,7 +102,7 @@ class LivenessMonitor:
     def first_check_seconds(self) -> float:
         """See Supervision.first_check_seconds."""
         wait = self._provider_wait
-        if not wait.is_active:
+        if not wait.bounds_silence:
             return self._check_seconds
         return min(self._check_seconds, wait.quiet_seconds / _CHECKS_PER_TIMEOUT)
 
@@ -167,7 +167,7 @@ class LivenessMonitor:
         match state:
             case Alive() | Idle():
                 left = last_activity(self._signals, now) + self._idle_timeout - now
-                if self._provider_wait.is_active:
+                if self._provider_wait.bounds_silence:
                     left = min(left, self._provider_wait.quiet_at(self._last_sign()) - now)
                 return ExtendIdleTimeout(max(_MIN_SECONDS, min(self.first_check_seconds, left)))
             case NeedsInput(prompt=prompt):

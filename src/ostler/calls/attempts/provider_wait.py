@@ -13,6 +13,8 @@ from ostler.model.call import (
     UsageReported,
 )
 
+# Other failures are short: the agent gets an answer soon, and may be silent while the model thinks.
+_LIMITS = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED)
 _ANSWERS = (TextReceived, ToolUsed, ToolDenied, ToolReturned, UsageReported)
 
 
@@ -30,6 +32,11 @@ class ProviderWait:
     def is_active(self) -> bool:
         """Whether the agent reported a retry and the provider did not answer since then."""
         return self._since is not None
+
+    @property
+    def bounds_silence(self) -> bool:
+        """Whether silence ends the agent before the idle timeout: its last retry follows a limit."""
+        return self.is_active and self._code in _LIMITS
 
     def on_event(self, event: AgentEvent, now: float) -> None:
         """Record the start, the extension or the end of the wait."""
@@ -51,8 +58,8 @@ class ProviderWait:
         return f"{wait}; retry.max_delay_seconds allows {self._max_seconds:.0f} s"
 
     def find_silence(self, last_activity: float, now: float) -> str:
-        """Return why the silence after a retry is too long; empty if it is not."""
-        if self._since is None or now < self.quiet_at(last_activity):
+        """Return why the silence after a limit is too long; empty if it is not."""
+        if not self.bounds_silence or now < self.quiet_at(last_activity):
             return ""
         quiet = now - max(last_activity, self.until)
         return f"no output for {quiet:.0f} s after it reported a retry ({self._code})"

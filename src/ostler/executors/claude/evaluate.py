@@ -52,7 +52,7 @@ def evaluate_claude_run(
     call: AgentCall, stream: ClaudeStream, exit: Exit, now: Now, program: str = "claude"
 ) -> CallResult:
     """Return the result of one run from its output and its exit."""
-    status = _explain_by_limit(_status(stream, exit, program), stream)
+    status = _explain_by_limit(_status(stream, exit, program), stream, stream.model or call.model)
     cost, total = _costs(call, stream)
     text = stream.result.text if stream.result and status.code is None else ""
     result = CallResult(
@@ -82,9 +82,13 @@ def _error_text(stream: ClaudeStream) -> str:
     return text if is_short_enough_for_error(text) else ""
 
 
-def _explain_by_limit(status: RunStatus, stream: ClaudeStream) -> RunStatus:
-    """Return QUOTA_EXCEEDED for a failure after a window has rejected the last request."""
-    is_limit = status.code in _BY_REJECTION and has_rejected(stream.windows)
+def _explain_by_limit(status: RunStatus, stream: ClaudeStream, model: str) -> RunStatus:
+    """Return QUOTA_EXCEEDED for a failure after a window has rejected the last request.
+
+    A window of other models does not explain it, nor does extra usage that the account does not have.
+    """
+    is_rejected = stream.is_rejected or has_rejected(stream.windows, model)
+    is_limit = status.code in _BY_REJECTION and is_rejected
     return RunStatus(Code.QUOTA_EXCEEDED, status.message) if is_limit else status
 
 

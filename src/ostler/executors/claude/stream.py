@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.claude import messages
 from ostler.executors.claude.failures import classify_retry
-from ostler.executors.limits.claude_event import read_windows
+from ostler.executors.limits.claude_event import is_rejected, read_windows
 from ostler.executors.stream_state import MAX_SKIPPED_EVENTS, SESSION_ID, report_skipped_lines
 from ostler.model.call import (
     LimitReported,
@@ -45,6 +45,7 @@ class ClaudeStream:
         self.retry: RetryReported | None = None  # set while claude is waiting for its provider
         self.retry_text = ""  # the error that the last retry follows, if it is not in the stream
         self.windows: tuple[ReportedWindow, ...] = ()  # of the subscription, as reported last
+        self.is_rejected = False  # by one of these windows
         self.skipped_lines = 0
 
     def read_line(self, line: bytes) -> bool:
@@ -91,6 +92,7 @@ class ClaudeStream:
     def _read_limits(self, head: messages.Line) -> None:
         if windows := read_windows(head.rate_limit_info):
             self.windows = windows
+            self.is_rejected = is_rejected(head.rate_limit_info)
             self._on_event(LimitReported(windows))
 
     def _read_content(self, content: list[messages.Block] | str) -> None:

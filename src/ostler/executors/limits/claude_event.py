@@ -16,3 +16,9 @@ def read_windows(rate_limit_info: Raw) -> tuple[ReportedWindow, ...]:
     """Return all windows of the account; empty for a limit that is not one of the subscription."""
     report = decode_json(_INFO, rate_limit_info)
     return report.list_windows("event") if report else ()
+
+
+def is_rejected(rate_limit_info: Raw) -> bool:
+    """Return whether a window of the account has rejected the last request."""
+    report = decode_json(_INFO, rate_limit_info)
+    return report is not None and report.is_rejected

@@ -17,7 +17,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(Z\b|[+-]\d\d:?\d\d|UTC\b)?", re.IGNORECASE
+    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(Z\b|[+-]\d\d:?\d\d)?", re.IGNORECASE
 )
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
@@ -34,10 +34,13 @@ _TIME = re.compile(
     r"|(?P<hour24>\d{1,2}):(?P<minute24>\d\d)(?::(?P<second24>\d\d))?(?![\d:])",
     re.IGNORECASE,
 )
+# Also words that are no zone: without the zone, a time could be read earlier than it is meant.
 _ZONE = re.compile(
     r"\s{0,3}\((?P<inside>[^()]{1,60})\)"
-    r"|\s{1,3}(?P<word>[A-Z][A-Za-z_]{1,30}/[A-Za-z0-9_+/-]{1,40}|UTC|GMT|[ECMP][SD]T|[+-]\d{4})\b"
+    r"|\s{1,3}(?P<word>[A-Z][A-Za-z_]{1,30}/[A-Za-z0-9_+/-]{1,40}|(?:UTC|GMT)[+-]\d{1,2}(?::?\d{2})?"
+    r"|(?:[A-Z][a-z]{2,15}\s){1,3}[Tt]ime|Pacific|Eastern|Central|Mountain|Z|[A-Z]{2,5}|[+-]\d{4})\b"
 )
+_ZONE_NAME = re.compile(r"(?!.*\b(?:local|your)\b).*\stime", re.IGNORECASE)  # Pacific Time
 
 
 class _Time(Struct, frozen=True):
@@ -67,7 +70,7 @@ def _parse_iso(text: str) -> float | None:
         return None
     try:
         local = datetime.fromisoformat(f"{found[1]}T{found[2]}")
-        zone = find_zone(found[3] or "")
+        zone = find_zone(found[3] or _read_zone(text[found.end(2) :]))
     except (ValueError, UnknownZone):
         return None
     at = to_unix_time(local, zone)
@@ -160,7 +163,7 @@ def _hours(hour: int, half: str | None) -> int:
 def _read_zone(text: str) -> str:
     found = _ZONE.match(text)
     name = (found["inside"] or found["word"] or "").strip() if found else ""
-    return name if is_zone(name) else ""
+    return name if is_zone(name) or _ZONE_NAME.fullmatch(name) else ""
 
 
 def _end(pattern: re.Pattern[str], text: str) -> int:

@@ -15,6 +15,7 @@ from ostler.executors.limits.reset_times import read_wait
 from ostler.model.call import CallResult
 from ostler.model.limits.limit import LONGEST_SECONDS
 from ostler.model.limits.names import DAY, FIVE_HOUR, OVERAGE, QUOTA, SEVEN_DAY, find_family, find_length
+from ostler.model.limits.rejection import list_rejecting, may_count, rejects
 from ostler.model.limits.window import ReportedWindow
 
 _LIMITED = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED)
@@ -51,8 +52,8 @@ def add_limits(
     result = result if keeps_code else replace(result, code=code_of_limit(result.code, wait))
     if result.code is Code.QUOTA_EXCEEDED:
         reset = None if wait is None else at + wait
-        windows = _mark_rejected(windows, name_limit(result.message), reset)
-        until_reset = _wait_for(windows, at)
+        windows = _mark_rejected(windows, name_limit(result.message), reset, result.model)
+        until_reset = _wait_for(windows, at, result.model)
         wait = wait if until_reset is None else until_reset
     return replace(result, windows=windows, retry_after_seconds=wait)
 
@@ -69,18 +70,19 @@ def name_limit(text: str) -> str:
     return next(found, QUOTA)
 
 
-def has_rejected(windows: Iterable[ReportedWindow]) -> bool:
-    """Return whether one of the windows rejects requests."""
-    return any(window.status == "rejected" for window in windows)
+def has_rejected(windows: Iterable[ReportedWindow], model: str) -> bool:
+    """Return whether a window of the plan rejects requests of this model."""
+    return any(rejects(window, model) and window.name != OVERAGE for window in windows)
 
 
 def _mark_rejected(
-    windows: tuple[ReportedWindow, ...], name: str, resets_at: float | None
+    windows: tuple[ReportedWindow, ...], name: str, resets_at: float | None, model: str
 ) -> tuple[ReportedWindow, ...]:
     """Return the windows with the one that rejected: as reported, else the full ones, else this name."""
-    if has_rejected(windows):
+    is_overage = name in (QUOTA, OVERAGE) and any(rejects(one, model) for one in windows)
+    if is_overage or has_rejected(windows, model):
         return windows
-    full = {window.name for window in windows if window.used is not None and window.used >= 1}
+    full = {one.name for one in windows if (one.used or 0.0) >= 1 and may_count(one, model)}
     if full:
         return tuple(replace(one, status="rejected") if one.name in full else one for one in windows)
     known = next((one for one in windows if one.name == name), None)
@@ -99,9 +101,9 @@ def _from_text(name: str, resets_at: float | None) -> ReportedWindow:
     )
 
 
-def _wait_for(windows: tuple[ReportedWindow, ...], now: float) -> float | None:
+def _wait_for(windows: tuple[ReportedWindow, ...], now: float, model: str) -> float | None:
     """Return the seconds until all rejected windows are reset; None without an end, or if it is long past."""
-    rejected = (one for one in windows if one.status == "rejected" and one.source != "text")
+    rejected = (one for one in list_rejecting(windows, model) if one.source != "text")
     ends = [one.resets_at - now for one in rejected if one.resets_at is not None]
     last = max(ends, default=-LONGEST_SECONDS)
     return min(max(0.0, last), LONGEST_SECONDS) if last >= -JUST_PASSED_SECONDS else None

@@ -7,8 +7,9 @@ import time
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-# RFC 5322 defines these; the database of zones has none of them in this form.
-_ABBREVIATIONS = {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+# The database of zones has none of them in this form. Not CST, which is Central and China.
+_AMERICA = {"EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+_ABBREVIATIONS = _AMERICA | {"WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "JST": 9}
 _UTC = ("UTC", "GMT", "Z")
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+/-]{0,60}")

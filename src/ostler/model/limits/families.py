@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ostler.model.limits.names import FAMILIES
+
 _WORDS = re.compile(r"[a-z0-9]+")
 
 
@@ -17,3 +19,9 @@ def find_families(model: str) -> tuple[str, ...]:
 
 def is_in_family(model: str, family: str) -> bool:
     return family.lower() in find_families(model)
+
+
+def is_in_other_family(model: str, family: str) -> bool:
+    """Return whether the name of a model shows another family; the name of a default model shows none."""
+    shown = [known for known in FAMILIES if is_in_family(model, known)]
+    return bool(family and shown) and family not in shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 FIVE_HOUR, SEVEN_DAY, OVERAGE, DAY, QUOTA = "five_hour", "seven_day", "overage", "day", "quota"
-_FAMILIES = ("opus", "sonnet", "haiku")
+FAMILIES = ("opus", "sonnet", "haiku")
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _TOLERANCE = 0.02  # some providers report the length less what has passed of it: 299 minutes
 _SECONDS = {FIVE_HOUR: 5 * _HOUR, SEVEN_DAY: 7 * _DAY, DAY: _DAY, "minute": _MINUTE}
@@ -41,4 +41,4 @@ def find_length(name: str) -> float | None:
 def find_family(name: str) -> str:
     """Return the group of models that a window counts, such as opus; empty: all models of the account."""
     last = name.rpartition("_")[2]
-    return last if last in _FAMILIES else ""
+    return last if last in FAMILIES else ""

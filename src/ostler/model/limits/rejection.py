@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ostler.errors import Code
 from ostler.model.call import CallResult
-from ostler.model.limits.families import is_in_family
+from ostler.model.limits.families import is_in_family, is_in_other_family
 from ostler.model.limits.lengths import HOUR_SECONDS, find_length
 from ostler.model.limits.limit import LONGEST_SECONDS, window_for
 from ostler.model.limits.names import OVERAGE, QUOTA
@@ -33,10 +33,24 @@ class Closing(Struct, frozen=True):
 
 def find_rejecting(result: CallResult) -> tuple[ReportedWindow, ...]:
     """Return the windows that rejected a call; empty if it was not rejected or none is named."""
-    if result.code is not Code.QUOTA_EXCEEDED:
-        return ()
-    rejecting = tuple(one for one in result.windows if one.status == "rejected")
-    return tuple(one for one in rejecting if one.name != OVERAGE) or rejecting
+    return list_rejecting(result.windows) if result.code is Code.QUOTA_EXCEEDED else ()
+
+
+def may_count(window: ReportedWindow, model: str) -> bool:
+    """Return whether a window counts requests of a model; one without a name may be of any family."""
+    return not is_in_other_family(model, window.family)
+
+
+def rejects(window: ReportedWindow, model: str) -> bool:
+    """Return whether a window rejects requests of a model."""
+    return window.status == "rejected" and may_count(window, model)
+
+
+def list_rejecting(windows: Iterable[ReportedWindow], model: str = "") -> tuple[ReportedWindow, ...]:
+    """Return the rejected windows: those that count this model, else all; extra usage only if it is alone."""
+    rejected = tuple(one for one in windows if one.status == "rejected")
+    counting = tuple(one for one in rejected if rejects(one, model)) or rejected
+    return tuple(one for one in counting if one.name != OVERAGE) or counting
 
 
 def is_only_family_rejected(result: CallResult) -> bool:
@@ -52,9 +66,12 @@ def find_closings(
     after = result.retry_after_seconds
     fallback = None if after is None else now + after
     closings: list[Closing] = []
-    for reported in find_rejecting(result) or (ReportedWindow(QUOTA),):
+    rejecting = find_rejecting(result) or (ReportedWindow(QUOTA),)
+    deciding = list_rejecting(rejecting, result.model or model.model)
+    for reported in rejecting:
         resets_at = reported.resets_at if reported.resets_at is not None else fallback
-        for window in _windows_of(model, reported):
+        is_alone = reported in deciding and all(one.family for one in deciding)
+        for window in _windows_of(model, reported, is_alone):
             closings.append(_close(window, reported, resets_at, now, has_jitter, soon_seconds))
     return closings
 
@@ -70,10 +87,11 @@ def find_jitter(window: Window) -> float:
     return JITTER_SECONDS * int.from_bytes(blake2b(key, digest_size=8).digest()) / 2**64
 
 
-def _windows_of(model: ModelConfig, reported: ReportedWindow) -> Iterable[Window]:
+def _windows_of(model: ModelConfig, reported: ReportedWindow, is_alone: bool) -> Iterable[Window]:
+    """Yield the window, and that of the model itself if no window of all models has rejected it."""
     yield reported_window(model, reported)
     # The default model of an agent, or an alias: its name does not show that it belongs to the family.
-    if reported.family and not is_in_family(model.model, reported.family):
+    if is_alone and reported.family and not is_in_family(model.model, reported.family):
         yield window_for(model, reported.name)
 
 
@@ -85,7 +103,9 @@ def _close(
     has_jitter: bool,
     soon_seconds: float,
 ) -> Closing:
-    length = min(find_length(reported) or LONGEST_SECONDS, LONGEST_SECONDS)
+    # The reset of extra usage is that of a month, but the windows of the plan are reset earlier.
+    known = LONGEST_PROBE_SECONDS if reported.name == OVERAGE else find_length(reported)
+    length = min(known or LONGEST_SECONDS, LONGEST_SECONDS)
     longest = min(length, LONGEST_PROBE_SECONDS)
     if resets_at is None or not isfinite(resets_at):
         return Closing(window, None, min(HOUR_SECONDS, longest), longest)

@@ -34,6 +34,12 @@ class SubscriptionReport(Struct, frozen=True, rename="camel"):
     overage_status: str | None = None
     overage_resets_at: float | None = None
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the last request was rejected, and not only requests of other models."""
+        continues = self.is_using_overage and self.overage_status != "rejected"
+        return self.status == "rejected" and not continues
+
     def list_windows(self, source: Source) -> tuple[ReportedWindow, ...]:
         """Return all windows of the account; empty for a limit that is not one of the subscription.
 
