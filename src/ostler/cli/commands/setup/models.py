@@ -148,7 +148,7 @@ def _format_window(window: WindowView | None) -> str:
         return ""
     bar = draw_bar(window.used or 0.0, _BAR_COLUMNS, is_ascii=not has_blocks(sys.stdout))
     reset = f", resets {format_timestamp(window.resets_at)}" if window.resets_at else ""
-    return f"{bar} {format_share(window.used).rjust(5)}  {window.title}{reset}"
+    return f"{bar} {format_share(window.used).rjust(5)}  {to_one_line(window.title)}{reset}"
 
 
 def _format_state(status: ModelStatus, now: float) -> str:
