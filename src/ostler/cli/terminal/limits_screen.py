@@ -17,13 +17,13 @@ from ostler.cli.terminal.text import (
     wrap_hanging,
 )
 from ostler.clock import format_local_time, read_time
+from ostler.model.limits.titles import format_share
 from ostler.views.limits import (
     AccountView,
     ClosedView,
     Level,
     LimitsView,
     WindowView,
-    format_share,
     name_closed,
 )
 

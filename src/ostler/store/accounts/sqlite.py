@@ -148,13 +148,17 @@ class SqliteAccounts:
     def reopen(self, window: Window) -> bool:
         with self._file.transaction() as db:
             run(db, _DELETE_PROBED, *_key(window))
-            return db.changes() == 1
+            is_open = db.changes() == 1
+            if is_open:
+                _delete_rejected_use(db, window)
+            return is_open
 
     def end_limits(self, window: Window) -> None:
         with self._file.transaction() as db:
             for limit in _read_limits(db):
                 if limit.window.applies_to(window):
                     run(db, _DELETE_LIMIT, *_key(limit.window))
+                    _delete_rejected_use(db, limit.window)
 
     def limits(self, now: float) -> list[Limit]:
         return [limit for limit in self._read_limits() if limit.is_valid(now)]
@@ -200,6 +204,13 @@ def _read_limits(db: apsw.Connection) -> list[Limit]:
 
 def _read_uses(db: apsw.Connection) -> list[WindowUse]:
     return [_to_use(row) for row in run(db, _SELECT_USES)]
+
+
+def _delete_rejected_use(db: apsw.Connection, window: Window) -> None:
+    """Delete the use of a window that is open again; a report that came with the answer is kept."""
+    for use in _read_uses(db):
+        if use.window == window and use.reported.status == "rejected":
+            run(db, _DELETE_USE, *_key(window))
 
 
 def _check_admission(

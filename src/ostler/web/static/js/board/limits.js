@@ -19,8 +19,8 @@ export class Limits {
   }
 }
 
-function describe({ account, kind, window, used, until, code }) {
+function describe({ account, kind, window, used, until, code, is_rejected: rejected }) {
   if (kind === "limited") return `${account} limited until ${clock(until)} (${window})`;
   if (kind === "not_called") return `${account} not called until ${clock(until)} (${code})`;
-  return `${account}: ${window} ${percentText(used)}${until ? `, resets ${clock(until)}` : ""}`;
+  return `${account}: ${window} ${percentText(used) || (rejected ? "rejected" : "nearly used")}${until ? `, resets ${clock(until)}` : ""}`;
 }
