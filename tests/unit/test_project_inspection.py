@@ -141,7 +141,8 @@ def test_a_home_directory_that_no_shell_replaces_is_a_warning(tmp_path: Path) ->
     text += model("a", "'claude'") + "env = { CLAUDE_CONFIG_DIR = '~/.claude-work' }\n"
     found = lines(find_settings_problems(setup(tmp_path, text)))
     assert found == [
-        'w ostler.toml:2: executors.claude.env.A: ~ is not replaced in settings: "~/x"; write the absolute path',
+        "w ostler.toml:2: executors.claude.env.A: ~ is not replaced in settings:"
+        ' "~/x"; write the absolute path',
         "w ostler.toml:8: models[0].env.CLAUDE_CONFIG_DIR: ~ is not replaced in settings:"
         ' "~/.claude-work"; write the absolute path',
     ]

@@ -115,5 +115,5 @@ def describe_use(use: WindowUse, now: float) -> str:
     """Return the use of a window in words: claude: five-hour window 96 % used, resets 00:47."""
     reported, label = use.reported, use.label or account_label(use.window)
     used = "" if reported.used is None else f" {format_share(reported.used)} used"
-    resets = "" if reported.resets_at is None else f", resets {format_local_time(reported.resets_at, now)}"
+    resets = "" if reported.resets_at is None else f", resets {format_local_time(use.ends_at, now)}"
     return f"{label}: {window_title(reported.name)} window{used}{resets}"
