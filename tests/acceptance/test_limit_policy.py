@@ -88,7 +88,9 @@ def test_a_new_task_waits_for_the_reset(world: World) -> None:
     assert line.startswith("2 more tasks were not started: claude")
     assert "five-hour window 96 % used, resets " in line and "limits.stop_at = 0.95" in line
     assert not world.started() and statuses(world) == {"pending": 2}
-    assert "limits.stop_at = 0.95" in " ".join(world.ostler("show", tasks[0]).stdout.split())
+    shown = world.ostler("show", tasks[0]).stdout
+    assert "limits.stop_at = 0.95" in " ".join(shown.split())
+    assert shown.endswith(f"Next: ostler run {tasks[0]}   when the window allows it\n")
     assert "five-hour window 96 % used" in world.show(tasks[0])["hold"]
     world.ostler("run", tasks[0], "--no-wait", code=5)
     write_models(world, SONNET, more=QUICK + limits(stop_at=0.97))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ostler.errors import Code
 from ostler.files.user_state import find_user_state
 from ostler.model.limits.window import Window
 from ostler.store.accounts.sqlite import read_accounts
+from person import Person
 from world import World, bend
 
 SETTINGS = """
@@ -122,6 +124,17 @@ def test_the_status_names_what_is_nearly_used_or_closed(used: World) -> None:
         used.ostler("limits", "forget", account)
     assert used.json("status")["limits"] == []
     assert used.ostler("status").stdout.splitlines()[-1] == "1 task: 1 pending"
+
+
+def test_the_next_step_waits_for_the_reset(world: World) -> None:
+    """In a terminal, `status` proposes no run that would start nothing."""
+    world.new("Fix it")
+    argv, environ = [sys.executable, "-m", "ostler", "status"], world.environ | {"TZ": "UTC"}
+    with Person(argv, world.root, environ) as person:
+        person.read_until("Next: ostler run --all\n")
+    note_windows(world.environ, window_use("five_hour", 0.96, time.time()))
+    with Person(argv, world.root, environ) as person:
+        person.read_until("Next: ostler run --all   from ")
 
 
 def test_each_model_has_its_account_and_its_fullest_window(used: World) -> None:

@@ -138,6 +138,25 @@ def test_accounts_have_a_bar_for_each_window(
     assert page.evaluate(WIDER) <= 0
 
 
+def test_tasks_wait_for_the_reset_of_an_account_at_stop_at(
+    world: World, serve: Callable[..., Served]
+) -> None:
+    """The board and the models name the same reason as the account; below stop_at a task waits for a slot."""
+    world.new()
+    now = time.time()
+    note_windows(world.environ, window_use("five_hour", 0.96, now))
+    served = serve("--view-only")
+    page = served.open("/")
+    why = page.locator(".tile-waiting .tile-foot")
+    expect(why).to_contain_text("Waits for the reset of claude")
+    page = served.open("/models")
+    limits = page.get_by_label("Limits of the next 24 hours")
+    expect(limits).to_contain_text("No new task starts on claude until ")
+    note_windows(world.environ, window_use("five_hour", 0.5, now, age=0.0))
+    page = served.open("/")
+    expect(why).to_contain_text("Starts when a slot is free")
+
+
 def test_the_machine_page_shows_running_attempts(world: World, serve: Callable[..., Served]) -> None:
     """Memory and its minimum, a used slot, the run, and the attempt with a link to its task."""
     world.behave(delay_seconds=60)

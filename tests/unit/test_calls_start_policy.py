@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ostler.calls.models.start_policy import find_start_holds, stop_threshold
+from ostler.clock import format_local_time
 from ostler.config.settings import LimitsSettings
 from ostler.model.limits.window import ReportedWindow, Window, WindowUse
 from ostler.model.model_config import Login, ModelConfig, ModelPool
@@ -112,3 +113,16 @@ def test_what_is_left_before_a_reset(
     now = NOW + minutes * 60
     assert held(*uses, priority=priority, now=now, use_before_reset=True) == pytest.approx(expected)
     assert "gpt" not in held(*uses, priority=priority, now=now)
+
+
+def test_a_reset_time_that_is_too_late_holds_tasks_for_one_window() -> None:
+    """A provider, a gateway or a clock may be wrong by years."""
+    late = held(use(0.96, resets_at=NOW + 1e9))
+    assert late == pytest.approx(dict.fromkeys(CLAUDE, 5 - 1 / 60))
+    hold = find_start_holds(POOL, [use(0.96, resets_at=NOW + 1e9)], LimitsSettings(), "P2", NOW)["opus"]
+    assert f"resets {format_local_time(hold.until, NOW)};" in hold.message
+
+
+def test_the_share_is_printed_as_everywhere() -> None:
+    hold = find_start_holds(POOL, [use(0.956)], LimitsSettings(), "P2", NOW)["opus"]
+    assert "95 % used" in hold.message

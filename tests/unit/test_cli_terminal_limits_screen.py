@@ -84,3 +84,11 @@ def test_the_mark_is_drawn_until_the_bar_reaches_it() -> None:
 )
 def test_a_span_has_its_two_largest_units(seconds: float, text: str) -> None:
     assert format_span(seconds) == text
+
+
+def test_text_of_a_provider_cannot_control_the_terminal() -> None:
+    """A ledger of an older version may have any name of a window."""
+    odd = window_use("five\x1b[2J\nfake", 0.5, NOW)
+    text = format_limits(view_limits((), (odd,), NOW), NOW, Style(100))
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == 2

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ostler.executors.limits.moments import JUST_PASSED_SECONDS
 from ostler.executors.limits.reset_times import read_wait
-from ostler.model.limits.limit import LONGEST_SECONDS
+from ostler.model.limits.window import LONGEST_SECONDS
 
 NOW = datetime(2026, 11, 15, 20, 47, 30, tzinfo=UTC).timestamp()  # a Sunday
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0

@@ -50,7 +50,7 @@ def lines(name: str) -> list[bytes]:
 def play(printed: list[bytes], exit: Exit | None = None) -> tuple[CallResult, list[AgentEvent]]:
     """Read lines as the executor of claude does."""
     events: list[AgentEvent] = []
-    stream = ClaudeStream(events.append)
+    stream = ClaudeStream(events.append, lambda: NOW)
     for line in printed:
         stream.read_line(line)
     return evaluate_claude_run(AgentCall("i", "p"), stream, exit or Exit(1, 1.0), lambda: NOW), events
@@ -214,13 +214,13 @@ def test_the_text_names_the_window_beside_one_of_other_models() -> None:
 )
 def test_an_odd_event_is_no_limit(info: bytes) -> None:
     """A value of another type is ignored, as in every line."""
-    assert read_windows(Raw(info)) == ()
+    assert read_windows(Raw(info), NOW) == ()
 
 
 def test_numbers_that_cannot_be_true_are_unknown() -> None:
     """A reset in the year 9999, or a use of minus one, is not shown to anyone."""
     info = b'{"rateLimitType":"five_hour","resetsAt":1e300,"utilization":-1}'
-    (window,) = read_windows(Raw(info))
+    (window,) = read_windows(Raw(info), NOW)
     assert (window.used, window.resets_at) == (None, None)
 
 
@@ -289,6 +289,9 @@ def test_codex_reports_its_windows_after_an_answer(tmp_path: Path) -> None:
         ),
         ({"primary": {"used_percent": 5, "window_minutes": 43200}}, ("30d", None)),
         ({"primary": {"used_percent": 5}}, ("quota", None)),
+        ({"primary": {"used_percent": 5, "window_minutes": 1e307, "resets_at": 1e307}}, ("quota", None)),
+        ({"primary": {"used_percent": 1e308, "window_minutes": -300, "resets_at": 4e9}}, ("quota", None)),
+        ({"primary": {"window_minutes": 0, "resets_in_seconds": 1e308}}, ("quota", None)),
     ],
 )
 def test_other_lengths_are_named_by_their_minutes(
@@ -318,3 +321,17 @@ def test_gemini_waits() -> None:
     result = add_limits(CallResult(Code.QUOTA_EXCEEDED, text), text, now=lambda: NOW)
     assert result.retry_after_seconds == 5 * 3600 + 23 * 60 + 10
     assert [(one.name, one.status) for one in result.windows] == [("quota", "rejected")]
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J\nfake line", "x" * 41, "", "fünf", "a b"])
+def test_a_name_that_cannot_be_shown_is_quota(name: str) -> None:
+    """Names of windows reach terminals, files and metrics."""
+    info = json.dumps({"rateLimitType": name, "resetsAt": RESET, "unifiedWindows": {name: {}}}).encode()
+    (window,) = read_windows(Raw(info), NOW)
+    assert (window.name, window.resets_at) == ("quota", RESET)
+
+
+def test_an_integer_without_end_is_not_a_time() -> None:
+    """msgspec reads any number of digits."""
+    info = b'{"rateLimitType":"five_hour","resetsAt":1%b,"utilization":1%b}' % (b"0" * 400, b"0" * 400)
+    assert [(one.used, one.resets_at) for one in read_windows(Raw(info), NOW)] in ([], [(None, None)])

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.model.limits.limit import (
     LEASE_SECONDS,
-    LONGEST_SECONDS,
     RECHECK_SECONDS,
     Closed,
     Cooldown,
@@ -22,7 +21,7 @@ from ostler.model.limits.limit import (
     start_cooldown,
     window_for,
 )
-from ostler.model.limits.window import Window
+from ostler.model.limits.window import LONGEST_SECONDS, Window
 from ostler.model.model_config import ModelConfig
 
 NOW = 1_700_000_000.0

@@ -135,6 +135,19 @@ def test_files_that_cannot_be_used(tmp_path: Path, name: str, text: str, line: s
     assert (found.severity, found.text) == ("error", f"{name}{line}")
 
 
+def test_a_home_directory_that_no_shell_replaces_is_a_warning(tmp_path: Path) -> None:
+    """The agent would create a directory named ~ and have no login in it."""
+    text = "[executors.claude.env]\nA = '~/x'\nB = '/home/ada/x'\nC = 'x~/y'\n"
+    text += model("a", "'claude'") + "env = { CLAUDE_CONFIG_DIR = '~/.claude-work' }\n"
+    found = lines(find_settings_problems(setup(tmp_path, text)))
+    assert found == [
+        "w ostler.toml:2: executors.claude.env.A: ~ is not replaced in settings:"
+        ' "~/x"; write the absolute path',
+        "w ostler.toml:8: models[0].env.CLAUDE_CONFIG_DIR: ~ is not replaced in settings:"
+        ' "~/.claude-work"; write the absolute path',
+    ]
+
+
 def test_rules_of_claude_are_a_warning_for_other_agents(tmp_path: Path) -> None:
     """They are not used then."""
     write(tmp_path, {".claude/settings.json": "{"})

@@ -20,7 +20,7 @@ from ostler.store.accounts.ledger import AccountLedger
 from ostler.store.accounts.sqlite import KnownLimits, SqliteAccounts, open_accounts, read_accounts
 
 NOW = 1_700_000_000.0
-DAY = 86_400.0
+DAY, HOUR = 86_400.0, 3600.0
 WEEK = Window("claude", "", "*", "seven_day")
 SONNET = Window("claude", "", "sonnet")
 
@@ -166,6 +166,48 @@ class TestUse:
         ledger.note_windows([self.USE])
         assert ledger.windows(NOW + DAY - 1) == [self.USE]
         assert ledger.windows(NOW + DAY) == []
+
+    @pytest.mark.parametrize(
+        ("reported", "seconds"),
+        [
+            (ReportedWindow("quota", status="rejected"), HOUR),
+            (ReportedWindow("minute", 0.5), 60),
+            (ReportedWindow("seven_day", 0.96), 5 * HOUR),
+            (ReportedWindow("five_hour", 0.96, NOW + 300 * DAY), 5 * HOUR),
+            (ReportedWindow("quota", 0.96, NOW + 300 * DAY), 8 * DAY),
+            (ReportedWindow("30d", 0.96, NOW + 29 * DAY), 29 * DAY),
+        ],
+    )
+    def test_use_ends_without_a_plausible_reset(
+        self, ledger: AccountLedger, reported: ReportedWindow, seconds: float
+    ) -> None:
+        """Without a reset, or with one after the end of the window, the use ends with the window."""
+        use = replace(self.USE, reported=reported)
+        ledger.note_windows([use])
+        assert ledger.windows(NOW + seconds - 1) == [use]
+        assert ledger.windows(NOW + seconds) == []
+
+    @pytest.mark.parametrize("is_probe", [True, False])
+    def test_an_account_that_answers_again_is_not_shown_as_rejected(
+        self, ledger: AccountLedger, is_probe: bool
+    ) -> None:
+        rejected = replace(self.USE, reported=replace(self.USE.reported, status="rejected"))
+        other = replace(rejected, window=replace(WEEK, window="day"))
+        ledger.note_windows([rejected, other])
+        limit(ledger, NOW + 5)
+        ledger.admit([SONNET], "ada", NOW + 6)
+        if is_probe:
+            assert ledger.reopen(WEEK)
+        else:
+            ledger.end_limits(SONNET)
+        assert ledger.windows(NOW + 6) == [other]
+
+    def test_the_report_that_came_with_the_answer_is_kept(self, ledger: AccountLedger) -> None:
+        limit(ledger, NOW + 5)
+        ledger.admit([SONNET], "ada", NOW + 6)
+        ledger.note_windows([self.USE])
+        assert ledger.reopen(WEEK)
+        assert ledger.windows(NOW + 6) == [self.USE]
 
     def test_a_report_of_a_wrong_clock_is_replaced(self, ledger: AccountLedger) -> None:
         ledger.note_windows([replace(self.USE, noted_at=NOW + 10 * DAY)])

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from limits_world import HOUR, window_use
 from ostler.errors import Code
 from ostler.model.limits.limit import Limit
-from ostler.model.limits.titles import window_title
+from ostler.model.limits.titles import format_share, window_title
 from ostler.model.limits.window import Window, WindowUse
 from ostler.model.model_config import Login, ModelConfig
-from ostler.views.limits import LimitsView, find_window, format_share, summarize, view_limits
+from ostler.views.limits import LimitsView, find_window, summarize, view_limits
 
 NOW = 1_763_250_000.0  # 2025-11-15 23:40 UTC
 OPUS = ModelConfig("opus", "claude", "claude-opus-4-8", login=Login("claude", "claude"))
@@ -101,6 +101,7 @@ SUMMARIES = {
     "": [use("five_hour", 0.89), use("overage", 1.0), use("minute", 0.99)],
     "claude: five-hour 93 %, resets 01:40": [use("five_hour", 0.93), use("seven_day", 0.91)],
     "claude: weekly 95 %": [use("five_hour", 0.93), use("seven_day", 0.95, resets_in=None)],
+    "claude: quota rejected": [use("quota", None, resets_in=None, status="rejected")],
     "claude: five-hour 93 %, resets 01:40; work: weekly 97 %, resets 2025-11-17 23:40": [
         use("seven_day", 0.97, account="work", resets_in=48 * HOUR),
         use("five_hour", 0.93),

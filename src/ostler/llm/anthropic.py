@@ -102,7 +102,9 @@ class AnthropicClaudeClient:
             case anthropic.APIStatusError(response=response):
                 body, headers = redact(self._key, response.content), response.headers
                 windows = read_limit_headers(headers, self._now(), rejected=True)
-                rejection = read_rejection(response.status_code, body, find_retry_after(headers), windows)
+                rejection = read_rejection(
+                    response.status_code, body, find_retry_after(headers), windows, self._now
+                )
                 return make_error(rejection, self._host, self._now)
             case httpx2.InvalidURL():
                 return make_network_error(error, self._host)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ostler.clock import Now
 from ostler.errors import Code, OstlerError
 from ostler.model.limits.names import is_counted
-from ostler.model.limits.numbers import read_time
+from ostler.model.limits.numbers import read_number, read_time
 from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 from ostler.text import one_line
@@ -90,13 +90,17 @@ class _Error(Struct, frozen=True):
     resets_in_seconds: object = None
     resets_at: object = None  # Unix time
 
-    @property
-    def retry_after(self) -> str | None:
+    def find_retry_after(self, now: float) -> str | None:
         """The delay as the header has it: seconds, or a date."""
-        if isinstance(self.resets_in_seconds, int | float):
-            return str(self.resets_in_seconds)
-        reset = read_time(self.resets_at) if isinstance(self.resets_at, int | float) else None
+        seconds = _read(self.resets_in_seconds)
+        if seconds is not None:
+            return f"{seconds:.3f}"
+        reset = read_time(_read(self.resets_at), now)
         return None if reset is None else formatdate(reset, usegmt=True)
+
+
+def _read(value: object) -> float | None:
+    return read_number(value) if isinstance(value, int | float) else None
 
 
 class _Body(Struct, frozen=True):
@@ -104,7 +108,11 @@ class _Body(Struct, frozen=True):
 
 
 def read_rejection(
-    status: int, body: bytes, retry_after: str | None = None, windows: tuple[ReportedWindow, ...] = ()
+    status: int,
+    body: bytes,
+    retry_after: str | None = None,
+    windows: tuple[ReportedWindow, ...] = (),
+    now: Now = time.time,
 ) -> Rejection:
     """Return the error of a response; a body that is not the usual JSON is the message."""
     try:
@@ -114,7 +122,9 @@ def read_rejection(
     # Within a stream the status of the response is 200; some gateways send the real one as the error's code.
     status = error.code if isinstance(error.code, int) and status == 200 else status
     kinds = tuple(name for name in (error.type, error.code) if isinstance(name, str))
-    return Rejection(status, error.message or "", kinds, retry_after or error.retry_after, windows)
+    return Rejection(
+        status, error.message or "", kinds, retry_after or error.find_retry_after(now()), windows
+    )
 
 
 def make_error(rejection: Rejection, host: str, now: Now = time.time) -> ModelError:

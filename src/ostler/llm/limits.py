@@ -32,7 +32,7 @@ def read_limit_headers(
     counts = _read_counts(headers, now)
     if rejected:
         counts = tuple(replace(one, status="rejected") if one.used == 1 else one for one in counts)
-    return (*_read_subscription(headers), *counts)
+    return (*_read_subscription(headers, now), *counts)
 
 
 def find_retry_after(headers: Mapping[str, str]) -> str | None:
@@ -41,7 +41,7 @@ def find_retry_after(headers: Mapping[str, str]) -> str | None:
     return headers.get("retry-after") if exact is None else f"{exact / 1000:.3f}"
 
 
-def _read_subscription(headers: Mapping[str, str]) -> tuple[ReportedWindow, ...]:
+def _read_subscription(headers: Mapping[str, str], now: float) -> tuple[ReportedWindow, ...]:
     status = headers.get(f"{_UNIFIED}status")
     if status is None:
         return ()
@@ -56,7 +56,7 @@ def _read_subscription(headers: Mapping[str, str]) -> tuple[ReportedWindow, ...]
         overage_status=overage,
         overage_resets_at=_number(headers.get(f"{_UNIFIED}overage-reset")),
     )
-    return report.list_windows("header")
+    return report.list_windows("header", now)
 
 
 def _name_window(short: str) -> str:
@@ -96,12 +96,12 @@ def _read_reset(text: str, now: float) -> float | None:
     """Return the time of a reset: a date, a duration such as 6m0s, a Unix time, or seconds."""
     number = _number(text)
     if number is not None:
-        return read_time(number) or read_time(now + number)
+        return read_time(number, now) or read_time(now + number, now)
     duration = parse_duration(text)
     if duration is not None:
-        return read_time(now + duration)
+        return read_time(now + duration, now)
     try:
-        return read_time(datetime.fromisoformat(text).timestamp())
+        return read_time(datetime.fromisoformat(text).timestamp(), now)
     except (ValueError, OverflowError):
         return None
 

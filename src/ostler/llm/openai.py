@@ -86,7 +86,9 @@ class OpenAIChatClient:
     async def _rejected(self, response: httpx2.Response) -> ModelError:
         body = redact(self._key, b"".join([chunk async for chunk in iter_chunks(response)]))
         windows = read_limit_headers(response.headers, self._now(), rejected=True)
-        rejection = read_rejection(response.status_code, body, find_retry_after(response.headers), windows)
+        rejection = read_rejection(
+            response.status_code, body, find_retry_after(response.headers), windows, self._now
+        )
         return make_error(rejection, self._host, self._now)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -16,6 +17,9 @@ from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts, read_accounts
 from ostler.views.limits import AccountView, LimitsView, view_limits
 from ostler.views.task import TaskView
+
+if TYPE_CHECKING:
+    from ostler.calls.models.start_policy import StartHold
 
 
 def read_limits(environ: Mapping[str, str], now: float) -> LimitsView:
@@ -46,6 +50,14 @@ def add_start_hold(view: TaskView, project: Project, environ: Mapping[str, str],
 
 def explain_start_hold(project: Project, environ: Mapping[str, str], task: TaskId, now: float) -> str:
     """Return why a task that has not begun is not started now; empty if it may be."""
+    hold = find_start_hold(project, environ, task, now)
+    return hold.message if hold else ""
+
+
+def find_start_hold(
+    project: Project, environ: Mapping[str, str], task: TaskId, now: float
+) -> StartHold | None:
+    """Return the hold of a task that has not begun; None: it may start now."""
     from ostler.calls.models.start_policy import (  # noqa: PLC0415
         find_first_hold,
         find_start_holds,
@@ -57,11 +69,10 @@ def explain_start_hold(project: Project, environ: Mapping[str, str], task: TaskI
     known, settings = read_accounts(environ, now), project.settings.limits
     uses = leave_out_closed(known.windows, known.limits)
     if not has_start_holds(uses, settings):
-        return ""
+        return None
     found = project.task(task)
     pool = find_models(project, found)
-    hold = find_first_hold(pool, find_start_holds(pool, uses, settings, found.priority, now))
-    return hold.message if hold else ""
+    return find_first_hold(pool, find_start_holds(pool, uses, settings, found.priority, now))
 
 
 def forget_account(name: str, view: LimitsView, environ: Mapping[str, str]) -> AccountView:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opentelemetry.metrics import Meter
+from opentelemetry.metrics import CallbackOptions, Meter, Observation
 
 from ostler.errors import is_provider_limit, read_code
 from ostler.model.limits.titles import account_label
@@ -16,8 +16,15 @@ from ostler.telemetry.span import Attributes, Value
 
 class LimitMeters:
     def __init__(self, meter: Meter) -> None:
-        self._used = meter.create_gauge("ostler.limit.used", "1", "Used share of a window")
-        self._reset = meter.create_gauge("ostler.limit.reset", "s", "Time until a window resets")
+        self._windows: tuple[WindowUse, ...] = ()
+        self._now = 0.0
+        # A gauge that is set would be sent with its last value for ever, after the window has ended.
+        meter.create_observable_gauge(
+            "ostler.limit.used", [self._observe_used], "1", "Used share of a window"
+        )
+        meter.create_observable_gauge(
+            "ostler.limit.reset", [self._observe_resets], "s", "Time until a window resets"
+        )
         self._rejections = meter.create_counter(
             "ostler.limit.rejections", "{attempt}", "Attempts that a provider rejected because of a limit"
         )
@@ -26,13 +33,18 @@ class LimitMeters:
         )
 
     def observe(self, windows: Iterable[WindowUse], now: float) -> None:
-        """Set the gauges; a window that is not known any more is not sent."""
-        for use in windows:
-            named = _name(use)
+        """Set what is sent; a window that is not known any more is not sent."""
+        self._windows, self._now = tuple(windows), now
+
+    def _observe_used(self, _: CallbackOptions) -> Iterable[Observation]:
+        for use in self._windows:
             if use.reported.used is not None:
-                self._used.set(use.reported.used, named)
+                yield Observation(use.reported.used, _name(use))
+
+    def _observe_resets(self, _: CallbackOptions) -> Iterable[Observation]:
+        for use in self._windows:
             if use.reported.resets_at is not None:
-                self._reset.set(max(0.0, use.reported.resets_at - now), named)
+                yield Observation(max(0.0, use.reported.resets_at - self._now), _name(use))
 
     def count_attempt(self, code: str | None, who: Mapping[str, Value]) -> None:
         if code and is_provider_limit(read_code(code)):

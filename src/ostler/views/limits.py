@@ -16,7 +16,7 @@ from ostler.model.limits.families import is_in_family
 from ostler.model.limits.lengths import counts_for_policy, find_length
 from ostler.model.limits.limit import Limit, window_for
 from ostler.model.limits.names import OVERAGE
-from ostler.model.limits.titles import account_id, account_label, window_title
+from ostler.model.limits.titles import account_id, account_label, format_share, window_title
 from ostler.model.limits.window import Source, Window, WindowStatus, WindowUse
 from ostler.model.model_config import ModelConfig
 
@@ -89,6 +89,7 @@ class Alert(Struct, frozen=True, kw_only=True):
     used: float | None = None
     until: str | None  # the reset, or the time of the next probe; null: not reported
     code: Code | None = None  # why it is closed
+    is_rejected: bool = False  # the provider rejected a call in this window
 
 
 class LimitsView(Struct, frozen=True, kw_only=True):
@@ -211,7 +212,12 @@ def _find_alert(account: AccountView) -> Alert | None:
     if fullest is None:
         return None
     return Alert(
-        account=account.name, kind="near", window=fullest.title, used=fullest.used, until=fullest.resets_at
+        account=account.name,
+        kind="near",
+        window=fullest.title,
+        used=fullest.used,
+        until=fullest.resets_at,
+        is_rejected=fullest.status == "rejected",
     )
 
 
@@ -228,19 +234,18 @@ def _describe_alert(alert: Alert, now: float) -> str:
         case "not_called":
             return f"{alert.account} not called until {at} ({alert.code})"
         case "near":
-            used = f"{alert.account}: {alert.window} {format_share(alert.used)}".rstrip()
+            used = f"{alert.account}: {alert.window} {_describe_use(alert)}"
             return f"{used}, resets {at}" if at else used
+
+
+def _describe_use(alert: Alert) -> str:
+    return format_share(alert.used) or ("rejected" if alert.is_rejected else "nearly used")
 
 
 def name_closed(closed: ClosedView) -> str:
     """Return the title of a closed window, with its model if the title does not contain it."""
     is_named = closed.model is None or closed.model in closed.title
     return closed.title if is_named else f"{closed.title}, {closed.model}"
-
-
-def format_share(share: float | None) -> str:
-    """Return a share in percent, rounded down: 100 % is shown when nothing is left."""
-    return "" if share is None else f"{int(share * 100 + 1e-6)} %"
 
 
 def find_window(model: ModelConfig, accounts: Mapping[str, AccountView]) -> WindowView | None:

@@ -140,7 +140,8 @@ def advise(task: Situation) -> Advice:
 
 def next_step(view: TaskView) -> str:
     """Return the commands to type for a task, after what to fix first; empty when nothing is to be done."""
-    return advise(situation_of(view)).text
+    step = advise(situation_of(view)).text
+    return f"{step}   when the window allows it" if step and view.hold else step
 
 
 def _find(task: Situation) -> tuple[str, Asks | None]:

@@ -8,15 +8,14 @@ from msgspec import Struct
 
 from ostler.clock import format_local_time
 from ostler.config.settings import LimitsSettings
-from ostler.model.limits.lengths import HOUR_SECONDS, counts_for_policy, find_length
+from ostler.model.limits.lengths import counts_for_policy
 from ostler.model.limits.limit import Limit, windows_for
-from ostler.model.limits.titles import account_label, window_title
+from ostler.model.limits.titles import account_label, format_share, window_title
 from ostler.model.limits.window import WindowUse
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.task import Priority
 
 _LAST_PRIORITY: Priority = "P3"
-_LONGEST_UNKNOWN_SECONDS = 5 * HOUR_SECONDS  # that a use without a reset time counts
 
 
 class StartHold(Struct, frozen=True):
@@ -67,16 +66,8 @@ def _uses_of(model: ModelConfig, uses: Sequence[WindowUse], now: float) -> list[
     return [
         use
         for use in uses
-        if counts_for_policy(use.reported) and any(map(use.window.applies_to, windows)) and _end_of(use) > now
+        if counts_for_policy(use.reported) and any(map(use.window.applies_to, windows)) and use.ends_at > now
     ]
-
-
-def _end_of(use: WindowUse) -> float:
-    """Return until when a use counts."""
-    if use.reported.resets_at is not None:
-        return use.reported.resets_at
-    length = find_length(use.reported) or HOUR_SECONDS
-    return use.noted_at + min(length, _LONGEST_UNKNOWN_SECONDS)
 
 
 def _is_full(use: WindowUse, settings: LimitsSettings) -> bool:
@@ -93,12 +84,12 @@ def _is_full(use: WindowUse, settings: LimitsSettings) -> bool:
 
 def _find_full(uses: list[WindowUse], settings: LimitsSettings, now: float) -> StartHold | None:
     full = [use for use in uses if _is_full(use, settings)]
-    last = max(full, key=_end_of, default=None)
+    last = max(full, key=lambda use: use.ends_at, default=None)
     if last is None:
         return None
     is_kept = 1.0 - settings.keep_for_me < settings.stop_at
     setting = f"keep_for_me = {settings.keep_for_me:g}" if is_kept else f"stop_at = {settings.stop_at:g}"
-    return StartHold(f"{describe_use(last, now)}; limits.{setting}", _end_of(last))
+    return StartHold(f"{describe_use(last, now)}; limits.{setting}", last.ends_at)
 
 
 def _find_early(
@@ -110,19 +101,19 @@ def _find_early(
     """
     timed = [use for uses in known.values() for use in uses if use.reported.resets_at is not None]
     own = [use for use in timed if use in known[name]]
-    first = min(own or timed, key=_end_of, default=None)
+    first = min(own or timed, key=lambda use: use.ends_at, default=None)
     if first is None:
         return None
-    starts_at = _end_of(first) - settings.use_before_reset_seconds
+    starts_at = first.ends_at - settings.use_before_reset_seconds
     if starts_at <= now and own:
         return None
     message = f"P3 tasks start before a reset: {describe_use(first, now)}; limits.use_before_reset = true"
-    return StartHold(message, starts_at if own else _end_of(first))
+    return StartHold(message, starts_at if own else first.ends_at)
 
 
 def describe_use(use: WindowUse, now: float) -> str:
     """Return the use of a window in words: claude: five-hour window 96 % used, resets 00:47."""
     reported, label = use.reported, use.label or account_label(use.window)
-    used = "" if reported.used is None else f" {round(reported.used * 100)} % used"
-    resets = "" if reported.resets_at is None else f", resets {format_local_time(reported.resets_at, now)}"
+    used = "" if reported.used is None else f" {format_share(reported.used)} used"
+    resets = "" if reported.resets_at is None else f", resets {format_local_time(use.ends_at, now)}"
     return f"{label}: {window_title(reported.name)} window{used}{resets}"

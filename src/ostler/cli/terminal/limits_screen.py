@@ -17,13 +17,13 @@ from ostler.cli.terminal.text import (
     wrap_hanging,
 )
 from ostler.clock import format_local_time, read_time
+from ostler.model.limits.titles import format_share
 from ostler.views.limits import (
     AccountView,
     ClosedView,
     Level,
     LimitsView,
     WindowView,
-    format_share,
     name_closed,
 )
 
@@ -46,6 +46,7 @@ class Style(Struct, frozen=True):
 
 class _Line(Struct, frozen=True):
     window: WindowView
+    title: str
     reset: str
     source: str
 
@@ -54,9 +55,8 @@ def format_limits(view: LimitsView, now: float, style: Style) -> str:
     """Return all accounts, with aligned bars; on a narrow terminal the details are below each bar."""
     if not view.accounts:
         return wrap_hanging(NOTHING_KNOWN, 0, style.columns)
-    names = [display_width(window.title) for account in view.accounts for window in account.windows]
     lines = [_make_line(window, now) for account in view.accounts for window in account.windows]
-    layout = _Layout(max(names, default=0), lines, view.stop_at, style)
+    layout = _Layout(lines, view.stop_at, style)
     blocks = [_format_account(account, layout, now) for account in view.accounts]
     if view.stop_at is not None and lines:
         blocks.append(_format_legend(view.stop_at, style))
@@ -66,12 +66,10 @@ def format_limits(view: LimitsView, now: float, style: Style) -> str:
 class _Layout:
     """The columns that all accounts share."""
 
-    def __init__(
-        self, name_columns: int, lines: Sequence[_Line], stop_at: float | None, style: Style
-    ) -> None:
+    def __init__(self, lines: Sequence[_Line], stop_at: float | None, style: Style) -> None:
         self.style = style
         self._stop_at = stop_at
-        self._name_columns = name_columns
+        self._name_columns = name_columns = max((display_width(line.title) for line in lines), default=0)
         self._reset_columns = max((display_width(line.reset) for line in lines), default=0)
         source_columns = max((display_width(line.source) for line in lines), default=0)
         # Two columns before the name and the bar, its two ends, and one before the share.
@@ -88,7 +86,7 @@ class _Layout:
             bar = draw_bar(window.used, self._bar_columns, self._stop_at, is_ascii=self.style.is_ascii)
         share = (format_share(window.used) or "-").rjust(_SHARE_COLUMNS)
         drawn = paint(f"{bar} {share}", LEVEL_COLOURS[window.level], self.style.has_colour)
-        head = f"  {pad(window.title, self._name_columns)}  {drawn}"
+        head = f"  {pad(line.title, self._name_columns)}  {drawn}"
         if self._has_details_beside:
             return f"{head}  {pad(line.reset, self._reset_columns)}  {self._dim(line.source)}".rstrip()
         if 8 + display_width(line.reset) + display_width(line.source) <= self.style.columns:
@@ -102,7 +100,9 @@ class _Layout:
 
 def _make_line(window: WindowView, now: float) -> _Line:
     age = format_age(read_time(window.reported_at), now)
-    return _Line(window, _describe_reset(window, now), f"{window.source_title}, {age}")
+    return _Line(
+        window, to_one_line(window.title), _describe_reset(window, now), f"{window.source_title}, {age}"
+    )
 
 
 def _describe_reset(window: WindowView, now: float) -> str:

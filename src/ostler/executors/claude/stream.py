@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+from ostler.clock import Now
 from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.claude import messages
 from ostler.executors.claude.failures import classify_retry
@@ -30,8 +33,9 @@ _ANSWER_TOOL = "StructuredOutput"
 class ClaudeStream:
     """Reads stream-json; the evaluation reads its fields."""
 
-    def __init__(self, on_event: OnEvent) -> None:
+    def __init__(self, on_event: OnEvent, now: Now = time.time) -> None:
         self._on_event = on_event
+        self._now = now
         self._counted = Usage()  # of the results so far: each one counts from the one before it
         self._usages: dict[str, Usage] = {}  # of the messages after the last result
         self._denials: set[str] = set()
@@ -90,7 +94,7 @@ class ClaudeStream:
         return self._read_content(message.content)
 
     def _read_limits(self, head: messages.Line) -> None:
-        if windows := read_windows(head.rate_limit_info):
+        if windows := read_windows(head.rate_limit_info, self._now()):
             self.windows = windows
             self.is_rejected = is_rejected(head.rate_limit_info)
             self._on_event(LimitReported(windows))

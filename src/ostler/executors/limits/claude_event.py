@@ -12,10 +12,10 @@ from ostler.model.limits.window import ReportedWindow
 _INFO = Decoder(SubscriptionReport)
 
 
-def read_windows(rate_limit_info: Raw) -> tuple[ReportedWindow, ...]:
+def read_windows(rate_limit_info: Raw, now: float) -> tuple[ReportedWindow, ...]:
     """Return all windows of the account; empty for a limit that is not one of the subscription."""
     report = decode_json(_INFO, rate_limit_info)
-    return report.list_windows("event") if report else ()
+    return report.list_windows("event", now) if report else ()
 
 
 def is_rejected(rate_limit_info: Raw) -> bool:

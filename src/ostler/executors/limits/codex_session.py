@@ -13,7 +13,7 @@ from msgspec.json import Decoder
 
 from ostler.executors.agent_json import decode_json
 from ostler.model.limits.names import QUOTA, name_length
-from ostler.model.limits.numbers import read_share, read_time
+from ostler.model.limits.numbers import read_length, read_share, read_time
 from ostler.model.limits.window import ReportedWindow
 
 _MAX_TAIL = 1 << 20  # bytes at the end of the file that are searched
@@ -73,14 +73,14 @@ def report_windows(limits: RateLimits, at: float) -> tuple[ReportedWindow, ...]:
 
 
 def _report(window: _Window, at: float) -> ReportedWindow:
-    seconds = window.window_minutes * 60 if window.window_minutes else None
+    seconds = None if window.window_minutes is None else read_length(window.window_minutes * 60)
     reset = window.resets_at
     if reset is None and window.resets_in_seconds is not None:
         reset = at + window.resets_in_seconds
     return ReportedWindow(
         name_length(seconds) if seconds else QUOTA,
         None if window.used_percent is None else read_share(window.used_percent / 100),
-        read_time(reset),
+        read_time(reset, at),
         seconds=seconds,
         source="file",
     )

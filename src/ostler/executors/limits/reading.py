@@ -13,10 +13,9 @@ from ostler.errors import Code
 from ostler.executors.limits.moments import JUST_PASSED_SECONDS
 from ostler.executors.limits.reset_times import read_wait
 from ostler.model.call import CallResult
-from ostler.model.limits.limit import LONGEST_SECONDS
 from ostler.model.limits.names import DAY, FIVE_HOUR, OVERAGE, QUOTA, SEVEN_DAY, find_family, find_length
 from ostler.model.limits.rejection import list_rejecting, may_count, rejects
-from ostler.model.limits.window import ReportedWindow
+from ostler.model.limits.window import LONGEST_SECONDS, ReportedWindow
 
 _LIMITED = (Code.RATE_LIMITED, Code.QUOTA_EXCEEDED, Code.OVERLOADED)
 _LONGEST_RATE_LIMIT_SECONDS = 900.0  # limits per minute end earlier: a longer one is a quota

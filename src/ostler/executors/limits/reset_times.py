@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ostler.executors.limits.moments import JUST_PASSED_SECONDS, parse_moment
 from ostler.model.limits.durations import parse_duration
-from ostler.model.limits.limit import LONGEST_SECONDS
+from ostler.model.limits.window import LONGEST_SECONDS
 
 _MAX_TEXT = 4000  # characters at the end of a text that are searched
 _MAX_VALUE = 120  # characters after the words in which the time is

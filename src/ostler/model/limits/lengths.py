@@ -5,15 +5,12 @@ from __future__ import annotations
 from ostler.model.limits import names
 from ostler.model.limits.window import ReportedWindow
 
-HOUR_SECONDS = 3600.0
 _SHORT_SECONDS = 600.0
 
 
 def find_length(window: ReportedWindow) -> float | None:
     """Return the length of a window in seconds, as reported or from its name; None: not known."""
-    if window.seconds is not None and window.seconds > 0:
-        return window.seconds
-    return names.find_length(window.name)
+    return window.length
 
 
 def counts_for_policy(window: ReportedWindow) -> bool:

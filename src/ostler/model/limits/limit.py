@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from ostler.errors import Code, is_provider_limit
 from ostler.model.limits.families import find_families
 from ostler.model.limits.names import find_length
-from ostler.model.limits.window import ANY, CLOCK_STEP_SECONDS, Window
+from ostler.model.limits.window import ANY, CLOCK_STEP_SECONDS, LONGEST_SECONDS, Window
 from ostler.model.model_config import ModelConfig
 
 _ROUTE = "#"  # separates the executor from what its model adds to it
-LONGEST_SECONDS = 8 * 86_400.0  # longer than any real window (a week); a later end is an error
 LEASE_SECONDS = 60.0  # for one caller to probe; then it counts as dead
 RECHECK_SECONDS = 5.0  # for the other callers, during a probe
 

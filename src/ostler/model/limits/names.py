@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 
+from ostler.model.limits.numbers import read_length
+
 FIVE_HOUR, SEVEN_DAY, OVERAGE, DAY, QUOTA = "five_hour", "seven_day", "overage", "day", "quota"
 FAMILIES = ("opus", "sonnet", "haiku")
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _TOLERANCE = 0.02  # some providers report the length less what has passed of it: 299 minutes
 _SECONDS = {FIVE_HOUR: 5 * _HOUR, SEVEN_DAY: 7 * _DAY, DAY: _DAY, "minute": _MINUTE}
 _NAMED_LENGTH = re.compile(r"(\d{1,6})([mhd])")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _UNITS = {"m": _MINUTE, "h": _HOUR, "d": _DAY}
+
+
+def read_name(text: str) -> str:
+    """Return the name that a provider reports for a window; `quota` if it cannot be shown."""
+    return text if _SAFE_NAME.fullmatch(text) else QUOTA
 
 
 def name_length(seconds: float) -> str:
@@ -34,7 +42,7 @@ def find_length(name: str) -> float | None:
     if name.startswith(SEVEN_DAY):
         return _SECONDS[SEVEN_DAY]
     if named := _NAMED_LENGTH.fullmatch(name):
-        return int(named[1]) * _UNITS[named[2]]
+        return read_length(int(named[1]) * _UNITS[named[2]])
     return _SECONDS.get(name)
 
 

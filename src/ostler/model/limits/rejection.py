@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.model.call import CallResult
 from ostler.model.limits.families import is_in_family, is_in_other_family
-from ostler.model.limits.lengths import HOUR_SECONDS, find_length
-from ostler.model.limits.limit import LONGEST_SECONDS, window_for
+from ostler.model.limits.lengths import find_length
+from ostler.model.limits.limit import window_for
 from ostler.model.limits.names import OVERAGE, QUOTA
-from ostler.model.limits.window import ANY, ReportedWindow, Window
+from ostler.model.limits.window import ANY, HOUR_SECONDS, LONGEST_SECONDS, ReportedWindow, Window
 from ostler.model.model_config import ModelConfig
 
 JITTER_SECONDS = 60.0  # after a reset, so that not all machines of an account call at once

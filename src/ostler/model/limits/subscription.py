@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.model.limits.names import OVERAGE, QUOTA, find_family, find_length
+from ostler.model.limits.names import OVERAGE, QUOTA, find_family, find_length, read_name
 from ostler.model.limits.numbers import read_share, read_time
 from ostler.model.limits.window import ReportedWindow, Source, WindowStatus
 
@@ -40,26 +40,30 @@ class SubscriptionReport(Struct, frozen=True, rename="camel"):
         continues = self.is_using_overage and self.overage_status != "rejected"
         return self.status == "rejected" and not continues
 
-    def list_windows(self, source: Source) -> tuple[ReportedWindow, ...]:
+    def list_windows(self, source: Source, now: float) -> tuple[ReportedWindow, ...]:
         """Return all windows of the account; empty for a limit that is not one of the subscription.
 
         With extra usage the account continues although a window is used up: that window has a warning.
         """
         parts: Mapping[str, PartReport] = self.unified_windows or {}
-        windows = {name: _report(name, part, source) for name, part in parts.items()}
+        windows = {
+            (name := read_name(given)): _report(name, part, source, now) for given, part in parts.items()
+        }
         if self.rate_limit_type or self.resets_at is not None:
-            name = self.rate_limit_type or QUOTA
-            windows[name] = self._add_deciding(windows.get(name), name, source)
+            name = read_name(self.rate_limit_type or QUOTA)
+            windows[name] = self._add_deciding(windows.get(name), name, source, now)
         if self.is_using_overage:
             windows = {name: _continue(window) for name, window in windows.items()}
         if self.is_using_overage or self.overage_resets_at is not None:
             overage = PartReport(None, self.overage_resets_at, self.overage_status)
-            windows.setdefault(OVERAGE, _report(OVERAGE, overage, source))
+            windows.setdefault(OVERAGE, _report(OVERAGE, overage, source, now))
         return tuple(windows.values())
 
-    def _add_deciding(self, known: ReportedWindow | None, name: str, source: Source) -> ReportedWindow:
+    def _add_deciding(
+        self, known: ReportedWindow | None, name: str, source: Source, now: float
+    ) -> ReportedWindow:
         """Return the window that decides, with what is reported beside the list of windows."""
-        decided = _report(name, PartReport(self.utilization, self.resets_at, self.status), source)
+        decided = _report(name, PartReport(self.utilization, self.resets_at, self.status), source, now)
         if known is None:
             return decided
         used = decided.used if known.used is None else known.used
@@ -67,11 +71,11 @@ class SubscriptionReport(Struct, frozen=True, rename="camel"):
         return replace(decided, used=used, resets_at=reset)
 
 
-def _report(name: str, part: PartReport, source: Source) -> ReportedWindow:
+def _report(name: str, part: PartReport, source: Source, now: float) -> ReportedWindow:
     return ReportedWindow(
         name,
         read_share(part.utilization),
-        read_time(part.resets_at),
+        read_time(part.resets_at, now),
         _STATUSES.get(part.status, "allowed"),
         find_length(name),
         find_family(name),

@@ -29,6 +29,11 @@ def window_title(name: str) -> str:
     return _TITLES.get(name, name.replace("_", " ").replace("-", " "))
 
 
+def format_share(share: float | None) -> str:
+    """Return a share in percent, rounded down: 100 % is shown when nothing is left."""
+    return "" if share is None else f"{int(share * 100 + 1e-6)} %"
+
+
 def account_id(window: Window) -> str:
     """Return the account of a window: its name in the settings, or the key of its login with an @."""
     login = window.provider.partition("#")[0]

@@ -6,8 +6,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ostler.model.limits import names
+from ostler.model.limits.numbers import read_length
+
 ANY = "*"
 CLOCK_STEP_SECONDS = 60.0  # tolerance for corrections of the system clock
+HOUR_SECONDS = 3600.0
+LONGEST_SECONDS = 8 * 86_400.0  # longer than any real window (a week); a later end is an error
+_LONGEST_UNKNOWN_SECONDS = 5 * HOUR_SECONDS  # that a use without a reset time counts
 
 WindowStatus = Literal["allowed", "warning", "rejected"]
 Source = Literal["event", "header", "body", "file", "text"]
@@ -42,6 +48,11 @@ class ReportedWindow(Struct, frozen=True):
     family: str = ""  # the models that it counts, such as opus; empty: all models of the account
     source: Source = "event"
 
+    @property
+    def length(self) -> float | None:
+        """The length of the window in seconds, as reported or from its name; None: not known."""
+        return read_length(self.seconds) or names.find_length(self.name)
+
 
 class WindowUse(Struct, frozen=True):
     """The last known use of a window of an account."""
@@ -51,7 +62,17 @@ class WindowUse(Struct, frozen=True):
     noted_at: float
     label: str = ""  # name of the account on screens
 
+    @property
+    def ends_at(self) -> float:
+        """The time until which the use counts: the reset, at most a whole window after the report.
+
+        Without a reset time it counts for the length of the window, five hours at most.
+        """
+        length, resets_at = self.reported.length, self.reported.resets_at
+        if resets_at is None:
+            return self.noted_at + min(length or HOUR_SECONDS, _LONGEST_UNKNOWN_SECONDS)
+        return min(resets_at, self.noted_at + (length or LONGEST_SECONDS))
+
     def is_valid(self, now: float) -> bool:
-        """Return False after the reset, and for a report from the future: the use is not known then."""
-        resets_at = self.reported.resets_at
-        return self.noted_at <= now + CLOCK_STEP_SECONDS and (resets_at is None or resets_at > now)
+        """Return False after the end, and for a report from the future: the use is not known then."""
+        return self.noted_at <= now + CLOCK_STEP_SECONDS and self.ends_at > now

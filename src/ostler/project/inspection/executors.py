@@ -54,6 +54,18 @@ def find_unknown_roles(setup: Setup) -> Iterator[Problem]:
                 yield setup.problem(key, describe_unknown_role(role, setup.root))
 
 
+def find_literal_homes(setup: Setup) -> Iterator[Problem]:
+    """Yield a warning for each variable of an agent that begins with ~, which only a shell replaces."""
+    settings = setup.settings
+    named = {f"executors.{name}.env": section.env for name, section in settings.executors.items()}
+    named |= {f"models[{index}].env": model.env for index, model in enumerate(settings.models)}
+    for key, env in named.items():
+        for variable, value in env.items():
+            if value == "~" or value.startswith("~/"):
+                why = f"~ is not replaced in settings: {quote(value)}; write the absolute path"
+                yield setup.problem(f"{key}.{variable}", why, "warning")
+
+
 def find_unusable_executors(setup: Setup) -> Iterator[Problem]:
     """Yield a warning for each executor of the settings that cannot start on this machine."""
     for key, name in list_used_executors(setup).items():

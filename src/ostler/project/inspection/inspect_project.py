@@ -22,6 +22,7 @@ def find_settings_problems(setup: Setup) -> list[Problem]:
     return [
         *executors.find_unknown_executors(setup),
         *executors.find_unknown_roles(setup),
+        *executors.find_literal_homes(setup),
         *phases.find_phase_circles(setup),
         *phases.find_gate_problems(setup),
         *budgets.find_budget_problems(setup),

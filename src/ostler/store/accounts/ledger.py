@@ -45,11 +45,14 @@ class AccountLedger(Protocol):
         ...
 
     def reopen(self, window: Window) -> bool:
-        """End the limit after a successful probe; return False if it was set again in the meantime."""
+        """End the limit after a successful probe; return False if it was set again in the meantime.
+
+        A use of the window that is recorded as rejected is deleted.
+        """
         ...
 
     def end_limits(self, window: Window) -> None:
-        """End every limit that blocks this window: a call has just succeeded."""
+        """End every limit that blocks this window, as `reopen` does: a call has just succeeded."""
         ...
 
     def limits(self, now: float) -> list[Limit]:

@@ -173,7 +173,10 @@ class SqliteAccounts:
     def reopen(self, window: Window) -> bool:
         with self.file.transaction() as db:
             run(db, _DELETE_PROBED, *_key(window))
-            return db.changes() == 1
+            is_open = db.changes() == 1
+            if is_open:
+                _delete_rejected_use(db, window)
+            return is_open
 
     @_keeps_working
     def end_limits(self, window: Window) -> None:
@@ -181,6 +184,7 @@ class SqliteAccounts:
             for limit in _read_limits(db):
                 if limit.window.applies_to(window):
                     run(db, _DELETE_LIMIT, *_key(limit.window))
+                    _delete_rejected_use(db, limit.window)
 
     @_keeps_working
     def limits(self, now: float) -> list[Limit]:
@@ -227,6 +231,17 @@ class SqliteAccounts:
 
 def _read_limits(db: apsw.Connection) -> list[Limit]:
     return [_to_limit(row) for row in run(db, _SELECT_LIMITS)]
+
+
+def _read_uses(db: apsw.Connection) -> list[WindowUse]:
+    return [use for row in run(db, _SELECT_USES) if (use := _to_use(row)) is not None]
+
+
+def _delete_rejected_use(db: apsw.Connection, window: Window) -> None:
+    """Delete the use of a window that is open again; a report that came with the answer is kept."""
+    for use in _read_uses(db):
+        if use.window == window and use.reported.status == "rejected":
+            run(db, _DELETE_USE, *_key(window))
 
 
 def _check_admission(

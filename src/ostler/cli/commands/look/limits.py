@@ -46,7 +46,8 @@ def forget_command(account: str, as_json: bool) -> None:
     """Forget everything that is recorded about ACCOUNT, such as a wrong reset time.
 
     ACCOUNT is the name that ostler limits shows, or its id in the JSON. The next call is made at once; if
-    the account is still limited, its provider rejects that call and the limit is recorded again.
+    the account is still limited, its provider rejects that call and the limit is recorded again. A task
+    that is already deferred keeps its time; ostler resume ID makes it due now.
     """
     found = forget_account(account, _read(time.time()), os.environ)
     if as_json:

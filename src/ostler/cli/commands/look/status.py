@@ -20,10 +20,11 @@ from ostler.cli.terminal.text import (
     use_colour,
     wrap_hanging,
 )
+from ostler.clock import format_local_time
 from ostler.model.ids import TaskId
-from ostler.model.status import EXECUTABLE
+from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.project.active_runs import ActiveRun, list_active_runs
-from ostler.project.limits import read_limits
+from ostler.project.limits import find_start_hold, read_limits
 from ostler.project.project import Project
 from ostler.project.tasks.forecast import forecast_views
 from ostler.views.groups import group_of
@@ -31,6 +32,8 @@ from ostler.views.limits import summarize
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
+
+_MAX_ASKED = 20  # ready tasks whose start is found; each one may have other models
 
 
 @click.command("status")
@@ -43,7 +46,7 @@ def command(as_json: bool) -> None:
             print_json(read_status(project, now))
             return
         views, runs = project.tasks(), list_active_runs(project.layout)
-        step = find_next_step(project, views, runs) if sys.stdout.isatty() else ""
+        step = find_next_step(project, views, runs, now) if sys.stdout.isatty() else ""
         forecast = forecast_views(project, views, os.environ, now, is_active=bool(runs))
     alerts = read_limits(os.environ, now).alerts
     limits = summarize(alerts, now)
@@ -84,12 +87,28 @@ def read_status(project: Project, now: float) -> dict[str, object]:
     }
 
 
-def find_next_step(project: Project, views: list[TaskView], runs: list[ActiveRun]) -> str:
+def find_next_step(project: Project, views: list[TaskView], runs: list[ActiveRun], now: float) -> str:
     """Return the step of the first task that waits for a person, or the command that runs ready tasks."""
     waiting = next((view for view in views if group_of(view.status) == "needs_you"), None)
     if waiting is not None:
         return next_step(project.show(TaskId(waiting.id)))
-    return "ostler run --all" if not runs and any(view.status in EXECUTABLE for view in views) else ""
+    ready = [view for view in views if view.status in EXECUTABLE]
+    if runs or not ready:
+        return ""
+    until = _find_start(project, ready[:_MAX_ASKED], now)
+    return "ostler run --all" + (f"   from {format_local_time(until, now)} on" if until else "")
+
+
+def _find_start(project: Project, views: list[TaskView], now: float) -> float | None:
+    """Return when the first of these tasks may start; None: now."""
+    starts: list[float] = []
+    for view in views:
+        is_new = view.status == TaskStatus.PENDING and not view.attempts
+        hold = find_start_hold(project, os.environ, TaskId(view.id), now) if is_new else None
+        if hold is None:
+            return None
+        starts.append(hold.until)
+    return min(starts)
 
 
 def format_summary(views: list[TaskView]) -> str:

@@ -17,7 +17,7 @@ from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import display_width, format_table, format_timestamp, pad, to_one_line
 from ostler.clock import SystemClock, format_local_time
 from ostler.model.limits.limit import windows_for
-from ostler.model.limits.titles import label_of
+from ostler.model.limits.titles import format_share, label_of
 from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
 from ostler.project.agents.account_rotation import describe_rotation
@@ -30,7 +30,7 @@ from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.last_call import describe_last_call
-from ostler.views.limits import WindowView, format_share, view_limits
+from ostler.views.limits import WindowView, view_limits
 from ostler.views.models import (
     ModelStatus,
     ModelView,
@@ -150,7 +150,7 @@ def _format_window(window: WindowView | None) -> str:
         return ""
     bar = draw_bar(window.used or 0.0, _BAR_COLUMNS, is_ascii=not has_blocks(sys.stdout))
     reset = f", resets {format_timestamp(window.resets_at)}" if window.resets_at else ""
-    return f"{bar} {format_share(window.used).rjust(5)}  {window.title}{reset}"
+    return f"{bar} {format_share(window.used).rjust(5)}  {to_one_line(window.title)}{reset}"
 
 
 def _format_state(status: ModelStatus, now: float) -> str:

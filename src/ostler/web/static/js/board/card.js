@@ -9,15 +9,15 @@ import { phaseDots, priority, setPhases, setPriority, setStatus, setText, setWar
 export const CARD_HEIGHT = 76;
 export const ENDED_HEIGHT = 100;
 
-/** A waiting task: for a slot, for another task, or for a limit. */
-export function waitingCard(first) {
+/** A waiting task: for a slot, for another task, or for a limit; `limits.hold` is why no new task starts. */
+export function waitingCard(first, limits) {
   const part = frame(first, "waiting");
   const why = h("span", { class: "cut grow" });
   const left = ticking("left", first.resumes_at);
   part.foot.append(why, left);
   return living(part, (row) => {
     part.node.dataset.status = row.status;
-    setText(why, waitsFor(row));
+    setText(why, waitsFor(row, limits.hold));
     setTicking(left, row.resumes_at ?? row.not_before ?? null);
   });
 }
@@ -88,11 +88,12 @@ function setResult(node, result) {
   replace(node, /^https?:/.test(result) ? h("a", away, result.replace(/^https?:\/\/(www\.)?/, "")) : result);
 }
 
-function waitsFor({ resumes_at: resumes, not_before: begins, waits_for: before, status, pipeline, step }) {
+function waitsFor({ resumes_at: resumes, not_before: begins, waits_for: before, status, pipeline, step }, hold) {
   if (resumes) return `Limit, resets ${clock(resumes)}`;
   if (before.length === 1) return `After ${before[0]}`;
   if (before.length) return `After ${plural(before.length, "task")}`;
   if (begins && Date.parse(begins) > Date.now()) return `Starts ${clock(begins)}`;
   if (status === "revision") return "Waits for a revision";
+  if (hold && status === "pending") return hold;
   return pipeline ? `${pipeline}, ${step}` : "Starts when a slot is free";
 }

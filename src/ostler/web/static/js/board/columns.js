@@ -19,7 +19,8 @@ const EMPTY = {
 const KEY = "ostler.column";
 
 /**
- * `piles` has a Pile for each group; `actions` are those of running tasks; `retry(row)` retries one.
+ * `piles` has a Pile for each group; `actions` are those of running tasks; `limits` has the hold of new ones;
+ * `retry(row)` retries one.
  * With `narrowed`, an empty column only states that nothing matches.
  */
 export class Columns {
@@ -28,11 +29,11 @@ export class Columns {
   #narrowed;
   #tabs = h("div", { class: "lane-tabs", role: "group", "aria-label": "Columns" });
 
-  constructor({ piles, actions, retry, narrowed, signal }) {
+  constructor({ piles, actions, limits, retry, narrowed, signal }) {
     this.#narrowed = narrowed;
     const makers = {
       running: [RUNNING_HEIGHT, (row) => runningCard(row, actions)],
-      waiting: [CARD_HEIGHT, waitingCard],
+      waiting: [CARD_HEIGHT, (row) => waitingCard(row, limits)],
       done: [CARD_HEIGHT, doneCard],
       ended: [ENDED_HEIGHT, (row) => endedCard(row, retry)],
     };

@@ -113,7 +113,7 @@ class Board {
   #columns(signal) {
     const narrowed = areNarrow(this.#filters);
     const retry = (row) => this.#answer("retry", row);
-    return new Columns({ piles: this.#piles, actions: this.#actions, retry, narrowed, signal });
+    return new Columns({ piles: this.#piles, actions: this.#actions, limits: this.#limits, retry, narrowed, signal });
   }
 
   #table(sort, signal) {
@@ -139,7 +139,11 @@ class Board {
   }
 
   #refreshLimits() {
-    this.#queue.add("limits", () => this.#limits.refresh(this.#signal));
+    this.#queue.add("limits", async () => {
+      const before = this.#limits.hold;
+      await this.#limits.refresh(this.#signal);
+      if (this.#limits.hold !== before) for (const list of this.#shown?.lists ?? []) list.redraw();
+    });
   }
 
   #refreshForecast() {

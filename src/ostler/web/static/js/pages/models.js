@@ -6,6 +6,7 @@ import { clock, plural } from "../format.js";
 import { accounts } from "../plots/accounts.js";
 import { forecastCard } from "../plots/forecast.js";
 import { keepFresh } from "../plots/fresh.js";
+import { stoppedAccounts } from "../plots/stopped.js";
 import { countdown, keepCounting, moment } from "../plots/times.js";
 import { windows } from "../plots/windows.js";
 import { keepTicking } from "../tick.js";
@@ -36,7 +37,7 @@ async function load(signal) {
 
 function draw(words, body, { models, limits, known, forecast }) {
   replace(words, summary(models));
-  replace(body, use(known), forecastCard(forecast), quota(models, limits ?? []), table(models));
+  replace(body, use(known), forecastCard(forecast), quota(models, limits ?? [], known), table(models));
 }
 
 function use(known) {
@@ -51,11 +52,18 @@ function summary(models) {
 }
 
 /** Limits by account and model; a model in cooldown has its own line. */
-function quota(models, limits) {
+function quota(models, limits, known) {
   const waits = [...limits.map(limitToWait), ...models.filter(isInCooldown).map(toWait)].filter(({ until }) => moment(until) > Date.now());
   return h("section", { class: "card stack", "aria-label": "Limits of the next 24 hours" },
     h("h2", {}, "Limits, next 24 hours"),
-    waits.length ? windows(waits) : h("p", { class: "muted" }, "No limits: every ready model can be used now."));
+    waits.length ? windows(waits) : h("p", { class: "muted" }, withoutWaits(known)));
+}
+
+/** An account at limits.stop_at still answers: tasks that have begun continue. */
+function withoutWaits(known) {
+  const stopped = stoppedAccounts(known).map(({ name, until }) => name + (until ? ` until ${clock(until)}` : ""));
+  if (!stopped.length) return "No limits: every ready model can be used now.";
+  return `No calls are rejected. No new task starts on ${stopped.join(", ")}; tasks that have begun continue.`;
 }
 
 function limitToWait({ provider, account, model, window, title, until, code, message }) {
