@@ -16,7 +16,7 @@ from ostler.views.forecast.forecast import Forecast, WaitingTask, make_forecast
 from ostler.views.forecast.needs import Estimator, Need, PastTask, list_past_tasks
 from ostler.views.forecast.rates import Rate, learn_rates
 from ostler.views.forecast.schedule import Account, Capacity, QueuedTask, WindowRoom, simulate
-from ostler.views.forecast.text import describe_forecast
+from ostler.views.forecast.text import add_text
 
 NOW = 1_790_000_000.0
 HOUR = 3600.0
@@ -51,6 +51,10 @@ def forecast(tasks: list[WaitingTask], capacity: Capacity, *past_tasks: PastTask
     return found
 
 
+def say(found: Forecast, *, is_active: bool = True) -> str:
+    return add_text(found, NOW, is_active=is_active).text
+
+
 # Needs
 
 
@@ -72,9 +76,7 @@ def test_too_few_past_tasks_give_no_number(number: int) -> None:
     """The text says so and names how many there are."""
     found = make_forecast(waiting(4), [], Estimator(past("small", *[1.0] * number)), Capacity(1), NOW)
     assert found is not None and not found.is_known and found.done_at is found.cost_usd is None
-    assert describe_forecast(found, NOW, is_active=True) == (
-        f"4 tasks wait; not enough past tasks for a forecast ({number} of 3)"
-    )
+    assert say(found) == (f"4 tasks wait; not enough past tasks for a forecast ({number} of 3)")
 
 
 def test_a_new_phase_is_estimated_as_the_others() -> None:
@@ -163,7 +165,7 @@ def test_the_example_of_the_wish() -> None:
     # Eight tasks of ten minutes, two at a time, after the reset.
     assert found.done_at == format_rfc3339(NOW + 2 * HOUR + 40 * 60) == found.done_at_p90
     assert (found.cost_usd, found.basis) == (140, 3)
-    text = describe_forecast(found, NOW, is_active=True)
+    text = say(found)
     assert text.startswith("14 tasks wait; the five-hour window allows about 6 until ")
     assert text.endswith(", about $140.00 (median of 3 past tasks)")
 
@@ -174,9 +176,7 @@ def test_everything_fits() -> None:
     found = forecast(waiting(3), capacity)
     assert (found.limited_by, found.fit_until_reset, found.window) == (None, 3, "seven_day")
     assert [(one.window, one.tasks) for one in found.windows] == [("five_hour", 9), ("seven_day", 5)]
-    assert "the weekly window is enough; if started now, done" in describe_forecast(
-        found, NOW, is_active=False
-    )
+    assert "the weekly window is enough; if started now, done" in say(found, is_active=False)
 
 
 def test_a_window_of_unknown_rate() -> None:
@@ -192,14 +192,14 @@ def test_the_day_budget_ends_first() -> None:
     capacity = Capacity(1, (), 50.0, 10.0, lambda at: at + 6 * HOUR)
     found = forecast(waiting(9), capacity)
     assert (found.limited_by, found.fit_until_reset, found.window) == ("budget", 4, None)
-    assert "the day's budget allows about 4 until " in describe_forecast(found, NOW, is_active=True)
+    assert "the day's budget allows about 4 until " in say(found)
     assert found.done_at == format_rfc3339(NOW + 6 * HOUR + 5 * 600)
 
 
 def test_a_budget_of_nothing_ends_never() -> None:
     found = forecast(waiting(1), Capacity(1, (), 0.0))
     assert found.done_at is None and found.fit_until_reset == 0
-    assert "no end, because the day's budget allows no task" in describe_forecast(found, NOW, is_active=True)
+    assert "no end, because the day's budget allows no task" in say(found)
 
 
 def test_a_closed_account_and_another_one() -> None:
@@ -207,7 +207,7 @@ def test_a_closed_account_and_another_one() -> None:
     closed = Account("claude", closed_until=NOW + HOUR)
     found = forecast(waiting(1), Capacity(1, (closed,)))
     assert (found.limited_by, found.done_at) == ("closed", format_rfc3339(NOW + HOUR + 600))
-    assert "claude accepts no calls until " in describe_forecast(found, NOW, is_active=True)
+    assert "claude accepts no calls until " in say(found)
     assert forecast(waiting(1), Capacity(1, (closed, Account("codex")))).limited_by is None
 
 
@@ -223,7 +223,7 @@ def test_tasks_that_were_deferred_because_of_the_window() -> None:
     capacity = Capacity(1, (Account("claude", (room(1.0, 0.001),)),))
     found = forecast(waiting(3, earliest=NOW + 2 * HOUR), capacity)
     assert (found.limited_by, found.fit_until_reset) == ("window", 0)
-    assert "the five-hour window allows none until " in describe_forecast(found, NOW, is_active=True)
+    assert "the five-hour window allows none until " in say(found)
     assert found.done_at == format_rfc3339(NOW + 2 * HOUR + 1800)
 
 
@@ -318,7 +318,7 @@ def test_no_task_ends_in_the_past(tasks: list[QueuedTask], running: list[Need], 
     schedule = simulate(tasks, running, capacity, NOW)
     assert schedule.count_starts(float("inf")) <= len(tasks)
     if schedule.done_at is None:
-        assert capacity.day_usd is not None
+        assert capacity.day_usd is not None or schedule.reached_at is not None
     else:
         assert schedule.done_at >= max([NOW, *(max(NOW, one.earliest) + one.need.seconds for one in tasks)])
 
@@ -353,7 +353,7 @@ past_tasks = st.builds(
 def test_any_history_gives_a_forecast(history: list[PastTask], capacity: Capacity, number: int) -> None:
     """No crash, the 90th percentile is not before the median, and every forecast has its text."""
     found = make_forecast(waiting(number), waiting(1, "large"), Estimator(history), capacity, NOW)
-    assert found is not None and str(number) in describe_forecast(found, NOW, is_active=True)
+    assert found is not None and str(number) in say(found)
     if found.done_at is not None:
         assert found.done_at_p90 is not None and format_rfc3339(NOW) <= found.done_at <= found.done_at_p90
     if found.cost_usd is not None:
