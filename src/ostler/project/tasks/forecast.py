@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from heapq import nsmallest
 
 from msgspec import MsgspecError, Struct
 from msgspec.structs import replace
@@ -74,8 +75,10 @@ class _Queue(Struct):
 
     def read_requests(self, project: Project) -> list[Task]:
         """Return the first tasks as they were added."""
-        ordered = sorted(self.waiting, key=lambda task: (task.priority, task.created_at))
-        return self.requests or [project.task(TaskId(task.id)) for task in ordered[:_MOST_READ]]
+        if self.requests:
+            return self.requests[:_MOST_READ]
+        first = nsmallest(_MOST_READ, self.waiting, key=lambda task: (task.priority, task.created_at))
+        return [project.task(TaskId(task.id)) for task in first]
 
 
 def _forecast(
@@ -117,14 +120,11 @@ def _is_waiting(view: TaskView) -> bool:
 
 
 def _to_waiting(view: TaskView) -> WaitingTask:
+    # Thousands of tasks are converted; most have neither time.
     times = [datetime.fromisoformat(at).timestamp() for at in (view.not_before, view.resumes_at) if at]
+    phases = tuple([phase.id for phase in view.phases if phase.status not in _DONE])
     return WaitingTask(
-        view.id,
-        view.weight,
-        tuple(phase.id for phase in view.phases if phase.status not in _DONE),
-        view.priority,
-        view.created_at,
-        max(times, default=0.0),
+        view.id, view.weight, phases, view.priority, view.created_at, max(times) if times else 0.0
     )
 
 

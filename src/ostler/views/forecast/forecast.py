@@ -28,7 +28,7 @@ _MOST_SINGLE = 200  # tasks that are simulated one by one; the others count as e
 _DAY_SECONDS = 86_400.0
 
 
-class WaitingTask(Struct, frozen=True):
+class WaitingTask(Struct, frozen=True, gc=False):
     """A task that waits or runs, and the phases that it has left."""
 
     id: str
@@ -97,9 +97,7 @@ def make_forecast(
     )
     if queue is None or busy is None:
         return replace(counts, is_known=False)
-    # Equal tasks share one estimate: a sum over thousands of tasks would take longer than all the rest.
-    groups = Counter((*queue, *busy))
-    total = sum((one.times(number) for one, number in groups.items()), Estimate())
+    total = _sum((*queue, *busy))
     items = _list_items(waiting, queue, now)
     at_work = [need.median for need in busy]
     schedule = simulate(items, at_work, capacity, now)
@@ -162,11 +160,19 @@ def _queue(task: WaitingTask, need: Need) -> QueuedTask:
 
 def _group(pairs: Sequence[tuple[WaitingTask, Estimate]]) -> QueuedTask:
     first = pairs[0][0]
-    counts = Counter(need for _, need in pairs)
-    total = sum((need.times(number) for need, number in counts.items()), Estimate()).median
+    need = _average(_sum([need for _, need in pairs]).median, len(pairs))
     earliest = max(task.earliest for task, _ in pairs)
-    need = _average(total, len(pairs))
     return QueuedTask(first.id, need, first.priority, first.created_at, earliest, len(pairs))
+
+
+def _sum(estimates: Sequence[Estimate]) -> Estimate:
+    """Return the need of all tasks.
+
+    The estimator returns one object for equal tasks: a sum of thousands, or their hashes, would take longer
+    than all the rest.
+    """
+    by_id, counts = {id(one): one for one in estimates}, Counter(map(id, estimates))
+    return sum((one.times(counts[key]) for key, one in by_id.items()), Estimate())
 
 
 def _extend(tasks: Sequence[QueuedTask], last: str, margin: Need) -> list[QueuedTask]:
