@@ -177,6 +177,11 @@ def test_tasks_of_the_last_priority_wait_for_a_reset() -> None:
     assert (found.limited_by, found.done_at) == ("early", format_rfc3339(NOW + HOUR + 600))
     assert "; P3 tasks start before a reset, from " in say(found)
     assert forecast(waiting(1), capacity).limited_by is None
+    tasks = [QueuedTask(f"{index:02}", Need(600), "P3") for index in range(30)]
+    single = simulate(tasks, [], capacity, NOW)
+    assert (
+        simulate([QueuedTask("all", Need(600), "P3", tasks=30)], [], capacity, NOW).done_at == single.done_at
+    )
 
 
 def test_two_models_share_the_windows_of_their_account() -> None:

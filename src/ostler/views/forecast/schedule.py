@@ -120,7 +120,7 @@ class _Queue:
         self._slots = [now] * max(0, capacity.jobs - len(running)) + [now + one.seconds for one in running]
         heapify(self._slots)
         for need in running:
-            self._state.use(now, need)
+            self._state.use(now, QueuedTask("", need))
         self._later = sorted(tasks, key=lambda task: task.earliest, reverse=True)
         self._ready: list[tuple[str, str, str, int, QueuedTask]] = []
         self._ends_at = now + _HORIZON_SECONDS
@@ -166,7 +166,7 @@ class _Queue:
     def _start(self, task: QueuedTask, at: float) -> None:
         due_at = self._later[-1].earliest if self._later else at + _HORIZON_SECONDS
         number = self._state.count_equal(task, at, len(self._slots), due_at) if task.tasks > 1 else 1
-        self._state.use(at, task.need, number)
+        self._state.use(at, task, number)
         rounds, more = divmod(number, len(self._slots))
         seconds = task.need.seconds
         if rounds and number > 1:
@@ -242,26 +242,25 @@ class _Simulation:
                 break
         return float("inf"), first
 
-    def use(self, at: float, need: Need, number: int = 1) -> None:
+    def use(self, at: float, task: QueuedTask, number: int = 1) -> None:
         """Count the need of tasks on the account that they use."""
-        for window in self._find_windows(at, need):
-            window.use(need, at, number)
+        for window in self._find_windows(at, task):
+            window.use(task.need, at, number)
         self._start_day(at)
-        self._spent_usd += (need.usd or 0.0) * number
+        self._spent_usd += (task.need.usd or 0.0) * number
         self.last_start = at
 
     def count_equal(self, task: QueuedTask, at: float, slots: int, due_at: float) -> int:
         """Return how many equal tasks start from this time on before anything but the use changes."""
-        counts = [
-            float(task.tasks),
-            *(one.count_fitting(task.need, at) for one in self._find_windows(at, task.need)),
-        ]
-        if self._capacity.day_usd is not None:
-            counts.append(
-                count_affordable(task.priority, self._spent_usd, self._capacity.day_usd, task.need.usd or 0.0)
-            )
-        if task.need.seconds > 0:
-            counts.append(slots * ceil((self._find_change(at, due_at) - at) / task.need.seconds))
+        windows, need = self._find_windows(at, task), task.need
+        if self._waits_for_reset(task) and any(at >= window.resets_at for window in windows):
+            return 1  # its call begins a window, and the next task waits for the reset of that one
+        counts = [float(task.tasks), *(window.count_fitting(need, at) for window in windows)]
+        day_usd = self._capacity.day_usd
+        if day_usd is not None:
+            counts.append(count_affordable(task.priority, self._spent_usd, day_usd, need.usd or 0.0))
+        if need.seconds > 0:
+            counts.append(slots * ceil((self._find_change(at, due_at) - at) / need.seconds))
         return max(1, int(min(counts)))
 
     def _find_change(self, at: float, due_at: float) -> float:
@@ -271,17 +270,16 @@ class _Simulation:
         opened = [one.closed_until for one in self._capacity.accounts]
         return min(time for time in (due_at, self._day_ends_at, *resets, *early, *opened) if time > at)
 
-    def _find_windows(self, at: float, need: Need) -> list[_Window]:
+    def _find_windows(self, at: float, task: QueuedTask) -> list[_Window]:
         """Return the windows of the account that a task uses: the first one that allows it."""
-        free = [windows for one, windows in self._accounts if _block_of(one, windows, need, at) is None]
+        free = [
+            windows for one, windows in self._accounts if self._find_limit(task, one, windows, at) is None
+        ]
         return (free or [windows for _, windows in self._accounts[:1]] or [[]])[0]
 
     def find_block(self, task: QueuedTask, at: float) -> Block | None:
         """Return what keeps the task from starting at this time; None if nothing does."""
-        blocks = [
-            _block_of(one, windows, task.need, at) or self._find_early(task, one, windows, at)
-            for one, windows in self._accounts
-        ]
+        blocks = [self._find_limit(task, one, windows, at) for one, windows in self._accounts]
         if blocks and None not in blocks:
             return min((one for one in blocks if one), key=lambda block: block.until)
         self._start_day(at)
@@ -290,16 +288,21 @@ class _Simulation:
             return None
         return Block("budget", self._day_ends_at)
 
-    def _find_early(
+    def _find_limit(
         self, task: QueuedTask, account: Account, windows: Sequence[_Window], at: float
     ) -> Block | None:
+        found = _block_of(account, windows, task.need, at)
+        return found or (self._find_early(account, windows, at) if self._waits_for_reset(task) else None)
+
+    def _waits_for_reset(self, task: QueuedTask) -> bool:
+        return self._capacity.early_seconds is not None and task.priority == _LAST_PRIORITY
+
+    def _find_early(self, account: Account, windows: Sequence[_Window], at: float) -> Block | None:
         """Return the time before a reset that a task of the last priority waits for.
 
         On an account without a window it waits for the first reset of the others, as a run does.
         """
-        seconds = self._capacity.early_seconds
-        if seconds is None or task.priority != _LAST_PRIORITY:
-            return None
+        seconds = self._capacity.early_seconds or 0.0
         own = [window.resets_at for window in windows if window.resets_at > at]
         others = [window.resets_at for window in self._windows.values() if window.resets_at > at]
         starts_at = min(own) - seconds if own else min(others, default=0.0)
