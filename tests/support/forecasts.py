@@ -34,5 +34,5 @@ def forecast(tasks: list[WaitingTask], capacity: Capacity, *past_tasks: PastTask
     return found
 
 
-def say(found: Forecast, *, is_active: bool = True) -> str:
+def text_of(found: Forecast, *, is_active: bool = True) -> str:
     return add_text(found, NOW, is_active=is_active).text

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from forecasts import DAY, HOUR, NOW, forecast, past, say, waiting
+from forecasts import DAY, HOUR, NOW, forecast, past, text_of, waiting
 from ostler.clock import format_rfc3339
 from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
@@ -49,7 +49,7 @@ def test_too_few_past_tasks_give_no_number(number: int) -> None:
     """The text says so and names how many there are."""
     found = make_forecast(waiting(4), [], Estimator(past("small", *[1.0] * number)), Capacity(1), NOW)
     assert found is not None and not found.is_known and found.done_at is found.cost_usd is None
-    assert say(found) == (f"4 tasks wait; not enough past tasks for a forecast ({number} of 3)")
+    assert text_of(found) == (f"4 tasks wait; not enough past tasks for a forecast ({number} of 3)")
 
 
 def test_a_new_phase_is_estimated_as_the_others() -> None:
@@ -217,7 +217,7 @@ past_tasks = st.builds(
 def test_any_history_gives_a_forecast(history: list[PastTask], capacity: Capacity, number: int) -> None:
     """No crash, the 90th percentile is not before the median, and every forecast has its text."""
     found = make_forecast(waiting(number), waiting(1, "large"), Estimator(history), capacity, NOW)
-    assert found is not None and str(number) in say(found)
+    assert found is not None and str(number) in text_of(found)
     if found.done_at is not None:
         assert found.done_at_p90 is not None and format_rfc3339(NOW) <= found.done_at <= found.done_at_p90
     if found.cost_usd is not None:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from forecasts import DAY, HOUR, NOW, forecast, past, room, say, waiting
+from forecasts import DAY, HOUR, NOW, forecast, past, room, text_of, waiting
 from ostler.clock import format_rfc3339
 from ostler.store.spending import next_day_start
 from ostler.views.forecast.needs import Need, PastTask
@@ -23,7 +23,7 @@ def test_the_example_of_the_wish() -> None:
     # Eight tasks of ten minutes, two at a time, after the reset.
     assert found.done_at == format_rfc3339(NOW + 2 * HOUR + 40 * 60) == found.done_at_p90
     assert (found.cost_usd, found.basis) == (140, 3)
-    text = say(found)
+    text = text_of(found)
     assert text.startswith("14 tasks wait; the five-hour window allows about 6 until ")
     assert text.endswith(", about $140.00 (median of 3 past tasks)")
 
@@ -34,7 +34,7 @@ def test_everything_fits() -> None:
     found = forecast(waiting(3), capacity)
     assert (found.limited_by, found.fit_until_reset, found.window) == (None, 3, "seven_day")
     assert [(one.window, one.tasks) for one in found.windows] == [("five_hour", 9), ("seven_day", 5)]
-    assert "the weekly window is enough; if started now, done" in say(found, is_active=False)
+    assert "the weekly window is enough; if started now, done" in text_of(found, is_active=False)
 
 
 def test_a_window_of_unknown_rate() -> None:
@@ -50,14 +50,14 @@ def test_the_day_budget_ends_first() -> None:
     capacity = Capacity(1, (), 50.0, 10.0, lambda at: at + 6 * HOUR)
     found = forecast(waiting(9), capacity)
     assert (found.limited_by, found.fit_until_reset, found.window) == ("budget", 4, None)
-    assert "the day's budget allows about 4 until " in say(found)
+    assert "the day's budget allows about 4 until " in text_of(found)
     assert found.done_at == format_rfc3339(NOW + 6 * HOUR + 5 * 600)
 
 
 def test_a_budget_of_nothing_ends_never() -> None:
     found = forecast(waiting(1), Capacity(1, (), 0.0))
     assert found.done_at is None and found.fit_until_reset == 0
-    assert "no end, because the day's budget allows no task" in say(found)
+    assert "no end, because the day's budget allows no task" in text_of(found)
 
 
 def test_a_closed_account_and_another_one() -> None:
@@ -65,7 +65,7 @@ def test_a_closed_account_and_another_one() -> None:
     closed = Account("claude", closed_until=NOW + HOUR)
     found = forecast(waiting(1), Capacity(1, (closed,)))
     assert (found.limited_by, found.done_at) == ("closed", format_rfc3339(NOW + HOUR + 600))
-    assert "claude accepts no calls until " in say(found)
+    assert "claude accepts no calls until " in text_of(found)
     assert forecast(waiting(1), Capacity(1, (closed, Account("codex")))).limited_by is None
 
 
@@ -81,7 +81,7 @@ def test_tasks_that_were_deferred_because_of_the_window() -> None:
     capacity = Capacity(1, (Account("claude", (room(1.0, 0.001),)),))
     found = forecast(waiting(3, earliest=NOW + 2 * HOUR), capacity)
     assert (found.limited_by, found.fit_until_reset) == ("window", 0)
-    assert "the five-hour window allows none until " in say(found)
+    assert "the five-hour window allows none until " in text_of(found)
     assert found.done_at == format_rfc3339(NOW + 2 * HOUR + 1800)
 
 
@@ -136,10 +136,10 @@ def test_a_group_takes_as_long_as_its_tasks(share: float, used: float, day_usd: 
 
 
 def test_one_task_more_changes_little() -> None:
-    """The 201st task is not simulated one by one; 9 tasks fit into each window."""
+    """The 101st task is not simulated one by one; 9 tasks fit into each window."""
     capacity = Capacity(2, (Account("claude", (room(0.0, 0.1),)),))
     seconds: list[float] = []
-    for number in (198, 207, 396):
+    for number in (99, 108, 297):
         done_at = forecast(waiting(number), capacity, *past("small", 1, 1, 1)).done_at
         assert done_at is not None
         seconds.append(datetime.fromisoformat(done_at).timestamp() - NOW)
@@ -152,7 +152,7 @@ def test_a_queue_of_months_has_no_end() -> None:
     capacity = Capacity(2, (Account("claude", (room(0.0, 0.1),)),))
     found = forecast(waiting(10_000), capacity, *past("small", 1, 1, 1))
     assert (found.done_at, found.done_at_p90, found.more_than_days) == (None, None, 60)
-    assert "; done in more than 60 days, about $10000.00 (" in say(found)
+    assert "; done in more than 60 days, about $10000.00 (" in text_of(found)
 
 
 def test_a_task_of_the_year_9999() -> None:
@@ -175,7 +175,7 @@ def test_tasks_of_the_last_priority_wait_for_a_reset() -> None:
     capacity = Capacity(1, (account,), early_seconds=HOUR)
     found = forecast(waiting(1, priority="P3"), capacity)
     assert (found.limited_by, found.done_at) == ("early", format_rfc3339(NOW + HOUR + 600))
-    assert "; P3 tasks start before a reset, from " in say(found)
+    assert "; P3 tasks start before a reset, from " in text_of(found)
     assert forecast(waiting(1), capacity).limited_by is None
     tasks = [QueuedTask(f"{index:02}", Need(600), "P3") for index in range(30)]
     single = simulate(tasks, [], capacity, NOW)
@@ -203,6 +203,6 @@ def test_the_template_has_no_times() -> None:
 @pytest.mark.parametrize(("usd", "text"), [(0.0, ""), (0.001, ", less than $0.01"), (0.02, ", about $0.02")])
 def test_a_cost_of_nothing_is_not_shown(usd: float, text: str) -> None:
     tasks = [PastTask("small", {"implement": Need(60, 10, usd)}) for _ in range(3)]
-    sentence = say(forecast(waiting(1), Capacity(1), *tasks))
+    sentence = text_of(forecast(waiting(1), Capacity(1), *tasks))
     assert sentence.partition("done about ")[2].partition(" (")[0].removesuffix(text).count("$") == 0
     assert text in sentence

@@ -24,7 +24,7 @@ from ostler.views.forecast.schedule import (
     simulate,
 )
 
-_MOST_SINGLE = 200  # tasks that are simulated one by one; the others count as equal ones of each priority
+_MOST_SINGLE = 100  # tasks that are simulated one by one; the others count as equal ones of each priority
 _DAY_SECONDS = 86_400.0
 
 
@@ -140,18 +140,23 @@ def _estimate(tasks: Sequence[WaitingTask], estimator: Estimator) -> list[Estima
 
 def _list_items(waiting: Sequence[WaitingTask], needs: Sequence[Estimate], now: float) -> list[QueuedTask]:
     """Return the first tasks, and the others as groups of equal tasks: a long queue takes no longer."""
-    pairs = list(zip(waiting, needs, strict=True))
-    if len(pairs) > _MOST_SINGLE:
-        pairs.sort(
-            key=lambda pair: (pair[0].earliest > now, pair[0].priority, pair[0].created_at, pair[0].id)
-        )
-    single = [_queue(task, need.median) for task, need in pairs[:_MOST_SINGLE]]
-    groups: dict[tuple[str, float], list[tuple[WaitingTask, Estimate]]] = {}
-    for pair in pairs[_MOST_SINGLE:]:
+    groups: dict[tuple[float, str], list[tuple[WaitingTask, Estimate]]] = {}
+    for pair in zip(waiting, needs, strict=True):
         task = pair[0]
         day = task.earliest // _DAY_SECONDS if task.earliest > now else 0.0
-        groups.setdefault((task.priority, day), []).append(pair)
-    return [*single, *map(_group, groups.values())]
+        groups.setdefault((day, task.priority), []).append(pair)
+    items: list[QueuedTask] = []
+    for key in sorted(groups):
+        items += _split(groups[key], max(0, _MOST_SINGLE - len(items)))
+    return items
+
+
+def _split(pairs: list[tuple[WaitingTask, Estimate]], single: int) -> list[QueuedTask]:
+    """Return so many single tasks of a group, the oldest, and the others as one item."""
+    if 0 < single < len(pairs):
+        pairs.sort(key=lambda pair: (pair[0].created_at, pair[0].id))
+    first, others = pairs[:single], pairs[single:]
+    return [*(_queue(task, need.median) for task, need in first), *([_group(others)] if others else [])]
 
 
 def _queue(task: WaitingTask, need: Need) -> QueuedTask:
