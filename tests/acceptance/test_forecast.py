@@ -73,12 +73,24 @@ def test_an_attempt_records_its_windows(world: World) -> None:
 
 
 def test_the_budget_of_the_day_ends_first(world: World) -> None:
-    """The line names the budget instead of the window; without valid settings there is no forecast."""
+    """The line names the budget instead of the window; without valid settings there is no forecast.
+
+    Tasks that depend on a paused one are named, and one of the year 9999 ends no status.
+    """
     world.environ["TZ"] = f"NOON{datetime.now(UTC).hour - 12:+d}"  # no midnight during the test
     complete(world, 1, 3)
     for number in range(3):
         world.new(f"Next {number}")
     line = world.ostler("status", OSTLER_BUDGET__DAY_USD="2").stdout.splitlines()[-1]
     assert "3 tasks wait; the day's budget allows about 1 until " in line
+    paused = world.new("Paused")
+    world.ostler("pause", paused)
+    world.new("Depends", "--after", paused)
+    forecast = world.json("status")["forecast"]
+    assert (forecast["tasks_waiting"], forecast["tasks_blocked"]) == (3, 1)
+    assert forecast["text"].startswith("3 tasks wait and 1 depends on tasks that do not run; ")
+    world.new("Far", "--not-before", "9999-12-31")
+    last = world.ostler("status", OSTLER_BUDGET__DAY_USD="2").stdout.splitlines()[-1]
+    assert "4 tasks wait and 1 depends" in last and "done in more than 60 days" in last
     (world.root / "ostler.toml").write_text("run.jobs = 0\n")
     assert world.json("status")["forecast"] is None

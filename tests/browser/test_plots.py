@@ -85,6 +85,7 @@ def test_the_forecast_is_on_the_board_and_with_the_models(world: World, serve: C
     expect(page.locator(".forecast")).to_be_hidden()
     world.new("Next")
     expect(page.locator(".forecast")).to_contain_text("1 task waits; if started now, done about ")
+    expect(page.locator(".forecast")).not_to_contain_text("{done_at}")
     page = served.open("/models")
     card = page.get_by_role("region", name="Forecast")
     expect(card).to_contain_text("median of 3 past tasks")
@@ -137,7 +138,9 @@ def test_accounts_have_a_bar_for_each_window(
     assert left == "95%"
     assert page.evaluate(WIDER) <= 0
 
-
+def test_tasks_wait_for_the_reset_of_an_account_at_stop_at(
+    world: World, serve: Callable[..., Served]
+) -> None:
 def test_tasks_wait_for_the_reset_of_an_account_at_stop_at(
     world: World, serve: Callable[..., Served]
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from ostler.config.load import Loaded, load_settings
 from ostler.model.model_config import ModelConfig
 from ostler.model.task import Task
-from ostler.project.agents.model_pool import select_models
+from ostler.project.agents.model_choice import select_models
 
 ROWS = """
 [[models]]

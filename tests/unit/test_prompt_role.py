@@ -9,7 +9,7 @@ import pytest
 from ostler.config.load import load_settings
 from ostler.errors import UsageError
 from ostler.model.task import Task
-from ostler.project.agents.executors import choose_executor
+from ostler.project.agents.model_choice import choose_executor
 from ostler.prompt.role import AGENTS, find_agent, load_prompt
 
 SIX = ["architect", "decomposer", "implementer", "planner", "researcher", "reviewer"]

@@ -1,4 +1,4 @@
-"""The forecast: estimates from past tasks, rates of windows, and the simulated queue."""
+"""The forecast: estimates from past tasks, and rates of windows."""
 
 from __future__ import annotations
 
@@ -7,33 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from forecasts import DAY, HOUR, NOW, forecast, past, text_of, waiting
 from ostler.clock import format_rfc3339
 from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
 from ostler.model.usage import Usage
 from ostler.store.past_attempts import CompletedTask, History, PastAttempt
-from ostler.views.forecast.forecast import Forecast, WaitingTask, make_forecast
+from ostler.views.forecast.forecast import make_forecast
 from ostler.views.forecast.needs import Estimator, Need, PastTask, list_past_tasks
 from ostler.views.forecast.rates import Rate, learn_rates
 from ostler.views.forecast.schedule import Account, Capacity, QueuedTask, WindowRoom, simulate
-from ostler.views.forecast.text import describe_forecast
-
-NOW = 1_790_000_000.0
-HOUR = 3600.0
-DAY = 86_400.0
-
-
-def past(weight: str, *minutes: float) -> list[PastTask]:
-    return [PastTask(weight, {"implement": Need(60 * one, 1000 * one, one)}) for one in minutes]
-
-
-def waiting(number: int, weight: str = "small", **fields: object) -> list[WaitingTask]:
-    return [WaitingTask(f"t{index}", weight, ("implement",), **fields) for index in range(number)]  # pyright: ignore
-
-
-def room(used: float = 0.0, per_usd: float = 0.1, **fields: object) -> WindowRoom:
-    window = WindowRoom("five_hour", used, 0.95, NOW + 2 * HOUR, 5 * HOUR, Rate(0.0, per_usd, 9))
-    return replace(window, **fields)
 
 
 def attempt(number: int, at: float, first: float, last: float, **fields: object) -> PastAttempt:
@@ -43,12 +26,6 @@ def attempt(number: int, at: float, first: float, last: float, **fields: object)
         TaskId(f"t{number}"), 1, "implement", at, 60_000, Usage(900, 100), 1.0, account="claude"
     )
     return replace(one, windows=(change,), **fields)
-
-
-def forecast(tasks: list[WaitingTask], capacity: Capacity, *past_tasks: PastTask) -> Forecast:
-    found = make_forecast(tasks, [], Estimator(past_tasks or past("small", 10, 10, 10)), capacity, NOW)
-    assert found is not None
-    return found
 
 
 # Needs
@@ -72,9 +49,7 @@ def test_too_few_past_tasks_give_no_number(number: int) -> None:
     """The text says so and names how many there are."""
     found = make_forecast(waiting(4), [], Estimator(past("small", *[1.0] * number)), Capacity(1), NOW)
     assert found is not None and not found.is_known and found.done_at is found.cost_usd is None
-    assert describe_forecast(found, NOW, is_active=True) == (
-        f"4 tasks wait; not enough past tasks for a forecast ({number} of 3)"
-    )
+    assert text_of(found) == (f"4 tasks wait; not enough past tasks for a forecast ({number} of 3)")
 
 
 def test_a_new_phase_is_estimated_as_the_others() -> None:
@@ -151,117 +126,6 @@ def test_without_prices_tokens_are_used() -> None:
     assert rate.share_of(Need(0, 1000, None)) == rate.share_of(Need(0, 1000, 5)) == pytest.approx(0.12)
 
 
-# The queue
-
-
-def test_the_example_of_the_wish() -> None:
-    """Fourteen tasks, six fit until the reset, the others after it; the text has all of it."""
-    capacity = Capacity(2, (Account("claude", (room(0.30, 0.01),)),))
-    found = forecast(waiting(14), capacity)
-    assert (found.fit_until_reset, found.window, found.limited_by) == (6, "five_hour", "window")
-    assert found.resets_at == format_rfc3339(NOW + 2 * HOUR)
-    # Eight tasks of ten minutes, two at a time, after the reset.
-    assert found.done_at == format_rfc3339(NOW + 2 * HOUR + 40 * 60) == found.done_at_p90
-    assert (found.cost_usd, found.basis) == (140, 3)
-    text = describe_forecast(found, NOW, is_active=True)
-    assert text.startswith("14 tasks wait; the five-hour window allows about 6 until ")
-    assert text.endswith(", about $140.00 (median of 3 past tasks)")
-
-
-def test_everything_fits() -> None:
-    """Without a block the window is named with its reset, and how many tasks of this size would fit."""
-    capacity = Capacity(1, (Account("claude", (room(0.0, 0.01), room(0.9, 0.001, name="seven_day"))),))
-    found = forecast(waiting(3), capacity)
-    assert (found.limited_by, found.fit_until_reset, found.window) == (None, 3, "seven_day")
-    assert [(one.window, one.tasks) for one in found.windows] == [("five_hour", 9), ("seven_day", 5)]
-    assert "the weekly window is enough; if started now, done" in describe_forecast(
-        found, NOW, is_active=False
-    )
-
-
-def test_a_window_of_unknown_rate() -> None:
-    """It stops tasks above the limit, and allows them below; no number of tasks is invented."""
-    free = forecast(waiting(2), Capacity(1, (Account("claude", (room(0.5, rate=None),)),)))
-    assert (free.fit_until_reset, free.window, free.windows[0].tasks) == (None, None, None)
-    full = forecast(waiting(2), Capacity(1, (Account("claude", (room(0.97, rate=None),)),)))
-    assert (full.fit_until_reset, full.limited_by) == (0, "window")
-
-
-def test_the_day_budget_ends_first() -> None:
-    """It allows a P2 task up to 90 % of it; the others start after midnight, a day's share at a time."""
-    capacity = Capacity(1, (), 50.0, 10.0, lambda at: at + 6 * HOUR)
-    found = forecast(waiting(9), capacity)
-    assert (found.limited_by, found.fit_until_reset, found.window) == ("budget", 4, None)
-    assert "the day's budget allows about 4 until " in describe_forecast(found, NOW, is_active=True)
-    assert found.done_at == format_rfc3339(NOW + 6 * HOUR + 5 * 600)
-
-
-def test_a_budget_of_nothing_ends_never() -> None:
-    found = forecast(waiting(1), Capacity(1, (), 0.0))
-    assert found.done_at is None and found.fit_until_reset == 0
-    assert "no end, because the day's budget allows no task" in describe_forecast(found, NOW, is_active=True)
-
-
-def test_a_closed_account_and_another_one() -> None:
-    """Tasks wait for a closed account only when no other account can take them."""
-    closed = Account("claude", closed_until=NOW + HOUR)
-    found = forecast(waiting(1), Capacity(1, (closed,)))
-    assert (found.limited_by, found.done_at) == ("closed", format_rfc3339(NOW + HOUR + 600))
-    assert "claude accepts no calls until " in describe_forecast(found, NOW, is_active=True)
-    assert forecast(waiting(1), Capacity(1, (closed, Account("codex")))).limited_by is None
-
-
-def test_a_task_that_exceeds_a_window_starts_in_a_new_one() -> None:
-    """Otherwise it would never start."""
-    need = Need(60, 0, 100)
-    schedule = simulate([QueuedTask("a", need)], [], Capacity(1, (Account("x", (room(0.1, 0.1),)),)), NOW)
-    assert schedule.done_at == NOW + 2 * HOUR + 60
-
-
-def test_tasks_that_were_deferred_because_of_the_window() -> None:
-    """The window that rejected them is the limit, although they are not due before its reset."""
-    capacity = Capacity(1, (Account("claude", (room(1.0, 0.001),)),))
-    found = forecast(waiting(3, earliest=NOW + 2 * HOUR), capacity)
-    assert (found.limited_by, found.fit_until_reset) == ("window", 0)
-    assert "the five-hour window allows none until " in describe_forecast(found, NOW, is_active=True)
-    assert found.done_at == format_rfc3339(NOW + 2 * HOUR + 1800)
-
-
-def test_a_task_that_just_fits() -> None:
-    """Rounding does not exclude it: the simulation and the number of each window agree."""
-    found = forecast(waiting(2), Capacity(1, (Account("claude", (room(0.15, 0.08),)),)))
-    assert 0.15 + 0.08 * 10 > 0.95  # in floating point
-    assert found.fit_until_reset == found.windows[0].tasks == 1
-
-
-def test_urgent_tasks_first_and_none_before_its_time() -> None:
-    """P0 starts before P2; a deferred task occupies no slot while it waits."""
-    tasks = [
-        QueuedTask("late", Need(60), "P0", earliest=NOW + 100),
-        QueuedTask("low", Need(3600), "P2"),
-        QueuedTask("high", Need(30), "P1"),
-    ]
-    schedule = simulate(tasks, [], Capacity(1), NOW)
-    assert (schedule.done_at, schedule.last) == (NOW + 30 + 3600 + 60, "late")
-
-
-def test_running_tasks_hold_their_slots() -> None:
-    schedule = simulate([QueuedTask("a", Need(10))], [Need(100), Need(200)], Capacity(2), NOW)
-    assert schedule.done_at == NOW + 200
-    assert simulate([QueuedTask("a", Need(150))], [Need(100)] * 2, Capacity(1), NOW).done_at == NOW + 250
-
-
-def test_a_long_queue_is_merged() -> None:
-    """Ten thousand tasks take as long as ten thousand tasks, and as many fit as fit."""
-    capacity = Capacity(4, (Account("claude", (room(0.0, 0.0001),)),))
-    found = forecast(waiting(10_000), capacity, *past("small", 1, 1, 1))
-    assert found.tasks_waiting == 10_000 and found.cost_usd == pytest.approx(10_000)
-    assert found.done_at == format_rfc3339(NOW + 2500 * 60)
-    # In two hours, four at a time; of the last ones some start later.
-    assert found.fit_until_reset is not None and 480 <= found.fit_until_reset <= 480 + 4 * 50
-    assert found.limited_by is None
-
-
 def test_what_past_tasks_needed() -> None:
     """By weight and phase: median and 90th percentile, and from how many tasks."""
     found = forecast(waiting(1), Capacity(1), *past("small", *range(11)), *past("large", 100))
@@ -318,7 +182,7 @@ def test_no_task_ends_in_the_past(tasks: list[QueuedTask], running: list[Need], 
     schedule = simulate(tasks, running, capacity, NOW)
     assert schedule.count_starts(float("inf")) <= len(tasks)
     if schedule.done_at is None:
-        assert capacity.day_usd is not None
+        assert capacity.day_usd is not None or schedule.reached_at is not None
     else:
         assert schedule.done_at >= max([NOW, *(max(NOW, one.earliest) + one.need.seconds for one in tasks)])
 
@@ -353,7 +217,7 @@ past_tasks = st.builds(
 def test_any_history_gives_a_forecast(history: list[PastTask], capacity: Capacity, number: int) -> None:
     """No crash, the 90th percentile is not before the median, and every forecast has its text."""
     found = make_forecast(waiting(number), waiting(1, "large"), Estimator(history), capacity, NOW)
-    assert found is not None and str(number) in describe_forecast(found, NOW, is_active=True)
+    assert found is not None and str(number) in text_of(found)
     if found.done_at is not None:
         assert found.done_at_p90 is not None and format_rfc3339(NOW) <= found.done_at <= found.done_at_p90
     if found.cost_usd is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil, inf
 
 from ostler.model.event import Record
 from ostler.model.task import PRIORITIES, Priority
@@ -35,3 +36,10 @@ def is_waiting_for_budget(priority: str, spent_today_usd: float, day_usd: float)
     """Return whether tasks of this priority wait for the next day."""
     urgent = find_waiting_priority(spent_today_usd, day_usd)
     return urgent is not None and PRIORITIES.index(priority) >= PRIORITIES.index(urgent)
+
+
+def count_affordable(priority: str, spent_today_usd: float, day_usd: float, usd: float) -> float:
+    """Return how many tasks of this cost start before tasks of the priority wait; not less than one."""
+    percent = {level: percent for percent, level in PRIORITY_LEVELS}.get(priority, 100)
+    left_usd = day_usd * percent / 100 - spent_today_usd
+    return max(1.0, ceil((left_usd - _ROUNDING_USD) / usd)) if usd > 0 else inf

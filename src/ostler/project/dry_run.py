@@ -19,7 +19,7 @@ from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.process.protocol import Conversation
 from ostler.project.agents.executors import check_permissions
-from ostler.project.agents.model_pool import select_models
+from ostler.project.agents.model_choice import select_models
 from ostler.project.project import Project
 from ostler.prompt.builder import CallHistory, WorkingDirectory, build_prompt
 from ostler.prompt.role import find_agent, load_prompt

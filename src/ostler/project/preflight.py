@@ -19,7 +19,7 @@ from ostler.model.model_config import ModelConfig
 from ostler.model.status import EXECUTABLE, TERMINAL
 from ostler.model.task import Task
 from ostler.project.agents.executors import check_permissions
-from ostler.project.agents.model_pool import select_models
+from ostler.project.agents.model_choice import select_models
 from ostler.project.inspection.executors import explain_unknown_executor, make_executor
 from ostler.project.inspection.inspect_project import find_run_problems, find_settings_problems
 from ostler.project.inspection.publishing import require_branches

@@ -15,7 +15,7 @@ from ostler.model.usage import Usage
 from ostler.store import codec
 from ostler.store.database import Database
 
-# More than 100 tasks; older ones say little about the next ones, and a list of tasks must stay fast.
+# More than 100 tasks; older ones differ more from the next ones, and a list of tasks must stay fast.
 _RECENT = 400
 _SELECT_RECENT = "SELECT body FROM attempt WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT ?"
 _SELECT_COMPLETED = """
@@ -36,6 +36,8 @@ class PastAttempt(Struct, frozen=True):
     billing: Billing = "unknown"
     account: str = ""
     windows: tuple[WindowChange, ...] = ()
+    executor: str = ""
+    model_name: str = ""  # in the settings
 
     @property
     def ended_at(self) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.config.load import Loaded
 from ostler.config.settings import ExecutorSettings, Settings
 from ostler.errors import Code, OstlerError
 from ostler.executors.health import Health, HealthState, Probe
@@ -14,7 +13,6 @@ from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import ExecutorRegistry, find_section, resolve_name, resolve_type
 from ostler.executors.survey import get_spec, probe_programs
 from ostler.model.model_config import ModelConfig
-from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.store.last_calls import LastCall
 
@@ -41,14 +39,6 @@ def find_skipping_sections(settings: Settings) -> dict[str, str]:
         found[f"models[{index}]"] = find_skipped_checks(ExecutorSettings(args=model.args), kind)
     pairs = ((section, reason.partition(" = ")) for section, reason in found.items() if reason)
     return {f"{section}.{key}": value for section, (key, _, value) in pairs}
-
-
-def choose_executor(task: Task, loaded: Loaded) -> str:
-    """Return the executor for a task: its own, the one of --executor, that of its role, or the default."""
-    settings = loaded.settings
-    run = settings.run.executor
-    by_role = "" if loaded.sources["run.executor"].layer == "flag" else settings.agents.get(task.role, "")
-    return resolve_name(task.executor or by_role or run, settings.executors)
 
 
 class ExecutorStatus(Struct, frozen=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil
 from typing import Literal
 
 from msgspec import Struct
@@ -25,10 +24,11 @@ from ostler.views.forecast.schedule import (
     simulate,
 )
 
-_MOST_SIMULATED = 200  # tasks; of a longer queue, several are simulated as one
+_MOST_SINGLE = 100  # tasks that are simulated one by one; the others count as equal ones of each priority
+_DAY_SECONDS = 86_400.0
 
 
-class WaitingTask(Struct, frozen=True):
+class WaitingTask(Struct, frozen=True, gc=False):
     """A task that waits or runs, and the phases that it has left."""
 
     id: str
@@ -58,7 +58,9 @@ class Forecast(Struct, frozen=True, kw_only=True):
     tasks_running: int = 0
     basis: int = 0  # past tasks that it is calculated from
     is_known: bool = True  # false: there are not enough past tasks, and there is no number below
-    done_at: str | None = None
+    tasks_blocked: int = 0  # left out: they depend on tasks that neither wait nor run
+    done_at: str | None = None  # null: never, or later than more_than_days
+    more_than_days: int | None = None  # it takes longer than this; no end is calculated
     done_at_p90: str | None = None
     cost_usd: float | None = None  # of waiting and running tasks; null: unknown
     cost_p90: float | None = None
@@ -72,7 +74,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     resets_at: str | None = None  # end of that limit, or of that window
     windows: tuple[WindowForecast, ...] = ()
     phases: tuple[PhaseForecast, ...] = ()  # what past tasks needed
-    text: str = ""  # all of it in one sentence, in the server's time zone
+    template: str = ""  # all of it in one sentence, with {resets_at} and {done_at} instead of times
+    text: str = ""  # the same with times, in the server's time zone
 
 
 def make_forecast(
@@ -94,16 +97,18 @@ def make_forecast(
     )
     if queue is None or busy is None:
         return replace(counts, is_known=False)
-    # Equal tasks share one estimate: a sum over thousands of tasks would take longer than all the rest.
-    groups = Counter((*queue, *busy))
-    total = sum((one.times(number) for one, number in groups.items()), Estimate())
-    items = _merge([_queue(task, need.median) for task, need in zip(waiting, queue, strict=True)])
+    total = _sum((*queue, *busy))
+    items = _list_items(waiting, queue, now)
     at_work = [need.median for need in busy]
     schedule = simulate(items, at_work, capacity, now)
-    late = simulate(_extend(items, schedule.last, total.margin), at_work, capacity, now)
-    result = _add_times(_add_totals(counts, total), schedule, late, total.margin.seconds)
+    is_long = len(waiting) > _MOST_SINGLE  # then the margin of all is short in comparison
+    more = items if is_long else _extend(items, schedule.last, total.margin)
+    late = schedule if is_long else simulate(more, at_work, capacity, now)
+    result = _add_times(_add_totals(counts, total), schedule, late, total.margin.seconds, now)
     typical = _average(total.median, len(queue) + len(busy))
-    rooms = [(account.name, room) for account in capacity.accounts for room in account.windows]
+    rooms = list(
+        dict.fromkeys((account.name, room) for account in capacity.accounts for room in account.windows)
+    )
     windows = tuple(_view_window(name, room, room.share_of(typical)) for name, room in rooms)
     return _add_limit(replace(result, windows=windows), schedule, _find_tightest(rooms, typical))
 
@@ -133,20 +138,46 @@ def _estimate(tasks: Sequence[WaitingTask], estimator: Estimator) -> list[Estima
     return known if len(known) == len(found) else None
 
 
+def _list_items(waiting: Sequence[WaitingTask], needs: Sequence[Estimate], now: float) -> list[QueuedTask]:
+    """Return the first tasks, and the others as groups of equal tasks: a long queue takes no longer."""
+    groups: dict[tuple[float, str], list[tuple[WaitingTask, Estimate]]] = {}
+    for pair in zip(waiting, needs, strict=True):
+        task = pair[0]
+        day = task.earliest // _DAY_SECONDS if task.earliest > now else 0.0
+        groups.setdefault((day, task.priority), []).append(pair)
+    items: list[QueuedTask] = []
+    for key in sorted(groups):
+        items += _split(groups[key], max(0, _MOST_SINGLE - len(items)))
+    return items
+
+
+def _split(pairs: list[tuple[WaitingTask, Estimate]], single: int) -> list[QueuedTask]:
+    """Return so many single tasks of a group, the oldest, and the others as one item."""
+    if 0 < single < len(pairs):
+        pairs.sort(key=lambda pair: (pair[0].created_at, pair[0].id))
+    first, others = pairs[:single], pairs[single:]
+    return [*(_queue(task, need.median) for task, need in first), *([_group(others)] if others else [])]
+
+
 def _queue(task: WaitingTask, need: Need) -> QueuedTask:
     return QueuedTask(task.id, need, task.priority, task.created_at, task.earliest)
 
 
-def _merge(tasks: list[QueuedTask]) -> list[QueuedTask]:
-    """Return at most `_MOST_SIMULATED` items: several tasks in a row become one that takes as long."""
-    size = ceil(len(tasks) / _MOST_SIMULATED)
-    if size <= 1:
-        return tasks
-    ordered = sorted(tasks, key=lambda task: (task.priority, task.created_at, task.id))
-    parts = (ordered[start : start + size] for start in range(0, len(ordered), size))
-    return [
-        replace(part[0], need=sum((task.need for task in part), Need()), tasks=len(part)) for part in parts
-    ]
+def _group(pairs: Sequence[tuple[WaitingTask, Estimate]]) -> QueuedTask:
+    first = pairs[0][0]
+    need = _average(_sum([need for _, need in pairs]).median, len(pairs))
+    earliest = max(task.earliest for task, _ in pairs)
+    return QueuedTask(first.id, need, first.priority, first.created_at, earliest, len(pairs))
+
+
+def _sum(estimates: Sequence[Estimate]) -> Estimate:
+    """Return the need of all tasks.
+
+    The estimator returns one object for equal tasks: a sum of thousands, or their hashes, would take longer
+    than all the rest.
+    """
+    by_id, counts = {id(one): one for one in estimates}, Counter(map(id, estimates))
+    return sum((one.times(counts[key]) for key, one in by_id.items()), Estimate())
 
 
 def _extend(tasks: Sequence[QueuedTask], last: str, margin: Need) -> list[QueuedTask]:
@@ -170,11 +201,18 @@ def _add_totals(forecast: Forecast, total: Estimate) -> Forecast:
     )
 
 
-def _add_times(forecast: Forecast, schedule: Schedule, late: Schedule, margin_seconds: float) -> Forecast:
+def _add_times(
+    forecast: Forecast, schedule: Schedule, late: Schedule, margin_seconds: float, now: float
+) -> Forecast:
+    if schedule.reached_at is not None:
+        return replace(forecast, more_than_days=int((schedule.reached_at - now) // _DAY_SECONDS))
     if schedule.done_at is None:
         return forecast
-    done_late = max(late.done_at or 0.0, schedule.done_at + margin_seconds)
-    return replace(forecast, done_at=format_rfc3339(schedule.done_at), done_at_p90=format_rfc3339(done_late))
+    done_at = format_rfc3339(schedule.done_at)
+    if late.done_at is None:
+        return replace(forecast, done_at=done_at)
+    done_late = max(late.done_at, schedule.done_at + margin_seconds)
+    return replace(forecast, done_at=done_at, done_at_p90=format_rfc3339(done_late))
 
 
 def _add_limit(forecast: Forecast, schedule: Schedule, tightest: Block | None) -> Forecast:

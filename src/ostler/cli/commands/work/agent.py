@@ -35,7 +35,7 @@ from ostler.project.agents.agent_session import (
     list_sessions,
     send_prompt,
 )
-from ostler.project.agents.executors import choose_executor
+from ostler.project.agents.model_choice import choose_executor
 from ostler.project.project import Project
 from ostler.prompt.role import AGENTS, find_agent, list_project_roles, load_prompt
 

@@ -1,0 +1,71 @@
+"""Which models a task may use; loads no executor, because a status needs it too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from ostler.calls.models.selector import configured_models, resolve_tier
+from ostler.config.load import Loaded
+from ostler.executors.registry import ALIASES, resolve_name
+from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.task import Task
+
+
+def select_models(task: Task, loaded: Loaded) -> ModelPool:
+    """Return the [[models]] that the task, the flags and its role allow, or the one model that they name."""
+    settings = loaded.settings
+    if task.is_document and not (task.executor or _get_flag("run.executor", settings.run.executor, loaded)):
+        task = replace(task, executor=settings.documents.executor)
+    found = _filter_models(task, loaded) or [_create_default(task, loaded)]
+    if task.timeout_seconds is not None:
+        found = [replace(one, timeout_seconds=task.timeout_seconds) for one in found]
+    return ModelPool(tuple(found))
+
+
+def choose_executor(task: Task, loaded: Loaded) -> str:
+    """Return the executor for a task: its own, the one of --executor, that of its role, or the default."""
+    settings = loaded.settings
+    run = settings.run.executor
+    by_role = "" if loaded.sources["run.executor"].layer == "flag" else settings.agents.get(task.role, "")
+    return resolve_name(task.executor or by_role or run, settings.executors)
+
+
+def _filter_models(task: Task, loaded: Loaded) -> list[ModelConfig]:
+    settings = loaded.settings
+    model = task.model or task.tier or _get_flag("run.model", settings.run.model, loaded)
+    executor = task.executor or _get_flag("run.executor", settings.run.executor, loaded)
+    if not model:
+        executor = executor or settings.agents.get(task.role, "")
+    found = [
+        row
+        for row in configured_models(settings)
+        if not executor or _is_same_executor(row.executor, executor)
+    ]
+    return _match_name(model, found, settings.tiers) if model else found
+
+
+def _get_flag(key: str, value: str, loaded: Loaded) -> str:
+    """Return the setting only if it is from the command line; a configured default does not override
+    [[models]].
+    """
+    return value if loaded.sources[key].layer == "flag" else ""
+
+
+def _match_name(model: str, rows: list[ModelConfig], tiers: Mapping[str, str]) -> list[ModelConfig]:
+    """Return the row with this name, else all rows with this model: each account has its own row."""
+    by_name = [row for row in rows if row.name == model]
+    return by_name or [row for row in rows if row.model == resolve_tier(model, tiers)]
+
+
+def _create_default(task: Task, loaded: Loaded) -> ModelConfig:
+    settings = loaded.settings
+    executor = choose_executor(task, loaded)
+    usual = "" if task.is_document else settings.run.model
+    model = resolve_tier(task.model or task.tier or usual, settings.tiers)
+    return ModelConfig(model or executor, executor, model)
+
+
+def _is_same_executor(one: str, other: str) -> bool:
+    return ALIASES.get(one, one) == ALIASES.get(other, other)
