@@ -138,9 +138,7 @@ def test_accounts_have_a_bar_for_each_window(
     assert left == "95%"
     assert page.evaluate(WIDER) <= 0
 
-def test_tasks_wait_for_the_reset_of_an_account_at_stop_at(
-    world: World, serve: Callable[..., Served]
-) -> None:
+
 def test_tasks_wait_for_the_reset_of_an_account_at_stop_at(
     world: World, serve: Callable[..., Served]
 ) -> None:
