@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,8 @@ def translate_error(path: Path, error: apsw.Error | OSError) -> OstlerError | No
         case apsw.SQLError():
             # The SQL is fixed and tested, so the tables are not the expected ones.
             translated = corrupt_error(path, str(error))
+        case apsw.CantOpenError() if _lacks_descriptors():
+            translated = to_disk_error(path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             translated = unusable_error(path, str(error))
         case apsw.FullError():
@@ -60,6 +63,20 @@ def translate_error(path: Path, error: apsw.Error | OSError) -> OstlerError | No
         case _:
             translated = None
     return translated
+
+
+def _lacks_descriptors() -> bool:
+    """Return whether this process cannot open the three files of a journal: SQLite does not report it."""
+    opened: list[int] = []
+    try:
+        for _ in range(3):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return False
 
 
 @contextmanager
