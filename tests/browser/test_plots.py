@@ -139,18 +139,8 @@ def test_accounts_have_a_bar_for_each_window(
     assert page.evaluate(WIDER) <= 0
 
 
-<<<<<<< HEAD
-def test_tasks_wait_for_the_reset_of_an_account_at_stop_at(
-    world: World, serve: Callable[..., Served]
-) -> None:
-    """The board and the models name the same reason as the account; below stop_at a task waits for a slot."""
-||||||| ea69cc4
-def test_tasks_wait_for_the_reset_of_an_account_at_stop_at(world: World, serve: Callable[..., Served]) -> None:
-    """The board and the models name the same reason as the account; below stop_at a task waits for a slot."""
-=======
 def test_tasks_wait_for_an_account_at_stop_at(world: World, serve: Callable[..., Served]) -> None:
     """The board and the models name the account; below stop_at a task waits for a slot."""
->>>>>>> cbeb73406f8f8b797ccdd2def4783b8b5f7b9dc3
     world.new()
     now = time.time()
     note_windows(world.environ, window_use("five_hour", 0.96, now))
