@@ -197,7 +197,7 @@ def test_a_missing_directory_of_locks_is_created_again(world: World) -> None:
 
 def test_a_second_run_prints_what_it_waits_for(world: World) -> None:
     """One line with the task and the pid of the first run."""
-    world.behave(delay_seconds=1.8)
+    world.behave(delay_seconds=4.0)
     task = world.new()
     first = world.start("run", "--all")
     wait_until(world.started, 30, "the agent did not start")
