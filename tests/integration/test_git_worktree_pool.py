@@ -377,7 +377,8 @@ def test_many_tasks_at_once_are_all_whole(world: WarmWorld) -> None:
 
     with ThreadPoolExecutor(4) as people:
         assert all(people.map(work, range(4)))
-    assert len(world.kept) == 2 and len(registered(world.repository)) == 1
+    # One that was not kept, because of another at the same moment, is removed.
+    assert 1 <= len(world.kept) <= 2 and len(registered(world.repository)) == 1
 
 
 def test_a_pool_that_cannot_be_written_stops_no_task(world: WarmWorld) -> None:
