@@ -17,7 +17,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
 from ostler.executors.claude.evaluate import evaluate_claude_run
 from ostler.executors.claude.stream import ClaudeStream
-from ostler.executors.limits.claude_event import read_windows
+from ostler.executors.limits.claude_event import read_report
 from ostler.executors.limits.codex_session import read_session_windows
 from ostler.executors.limits.reading import add_limits
 from ostler.executors.registry import ExecutorRegistry
@@ -41,6 +41,11 @@ def machine_in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.undo()
     time.tzset()
+
+
+def read_windows(info: bytes, now: float) -> tuple[ReportedWindow, ...]:
+    report = read_report(Raw(info))
+    return report.list_windows("event", now) if report else ()
 
 
 def lines(name: str) -> list[bytes]:
@@ -214,13 +219,13 @@ def test_the_text_names_the_window_beside_one_of_other_models() -> None:
 )
 def test_an_odd_event_is_no_limit(info: bytes) -> None:
     """A value of another type is ignored, as in every line."""
-    assert read_windows(Raw(info), NOW) == ()
+    assert read_windows(info, NOW) == ()
 
 
 def test_numbers_that_cannot_be_true_are_unknown() -> None:
     """A reset in the year 9999, or a use of minus one, is not shown to anyone."""
     info = b'{"rateLimitType":"five_hour","resetsAt":1e300,"utilization":-1}'
-    (window,) = read_windows(Raw(info), NOW)
+    (window,) = read_windows(info, NOW)
     assert (window.used, window.resets_at) == (None, None)
 
 
@@ -327,11 +332,11 @@ def test_gemini_waits() -> None:
 def test_a_name_that_cannot_be_shown_is_quota(name: str) -> None:
     """Names of windows reach terminals, files and metrics."""
     info = json.dumps({"rateLimitType": name, "resetsAt": RESET, "unifiedWindows": {name: {}}}).encode()
-    (window,) = read_windows(Raw(info), NOW)
+    (window,) = read_windows(info, NOW)
     assert (window.name, window.resets_at) == ("quota", RESET)
 
 
 def test_an_integer_without_end_is_not_a_time() -> None:
     """msgspec reads any number of digits."""
     info = b'{"rateLimitType":"five_hour","resetsAt":1%b,"utilization":1%b}' % (b"0" * 400, b"0" * 400)
-    assert [(one.used, one.resets_at) for one in read_windows(Raw(info), NOW)] in ([], [(None, None)])
+    assert [(one.used, one.resets_at) for one in read_windows(info, NOW)] in ([], [(None, None)])

@@ -12,7 +12,7 @@ from pathlib import Path
 from ostler.config.settings import ExecutorSettings
 from ostler.executors.protocol import Capabilities, Executor, select_environment
 from ostler.executors.registry import find_section, resolve_type
-from ostler.model.model_config import Login, ModelConfig
+from ostler.model.model_config import LOGIN_MARK, Login, ModelConfig
 from ostler.secrets.redact import redact_text
 
 # Variables that decide which account or address is used; others, such as the length of answers, do not.
@@ -25,7 +25,6 @@ _ADDRESSES = ("*_BASE_URL", "*_API_BASE", "*_ENDPOINT", "*_HOST")
 _NAMES = ("*_PROFILE", "*_PROJECT", "*_USE_*", "*_ORG_ID", "*_ORGANIZATION", "*_REGION")
 # Where an agent looks when the variable is not set, below the home directory.
 _DEFAULT_FOLDERS = {"CLAUDE_CONFIG_DIR": ".claude", "CODEX_HOME": ".codex", "HOME": ""}
-_MARK = "@"  # separates the type of an executor from what makes its login different
 
 
 def identify_login(
@@ -38,7 +37,7 @@ def identify_login(
     """Return the login of a model's calls; projects with the same login share its limits."""
     section, kind = find_section(model.executor, executors), resolve_type(model.executor, executors)
     if not executor.capabilities.has_account:
-        return Login(f"{kind}{_MARK}{_digest(project)}", kind)
+        return Login(f"{kind}{LOGIN_MARK}{_digest(project)}", kind)
     home, own = environ.get("HOME", ""), {**section.env, **model.env}
     variables = _login_variables(executor.capabilities, environ, own, home)
     arguments = _login_arguments((*section.args, *model.args))
@@ -46,7 +45,7 @@ def identify_login(
     if not any(parts):
         return Login(kind, kind)
     label = _describe(section.command, variables, arguments, home)
-    return Login(f"{kind}{_MARK}{_digest(*parts)}", redact_text(f"{kind} ({label})"))
+    return Login(f"{kind}{LOGIN_MARK}{_digest(*parts)}", redact_text(f"{kind} ({label})"))
 
 
 def _login_variables(

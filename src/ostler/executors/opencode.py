@@ -155,7 +155,7 @@ CAPABILITIES = Capabilities(
     environment_with={"AWS_BEARER_TOKEN_BEDROCK": ("AWS_*",), "AWS_PROFILE": ("AWS_*",)},
 )
 
-# opencode retries a request without a word: only its log shows that.
+# opencode prints nothing when it retries a request: only its log shows that.
 DEFAULT_ENV = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
     "OPENCODE_DISABLE_SHARE": "1",

@@ -90,7 +90,7 @@ def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format:
     wait = failure.retry_after_seconds
     if exit.stopped is StopReason.PROVIDER:
         wait = seconds_of_limit(state.retry, state.retry_text)
-    return add_limits(result, f"{exit.stderr_tail}\n{failure.text}", state.windows, wait)
+    return add_limits(result, f"{exit.stderr_tail}\n{failure.text}", wait_seconds=wait)
 
 
 def _status(state: StreamState, exit: Exit, output_format: OutputFormat) -> RunStatus:

@@ -10,7 +10,6 @@ from ostler.errors import Code
 from ostler.executors.agent_json import EMPTY_OBJECT, to_object
 from ostler.model.call import (
     AgentCall,
-    LimitReported,
     LineSkipped,
     OnEvent,
     RetryReported,
@@ -21,7 +20,6 @@ from ostler.model.call import (
     ToolUsed,
     UsageReported,
 )
-from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage, add_cost
 from ostler.text import first_line
 
@@ -59,7 +57,6 @@ class StreamState:
         self.failure: ReportedFailure | None = None
         self.retry: RetryReported | None = None  # set while the agent is waiting for its provider
         self.retry_text = ""  # the error that the last retry follows
-        self.windows: tuple[ReportedWindow, ...] = ()  # of the provider, as reported last
         self.finished = False  # the agent reported the end of its turn
         self.truncated = False
         self.skipped_lines = 0
@@ -138,11 +135,6 @@ class StreamState:
         known = self.retry.delay_seconds if self.retry and self.retry.code is code else 0.0
         self.retry, self.retry_text = RetryReported(code, seconds or known), text
         self._on_event(self.retry)
-
-    def report_limits(self, windows: tuple[ReportedWindow, ...]) -> None:
-        """Record how much of the windows of the provider is used."""
-        self.windows = windows
-        self._on_event(LimitReported(windows))
 
     def fail(self, text: str, status: int | None = None, retry_after_seconds: float | None = None) -> None:
         """Record an error; the evaluation finds its code."""

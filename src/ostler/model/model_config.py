@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from ostler.model.call import Permissions
 
+LOGIN_MARK = "@"  # in the key of a login: separates the type of the agent from what makes it different
+
 
 class Login(Struct, frozen=True):
     """Which account an agent logs in to."""

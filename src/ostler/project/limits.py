@@ -45,13 +45,8 @@ def add_start_hold(view: TaskView, project: Project, environ: Mapping[str, str],
     """Return the view of a task that has not begun with the reason why a run does not start it."""
     if view.status != TaskStatus.PENDING or view.attempts:
         return view
-    return replace(view, hold=explain_start_hold(project, environ, TaskId(view.id), now) or None)
-
-
-def explain_start_hold(project: Project, environ: Mapping[str, str], task: TaskId, now: float) -> str:
-    """Return why a task that has not begun is not started now; empty if it may be."""
-    hold = find_start_hold(project, environ, task, now)
-    return hold.message if hold else ""
+    hold = find_start_hold(project, environ, TaskId(view.id), now)
+    return replace(view, hold=hold.message if hold else None)
 
 
 def find_start_hold(

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from ostler.clock import format_local_time, format_rfc3339, read_time
 from ostler.errors import Code, is_provider_limit
 from ostler.model.limits.families import is_in_family
-from ostler.model.limits.lengths import counts_for_policy, find_length
 from ostler.model.limits.limit import Limit, window_for
 from ostler.model.limits.names import OVERAGE
 from ostler.model.limits.titles import account_id, account_label, format_share, window_title
@@ -150,7 +149,7 @@ def _name_accounts(accounts: Collection[AccountView]) -> tuple[AccountView, ...]
 def _sort_key(use: WindowUse) -> tuple[bool, float, str]:
     """Sort short windows first, and overage last."""
     reported = use.reported
-    return reported.name == OVERAGE, find_length(reported) or math.inf, reported.name
+    return reported.name == OVERAGE, reported.length or math.inf, reported.name
 
 
 def view_window(use: WindowUse, stop_at: float | None) -> WindowView:
@@ -174,7 +173,7 @@ def _find_level(use: WindowUse, stop_at: float | None) -> Level:
     used, status = use.reported.used, use.reported.status
     if status == "rejected":
         return "rejected"
-    if not counts_for_policy(use.reported):
+    if not use.reported.counts_for_policy:
         return "ok"
     # 1 - 0.05 is slightly more than 0.95.
     if stop_at is not None and used is not None and used >= stop_at - 1e-9:

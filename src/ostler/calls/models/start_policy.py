@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from ostler.clock import format_local_time
 from ostler.config.settings import LimitsSettings
-from ostler.model.limits.lengths import counts_for_policy
 from ostler.model.limits.limit import Limit, windows_for
 from ostler.model.limits.titles import account_label, format_share, window_title
 from ostler.model.limits.window import WindowUse
@@ -57,7 +56,7 @@ def find_first_hold(pool: ModelPool, holds: Mapping[str, StartHold]) -> StartHol
 
 def has_start_holds(uses: Sequence[WindowUse], settings: LimitsSettings) -> bool:
     """Return whether any model of any task may be held: cheap, for the common case that none is."""
-    is_full = any(counts_for_policy(use.reported) and _is_full(use, settings) for use in uses)
+    is_full = any(use.reported.counts_for_policy and _is_full(use, settings) for use in uses)
     return is_full or (settings.use_before_reset and bool(uses))
 
 
@@ -66,7 +65,7 @@ def _uses_of(model: ModelConfig, uses: Sequence[WindowUse], now: float) -> list[
     return [
         use
         for use in uses
-        if counts_for_policy(use.reported) and any(map(use.window.applies_to, windows)) and use.ends_at > now
+        if use.reported.counts_for_policy and any(map(use.window.applies_to, windows)) and use.ends_at > now
     ]
 
 

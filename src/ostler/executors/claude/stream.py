@@ -8,7 +8,7 @@ from ostler.clock import Now
 from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.claude import messages
 from ostler.executors.claude.failures import classify_retry
-from ostler.executors.limits.claude_event import is_rejected, read_windows
+from ostler.executors.limits.claude_event import read_report
 from ostler.executors.stream_state import MAX_SKIPPED_EVENTS, SESSION_ID, report_skipped_lines
 from ostler.model.call import (
     LimitReported,
@@ -94,9 +94,10 @@ class ClaudeStream:
         return self._read_content(message.content)
 
     def _read_limits(self, head: messages.Line) -> None:
-        if windows := read_windows(head.rate_limit_info, self._now()):
-            self.windows = windows
-            self.is_rejected = is_rejected(head.rate_limit_info)
+        report = read_report(head.rate_limit_info)
+        # A limit that is not one of the subscription has no windows.
+        if report is not None and (windows := report.list_windows("event", self._now())):
+            self.windows, self.is_rejected = windows, report.is_rejected
             self._on_event(LimitReported(windows))
 
     def _read_content(self, content: list[messages.Block] | str) -> None:

@@ -21,10 +21,6 @@ class AddedText(Struct, frozen=True):
     line: int  # number of the first one
     text: bytes
 
-    def line_at(self, offset: int) -> int:
-        """Return the number of the line at an offset of the text."""
-        return self.line + self.text.count(b"\n", 0, offset)
-
 
 def read_added(lines: Iterable[bytes]) -> Iterator[AddedText]:
     """Yield what a patch adds; a long text is split into blocks that overlap."""

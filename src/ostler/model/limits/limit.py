@@ -11,7 +11,7 @@ from ostler.errors import Code, is_provider_limit
 from ostler.model.limits.families import find_families
 from ostler.model.limits.names import find_length
 from ostler.model.limits.window import ANY, CLOCK_STEP_SECONDS, LONGEST_SECONDS, Window
-from ostler.model.model_config import ModelConfig
+from ostler.model.model_config import LOGIN_MARK, ModelConfig
 
 _ROUTE = "#"  # separates the executor from what its model adds to it
 LEASE_SECONDS = 60.0  # for one caller to probe; then it counts as dead
@@ -36,7 +36,12 @@ def route_for(model: ModelConfig, window: str = ANY) -> Window:
 
 def provider_name(window: Window) -> str:
     """Return the type of the executor of a window, without the marks of a login and a route."""
-    return window.provider.partition(_ROUTE)[0].partition("@")[0]
+    return login_key(window).partition(LOGIN_MARK)[0]
+
+
+def login_key(window: Window) -> str:
+    """Return the key of the login of a window, without the mark of a route."""
+    return window.provider.partition(_ROUTE)[0]
 
 
 def _digest(model: ModelConfig) -> str:

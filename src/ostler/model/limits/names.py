@@ -11,7 +11,7 @@ FAMILIES = ("opus", "sonnet", "haiku")
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _TOLERANCE = 0.02  # some providers report the length less what has passed of it: 299 minutes
 _SECONDS = {FIVE_HOUR: 5 * _HOUR, SEVEN_DAY: 7 * _DAY, DAY: _DAY, "minute": _MINUTE}
-_NAMED_LENGTH = re.compile(r"(\d{1,6})([mhd])")
+NAMED_LENGTH = re.compile(r"(\d{1,6})([mhd])")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _UNITS = {"m": _MINUTE, "h": _HOUR, "d": _DAY}
 
@@ -41,7 +41,7 @@ def find_length(name: str) -> float | None:
     """Return the seconds of a window with one of these names, or None."""
     if name.startswith(SEVEN_DAY):
         return _SECONDS[SEVEN_DAY]
-    if named := _NAMED_LENGTH.fullmatch(name):
+    if named := NAMED_LENGTH.fullmatch(name):
         return read_length(int(named[1]) * _UNITS[named[2]])
     return _SECONDS.get(name)
 

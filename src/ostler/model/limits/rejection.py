@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.model.call import CallResult
 from ostler.model.limits.families import is_in_family, is_in_other_family
-from ostler.model.limits.lengths import find_length
 from ostler.model.limits.limit import window_for
 from ostler.model.limits.names import OVERAGE, QUOTA
 from ostler.model.limits.window import ANY, HOUR_SECONDS, LONGEST_SECONDS, ReportedWindow, Window
@@ -104,7 +103,7 @@ def _close(
     soon_seconds: float,
 ) -> Closing:
     # The reset of extra usage is that of a month, but the windows of the plan are reset earlier.
-    known = LONGEST_PROBE_SECONDS if reported.name == OVERAGE else find_length(reported)
+    known = LONGEST_PROBE_SECONDS if reported.name == OVERAGE else reported.length
     length = min(known or LONGEST_SECONDS, LONGEST_SECONDS)
     longest = min(length, LONGEST_PROBE_SECONDS)
     if resets_at is None or not isfinite(resets_at):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
-from ostler.model.limits.limit import provider_name
+from ostler.model.limits.limit import login_key, provider_name
+from ostler.model.limits.names import NAMED_LENGTH
 from ostler.model.limits.window import ANY, Window
-from ostler.model.model_config import ModelConfig
+from ostler.model.model_config import LOGIN_MARK, ModelConfig
 
 _TITLES = {
     ANY: "all windows",
@@ -16,7 +15,6 @@ _TITLES = {
     "minute": "per minute",
 }
 _WEEKLY_OF_FAMILY = "seven_day_"
-_LENGTH = re.compile(r"(\d+)([mhd])")
 _UNITS = {"m": "min", "h": "h", "d": "d"}
 
 
@@ -24,7 +22,7 @@ def window_title(name: str) -> str:
     """Return the name of a window on screens: five-hour, weekly, weekly opus, 24 h."""
     if name.startswith(_WEEKLY_OF_FAMILY):
         return f"weekly {name.removeprefix(_WEEKLY_OF_FAMILY).replace('_', ' ')}"
-    if length := _LENGTH.fullmatch(name):
+    if length := NAMED_LENGTH.fullmatch(name):
         return f"{length[1]} {_UNITS[length[2]]}"
     return _TITLES.get(name, name.replace("_", " ").replace("-", " "))
 
@@ -36,8 +34,8 @@ def format_share(share: float | None) -> str:
 
 def account_id(window: Window) -> str:
     """Return the account of a window: its name in the settings, or the key of its login with an @."""
-    login = window.provider.partition("#")[0]
-    return window.account or (login if "@" in login else f"{login}@")
+    login = login_key(window)
+    return window.account or (login if LOGIN_MARK in login else f"{login}{LOGIN_MARK}")
 
 
 def account_label(window: Window) -> str:

@@ -13,6 +13,7 @@ ANY = "*"
 CLOCK_STEP_SECONDS = 60.0  # tolerance for corrections of the system clock
 HOUR_SECONDS = 3600.0
 LONGEST_SECONDS = 8 * 86_400.0  # longer than any real window (a week); a later end is an error
+_SHORT_SECONDS = 600.0
 _LONGEST_UNKNOWN_SECONDS = 5 * HOUR_SECONDS  # that a use without a reset time counts
 
 WindowStatus = Literal["allowed", "warning", "rejected"]
@@ -52,6 +53,12 @@ class ReportedWindow(Struct, frozen=True):
     def length(self) -> float | None:
         """The length of the window in seconds, as reported or from its name; None: not known."""
         return read_length(self.seconds) or names.find_length(self.name)
+
+    @property
+    def counts_for_policy(self) -> bool:
+        """Whether tasks wait for this window: not for paid use beyond a plan, nor for short windows."""
+        is_short = names.is_counted(self.name) or (self.length or LONGEST_SECONDS) < _SHORT_SECONDS
+        return self.name != names.OVERAGE and not is_short
 
 
 class WindowUse(Struct, frozen=True):

@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from ostler.calls.models.rotation import find_other_account
 from ostler.calls.models.start_policy import stop_threshold
 from ostler.config.settings import Settings
-from ostler.model.limits.lengths import counts_for_policy, find_length
 from ostler.model.limits.limit import Limit, window_for, windows_for
 from ostler.model.limits.titles import account_id, label_of
 from ostler.model.limits.window import WindowUse
-from ostler.model.model_config import Login, ModelConfig, ModelPool
+from ostler.model.model_config import LOGIN_MARK, Login, ModelConfig, ModelPool
 from ostler.store.accounts.sqlite import read_accounts
 from ostler.store.past_attempts import History, PastAttempt
 from ostler.views.forecast.rates import Rate, learn_rates
@@ -60,7 +59,7 @@ def _add_login(model: ModelConfig, last: Mapping[tuple[str, str], PastAttempt]) 
     if attempt is None:
         return None
     # The inverse of account_id().
-    return replace(model, login=Login(attempt.account.removesuffix("@"), ""))
+    return replace(model, login=Login(attempt.account.removesuffix(LOGIN_MARK), ""))
 
 
 def _leave_out_other_accounts(models: Sequence[ModelConfig], settings: Settings) -> list[ModelConfig]:
@@ -92,7 +91,7 @@ def _make_room(use: WindowUse, rate: Rate | None, limit: float, now: float) -> W
     """Return the room in a window; None for one that is short, or of which too little is known."""
     window = use.reported
     used = 1.0 if window.status == "rejected" else window.used
-    if used is None or window.resets_at is None or window.resets_at <= now or not counts_for_policy(window):
+    if used is None or window.resets_at is None or window.resets_at <= now or not window.counts_for_policy:
         return None
-    seconds = find_length(window) or _WEEK_SECONDS
+    seconds = window.length or _WEEK_SECONDS
     return WindowRoom(window.name, used, limit, window.resets_at, seconds, rate)

@@ -57,7 +57,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     tasks_waiting: int
     tasks_running: int = 0
     basis: int = 0  # past tasks that it is calculated from
-    is_known: bool = True  # false: there are not enough past tasks, and there is no number below
+    is_known: bool = True  # false: there are too few past tasks, and the fields below are empty
     tasks_blocked: int = 0  # left out: they depend on tasks that neither wait nor run
     done_at: str | None = None  # null: never, or later than more_than_days
     more_than_days: int | None = None  # it takes longer than this; no end is calculated
