@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from ostler.model.call import Permissions
+from ostler.model.call import PermissionSetting
 from ostler.model.plan import GateType, Publishing
+from ostler.model.sandbox import Network, Tier
 from ostler.model.task import Weight
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
@@ -53,8 +54,8 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     command: str = ""  # empty: the default command of the type
     args: tuple[str, ...] = ()  # extra arguments for each call
     env: dict[VariableName, str] = {}  # extra environment variables; they take precedence
-    # ask: headless agents then refuse edits; skip: no permission checks
-    permissions: Permissions = "accept-edits"
+    # ask: headless agents then refuse edits; skip: no permission checks; auto: skip in a sandbox
+    permissions: PermissionSetting = "auto"
     provider: Provider = "anthropic"  # model_api: API to call
     max_tokens: AtLeastOne = 8192  # model_api: maximum length of an answer
     tools: bool = False  # model_api: allow listing, reading and searching project files; never changes
@@ -272,7 +273,20 @@ class GitSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[sandbox]"""
 
-    tier: Literal["supervised"] = "supervised"  # how agents are confined
+    # auto: bubblewrap if its self-test passes, else supervised; a named tier that does not work is an error
+    tier: Tier = "auto"
+    network: Network = "proxy"  # in a sandbox. proxy: allowed hosts only; off: none; on: everything
+    # HOST, HOST:PORT or *.DOMAIN that agents and gates may connect to; localhost:PORT for a local service
+    allow_hosts: tuple[Word, ...] = ()
+    allow_paths: tuple[Word, ...] = ()  # more files and directories that are readable in the sandbox
+    # Files of the home directory that agents get, or FILE#KEY for one part of a JSON file
+    home: tuple[Word, ...] = ()
+    # Agent configuration that a task may change, such as ".vscode"; else it is that of the base commit
+    writable_config: tuple[Word, ...] = ()
+    image: str = ""  # image of the tiers docker and podman
+    max_processes: AtLeastOne = 2048  # per attempt
+    max_file_mb: AtLeastOne = 4096  # largest file that a process may write
+    max_disk_mb: AtLeastOne = 20480  # worktree and home directory of a task together
     env_allow: tuple[str, ...] = ()  # extra variables passed to agents and gates
     allow_unsandboxed_skip: bool = False  # allow permissions = "skip" without a sandbox
 

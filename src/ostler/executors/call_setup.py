@@ -43,6 +43,7 @@ def build_command(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], s
         nice=call.nice,
         memory_mb=call.memory_mb,
         supervision=call.supervision,
+        launcher=call.launcher,
     )
 
 

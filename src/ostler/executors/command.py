@@ -22,7 +22,7 @@ from ostler.executors.exit_status import RunStatus, classify_exit, result_from_e
 from ostler.executors.failures import classify_failure, find_error_line, is_error_answer
 from ostler.executors.limits.reading import add_limits
 from ostler.executors.limits.retries import Retry, RetryLines, describe_wait, seconds_of_limit
-from ostler.executors.permissions import require_sandbox
+from ostler.executors.permissions import require_sandbox, resolve_permissions
 from ostler.executors.protocol import Capabilities
 from ostler.model.call import AgentCall, CallResult, OnEvent, RetryReported, SessionStarted, TextReceived
 from ostler.model.command import Exit, StopReason
@@ -80,7 +80,9 @@ class CommandExecutor:
     async def _run(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         output = _Output(on_event)
         try:
-            require_sandbox(self.name, self._settings, call.allow_unsandboxed_skip, self.kind)
+            allowed = call.allow_unsandboxed_skip or call.in_verified_sandbox
+            require_sandbox(self.name, self._settings, allowed, self.kind)
+            self._check_permissions(call)
             with self._prepare(call) as (arguments, stdin):
                 argv = (self._program(), *arguments)
                 command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
@@ -92,6 +94,9 @@ class CommandExecutor:
         if exit.stopped is StopReason.PROVIDER:
             return self._describe_wait(call, exit, output.retry)
         return self._evaluate(call, exit, output.text)
+
+    def _check_permissions(self, call: AgentCall) -> None:
+        """Raise OstlerError when the permissions of the call do not allow what the program does."""
 
     def _describe_wait(self, call: AgentCall, exit: Exit, retry: Retry | None) -> CallResult:
         """Return the result of a program that was ended because it waited for its provider."""
@@ -232,14 +237,13 @@ class PresetExecutor(CommandExecutor):
         args = settings.args or PRESETS[kind].args
         super().__init__(name, replace(settings, command=settings.command or kind, args=args), runner)
 
-    def _program(self) -> str:
-        if self._approves_all and self._settings.permissions != "skip":
+    def _check_permissions(self, call: AgentCall) -> None:
+        if self._approves_all and resolve_permissions(self._settings.permissions, call) != "skip":
             raise OstlerError(
                 Code.SANDBOX_UNAVAILABLE,
-                f"{self.name} approves every tool in its headless mode",
+                f"{self.name} approves every tool in its headless mode, and it is not in a sandbox",
                 f'set executors.{self.name}.permissions = "skip" to allow it',
             )
-        return super()._program()
 
 
 amp = partial(PresetExecutor, "amp")

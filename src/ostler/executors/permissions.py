@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
+from ostler.model.call import AgentCall, Permissions, PermissionSetting
 
 ALLOW_HINT = "set sandbox.allow_unsandboxed_skip = true to allow it"
 
@@ -26,6 +27,13 @@ _UNCHECKED: dict[str, str] = {
     "opencode": r"--auto",
     "qwen": r"--yolo|-y|--approval-mode=yolo",
 }
+
+
+def resolve_permissions(setting: PermissionSetting, call: AgentCall) -> Permissions:
+    """Return the permissions of one start: those of the settings, unless the sandbox decides."""
+    if setting != "auto":
+        return setting
+    return "skip" if call.in_verified_sandbox else "accept-edits"
 
 
 def require_sandbox(name: str, settings: ExecutorSettings, allowed: bool, program: str = "") -> None:

@@ -21,7 +21,7 @@ from ostler.executors.exit_status import result_from_error
 from ostler.executors.health import probe_program
 from ostler.executors.limits.reading import add_limits
 from ostler.executors.output import OutputFormat, StreamReader
-from ostler.executors.permissions import require_sandbox
+from ostler.executors.permissions import require_sandbox, resolve_permissions
 from ostler.executors.protocol import Capabilities, supports_resumption
 from ostler.files.atomic import make_private_dir
 from ostler.files.user_cache import find_user_cache
@@ -280,14 +280,16 @@ class ProgramExecutor:
     def _command(
         self, call: AgentCall, stdin: bytes = b"", first: tuple[str, ...] = (), *, resume: bool
     ) -> Command:
-        require_sandbox(self.name, self._settings, call.allow_unsandboxed_skip, self.spec.program.name)
+        allowed = call.allow_unsandboxed_skip or call.in_verified_sandbox
+        require_sandbox(self.name, self._settings, allowed, self.spec.program.name)
         argv = (self._program(), *first, *self.arguments(call, resume=resume))
         return build_command(call, argv, self._environment(call), stdin)
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:
         """Return the arguments of the program, without the prompt."""
         schema = call.schema if self.capabilities.structured_output else ""
-        options = LaunchOptions(call.session_id, resume, call.model, self._settings.permissions, schema)
+        permissions = resolve_permissions(self._settings.permissions, call)
+        options = LaunchOptions(call.session_id, resume, call.model, permissions, schema)
         extra = self._extra_arguments(call).arguments
         return (*extra, *self.spec.arguments(options), *self._settings.args)
 
@@ -297,8 +299,9 @@ class ProgramExecutor:
         return self.spec.extra_arguments(call, self._settings.args)
 
     def _environment(self, call: AgentCall) -> dict[str, str]:
-        permissions = self.spec.permission_env.get(self._settings.permissions, {})
-        return {**self.spec.default_env, **call.env, **permissions, **self._settings.env}
+        permissions = resolve_permissions(self._settings.permissions, call)
+        by_permissions = self.spec.permission_env.get(permissions, {})
+        return {**self.spec.default_env, **call.env, **by_permissions, **self._settings.env}
 
     def _without_foreign_id(self, call: AgentCall) -> AgentCall:
         """Return the call without a session id for an agent that chooses its own."""

@@ -8,11 +8,15 @@ from typing import Literal
 from msgspec import Raw, Struct
 
 from ostler.errors import Code
-from ostler.model.command import Supervision
+from ostler.model.command import Launcher, Supervision
 from ostler.model.limits.window import ReportedWindow
+from ostler.model.sandbox import RefusalKind
 from ostler.model.usage import Usage
 
 Permissions = Literal["ask", "accept-edits", "skip"]
+"""What an agent may do without a question, for one start."""
+PermissionSetting = Literal["auto", "ask", "accept-edits", "skip"]
+"""The same in the settings; `auto`: skip in a sandbox whose self-test passed, else accept-edits."""
 Billing = Literal["api", "subscription", "proxy", "unknown"]
 """How the account is billed: per token, by a plan (costs are then estimates), or through a proxy."""
 
@@ -42,6 +46,9 @@ class AgentCall(Struct, frozen=True):
     supervision: Supervision | None = None  # decides about an idle agent; None: the idle timeout applies
     allowed_commands: tuple[str, ...] = ()  # shell commands that the agent may run: those of the gates
     allow_unsandboxed_skip: bool = False  # start an agent that skips its permission checks
+    launcher: Launcher | None = None  # starts the program in its sandbox; None: without one
+    in_verified_sandbox: bool = False  # the self-test of its sandbox passed in this process
+    model_url: str = ""  # address of the proxy for model calls, inside the sandbox; empty: there is none
 
 
 class SessionStarted(Struct, frozen=True, tag="session_started"):
@@ -98,6 +105,14 @@ class LimitReported(Struct, frozen=True, tag="limit_reported"):
     windows: tuple[ReportedWindow, ...]
 
 
+class AccessRefused(Struct, frozen=True, tag="access_refused"):
+    """The sandbox refused an access of the agent."""
+
+    kind: RefusalKind
+    target: str
+    setting: str = ""  # the setting that would allow it
+
+
 class UsageReported(Struct, frozen=True, tag="usage_reported"):
     usage: Usage
 
@@ -123,6 +138,7 @@ AgentEvent = (
     | ToolDenied
     | RetryReported
     | LimitReported
+    | AccessRefused
     | UsageReported
     | LineSkipped
     | WarningRaised

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Protocol
 
@@ -65,6 +66,14 @@ class Supervision(Protocol):
     async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow: ...
 
 
+class Launcher(Protocol):
+    """Changes a command so that it starts in a sandbox."""
+
+    def launch(self, command: Command) -> AbstractContextManager[Command]:
+        """Return the command to start; what it needs is released when the program has ended."""
+        ...
+
+
 class Command(Struct, frozen=True):
     """A program to start. The prompt is in stdin or in a file, never in argv."""
 
@@ -84,6 +93,8 @@ class Command(Struct, frozen=True):
     keeps_stdin_open: bool = False  # set by CommandRunner.converse
     supervision: Supervision | None = None  # None: the idle timeout applies
     on_error_line: ErrorSink | None = None
+    launcher: Launcher | None = None  # None: the program starts as it is
+    passed: tuple[int, ...] = ()  # descriptors that the program gets as 3, 4, ...
 
 
 _SHELL_SIGNAL = 128  # a shell and bubblewrap exit with this and the number of the signal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ostler.model.call import Permissions
+from ostler.model.call import PermissionSetting
 
 LOGIN_MARK = "@"  # in the key of a login: separates the type of the agent from what makes it different
 
@@ -30,7 +30,7 @@ class ModelConfig(Struct, frozen=True):
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     login: Login = Login()
-    permissions: Permissions | None = None  # that the task allows; None: as in the settings
+    permissions: PermissionSetting | None = None  # that the task allows; None: as in the settings
 
 
 class ModelPool(Struct, frozen=True):

@@ -10,13 +10,13 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.model.call import Permissions
+from ostler.model.call import PermissionSetting
 from ostler.model.plan import MERGE, Gate, GateType, Plan, Publishing
 
 _GATES: tuple[GateType, ...] = ("skip", "auto", "command", "ai", "human")  # from weak to strict
 _PUBLISHING: tuple[Publishing, ...] = ("none", "pr", "merge")
-_PERMISSIONS: tuple[Permissions, ...] = ("ask", "accept-edits", "skip")
-_DEFAULT_PERMISSIONS: Permissions = "accept-edits"
+_PERMISSIONS: tuple[PermissionSetting, ...] = ("ask", "accept-edits", "auto", "skip")
+_DEFAULT_PERMISSIONS: PermissionSetting = "auto"
 _NO_GATE = Gate()
 
 Isolation = Literal["none", "auto", "bind-over"]
@@ -39,7 +39,7 @@ class Protection(Struct, frozen=True, omit_defaults=True):
 
     gates: dict[str, Gate] = {}  # by phase, "merge", or a name that is no phase of the task
     publish: Publishing = "none"
-    permissions: dict[str, Permissions] = {}  # executor -> its permissions
+    permissions: dict[str, PermissionSetting] = {}  # executor -> its permissions
     unsandboxed_skip: bool = False
     env_allow: tuple[str, ...] = ()
     allow_secrets: bool = False
@@ -244,7 +244,7 @@ def _describe(value: str | float | bool | tuple[str, ...] | None) -> str:
             return f"[{', '.join(value)}]"
 
 
-def _stricter_permissions(baseline: Protection, live: Protection, executor: str) -> Permissions:
+def _stricter_permissions(baseline: Protection, live: Protection, executor: str) -> PermissionSetting:
     """Return the stricter permissions; none are skipped before a person accepted it without a sandbox."""
     before = baseline.permissions.get(executor, _DEFAULT_PERMISSIONS)
     now = live.permissions.get(executor, _DEFAULT_PERMISSIONS)

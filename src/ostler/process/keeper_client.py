@@ -150,7 +150,7 @@ class KeeperClient:
 
 def _encode_request(command: Command) -> bytes:
     variables = [text for variable in command.env.items() for text in variable]
-    numbers = (command.nice, int(command.pty), len(command.argv))
+    numbers = (command.nice, int(command.pty), len(command.passed), len(command.argv))
     return encode(command.cwd, *numbers, *command.argv, *variables)
 
 

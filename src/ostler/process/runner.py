@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from msgspec.structs import replace
 
@@ -35,8 +36,9 @@ class DefaultCommandRunner:
         transcript = Transcript(command.transcript, joins_texts=True)
         transcript.open()
         try:
-            child = await self._spawner_for(command).spawn(command, self._held)
-            return await Child(child, command, sink, transcript, conversation).finish()
+            with command.launcher.launch(command) if command.launcher else nullcontext(command) as started:
+                child = await self._spawner_for(started).spawn(started, self._held)
+                return await Child(child, started, sink, transcript, conversation).finish()
         finally:
             transcript.close()
 

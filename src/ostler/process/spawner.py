@@ -69,7 +69,7 @@ class StandardSpawner:
                 stderr, child_stderr = _open_pipe(own_ends, child_ends)
             enlarge_pipe(stdout)
             keeper = await start_with_keeper(
-                self._forker, command, [stdin, child_stdout, child_stderr, *held]
+                self._forker, command, [stdin, child_stdout, child_stderr, *command.passed, *held]
             )
             own_ends.pop_all()
             if input_fd is None:

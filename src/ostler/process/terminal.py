@@ -42,7 +42,9 @@ class PtySpawner:
             if not command.stdin:
                 _make_canonical(slave, _END_OF_FILE)
             on_terminal = replace(command, pty=True, env={**command.env, "TERM": "xterm-256color"})
-            keeper = await start_with_keeper(self._forker, on_terminal, [slave, slave, slave, *held])
+            keeper = await start_with_keeper(
+                self._forker, on_terminal, [slave, slave, slave, *command.passed, *held]
+            )
             opened.pop_all()
             return ChildHandle(keeper, master, None, TerminalWriter(master, slave, command.stdin).close)
 

@@ -24,6 +24,7 @@ from ostler.executors.acp.agents import AGENTS, AcpAgent
 from ostler.executors.acp.conversation import AcpConversation, SessionOptions
 from ostler.executors.discover import path_variable
 from ostler.executors.exit_status import result_from_error
+from ostler.executors.permissions import resolve_permissions
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, collect_error_output
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.protocol import CommandRunner
@@ -41,7 +42,7 @@ class AcpExecutor(ProgramExecutor):
         self.spec = _make_spec(self._agent)
 
     async def _run_once(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> tuple[CallResult, str]:
-        conversation = AcpConversation(call, on_event, self._session_options(resume=resume))
+        conversation = AcpConversation(call, on_event, self._session_options(call, resume=resume))
         try:
             with self._write_settings(call) as prepared:
                 command = self._command(prepared, resume=resume)
@@ -55,8 +56,8 @@ class AcpExecutor(ProgramExecutor):
         result = conversation.evaluate(exit)
         return result, collect_error_output(exit, result)
 
-    def _session_options(self, *, resume: bool) -> SessionOptions:
-        permissions = self._settings.permissions
+    def _session_options(self, call: AgentCall, *, resume: bool) -> SessionOptions:
+        permissions = resolve_permissions(self._settings.permissions, call)
         return SessionOptions(
             program=self.name,
             resume=resume,

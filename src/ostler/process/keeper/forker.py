@@ -127,7 +127,7 @@ def _warm_up(score: bytes) -> None:
     write_score(score)
     ours, theirs = socket.socketpair()
     with ours, theirs, open(os.devnull, "r+b", buffering=0) as null:  # noqa: PTH123
-        request = encode("/", 0, 0, 2, "/bin/sleep", "9", "NAME", "value")
+        request = encode("/", 0, 0, 0, 2, "/bin/sleep", "9", "NAME", "value")
         stop = encode(time.monotonic() + 0.001)
         socket.send_fds(ours, [request, stop], [null.fileno()] * 3)
         keeper.run_keeper(theirs)

@@ -43,16 +43,17 @@ def _receive_request(control: socket.socket, frames: FrameDecoder) -> Request | 
 
 
 class Request:
-    """The program to start. The first three descriptors are for the program; the keeper only holds the
-    others.
+    """The program to start. The first descriptors are for the program: its streams, then those that it gets
+    as 3, 4, ...; the keeper only holds the others.
     """
 
     def __init__(self, fields: list[bytes], descriptors: list[int]) -> None:
-        self.cwd, nice, pty, count, *rest = fields
+        self.cwd, nice, pty, passed, count, *rest = fields
         self.nice, self.pty = int(nice), pty == b"1"
         self.argv, variables = rest[: int(count)], rest[int(count) :]
         self.env = dict(zip(variables[::2], variables[1::2], strict=True))
-        self.descriptors, self.held = descriptors[:3], descriptors[3:]
+        own = 3 + int(passed)
+        self.descriptors, self.held = descriptors[:own], descriptors[own:]
 
 
 class Keeper:

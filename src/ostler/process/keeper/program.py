@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import signal
 from collections.abc import Mapping, Sequence
 
 _Action = tuple[int, int, int] | tuple[int, int, str, int, int]
+_STREAMS = 3
+_FIRST_COPY = 128
 _RESET_SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 
@@ -32,12 +35,18 @@ def start_program(
     argv: Sequence[bytes], env: Mapping[bytes, bytes], descriptors: Sequence[int], *, pty: bool
 ) -> int:
     """Start the program in the current directory and return its pid."""
+    copies: list[int] = []
     try:
-        return _spawn(argv, env, _terminal_actions(descriptors[0]) if pty else _pipe_actions(descriptors))
+        copies += [_move_up(one) for one in descriptors[_STREAMS:]]
+        actions = _terminal_actions(descriptors[0]) if pty else _copy_actions(descriptors[:_STREAMS], 0)
+        return _spawn(argv, env, [*actions, *_copy_actions(copies, _STREAMS)])
     except OSError as error:
         raise StartError(error.errno or errno.EINVAL, "exec") from None
     except ValueError:
         raise StartError(errno.EINVAL, "exec") from None
+    finally:
+        for one in copies:
+            os.close(one)
 
 
 def _spawn(argv: Sequence[bytes], env: Mapping[bytes, bytes], actions: Sequence[_Action]) -> int:
@@ -52,8 +61,8 @@ def _spawn(argv: Sequence[bytes], env: Mapping[bytes, bytes], actions: Sequence[
     )
 
 
-def _pipe_actions(descriptors: Sequence[int]) -> list[_Action]:
-    return [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors)]
+def _copy_actions(descriptors: Sequence[int], first: int) -> list[_Action]:
+    return [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors, first)]
 
 
 def _terminal_actions(descriptor: int) -> list[_Action]:
@@ -63,6 +72,11 @@ def _terminal_actions(descriptor: int) -> list[_Action]:
         (os.POSIX_SPAWN_DUP2, 0, 1),
         (os.POSIX_SPAWN_DUP2, 0, 2),
     ]
+
+
+def _move_up(descriptor: int) -> int:
+    """Return a copy above all targets: copying one must not overwrite another that is still needed."""
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_COPY)
 
 
 def find_program(name: bytes, path: bytes) -> bytes:

@@ -1,0 +1,32 @@
+"""The sandbox of an agent or a gate: its tiers, its record, and what it refused."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Tier = Literal["auto", "supervised", "limits", "landlock", "bubblewrap", "docker", "podman"]
+"""How agents are confined, as in the settings; `auto`: bubblewrap if its self-test passes, else supervised."""
+
+Network = Literal["proxy", "off", "on"]
+
+RefusalKind = Literal["network", "file", "push"]
+
+
+class Refusal(Struct, frozen=True):
+    """One access that the sandbox refused."""
+
+    kind: RefusalKind
+    target: str  # HOST:PORT, a path, or the name of a remote
+    setting: str = ""  # the setting that would allow it, such as sandbox.allow_hosts = ["HOST"]
+
+
+class SandboxRecord(Struct, frozen=True, omit_defaults=True):
+    """The sandbox that one attempt or gate used."""
+
+    tier: Tier = "supervised"
+    verified: bool = False  # its self-test passed in this process
+    reason: str = ""  # why the tier auto found no sandbox
+    network: Network = "on"
+    left_out: tuple[str, ...] = ()  # files of the home directory that the agent reads and did not get
