@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ostler.errors import Code
 from ostler.model.event import Body
+from ostler.model.sandbox import RefusalKind
 from ostler.model.usage import Usage
 
 
@@ -96,6 +97,14 @@ class AgentWarned(Body, frozen=True, tag="agent_warned"):
     message: str
 
 
+class AccessRefusedNotice(Body, frozen=True, tag="access_refused"):
+    """The sandbox refused an access of an agent, a setup command or a gate."""
+
+    kind: RefusalKind
+    target: str
+    setting: str = ""  # the setting that would allow it
+
+
 class ModelRecovered(Body, frozen=True, tag="model_recovered"):
     """A model works again after a cooldown or limit."""
 
@@ -181,6 +190,7 @@ Notice = (
     | AgentReported
     | AgentIdle
     | AgentWarned
+    | AccessRefusedNotice
     | ModelRecovered
     | ProviderUnavailable
     | RetriesUsedUp

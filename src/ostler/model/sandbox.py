@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 Tier = Literal["auto", "supervised", "limits", "landlock", "bubblewrap", "docker", "podman"]
-"""How agents are confined, as in the settings; `auto`: bubblewrap if its self-test passes, else supervised."""
+"""How agents are confined; `auto`: by bubblewrap if its self-test passes, else supervised."""
 
 Network = Literal["proxy", "off", "on"]
 
@@ -20,6 +20,16 @@ class Refusal(Struct, frozen=True):
     kind: RefusalKind
     target: str  # HOST:PORT, a path, or the name of a remote
     setting: str = ""  # the setting that would allow it, such as sandbox.allow_hosts = ["HOST"]
+
+
+def describe_refusal(kind: RefusalKind, target: str, setting: str = "") -> str:
+    """Return the refusal in one line, with the setting that would allow it."""
+    what = {
+        "network": f"the sandbox refused a connection to {target}",
+        "file": f"the sandbox refused access to {target}",
+        "push": f"the sandbox refused a push to {target}",
+    }[kind]
+    return f"{what}; to allow it: {setting}" if setting else what
 
 
 class SandboxRecord(Struct, frozen=True, omit_defaults=True):

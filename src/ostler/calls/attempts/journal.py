@@ -8,6 +8,7 @@ from typing import Protocol, assert_never
 
 from ostler.model.attempt import Attempt
 from ostler.model.call import (
+    AccessRefused,
     AgentEvent,
     LimitReported,
     LineSkipped,
@@ -23,6 +24,7 @@ from ostler.model.call import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.notice import (
+    AccessRefusedNotice,
     AgentWarned,
     Notice,
     ParseError,
@@ -98,6 +100,8 @@ def create_notices(event: AgentEvent) -> tuple[Notice, ...]:
             return (SessionReplacedNotice(session, resumed),)
         case WarningRaised(message=message):
             return (AgentWarned(message),)
+        case AccessRefused(kind=kind, target=target, setting=setting):
+            return (AccessRefusedNotice(kind, target, setting),)
         case SessionStarted() | TextReceived() | ToolReturned() | RetryReported() | LimitReported():
             return ()
         case _:

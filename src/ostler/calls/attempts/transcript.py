@@ -16,6 +16,7 @@ from ostler.errors import Code, OstlerError
 from ostler.files.atomic import make_private_dir, remake_private_dir, write_projection
 from ostler.model.attempt import Attempt
 from ostler.model.call import (
+    AccessRefused,
     AgentEvent,
     CallResult,
     LimitReported,
@@ -31,6 +32,7 @@ from ostler.model.call import (
     WarningRaised,
     describe_retry,
 )
+from ostler.model.sandbox import describe_refusal
 from ostler.process.transcript import Transcript
 from ostler.prompt.answer import extract_text
 from ostler.secrets.redact import redact_bytes, redact_text
@@ -138,6 +140,8 @@ def _format_event(event: AgentEvent) -> str:
             return f"- the session {how}\n\n"
         case WarningRaised(message=message):
             return f"- {message}\n\n"
+        case AccessRefused(kind=kind, target=target, setting=setting):
+            return f"- {describe_refusal(kind, target, setting)}\n\n"
         case SessionStarted() | ToolReturned() | UsageReported() | LineSkipped() | LimitReported():
             return ""
         case _:

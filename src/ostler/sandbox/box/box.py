@@ -1,0 +1,30 @@
+"""What a program sees inside its sandbox; the same for every tier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from ostler.model.sandbox import Network
+from ostler.sandbox.mounts import Mount
+
+
+class Limits(Struct, frozen=True):
+    """Resources of all processes of one sandbox."""
+
+    processes: int = 2048
+    file_mb: int = 4096
+    memory_mb: int | None = None  # None: no limit
+
+
+class Box(Struct, frozen=True):
+    """The files, the network and the limits of one sandbox."""
+
+    directory: Path  # the working directory
+    home: Path  # a private directory of the task, mounted at home_path
+    home_path: Path
+    mounts: tuple[Mount, ...] = ()  # in order, after the system's directories and the home directory
+    network: Network = "proxy"
+    local_ports: tuple[int, ...] = ()  # services of this machine that the proxy connects to
+    limits: Limits = Limits()

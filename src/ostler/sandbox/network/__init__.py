@@ -1,0 +1,1 @@
+"""The network of a sandbox: a proxy outside, which allows some hosts and the calls of the model."""

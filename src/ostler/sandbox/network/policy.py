@@ -1,0 +1,38 @@
+"""What the proxy of a sandbox allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from ostler.model.sandbox import Refusal
+from ostler.model.usage import Usage
+
+PROXY_PORT = 47821  # on 127.0.0.1 inside the sandbox, which has a network of its own
+
+Wire = Literal["anthropic", "openai", "gemini", ""]
+"""The format of the answers, from which tokens are counted; empty: they are not counted."""
+
+
+class ModelRoute(Struct, frozen=True):
+    """The API of the agent's model; requests to the proxy itself, not through it, are sent there."""
+
+    upstream: str  # base URL
+    paths: tuple[str, ...]  # patterns of the paths below the base URL that are model calls
+    read_headers: Callable[[], Mapping[str, str]]  # the credentials; read for each request
+    wire: Wire = ""
+
+
+class NetworkPolicy(Struct, frozen=True):
+    """Hosts, the model and local services that a sandbox may connect to."""
+
+    hosts: tuple[str, ...] = ()  # HOST, HOST:PORT or *.DOMAIN
+    local_ports: tuple[int, ...] = ()  # 127.0.0.1:PORT inside is 127.0.0.1:PORT of this machine
+    model: ModelRoute | None = None
+
+
+OnRefusal = Callable[[Refusal], None]
+CheckUsage = Callable[[str, Usage], str]
+"""Receives the model and the tokens of one answer; returns why no further call is allowed, or nothing."""
