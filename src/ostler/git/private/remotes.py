@@ -16,7 +16,7 @@ _COPIED_KEYS = ("fetch", "tagopt", "promisor", "partialclonefilter", "prune")
 _HTTP = ("http://", "https://")
 _SCP = re.compile(r"(?:[^/@\s]+@)?([^/:\s]+):(?!//)")
 # Any address that is named in the command; a remote of the configuration has a push address of its own.
-_ANY_ADDRESS = ("url.ostler-refused::.pushinsteadof", "")
+ANY_ADDRESS = (f"url.{REFUSED}::.pushinsteadof", "")
 
 
 class Remotes(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Remotes(Struct, frozen=True):
         for name in self.names:
             found.append((f"remote.{name}.url", guard_address(self.addresses.get(name, ""))))
             found.append((f"remote.{name}.pushurl", f"{REFUSED}::{name}"))
-        return (*found, _ANY_ADDRESS)
+        return (*found, ANY_ADDRESS)
 
 
 def find_remotes(entries: Iterable[Entry]) -> Remotes:
