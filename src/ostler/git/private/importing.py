@@ -117,14 +117,14 @@ def _take(
         {name: value for name, value in tips.others.items() if _fits(name, types.get(value, ""))},
     )
     known = set(record.refs.values()) | {worktree.base}
-    taken, problem = _take_objects(made, worktree, sound, known - {""})
+    taken, has_index, problem = _take_objects(made, worktree, sound, known - {""})
     if taken is None:
         return Imported(problem=problem)
     reach("import.packed")
     _move_refs(worktree, taken, agent, record)
     kept = _keep_others(worktree, taken.others)
     reach("import.moved")
-    _install_index(made, worktree, has_objects=not problem, has_moved=bool(taken.branch or taken.head))
+    _install_index(made, worktree, is_usable=has_index, has_moved=bool(taken.branch or taken.head))
     reach("import.index")
     lost = sorted({*tips.all()} - {*taken.all()})
     if lost and not problem:
@@ -148,8 +148,11 @@ def _fits(ref: str, kind: str) -> bool:
 
 def _take_objects(
     made: Quarantine, worktree: Worktree, tips: _Tips, known: set[str]
-) -> tuple[_Tips | None, str]:
-    """Take over as much as is sound: all, without the index, or only the task's commits."""
+) -> tuple[_Tips | None, bool, str]:
+    """Take over as much as is sound: all, all without the index, or only the task's commits.
+
+    Returns the tips, whether the index is usable, and why others were not taken over.
+    """
     problem = ""
     has_index = made.index.exists()
     for wanted, with_index in ((tips, has_index), (tips, False), (tips.own(), False)):
@@ -158,10 +161,10 @@ def _take_objects(
         except GitError as error:
             if not is_refusal(error):
                 raise
-            problem = problem or f"commits of the agent were not taken over: {error.message}"
+            problem = f"commits of the agent were not taken over: {error.message}"
             continue
-        return wanted, problem if with_index != has_index or wanted is not tips else ""
-    return None, problem
+        return wanted, with_index, "" if wanted is tips else problem
+    return None, False, problem
 
 
 def _move_refs(worktree: Worktree, tips: _Tips, agent: AgentRefs, record: PrivateRecord) -> None:
@@ -200,10 +203,10 @@ def _keep_others(worktree: Worktree, others: Mapping[str, str]) -> dict[str, str
     return refs
 
 
-def _install_index(made: Quarantine, worktree: Worktree, *, has_objects: bool, has_moved: bool) -> None:
+def _install_index(made: Quarantine, worktree: Worktree, *, is_usable: bool, has_moved: bool) -> None:
     """Replace the worktree's index by the agent's; without one, the next checkpoint builds it."""
     git_dir = worktree.repository.git_dir
-    if not (made.index.exists() and has_objects):
+    if not is_usable:
         if has_moved:
             (git_dir / "index").unlink(missing_ok=True)
         return
