@@ -30,7 +30,7 @@ def _learn(directory: Path, home: Path, changed: int) -> Learned:
     refused: dict[Path, None] = {}
     for page in _list_pages(directory):
         for link in read_html(_read(page), page.as_uri()):
-            address = read_address(link.partition("#")[0])
+            address = read_address(link)
             if address is None:
                 continue
             if address.host:

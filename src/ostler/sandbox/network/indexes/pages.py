@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import re
+from itertools import islice
 from typing import Any, cast
-from urllib.parse import urljoin
+from urllib.parse import urldefrag, urljoin
 
 import msgspec
 
@@ -28,6 +29,7 @@ ACCEPT: dict[Kind, str] = {
     "python": "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1",  # noqa: E501
     "npm": "application/vnd.npm.install-v1+json, application/json;q=0.5",
 }
+_MAX_LINKS = 2000
 _LINK = re.compile(r"""(?i)<a\b[^>]*?\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
 _BASE = re.compile(r"""(?i)<base\b[^>]*?\bhref\s*=\s*["']([^"']*)["']""")
 
@@ -49,7 +51,7 @@ def read_links(kind: Kind, body: bytes, type: str, url: str) -> list[str]:
             found = [_download(value.get("dl"))]
         case _:
             found = []
-    return [urljoin(url, one) for one in found if isinstance(one, str) and one]
+    return [_join(url, one) for one in found[:_MAX_LINKS] if isinstance(one, str) and one]
 
 
 def read_html(body: bytes, url: str) -> list[str]:
@@ -57,8 +59,14 @@ def read_html(body: bytes, url: str) -> list[str]:
     text = body.decode("utf-8", "replace")
     base = _BASE.search(text)
     start = urljoin(url, html.unescape(base[1])) if base else url
-    links = [html.unescape(match[1] or match[2] or match[3] or "") for match in _LINK.finditer(text)]
-    return [urljoin(start, link) for link in links if link and not link.startswith("#")]
+    found = islice(_LINK.finditer(text), _MAX_LINKS)
+    links = [html.unescape(match[1] or match[2] or match[3] or "") for match in found]
+    return [_join(start, link) for link in links if link and not link.startswith("#")]
+
+
+def _join(base: str, link: str) -> str:
+    """Return the address of a link; the checksum after it is not sent."""
+    return urldefrag(urljoin(base, link)).url
 
 
 def _download(template: Any) -> str | None:
