@@ -73,7 +73,7 @@ def test_redirects(server: IndexServer, origin: str) -> None:
     "target", ["http://169.254.169.254/x", "http://localhost:5432/", "ftp://other.example/"]
 )
 def test_index_does_not_open_this_machine(server: IndexServer, origin: str, target: str) -> None:
-    """A redirect or a link of a foreign index to this machine or its network is neither followed nor allowed."""
+    """A redirect or link of a foreign index to this machine or its network is not followed or allowed."""
     server.pages |= {
         f"{origin}/a/six/": Page(location=target),
         f"{origin}/b/six/": simple_page(target, "http://files.example/six.whl"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,6 +14,7 @@ from ostler.sandbox.network.indexes.local_index import learn_local
 from ostler.sandbox.network.indexes.tools import Tools
 from ostler.sandbox.readable import has_path
 from ostler.secrets.find import find_secrets
+from ostler.secrets.redact import redact_text
 
 _VARIABLES = (
     "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_TRUSTED_HOST", "PIP_CERT",
@@ -50,7 +52,7 @@ def assemble(found: Found, tools: Tools, seconds: float, monotonic: Callable[[],
         directories=(*_choose_directories(directories, tools, notes), *dict.fromkeys(outside)),
         files=files,
         environment=_read_environment(tools, notes),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys(redact_text(hide_secrets(note)) for note in notes)),
         local_ports=tuple(dict.fromkeys(port for one in every for port in one.local_ports)),
         urls=tuple(dict.fromkeys((index.kind, hide_secrets(index.url)) for index in found.indexes)),
     )
@@ -85,15 +87,20 @@ def _choose_directories(paths: Iterable[Path], tools: Tools, notes: list[str]) -
     """Return the directories to mount: those that exist, without the HOME and the project as a whole."""
     chosen: list[Path] = []
     for path in sorted(dict.fromkeys(paths), key=lambda one: len(one.parts)):
-        if any(path.is_relative_to(one) for one in chosen) or tools.cwd.is_relative_to(path):
-            continue
-        if tools.home.is_relative_to(path):
+        if _contains(path, tools.home):
             notes.append(f"{path} is not mounted as a package index: the HOME is in it")
+        elif _contains(path, tools.cwd) or any(path.is_relative_to(one) for one in chosen):
+            continue
         elif not has_path(path):
             notes.append(f"{path} is named as a package index and does not exist")
         else:
             chosen.append(path)
     return chosen
+
+
+def _contains(path: Path, inner: Path) -> bool:
+    """Return whether a directory is, or leads by a symbolic link, above or to another one."""
+    return inner.is_relative_to(path) or Path(os.path.realpath(inner)).is_relative_to(os.path.realpath(path))
 
 
 def _place_files(found: Found, tools: Tools, outside: list[Path], notes: list[str]) -> dict[str, bytes]:

@@ -15,7 +15,9 @@ from ostler.sandbox.network.indexes.user_file import copy_values
 
 # One process: the import of pip takes most of the time.
 _QUESTION = """
-import runpy, sys
+import importlib.util, runpy, sys
+if importlib.util.find_spec("pip") is None:
+    sys.exit(0)
 from pip._internal.models.index import PyPI
 print("default:", PyPI.simple_url, flush=True)
 sys.argv = ["pip", "config", "debug"]
@@ -24,7 +26,7 @@ runpy.run_module("pip", run_name="__main__")
 _DEFAULT = re.compile(r"(?m)^default: (\S+)$")
 _LEVEL = re.compile(r"(\w+):")
 _FILE = re.compile(r"\s+(/.*), exists: (?:True|False)")
-_MAX_PROGRAMS = 3
+_MAX_PROGRAMS = 4
 _ON = frozenset(("1", "true", "yes", "on", "y", "t"))
 Values = dict[str, dict[str, str]]
 
@@ -43,7 +45,8 @@ def find_pip(tools: Tools) -> Found:
         except NoAnswer as error:
             notes.append(f"pip was not asked for its index: {error}")
             continue
-        return _read_answer(answer, tools)
+        if answer:  # pip is installed
+            return _read_answer(answer, tools)
     return Found(notes=tuple(notes), failed=bool(notes))
 
 

@@ -16,6 +16,7 @@ _NAMED = re.compile(r"[\w.-]+=(?=\w+://)")  # UV_INDEX=NAME=URL
 _UV_DEFAULT = re.compile(r"--default-index[^\[]*?[Bb]y default:?\s*<?(https?://[^\s>)\]]+)", re.DOTALL)
 _OPTION = re.compile(r"(?m)^\s*(?:--(index-url|extra-index-url|find-links)|-(i|f))[\s=]+(\S+)")
 _SHORT = {"i": "index-url", "f": "find-links"}
+_UV_SYSTEM = Path("/etc/uv/uv.toml")
 _MAX_BYTES = 1024 * 1024
 
 
@@ -26,8 +27,7 @@ def find_python_project(tools: Tools) -> Found:
         return _read_uv(values, tools)
 
     files = [
-        read_user_file(tools.config_home / "uv" / "uv.toml", "toml", read_uv),
-        read_other_file(Path("/etc/uv/uv.toml"), "toml", read_uv),
+        read_user_file(tools.config_home / "uv" / "uv.toml", "toml", read_uv, system=_UV_SYSTEM),
         read_other_file(tools.cwd / "uv.toml", "toml", read_uv),
         read_other_file(tools.cwd / "pyproject.toml", "toml", lambda values: _read_manifest(values, tools)),
         read_other_file(tools.cwd / "Pipfile", "toml", _read_sources),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from ostler.config.literal import quote, to_toml
-from ostler.files.yaml import YamlInvalid, read_yaml
+from ostler.errors import OstlerError
 from ostler.files.yaml_writer import write_yaml_value
 from ostler.sandbox.network.indexes.address import has_secret, hide_secrets
 from ostler.secrets.variables import is_secret_name
@@ -47,7 +47,7 @@ def read_settings(path: Path, form: Format) -> dict[str, Any]:
         raise Unreadable(f"{path} is not readable: {error}") from error
     try:
         return parse_settings(text, form, str(path))
-    except (IniError, tomllib.TOMLDecodeError, YamlInvalid, RecursionError) as error:
+    except (IniError, tomllib.TOMLDecodeError, OstlerError, RecursionError) as error:
         raise Unreadable(f"{path} has an error in its format, and is left out") from error
 
 
@@ -61,6 +61,8 @@ def parse_settings(text: str, form: Format, where: str = "") -> dict[str, Any]:
         case "toml":
             return tomllib.loads(text)
         case "yaml":
+            from ostler.files.yaml import read_yaml  # noqa: PLC0415  (few projects have such a file)
+
             value = read_yaml(text, where).value
             return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         case "pairs" | "words":

@@ -28,7 +28,7 @@ class Tools(Struct, frozen=True):
 
     @property
     def home(self) -> Path:
-        return Path(self.environ.get("HOME") or "/")
+        return Path(self.environ.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111
 
     @property
     def config_home(self) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ostler.sandbox.network.indexes.found import Found
+from ostler.sandbox.network.indexes.found import Found, join_found
 from ostler.sandbox.network.indexes.settings_file import (
     Format,
     Unreadable,
@@ -19,13 +19,18 @@ from ostler.secrets.find import find_secrets
 FindIndexes = Callable[[Mapping[str, Any]], Found]
 
 
-def read_user_file(path: Path, form: Format, find: FindIndexes) -> Found:
-    """Return what the file names, with the file itself without secrets."""
+def read_user_file(path: Path, form: Format, find: FindIndexes, system: Path | None = None) -> Found:
+    """Return what the file names, with the file itself without secrets.
+
+    The values of a `system` file that the sandbox lacks are put in the same file.
+    """
+    watched = Found(watched=(path, system) if system else (path,))
     try:
-        values = read_settings(path, form)
+        above = read_settings(system, form) if system else {}
+        values = {**above, **read_settings(path, form)}
     except Unreadable as error:
-        return Found(watched=(path,), notes=(str(error),))
-    return copy_values(path, form, values, find(values)) if values else Found(watched=(path,))
+        return join_found([watched, Found(notes=(str(error),))])
+    return join_found([watched, copy_values(path, form, values, find(values))]) if values else watched
 
 
 def read_other_file(path: Path, form: Format, find: FindIndexes) -> Found:
