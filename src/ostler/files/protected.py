@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 _AGENTS = (
@@ -42,6 +43,7 @@ _CI_FILES = re.compile(
     r"(ostler\.toml|jenkinsfile(\..*)?|(\.mcp|opencode|\.gitlab-ci|azure-pipelines|bitbucket-pipelines|\.travis"
     r"|\.drone|\.woodpecker|\.cirrus|\.?appveyor|buildspec|cloudbuild)\.(ya?ml|jsonc?))"
 )
+_MAX_LISTED = 20
 _NEVER_DOCUMENTS = frozenset({".git", ".gitattributes", ".gitmodules", ".ostler", ".pre-commit-config.yaml"})
 
 
@@ -51,6 +53,14 @@ def is_guarded(path: str) -> bool:
     return bool(parts) and (
         _CI_FILES.fullmatch(parts[-1]) is not None or any(one in EXECUTED or one in _CI for one in parts)
     )
+
+
+def describe_guarded_files(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return one line about changed files of this table; nothing if there are none."""
+    if not paths:
+        return ()
+    more = f" and {len(paths) - _MAX_LISTED} more" if len(paths) > _MAX_LISTED else ""
+    return (f"changes files that agents, editors or CI execute: {', '.join(paths[:_MAX_LISTED])}{more}",)
 
 
 def find_protected(parts: list[str]) -> str:
