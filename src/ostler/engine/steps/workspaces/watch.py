@@ -1,4 +1,4 @@
-"""Compares before and after a call: branches, settings, hooks and exclude patterns; executed configuration."""
+"""Compares the repository and the executed configuration of a worktree before and after a call."""
 
 from __future__ import annotations
 
