@@ -1,1 +1,1 @@
-"""The sandbox of one attempt: its files, its network and what it refused."""
+"""Opens the sandbox of an attempt, a gate or a setup command: its files, its proxy and its launcher."""
