@@ -29,6 +29,8 @@ _TOOLCHAINS = (
     ".claude/local", ".bun/bin", ".deno/bin", ".volta", ".asdf", ".sdkman", ".rbenv", ".npm-global",
     ".npm-packages", ".yarn/bin", ".dotnet", ".opencode/bin", ".juliaup", "go/bin", "bin",
 )  # fmt: skip
+# Variables that name toolchains elsewhere.
+_ROOTS = ("PYENV_ROOT", "NVM_DIR", "RUSTUP_HOME", "GOROOT", "JAVA_HOME", "VOLTA_HOME")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "PIP_CERT")
 _MODULES = "node_modules"
 
@@ -57,7 +59,8 @@ def list_named_paths(environ: Mapping[str, str], programs: Iterable[str] = ()) -
     """Return what the variables name: the directories of PATH, certificates, and these programs."""
     folders = [*environ.get("PATH", "").split(os.pathsep), f"{environ.get('VIRTUAL_ENV', '')}/bin"]
     found = [path for one in folders if one.startswith("/") for path in _find_environment(Path(one))]
-    found += [Path(environ[name]) for name in _CERTIFICATES if environ.get(name, "").startswith("/")]
+    named = (*_ROOTS, *_CERTIFICATES)
+    found += [Path(environ[name]) for name in named if environ.get(name, "").startswith("/")]
     for program in programs:
         found += _find_installation(program)
     return tuple(one for one in found if has_path(one))
@@ -66,9 +69,15 @@ def list_named_paths(environ: Mapping[str, str], programs: Iterable[str] = ()) -
 def _find_environment(folder: Path) -> list[Path]:
     """Return a directory of programs, or the Python environment around it with its interpreter."""
     if not has_file(folder.parent / "pyvenv.cfg"):
-        return [folder]
+        return [folder, *_find_toolchain(folder)]
     interpreter = Path(os.path.realpath(folder / "python"))
     return [folder.parent, interpreter.parent.parent]
+
+
+def _find_toolchain(folder: Path) -> list[Path]:
+    """Return the toolchain that a directory of programs belongs to, also in another home directory."""
+    text = f"{folder}/"
+    return [Path(text[: text.index(f"/{one}/")], one) for one in _TOOLCHAINS if f"/{one}/" in text]
 
 
 def _find_installation(program: str) -> list[Path]:
