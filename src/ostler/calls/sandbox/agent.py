@@ -81,6 +81,8 @@ def _apply(agent: AgentSandbox, sandbox: OpenSandbox) -> SandboxedCall:
             in_verified_sandbox=sandbox.record.verified,
             model_url=PROXY_URL if sandbox.record.network == "proxy" else "",
         )
+    elif sandbox.env:
+        call = replace(call, env=sandbox.env)
     setting = find_section(agent.executor.name, agent.settings.executors).permissions
     return SandboxedCall(call, sandbox.record, resolve_permissions(setting, call))
 

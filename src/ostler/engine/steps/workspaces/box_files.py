@@ -16,6 +16,7 @@ from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
 from ostler.git.private.importing import import_commits
 from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
+from ostler.git.private.unsandboxed import refuse_push_variables
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import list_work_trees
@@ -32,7 +33,8 @@ def create_workspace(directory: Path, context: TaskContext, services: StepServic
     if worktree is not None and services.repository and directory.is_relative_to(worktree.path):
         pinned = find_pinned_tree(context.state, services)
         mounts = partial(_open_worktree, worktree, services.repository, pinned, place / GIT, services)
-        return Workspace(directory, place, root, mounts, programs=(INSIDE / BIN,))
+        guard = partial(refuse_push_variables, worktree.repository, place / "push")
+        return Workspace(directory, place, root, mounts, programs=(INSIDE / BIN,), guard=guard)
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
