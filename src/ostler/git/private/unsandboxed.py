@@ -78,6 +78,7 @@ def _build_settings(remotes: Remotes, place: Path) -> list[Entry]:
         ANY_ADDRESS,
         *named,  # `pushinsteadof` does not apply to them
         ("credential.helper", ""),
+        ("push.default", "current"),  # so that a push without arguments is refused with the same sentence
         ("core.hookspath", str(place / _HOOKS)),
         ("core.sshcommand", shlex.quote(str(place / _BIN / SSH_PROGRAM))),
     ]
