@@ -129,10 +129,13 @@ def test_npm(project: Project) -> None:
     project.write("checkout/package.json", "{}")
     project.write("checkout/.npmrc", "@corp:registry=https://corp.example/npm/\n")
     found = project.find()
-    assert {"npm.example", "corp.example"} <= set(found.hosts)
+    assert set(found.hosts) == {"npm.example", "corp.example"}
+    project.write("checkout/.npmrc", "@corp:registry=https://${NAME}/npm/\nregistry=https://own.example/\n")
+    assert set(project.find(NAME="expanded.example").hosts) == {"own.example", "expanded.example"}
     assert found.files[".npmrc"] == b"registry=https://npm.example/\n"
     (project.home / ".npmrc").unlink()
-    default = [url for kind, url in project.find().urls if kind == "npm" and "corp" not in url]
+    (project.checkout / ".npmrc").unlink()
+    default = [url for kind, url in project.find().urls if kind == "npm" and "$" not in url]
     asked = run_tool([str(NPM), "config", "get", "registry"], env=project.environ, cwd="/")
     assert default == [asked.stdout.decode().strip()]
 
@@ -220,7 +223,12 @@ def test_other_tools(project: Project) -> None:
         "go", """echo '{"GOPROXY":"https://go.example,direct","GOSUMDB":"sum.example","GOENV":"off"}'"""
     )
     project.program("gem", "printf '*** CURRENT SOURCES ***\\n\\nhttps://gems.example/\\n'")
-    project.program("conda", """echo '{"channels":["forge"],"channel_alias":"https://conda.example"}'""")
+    project.program(
+        "conda",
+        """echo '{"channels":["forge"],"channel_alias":{"scheme":"https","location":"conda.example"}}'""",
+    )
+    project.program("pnpm", """echo '{"registry":"https://pnpm.example/"}'""")
+    project.write("checkout/pnpm-workspace.yaml", "registries: {'@corp': 'https://scope.example/'}\n")
     project.program("yarn", "[ $3 = registry ] && echo undefined || echo https://yarn.example")
     project.program(
         "uv",
@@ -231,7 +239,7 @@ def test_other_tools(project: Project) -> None:
         "home/.m2/settings.xml", "<mirror><url>https://maven.example/x</url></mirror><servers>pw5</servers>"
     )
     found = project.find(UV_INDEX="own=https://own.example/simple")
-    expected = {"go", "sum", "gems", "conda", "yarn", "uv", "rubies", "maven", "own"}
+    expected = {"go", "sum", "gems", "conda", "yarn", "uv", "rubies", "maven", "own", "pnpm", "scope"}
     assert {f"{name}.example" for name in expected} <= set(found.hosts)
     assert ("conda", "https://conda.example/forge") in found.urls
     assert b"pw5" not in found.files[".m2/settings.xml"]

@@ -126,6 +126,7 @@ def test_no_file(tmp_path: Path) -> None:
         ("https://[broken", None),
         ("https://index.example:99999/", None),
         ("https:///simple", None),
+        ("https://${HOST}/simple", None),
     ],
 )
 def test_addresses(url: str, expected: Address | None) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ostler.secrets.find import find_secrets
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.?|[0-9a-f:.]+")  # not ${VARIABLE}
 _USER = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 _CONDA_TOKEN = re.compile(r"(?<=/)t/(?=[^/\s]*\d)[^/\s]{12,}/")
 _QUERY = re.compile(r"(://[^\s?#]*)\?[^\s#]*")
@@ -36,7 +37,7 @@ def read_address(url: str) -> Address | None:
         return None
     if parts.scheme == "file":
         return Address(path=Path(unquote(parts.path))) if parts.path.startswith("/") else None
-    if parts.scheme not in _DEFAULT_PORTS or not name:
+    if parts.scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(name):
         return None
     if is_loopback(name):
         return Address(local_port=port or _DEFAULT_PORTS[parts.scheme])
