@@ -55,7 +55,7 @@ class Project:
             self.environ | environ,
             self.checkout,
             tool_seconds=seconds,
-            learn_seconds=2.0,
+            learn_seconds=10.0,
             monotonic=lambda: self.now,
         )
 
@@ -322,7 +322,7 @@ def test_hanging_tool_is_bounded(project: Project, processes: list[str]) -> None
     project.write("home/.npmrc", "registry=https://npm.example/\n")
     start = time.monotonic()
     found = project.find(seconds=0.5)
-    assert time.monotonic() - start < 2.0
+    assert time.monotonic() - start < 10
     assert any(note.startswith("npm was not asked") for note in found.notes)
     assert "npm.example" in found.hosts  # its file is read
     processes.clear()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.sandbox.network.indexes.address import Address, hide_secrets, read_address
+from ostler.sandbox.network.indexes.address import Address, hide_secrets, may_link, read_address
 from ostler.sandbox.network.indexes.found import Found
 from ostler.sandbox.network.indexes.settings_file import (
     Format,
@@ -127,11 +127,34 @@ def test_no_file(tmp_path: Path) -> None:
         ("https://index.example:99999/", None),
         ("https:///simple", None),
         ("https://${HOST}/simple", None),
+        ("http://127.1:5432/", None),
+        ("http://2130706433/", None),
+        ("http://0x7f.0x1/", None),
+        ("http://[::ffff:127.0.0.1]:5432/", Address(local_port=5432)),
     ],
 )
 def test_addresses(url: str, expected: Address | None) -> None:
     """A URL leads to a host, a local port or a directory."""
     assert read_address(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("index", "host", "expected"),
+    [
+        ("index.example", "files.example", True),
+        ("index.example", "8.8.8.8", True),
+        ("index.example", "10.0.0.7", False),
+        ("index.example", "localhost", False),
+        ("index.example", "::ffff:127.0.0.1", False),
+        ("10.0.0.5", "10.0.0.7", True),
+        ("10.0.0.5", "127.0.0.1", False),
+        ("10.0.0.5", "169.254.169.254", False),
+        ("127.0.0.1", "localhost", True),
+    ],
+)
+def test_links(index: str, host: str, expected: bool) -> None:
+    """A foreign index does not open this machine or its network."""
+    assert may_link(index, host) == expected
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -13,6 +13,7 @@ from ostler.secrets.find import find_secrets
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.?|[0-9a-f:.]+")  # not ${VARIABLE}
+_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 _USER = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 _CONDA_TOKEN = re.compile(r"(?<=/)t/(?=[^/\s]*\d)[^/\s]{12,}/")
 _QUERY = re.compile(r"(://[^\s?#]*)\?[^\s#]*")
@@ -39,6 +40,8 @@ def read_address(url: str) -> Address | None:
         return Address(path=Path(unquote(parts.path))) if parts.path.startswith("/") else None
     if parts.scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(name):
         return None
+    if _NUMBER.search(name) and _read_ip(name) is None:
+        return None  # 127.1 and 0x7f.1 are addresses for a resolver
     if is_loopback(name):
         return Address(local_port=port or _DEFAULT_PORTS[parts.scheme])
     shown = f"[{name}]" if ":" in name else name
@@ -49,21 +52,32 @@ def is_loopback(host: str) -> bool:
     """Return whether a host is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
+    address = _read_ip(host)
+    return address is not None and (address.is_loopback or address.is_unspecified)
+
+
+def may_link(index: str, host: str) -> bool:
+    """Return whether files of an index on one host can be on another.
+
+    An index does not open this machine, its network, or the service of a cloud that has credentials.
+    """
+    if host == index:
+        return True
+    if is_loopback(host):
+        return is_loopback(index)
+    address, own = _read_ip(host), _read_ip(index)
+    if address is None or address.is_global:
+        return True
+    return not address.is_link_local and own is not None and not own.is_global
+
+
+def _read_ip(host: str) -> IPv4Address | IPv6Address | None:
+    """Return the address that a host is; None for a name."""
     try:
         address = ip_address(host)
     except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
-
-
-def is_internal(host: str) -> bool:
-    """Return whether a host is this machine, or an address that only a network of this machine has."""
-    if is_loopback(host):
-        return True
-    try:
-        return not ip_address(host).is_global
-    except ValueError:
-        return False
+        return None
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 
 
 def hide_secrets(text: str) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from ostler.sandbox.network.indexes.address import hide_secrets, is_internal, read_address
+from ostler.sandbox.network.indexes.address import hide_secrets, may_link, read_address
 from ostler.sandbox.network.indexes.found import Index
 from ostler.sandbox.network.indexes.pages import ACCEPT, FILES, PAGES, read_links
 
@@ -128,8 +128,7 @@ class _Lesson(threading.Thread):
         address = read_address(url)
         if address is None or address.path is not None:
             return False
-        own = urlsplit(self.index.url).hostname or ""
-        if is_internal(urlsplit(url).hostname or "") and not is_internal(own):
+        if not may_link(urlsplit(self.index.url).hostname or "", urlsplit(url).hostname or ""):
             return False
         place = address.host or f":{address.local_port}"
         if len(self._found) < MAX_HOSTS:

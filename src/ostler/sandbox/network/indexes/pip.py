@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ostler.sandbox.network.indexes.found import Found, Index, join_found
-from ostler.sandbox.network.indexes.settings_file import Unreadable, read_settings
+from ostler.sandbox.network.indexes.settings_file import Unreadable, clean_settings, read_settings
 from ostler.sandbox.network.indexes.tools import NoAnswer, Tools
 from ostler.sandbox.network.indexes.user_file import copy_values
 
@@ -93,6 +93,8 @@ def _merge(levels: Iterable[tuple[str, Path]], notes: list[str]) -> tuple[Values
         except Unreadable as error:
             notes.append(str(error))
             continue
+        if level == "site" and clean_settings(values)[1]:
+            notes.append(f"{path} holds a password, which programs in the sandbox can read")
         for merged in (every,) if level == "site" else (every, copied):
             for section, keys in cast("Values", values).items():
                 merged.setdefault(section, {}).update(keys)
