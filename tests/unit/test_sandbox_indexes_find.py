@@ -267,6 +267,40 @@ def test_project_files(project: Project) -> None:
     assert found.files == {}
 
 
+ODD_FILES = {
+    "checkout/uv.toml": [
+        "index = 'x'",
+        "index = [1, {url = 2}]",
+        "find-links = 3\npip = []",
+        "index-url = [[1]]",
+    ],
+    "checkout/pyproject.toml": [
+        "tool = 1",
+        "tool.uv = []",
+        "tool.poetry.source = {}",
+        "tool.pdm.source = [1]",
+    ],
+    "checkout/Pipfile": ["source = 'x'", "source = [{url = 1}]"],
+    "home/.cargo/config.toml": ["registries = []", "registries.x = 1", "source.x.registry = 3", "http = 1"],
+    "checkout/.yarnrc.yml": ["npmScopes: []", "npmScopes: {a: 1}", "- 1", "1: {2: 3}", "x: !!python/none"],
+    "checkout/pnpm-workspace.yaml": ["registries: [1]", "registries: {1: [2]}", "registry: {}"],
+    "home/.condarc": ["channels: 3", "a: [[b, {c: [d]}]]", "&a [*a]"],
+    "home/.bundle/config": ["BUNDLE_MIRROR__X: [1]"],
+    "home/.npmrc": ["=\n[x]\nregistry\nregistry=://\n", "registry[]=a\nregistry[]=b", "\0"],
+    "home/.yarnrc": ["registry", '"a" "b" "c"'],
+    "checkout/requirements.txt": ["-i\n--find-links  \n-i https://[", "\0"],
+    "home/.m2/settings.xml": ["<mirror><url></url>", "<servers>"],
+}
+
+
+def test_odd_files(project: Project) -> None:
+    """Whatever a settings file has, the search ends; what is not understood is left out."""
+    for position in range(5):
+        for name, texts in ODD_FILES.items():
+            project.write(name, texts[position] if position < len(texts) else "")
+        assert project.find().hosts == ()
+
+
 def test_worktree_does_not_widen(project: Project) -> None:
     """Files that an agent writes in its worktree change nothing; the same files in the checkout do."""
     files = {

@@ -50,7 +50,8 @@ def _sets_npm(name: str) -> bool:
 def _read_workspace(values: Mapping[str, Any]) -> Found:
     """Return the registries in the settings of pnpm."""
     named = values.get("registries")
-    scopes = {f"{name}:registry": url for name, url in cast("dict[str, Any]", named or {}).items()}
+    pairs = cast("dict[str, Any]", named).items() if isinstance(named, dict) else ()
+    scopes = {f"{name}:registry": url for name, url in pairs}
     return _read_npmrc({**values, **scopes, "@default:registry": scopes.get("default:registry")})
 
 
