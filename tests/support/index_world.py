@@ -35,7 +35,11 @@ class IndexServer:
     @property
     def proxy(self) -> dict[str, str]:
         """The variables that send every request here."""
-        return {"http_proxy": self.url, "HTTPS_PROXY": self.url}
+        return {
+            "http_proxy": self.url,
+            "HTTPS_PROXY": self.url.replace("://", "://me:pw@"),
+            "NO_PROXY": "own.test",
+        }
 
     def __enter__(self) -> IndexServer:
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -64,6 +68,11 @@ class IndexServer:
                     self._answer(page)
 
             do_HEAD = do_GET
+
+            def do_CONNECT(self) -> None:
+                owner.asked.append(f"CONNECT {self.path}")
+                owner.logins[self.path] = self.headers.get("Proxy-Authorization", "")
+                self.send_error(502)
 
             def _answer(self, page: Page | None) -> None:
                 self.send_response(404 if page is None else 302 if page.location else 200)

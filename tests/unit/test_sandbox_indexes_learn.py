@@ -54,6 +54,8 @@ def test_hosts_of_files(server: IndexServer, origin: str, kind: Kind, path: str,
     server.pages[f"{origin}/simple/{path}"] = page
     found = learn(Index(kind, f"{origin}/simple/"), server)
     assert found == Learned((origin.removeprefix("http://"), "files.example"))
+    assert server.asked[-1] == "CONNECT files.example:443"  # where the files redirect to, through the proxy
+    assert server.logins["files.example:443"] == f"Basic {base64.b64encode(b'me:pw').decode()}"
 
 
 def test_redirects(server: IndexServer, origin: str) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from ostler.model.host import LOCALHOST, PROXY_PORT, WEB_PORTS, canonical_host, format_authority
+from ostler.sandbox.network.addresses import classify
 from ostler.secrets.find import find_secrets
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.?|[0-9a-f:.]+")  # not ${VARIABLE}
-_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 _USER = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 _CONDA_TOKEN = re.compile(r"(?<=/)t/(?=[^/\s]*\d)[^/\s]{12,}/")
 _QUERY = re.compile(r"(://[^\s?#]*)\?[^\s#]*")
@@ -30,54 +29,48 @@ class Address(Struct, frozen=True):
 
 
 def read_address(url: str) -> Address | None:
-    """Return where a URL leads; None if it is neither HTTP nor a local file."""
+    """Return where a URL leads; None if it is neither HTTP to a plain host nor a local file."""
     try:
         parts = urlsplit(url)
-        name, port = parts.hostname or "", parts.port
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
     except ValueError:
         return None
     if parts.scheme == "file":
         return Address(path=Path(unquote(parts.path))) if parts.path.startswith("/") else None
-    if parts.scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(name):
+    host = read_host(url)
+    if not port or not host or port == PROXY_PORT:
         return None
-    if _NUMBER.search(name) and _read_ip(name) is None:
-        return None  # 127.1 and 0x7f.1 are addresses for a resolver
-    if is_loopback(name):
-        return Address(local_port=port or _DEFAULT_PORTS[parts.scheme])
-    shown = f"[{name}]" if ":" in name else name
-    return Address(host=f"{shown}:{port}" if port else shown)
+    if host == LOCALHOST:
+        return Address(local_port=port)
+    if _is_literal(host) and classify(host) == "forbidden":
+        return None
+    return Address(host=format_authority(host, None if port in WEB_PORTS else port))
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    address = _read_ip(host)
-    return address is not None and (address.is_loopback or address.is_unspecified)
+def read_host(url: str) -> str:
+    """Return the host of an HTTP URL in the form of the proxy; empty for one that the proxy refuses."""
+    try:
+        parts = urlsplit(url)
+        name = parts.hostname or ""
+        return canonical_host(format_authority(name)) if parts.scheme in _DEFAULT_PORTS else ""
+    except ValueError:
+        return ""
 
 
 def may_link(index: str, host: str) -> bool:
     """Return whether files of an index on one host can be on another.
 
-    An index does not open this machine, its network, or the service of a cloud that has credentials.
+    An index does not open this machine or its network.
     """
-    if host == index:
-        return True
-    if is_loopback(host):
-        return is_loopback(index)
-    address, own = _read_ip(host), _read_ip(index)
-    if address is None or address.is_global:
-        return True
-    return not address.is_link_local and own is not None and not own.is_global
+    if host == index or not _is_literal(host):
+        return host == index or host != LOCALHOST
+    if _is_literal(index) and classify(index) == "private":
+        return classify(host) != "forbidden"
+    return classify(host) == "public"
 
 
-def _read_ip(host: str) -> IPv4Address | IPv6Address | None:
-    """Return the address that a host is; None for a name."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return None
-    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+def _is_literal(host: str) -> bool:
+    return ":" in host or host.rpartition(".")[2].isdigit()
 
 
 def hide_secrets(text: str) -> str:
