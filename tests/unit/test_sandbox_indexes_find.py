@@ -65,7 +65,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     with IndexServer() as server:
         one = Project(tmp_path, server)
         for name in ("python3", "python", "npm", "pnpm", "yarn", "uv", "cargo", "go", "gem", "conda", "mvn"):
-            one.program(name, "exit 1")
+            one.program(name, "exit 0" if name.startswith("python") else "exit 1")  # a Python without pip
         yield one
 
 
@@ -119,6 +119,16 @@ def test_pip_with_another_index(project: Project) -> None:
     assert found.hosts == ()
     assert found.environment["PIP_INDEX_URL"] == "http://127.0.0.1:3141/root"
     assert any(note.startswith("PIP_INDEX_URL") for note in found.notes)
+
+
+def test_pip_does_not_answer(project: Project) -> None:
+    """The files and variables of pip are read without it; its default index is not known."""
+    project.program("python3", "exit 1")
+    project.write("home/.config/pip/pip.conf", "[global]\nindex-url = https://pip.example/simple\n")
+    found = project.find(PIP_EXTRA_INDEX_URL="https://more.example/simple")
+    assert found.hosts == ("pip.example", "more.example")
+    assert b"pip.example" in found.files[".config/pip/pip.conf"]
+    assert any(note.startswith("pip was not asked") for note in found.notes)
 
 
 @pytest.mark.skipif(NPM is None, reason="npm is not installed")
