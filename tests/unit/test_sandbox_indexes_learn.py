@@ -112,7 +112,7 @@ def test_asked_once(server: IndexServer, origin: str) -> None:
     assert ask() == 2
 
 
-@pytest.mark.parametrize("page", [Page(hangs=True), Page("x" * 100, endless=True)])
+@pytest.mark.parametrize("page", [Page(hangs=True), Page(drips=True), Page("x" * 100, endless=True)])
 def test_slow_index_is_bounded(server: IndexServer, origin: str, page: Page) -> None:
     """An index that does not answer, or without end, costs no more than the limit."""
     server.pages[f"{origin}/simple/six/"] = page
