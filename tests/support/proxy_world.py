@@ -1,4 +1,4 @@
-"""A sandbox's proxy with real sockets: listeners are handed over as the first program of a sandbox does it."""
+"""A sandbox's proxy with real sockets: listeners are handed over as a sandbox does it."""
 
 from __future__ import annotations
 
@@ -70,13 +70,16 @@ async def open_proxy(
             raise OSError(f"no address for {host}")
         return addresses[host]
 
+    def refuse(refusal: Refusal) -> None:
+        world.refusals.append(refusal)
+
     def check(name: str, usage: Usage) -> str:
         world.used.append((name, usage))
         return world.reason
 
     proxy = Proxy(
         NetworkPolicy(hosts, local_ports, model),
-        lambda refusal: world.refusals.append(refusal),
+        refuse,
         check,
         environ=environ,
         resolve=resolve,

@@ -54,7 +54,7 @@ class Forwarder:
         found = _URL.match(request.target)
         if found is None:
             text = "the proxy of the sandbox accepts URLs of http and CONNECT"
-            return await answer_text(client, request, 400, text)
+            return await answer_text(client, None, 400, text)
         authority, rest = found[1], found[2] or "/"
         path = rest if rest.startswith("/") else f"/{rest}"
         try:
