@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -154,5 +155,125 @@ def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             assert b" 404 " in await world.ask("/")
             for _, writer in idle[1:]:
                 writer.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("own", ["127.0.0.1:47821", "localhost:47821"])
+def test_programs_that_use_the_proxy_for_itself(own: str) -> None:
+    """Some programs ignore NO_PROXY: their model calls through the proxy to the proxy work as well."""
+
+    async def run() -> None:
+        async with serve(Origin()) as port, open_proxy(model=route_to(port)) as world:
+            assert b" 200 OK" in await world.ask(f"http://{own}/v1/messages")
+            reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+            writer.write(f"CONNECT {own} HTTP/1.1\r\nHost: {own}\r\n\r\n".encode())
+            assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 200 Connection established\r\n\r\n"
+            writer.write(b"GET /v1/messages HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200 OK")
+            writer.close()
+            assert world.refusals == []
+
+    asyncio.run(run())
+
+
+def test_random_bytes_are_no_failure() -> None:
+    """Whatever a program sends, the proxy answers or closes, and keeps serving others."""
+    pieces = [
+        *(
+            b"GET ",
+            b"POST ",
+            b"CONNECT ",
+            b"http://",
+            b"/v1/messages",
+            b"localhost:1",
+            b"[::1]:x",
+            b"%2e",
+            b"\0",
+        ),
+        *(
+            b" HTTP/1.1",
+            b"\r\n",
+            b"\r\n\r\n",
+            b"\n",
+            b":",
+            b"Host: x",
+            b"Content-Length: 3",
+            b"a" * 99,
+            b"\xff",
+        ),
+        *(
+            b"Transfer-Encoding: chunked",
+            b"0\r\n\r\n",
+            b"3\r\nabc\r\n",
+            b"Expect: 100-continue",
+            b"@",
+            b"?",
+            b"#",
+        ),
+    ]
+    chance = random.Random(16)
+
+    async def send(world: ProxyWorld) -> None:
+        data = b"".join(chance.choices(pieces, k=chance.randint(1, 30)))
+        _, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        writer.write(data)
+        with suppress(OSError):
+            await writer.drain()
+            if chance.random() < 0.5:
+                writer.write_eof()
+            await asyncio.sleep(0.01)
+        writer.close()
+
+    async def run() -> None:
+        async with serve(Origin()) as port, open_proxy("localhost:1", model=route_to(port)) as world:
+            for _ in range(20):
+                await asyncio.gather(*(send(world) for _ in range(20)))
+            assert b" 200 OK" in await world.ask("/v1/messages")
+
+    asyncio.run(run())
+
+
+def test_answers_without_a_body() -> None:
+    """HEAD, 204 and 304 end with their head, and the connection is kept."""
+
+    async def run() -> None:
+        origin = Origin()
+        async with serve(origin) as port, open_proxy(f"localhost:{port}") as world:
+            reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+            for method, response in (
+                ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"),
+                ("GET", b"HTTP/1.1 204 No Content\r\n\r\n"),
+                ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n"),
+                (
+                    "GET",
+                    b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+                ),
+            ):
+                origin.response = response
+                writer.write(f"{method} http://localhost:{port}/ HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+                assert b"Connection: keep-alive" in head and head.count(b"Content-Length") <= 1
+            assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_server_that_answers_before_it_read_the_request() -> None:
+    """The early answer of a server that stops reading, such as 413, reaches the client."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.write_eof()
+        await asyncio.sleep(0.05)
+        writer.transport.abort()
+
+    async def run() -> None:
+        async with serve(refuse) as port, open_proxy(model=route_to(port)) as world:
+            answer = await world.ask("/v1/messages", method="POST", body=b"x" * 20_000_000)
+            assert answer.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 502 "))
 
     asyncio.run(run())

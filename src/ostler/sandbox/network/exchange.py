@@ -68,12 +68,18 @@ async def receive_response(server: Peer, method: str) -> ResponseHead:
 
 
 async def pass_response(
-    client: Peer, server: Peer, request: RequestHead, head: ResponseHead, on_piece: OnPiece, *, keep: bool
+    client: Peer,
+    server: Peer,
+    request: RequestHead,
+    head: ResponseHead,
+    on_piece: OnPiece,
+    *,
+    request_sent: bool,
 ) -> bool:
     """Send a response to the client; return whether the client's connection can be used again."""
     framing = head.framing
     chunked = framing.length is None and request.version == "HTTP/1.1"
-    keep = keep and request.keeps_alive and (chunked or framing.length is not None)
+    keep = request_sent and request.keeps_alive and (chunked or framing.length is not None)
     # The answer to HEAD has the length of a body that does not come.
     is_empty = framing.length == 0
     headers = head.headers.end_to_end().without(() if is_empty else ("content-length",)).items
@@ -91,6 +97,8 @@ async def pass_response(
         raise ConnectionAbortedError(f"the answer is not valid: {error}") from None
     if chunked:
         await client.send(_LAST_CHUNK)
+    if not request_sent:
+        await client.linger()
     return keep
 
 

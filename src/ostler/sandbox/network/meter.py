@@ -81,7 +81,7 @@ class TokenMeter:
             found = msgspec.json.decode(data, type=kind)
             for part in [found] if isinstance(found, _Part) else found:
                 self._count_part(part)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return  # the agent gets it as it is, and reports it
 
     def _count_part(self, part: _Part) -> None:

@@ -110,7 +110,7 @@ class ModelGateway:
             return await self._fail(client, request.without_body() if sent else None, error)
         meter = TokenMeter(self._route.wire, head.headers)
         try:
-            return await pass_response(client, server, request, head, meter.read, keep=sent)
+            return await pass_response(client, server, request, head, meter.read, request_sent=sent)
         finally:
             self._count(meter, head)
 
