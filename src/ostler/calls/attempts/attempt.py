@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.attempts.journal import AttemptJournal, create_notices
 from ostler.calls.attempts.kept_answer import (
     AnswerPlaces,
@@ -25,13 +26,15 @@ from ostler.calls.attempts.wait_report import WaitReport
 from ostler.calls.attempts.window_changes import WindowChanges
 from ostler.calls.models.slots import Slot
 from ostler.calls.request import CallOutcome, CallRequest
+from ostler.calls.sandbox.agent import AgentSandbox, SandboxedCall, open_agent_sandbox
 from ostler.calls.self_healing import extend_timeout
 from ostler.calls.spending.billing import detect_billing
 from ostler.calls.spending.prices import resolve_cost
+from ostler.calls.spending.running import RunningCost
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, UsageError, is_host_failure
-from ostler.executors.protocol import Capabilities, Executor, select_environment
+from ostler.executors.protocol import Executor
 from ostler.executors.registry import find_section, resolve_type
 from ostler.files.failpoint import reach
 from ostler.files.full_disk import repeat_while_full
@@ -49,14 +52,12 @@ from ostler.model.call import (
 from ostler.model.ids import TaskId
 from ostler.model.limits.limit import window_for
 from ostler.model.limits.titles import account_id
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import AgentIdle, Notice
 from ostler.model.usage import Usage
-from ostler.process.environment import build_child_environment
 from ostler.process.sweep import kill_marked_processes
 from ostler.secrets.redact import redact_struct, redact_text, redact_value
-
-# Errors of this machine: another model or attempt does not help.
 
 
 class AttemptSpec(Struct, frozen=True):
@@ -71,6 +72,24 @@ class AttemptSpec(Struct, frozen=True):
     slot: Slot
     on_event: OnEvent  # called after the event was recorded
     timeout_factor: float = 1.0
+    running: RunningCost | None = None  # counts the answers that pass the proxy; None: they are not counted
+
+
+class _Observed:
+    """What an attempt shows while it runs: changes of its windows, and the sandbox that it got."""
+
+    def __init__(self) -> None:
+        self.windows = WindowChanges()
+        self.sandboxed: SandboxedCall | None = None
+
+    def add_to(self, attempt: Attempt, last: tuple[ReportedWindow, ...] = ()) -> Attempt:
+        sandbox = self.sandboxed
+        return replace(
+            attempt,
+            windows=self.windows.collect(last),
+            sandbox=sandbox.record if sandbox else None,
+            permissions=sandbox.permissions if sandbox else "",
+        )
 
 
 class AttemptRunner:
@@ -120,14 +139,14 @@ class AttemptRunner:
         with AttemptFiles(
             request.task_dir, attempt, spec.prompt, self._clock.now, request.system, structured
         ) as files:
-            call, windows = self._create_call(spec, attempt, str(files.transcript)), WindowChanges()
+            call, observed = self._create_call(spec, attempt, str(files.transcript)), _Observed()
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
             result = _bill_once(
-                _without_secrets(await self._run_executor(spec, call, attempt, files, windows)), request
+                _without_secrets(await self._run_executor(spec, call, attempt, files, observed)), request
             )
             if result.billing is not None:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
-            ended = self._complete(spec, attempt, result, windows)
+            ended = self._complete(spec, attempt, result, observed)
             outcome = CallOutcome(
                 result=result,
                 attempt=ended.number,
@@ -219,7 +238,7 @@ class AttemptRunner:
         call: AgentCall,
         attempt: Attempt,
         files: AttemptFiles,
-        windows: WindowChanges,
+        observed: _Observed,
     ) -> CallResult:
         session_id, usage = attempt.session_id, Usage()
         waits = self._report_waits(call, attempt)
@@ -235,7 +254,7 @@ class AttemptRunner:
                 files.replace_prompt(call.fresh_prompt)
             if waits:
                 waits.on_event(event)
-            windows.on_event(event)
+            observed.windows.on_event(event)
             event = _redact_event(event)
             files.write_event(event)
             if notices := create_notices(event):
@@ -245,10 +264,12 @@ class AttemptRunner:
         started = self._clock.monotonic()
         try:
             start = spec.executor.resume if attempt.resumed else spec.executor.spawn
-            return await start(call, on_event)
+            async with open_agent_sandbox(self._describe_sandbox(spec, call, on_event)) as sandboxed:
+                observed.sandboxed = sandboxed
+                return _end_at_budget(await start(sandboxed.call, on_event), spec.running)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
-            known = replace(attempt, session_id=session_id, usage=usage, windows=windows.collect())
+            known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)
             await self._record_interrupted(spec, known, seconds)
             raise
         except OstlerError as error:
@@ -259,6 +280,10 @@ class AttemptRunner:
             if waits:
                 waits.close()
 
+    def _describe_sandbox(self, spec: AttemptSpec, call: AgentCall, on_event: OnEvent) -> AgentSandbox:
+        workspace, running = spec.request.workspace, spec.running
+        return AgentSandbox(call, spec.executor, self._settings, on_event, workspace, running, self._environ)
+
     def _report_waits(self, call: AgentCall, attempt: Attempt) -> WaitReport | None:
         if not isinstance(call.supervision, LivenessMonitor):
             return None
@@ -266,11 +291,11 @@ class AttemptRunner:
         return WaitReport(call.supervision, partial(self.notify, attempt.task), name)
 
     def _complete(
-        self, spec: AttemptSpec, attempt: Attempt, result: CallResult, windows: WindowChanges
+        self, spec: AttemptSpec, attempt: Attempt, result: CallResult, observed: _Observed
     ) -> Attempt:
         cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
         return replace(
-            attempt,
+            observed.add_to(attempt, result.windows),
             status="succeeded" if result.ok else "failed",
             duration_ms=round(result.duration_seconds * 1000),
             exit_code=result.exit_code,
@@ -283,7 +308,6 @@ class AttemptRunner:
             session_usage=result.session_usage,
             session_id=result.session_id or attempt.session_id,
             model=result.model or attempt.model,
-            windows=windows.collect(result.windows),
         )
 
     async def _record_interrupted(self, spec: AttemptSpec, attempt: Attempt, seconds: float) -> None:
@@ -332,38 +356,15 @@ def _redact_event(event: AgentEvent) -> AgentEvent:
     )
 
 
+def _end_at_budget(result: CallResult, running: RunningCost | None) -> CallResult:
+    """Return the failure of an agent whose calls the proxy refused as one of the budget."""
+    if result.ok or running is None or not running.exceeded:
+        return result
+    return replace(result, code=Code.BUDGET_EXCEEDED, message=running.exceeded)
+
+
 def _bill_once(result: CallResult, request: CallRequest) -> CallResult:
     """Return a replayed answer without the tokens that an earlier attempt of the call has recorded."""
     earlier = [one for one in request.attempts if one.step == request.key and one.usage != Usage()]
     is_billed = result.replayed and any(one.session_id == result.session_id for one in earlier)
     return replace(result, usage=Usage(), cost_usd=0.0) if is_billed else result
-
-
-def create_base_call(
-    settings: Settings, capabilities: Capabilities, environ: Mapping[str, str], identity: Mapping[str, str]
-) -> AgentCall:
-    """Return a call without a prompt: its environment, which includes `identity`, and its timeouts."""
-    run = settings.run
-    own = {**select_environment(capabilities, environ), **identity}
-    return AgentCall(
-        agent="",
-        prompt="",
-        env=build_child_environment(environ, settings.sandbox.env_allow, own),
-        timeout_seconds=run.timeout_seconds,
-        idle_timeout_seconds=run.idle_timeout_seconds,
-        result_grace_seconds=run.result_grace_seconds,
-        grace_seconds=run.grace_seconds,
-        allowed_commands=tuple(dict.fromkeys(settings.gates.commands.values())),
-        allow_unsandboxed_skip=settings.sandbox.allow_unsandboxed_skip,
-    )
-
-
-def identity_variables(marker: str, project: str, task: str = "", state_file: str = "") -> dict[str, str]:
-    """Return the environment variables that identify the attempt of a process and its state file."""
-    variables = {
-        "OSTLER_ATTEMPT": marker,
-        "OSTLER_PROJECT": project,
-        "OSTLER_TASK": task,
-        "OSTLER_STATE": state_file,
-    }
-    return {name: value for name, value in variables.items() if value}
