@@ -222,3 +222,14 @@ def test_local_port_is_forwarded_raw() -> None:
                 await talk(world.hand_over(port - 1))
 
     asyncio.run(run())
+
+
+def test_local_service_through_the_proxy() -> None:
+    """A program that ignores NO_PROXY reaches a local service through the proxy as well."""
+
+    async def run() -> None:
+        async with serve(Origin()) as port, open_proxy(local_ports=(port,)) as world:
+            assert b" 200 OK" in await world.ask(f"http://127.0.0.1:{port}/")
+            assert world.refusals == []
+
+    asyncio.run(run())

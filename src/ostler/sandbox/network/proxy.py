@@ -9,6 +9,7 @@ from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Self
 
+from ostler.model.host import LOCALHOST, format_authority
 from ostler.sandbox.network.addresses import Resolve, resolve_name
 from ostler.sandbox.network.connect import Connector
 from ostler.sandbox.network.forward import Forwarder
@@ -53,7 +54,9 @@ class Proxy:
         refusals = Refusals(on_refusal)
         route = policy.model
         model = None if route is None else ModelGateway(route, self._connector, refusals, check_usage)
-        forwarder = Forwarder(HostRules(policy.hosts), self._connector, refusals)
+        # A program that ignores NO_PROXY asks the proxy for a local service.
+        local = (format_authority(LOCALHOST, port) for port in policy.local_ports)
+        forwarder = Forwarder(HostRules((*policy.hosts, *local)), self._connector, refusals)
         self._session = Session(forwarder, model, refusals, timeouts)
         self._room = asyncio.Semaphore(_MAX_CONNECTIONS)
         self._listeners = 0

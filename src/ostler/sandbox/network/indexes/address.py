@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from ostler.model.host import HostInvalid, canonical_host, format_authority
 from ostler.secrets.find import find_secrets
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -28,7 +29,7 @@ class Address(Struct, frozen=True):
 
 
 def read_address(url: str) -> Address | None:
-    """Return where a URL leads; None if it is neither HTTP nor a local file."""
+    """Return where a URL leads; None if it is neither a plain host of HTTP nor a local file."""
     try:
         parts = urlsplit(url)
         name, port = parts.hostname or "", parts.port
@@ -40,8 +41,12 @@ def read_address(url: str) -> Address | None:
         return None
     if is_loopback(name):
         return Address(local_port=port or _DEFAULT_PORTS[parts.scheme])
-    shown = f"[{name}]" if ":" in name else name
-    return Address(host=f"{shown}:{port}" if port else shown)
+    shown = format_authority(name)
+    try:
+        canonical_host(shown)
+    except HostInvalid:  # such as *.com, which would allow more than a host
+        return None
+    return Address(host=format_authority(name, port or None))
 
 
 def is_loopback(host: str) -> bool:
