@@ -281,7 +281,25 @@ def test_answer_that_is_cut_off_counts() -> None:
             with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
                 await asyncio.wait_for(reader.readexactly(5000), 5)
             writer.close()
-        assert world.used == [("m", Usage(9, 0))]
+        assert world.used == [("m", Usage(9, 1))]
+
+    asyncio.run(run())
+
+
+def test_stream_without_counts_is_estimated() -> None:
+    """A program cannot avoid the budget: a stream without counts has a token per event and per four bytes."""
+    event = b'data: {"model":"m","choices":[{"delta":{"content":"a"}}]}\n\n'
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+
+    async def run() -> None:
+        origin = Origin(head + event * 50 + b"data: [DONE]")
+        async with serve(origin) as port, open_proxy(model=route_to(port, wire="openai")) as world:
+            await world.ask("/v1/messages", method="POST", body=b"x" * 4000)
+            origin.response = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n" + b'{"input_tokens":1234}'[:20]
+            await world.ask(
+                "/v1/messages", method="POST", body=b"x" * 4000
+            )  # a count of tokens costs nothing
+        assert world.used == [("m", Usage(1000, 51))]
 
     asyncio.run(run())
 

@@ -30,7 +30,12 @@ _LAST_CHUNK = b"0\r\n\r\n"
 
 
 async def send_request(
-    client: Peer, server: Peer, request: RequestHead, target: str, headers: Iterable[Header]
+    client: Peer,
+    server: Peer,
+    request: RequestHead,
+    target: str,
+    headers: Iterable[Header],
+    on_piece: OnPiece,
 ) -> bool:
     """Send a request with its body; return False when the server stopped reading.
 
@@ -45,6 +50,7 @@ async def send_request(
         return False
     body = Body(client.reader, framing)
     while piece := await body.read():
+        on_piece(piece)
         if not await _try_send(server, _chunk(piece) if framing.chunked else piece):
             return False
     return not framing.chunked or await _try_send(server, _LAST_CHUNK)
@@ -100,6 +106,10 @@ async def pass_response(
     if not request_sent:
         await client.linger()
     return keep
+
+
+def ignore(piece: bytes) -> None:
+    """Nothing is counted."""
 
 
 async def until_gone(client: Peer, work: Coroutine[Any, Any, T]) -> T:
