@@ -70,6 +70,19 @@ def test_nothing_is_left_after_the_attempt() -> None:
         asyncio.run(run(silent))
 
 
+def test_proxy_that_ends_at_once_closes_what_it_was_given() -> None:
+    """A socket whose task never started is closed, too."""
+
+    async def run() -> None:
+        ours, theirs = socket.socketpair()
+        async with open_proxy() as world:
+            world.proxy.attach(theirs)
+        assert theirs.fileno() == -1
+        ours.close()
+
+    asyncio.run(run())
+
+
 def test_error_of_the_attempt_passes_unchanged() -> None:
     """What fails inside the context is raised as it is, and a cancelled attempt closes the proxy, too."""
 
