@@ -70,7 +70,7 @@ BAD_FILES = [
     (
         '[executors.mine]\npermissions = "yolo"',
         "ostler.toml:2: executors.mine.permissions: "
-        'expected one of "ask", "accept-edits", "skip", got "yolo"',
+        'expected one of "auto", "ask", "accept-edits", "skip", got "yolo"',
     ),
     (
         "[executors.mine]\nargs = [\n 'a',\n 3]",

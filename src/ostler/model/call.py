@@ -49,6 +49,7 @@ class AgentCall(Struct, frozen=True):
     launcher: Launcher | None = None  # starts the program in its sandbox; None: without one
     in_verified_sandbox: bool = False  # the self-test of its sandbox passed in this process
     model_url: str = ""  # address of the proxy for model calls, inside the sandbox; empty: there is none
+    home: str = ""  # private directory of this machine that the sandbox mounts at HOME; empty: there is none
 
 
 class SessionStarted(Struct, frozen=True, tag="session_started"):
