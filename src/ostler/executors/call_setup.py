@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Generator
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 from ostler.files.atomic import write_projection
 from ostler.model.call import AgentCall
 from ostler.model.command import Command
-from ostler.sandbox.home.writer import remove_private, write_private
 from ostler.secrets.redact import redact_bytes
 
 
@@ -50,23 +48,11 @@ def build_command(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], s
 
 
 @contextmanager
-def write_call_file(
-    call: AgentCall, suffix: str, content: bytes, *, place: str = ""
-) -> Generator[str, None, None]:
-    """Write a private file for one call and yield the path at which the program finds it.
+def write_call_file(transcript: str, suffix: str, content: bytes) -> Generator[str, None, None]:
+    """Write a private file for one call and yield its path.
 
-    It stays at `place` or beside the transcript; without both, or in a sandbox, it is removed after the call.
+    It stays beside the transcript; without a transcript it is removed after the call.
     """
-    transcript = place or call.transcript
-    if call.home:
-        # The sandbox has the home directory, but not the directory of the transcript.
-        name = f".ostler/calls/{os.urandom(8).hex()}.{suffix}"
-        write_private(Path(call.home), name, content)
-        try:
-            yield str(find_inside(call, Path(call.home, name)))
-        finally:
-            remove_private(Path(call.home), name)
-        return
     if transcript:
         path = Path(f"{transcript}.{suffix}").absolute()
         write_projection(path, content)
@@ -82,22 +68,12 @@ def write_call_file(
         yield str(path)
 
 
-def find_inside(call: AgentCall, path: Path) -> Path:
-    """Return the path at which the program of a call finds a file of its private home directory."""
-    if not call.home or not path.is_relative_to(call.home):
-        return path
-    return Path(call.env.get("HOME") or "/", path.relative_to(call.home))
-
-
 def locate_session_file(call: AgentCall, kind: str) -> Path | None:
     """Return where an executor stores a session that its agent does not, or None for a call without files.
 
-    The file is beside the transcript: outside the workspace, and as private. In a sandbox it is in the
-    private home directory, which the program has at HOME.
+    The file is beside the transcript: outside the workspace, and as private.
     """
     if not call.transcript or not call.session_id:
         return None
     name = re.sub(r"[^A-Za-z0-9-]", "_", call.session_id)
-    if call.home:
-        return Path(call.home, f".{name}.{kind}.json")
     return Path(call.transcript).absolute().with_name(f"{name}.{kind}.json")

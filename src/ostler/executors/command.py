@@ -24,8 +24,15 @@ from ostler.executors.limits.reading import add_limits
 from ostler.executors.limits.retries import Retry, RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.permissions import require_sandbox, resolve_permissions
 from ostler.executors.protocol import Capabilities
-from ostler.executors.sandboxed.environment import enter_sandbox
-from ostler.model.call import AgentCall, CallResult, OnEvent, RetryReported, SessionStarted, TextReceived
+from ostler.model.call import (
+    AgentCall,
+    CallResult,
+    OnEvent,
+    PermissionSetting,
+    RetryReported,
+    SessionStarted,
+    TextReceived,
+)
 from ostler.model.command import Exit, StopReason
 from ostler.process.protocol import CommandRunner
 
@@ -63,6 +70,11 @@ class CommandExecutor:
             resumes=has_session_id, accepts_session_id=has_session_id, answers=False
         )
 
+    @property
+    def permissions(self) -> PermissionSetting:
+        """The setting, limited to what the task allows."""
+        return self._settings.permissions
+
     def validate_availability(self) -> None:
         """Raise AgentUnavailable when the program is not installed."""
         self._program()
@@ -86,7 +98,7 @@ class CommandExecutor:
             self._check_permissions(call)
             with self._prepare(call) as (arguments, stdin):
                 argv = (self._program(), *arguments)
-                command = build_command(call, argv, self._environment(call), stdin)
+                command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
                 command = replace(command, on_error_line=output.read_error_line)
                 on_event(SessionStarted(call.session_id, call.model))
                 exit = await self._runner.run(command, output.read_line)
@@ -95,10 +107,6 @@ class CommandExecutor:
         if exit.stopped is StopReason.PROVIDER:
             return self._describe_wait(call, exit, output.retry)
         return self._evaluate(call, exit, output.text)
-
-    def _environment(self, call: AgentCall) -> dict[str, str]:
-        env = {**call.env, **self._settings.env}
-        return enter_sandbox(env, call) if call.home else env
 
     def _check_permissions(self, call: AgentCall) -> None:
         """Raise OstlerError when the permissions of the call do not allow what the program does."""
@@ -119,7 +127,7 @@ class CommandExecutor:
         if not any("{prompt_file}" in arg for arg in self._settings.args):
             yield self._arguments(values), prompt
             return
-        with write_call_file(call, "prompt", prompt) as path:
+        with write_call_file(call.transcript, "prompt", prompt) as path:
             yield self._arguments({**values, "prompt_file": path}), b""
 
     def _arguments(self, values: dict[str, str]) -> tuple[str, ...]:

@@ -23,8 +23,7 @@ from ostler.executors.limits.reading import add_limits
 from ostler.executors.output import OutputFormat, StreamReader
 from ostler.executors.permissions import require_sandbox, resolve_permissions
 from ostler.executors.protocol import Capabilities, supports_resumption
-from ostler.executors.sandboxed.environment import enter_sandbox, enter_sandbox_as
-from ostler.executors.sandboxed.needs import ModelAccess, Outside, SandboxNeeds
+from ostler.executors.sandboxed.needs import Outside, SandboxNeeds
 from ostler.files.atomic import make_private_dir
 from ostler.files.user_cache import find_user_cache
 from ostler.model.call import (
@@ -33,6 +32,7 @@ from ostler.model.call import (
     CallResult,
     OnEvent,
     Permissions,
+    PermissionSetting,
     RetryReported,
     SessionReplaced,
     SessionStarted,
@@ -133,6 +133,11 @@ class ProgramExecutor:
         """See Executor.capabilities."""
         return self.spec.capabilities
 
+    @property
+    def permissions(self) -> PermissionSetting:
+        """The setting, limited to what the task allows."""
+        return self._settings.permissions
+
     def validate_availability(self) -> None:
         """Raise AgentUnavailable when the program is not installed."""
         self._program()
@@ -225,8 +230,7 @@ class ProgramExecutor:
         if defaults is None:
             yield call
             return
-        place = self._settings_place(call)
-        with write_call_file(call, "settings.json", defaults.content, place=place) as path:
+        with write_call_file(self._settings_place(call), "settings.json", defaults.content) as path:
             yield replace(call, env={**call.env, defaults.variable: path})
 
     def _find_default_settings(self, call: AgentCall) -> DefaultSettings | None:
@@ -268,7 +272,7 @@ class ProgramExecutor:
         if not (call.schema and self.spec.schema_in_file):
             yield call
             return
-        with write_call_file(call, "schema.json", call.schema.encode()) as path:
+        with write_call_file(call.transcript, "schema.json", call.schema.encode()) as path:
             yield replace(call, schema=path)
 
     @contextmanager
@@ -277,7 +281,7 @@ class ProgramExecutor:
         if not flag or not call.system.strip():
             yield ()
             return
-        with write_call_file(call, "system.md", call.system.encode("utf-8", "replace")) as path:
+        with write_call_file(call.transcript, "system.md", call.system.encode("utf-8", "replace")) as path:
             yield (flag, path)
 
     def _with_system_prompt(self, call: AgentCall) -> AgentCall:
@@ -302,9 +306,8 @@ class ProgramExecutor:
         schema = call.schema if self.capabilities.structured_output else ""
         permissions = resolve_permissions(self._settings.permissions, call)
         options = LaunchOptions(call.session_id, resume, call.model, permissions, schema)
-        extra, access = self._extra_arguments(call).arguments, self.find_access(call)
-        routed = access.arguments if access else ()
-        return (*extra, *self.spec.arguments(options), *self._settings.args, *routed)
+        extra = self._extra_arguments(call).arguments
+        return (*extra, *self.spec.arguments(options), *self._settings.args, *call.access.arguments)
 
     def _extra_arguments(self, call: AgentCall) -> ExtraArguments:
         if self.spec.extra_arguments is None:
@@ -322,19 +325,8 @@ class ProgramExecutor:
         env = {**self.spec.default_env, **call.env, **by_permissions, **self._settings.env}
         return Outside(env, self._settings.args, call.model, call.cwd)
 
-    def find_access(self, call: AgentCall) -> ModelAccess | None:
-        """Return the calls of the model through the proxy of the sandbox; None: keys go in."""
-        if not (call.home and call.model_url and self.spec.sandbox):
-            return None
-        return self.spec.sandbox.find_access(self.describe_outside(call), call.model_url)
-
     def _environment(self, call: AgentCall) -> dict[str, str]:
-        env = dict(self.describe_outside(call).env)
-        if not call.home:
-            return env
-        if self.spec.sandbox is None:
-            return enter_sandbox(env, call)
-        return enter_sandbox_as(self.spec.sandbox, self.capabilities, self.find_access(call), env, call)
+        return call.access.apply(self.describe_outside(call).env)
 
     def _environment_on_host(self, call: AgentCall) -> dict[str, str]:
         """Return the variables with which this process finds the files of the agent."""

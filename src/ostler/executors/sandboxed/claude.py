@@ -91,8 +91,7 @@ def _hide_tokens(login: Table) -> Table:
 
 def _read_bearer(path: Path) -> Headers:
     """Return the header of the user's login as it is now: the user's own claude may have renewed it."""
-    token = _read_login(path).get("accessToken")
-    return {"authorization": f"{BEARER}{token}"} if token else {}
+    return {"authorization": f"{BEARER}{_read_login(path).get('accessToken', '')}"}
 
 
 def _read_expiry(path: Path) -> float | None:

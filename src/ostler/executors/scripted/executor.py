@@ -7,7 +7,6 @@ process runs the script, which can be killed like any agent.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -17,10 +16,9 @@ from msgspec import Raw, Struct
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.agent_json import decode_json
-from ostler.executors.call_setup import build_command, find_inside, locate_session_file, prepend_system_prompt
+from ostler.executors.call_setup import build_command, locate_session_file, prepend_system_prompt
 from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
 from ostler.executors.protocol import Capabilities
-from ostler.executors.sandboxed.environment import enter_sandbox
 from ostler.executors.scripted import agent
 from ostler.executors.scripted.script import ScriptInvalid, extract_script, load_script
 from ostler.model.call import (
@@ -69,17 +67,8 @@ class ScriptedExecutor:
     async def _run(self, call: AgentCall, reader: _ScriptReader) -> CallResult:
         try:
             stdin = msgspec.json.encode(self._task(call))
-            state = locate_session_file(call, "script")
-            argv = (
-                sys.executable,
-                "-I",
-                "-S",
-                agent.__file__,
-                str(find_inside(call, state)) if state else "",
-            )
-            env = {**call.env, **self._settings.env}
-            env = enter_sandbox(env, call) if call.home else env
-            command = build_command(call, argv, env, stdin)
+            argv = (sys.executable, "-I", "-S", agent.__file__, _find_state(call))
+            command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
             exit = await self._runner.run(command, reader.read_line)
         except OstlerError as error:
             return result_from_error(error)
@@ -87,8 +76,7 @@ class ScriptedExecutor:
 
     def _task(self, call: AgentCall) -> dict[str, object]:
         steps = self._steps(call)
-        state = locate_session_file(call, "script")
-        if steps is None and not (state and os.path.lexists(state)):
+        if steps is None and not Path(_find_state(call, on_host=True) or "/nowhere").exists():
             message = f"no ```ostler-script block, and executors.{self.name}.args names no script"
             raise ScriptInvalid("prompt", 1, message)
         return {"steps": steps, "session_id": call.session_id, "prompt_length": len(call.prompt)}
@@ -181,3 +169,13 @@ class _ScriptReader:
 
 def _usage(line: _Line) -> Usage:
     return Usage(line.input_tokens, line.output_tokens)
+
+
+def _find_state(call: AgentCall, *, on_host: bool = False) -> str:
+    """Return the path of the session's script: for the program, or for this process."""
+    path = locate_session_file(call, "script")
+    if path is None:
+        return ""
+    if not call.home:
+        return str(path)
+    return str(Path(call.home if on_host else call.env["HOME"], path.name))

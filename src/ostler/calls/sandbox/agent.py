@@ -1,0 +1,111 @@
+"""The sandbox of one attempt: opens it, and returns the call as the executor has to run it inside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.calls.sandbox.environment import PROXY_URL
+from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, open_sandbox
+from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
+from ostler.config.settings import Settings
+from ostler.executors.command import CommandExecutor
+from ostler.executors.permissions import resolve_permissions
+from ostler.executors.program import ProgramExecutor
+from ostler.executors.protocol import Executor
+from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
+from ostler.files.user_state import find_user_state
+from ostler.model.call import AccessRefused, AgentCall, OnEvent, WarningRaised
+from ostler.model.sandbox import Refusal, SandboxRecord
+from ostler.model.usage import Usage
+from ostler.sandbox.box.tiers import choose_tier
+
+
+class AgentSandbox(Struct, frozen=True):
+    """What the sandbox of an attempt is opened for."""
+
+    call: AgentCall
+    executor: Executor
+    settings: Settings
+    on_event: OnEvent
+    workspace: Workspace | None = None  # None: the working directory of the call
+    check_usage: Callable[[str, Usage], str] | None = None
+
+
+class SandboxedCall(Struct, frozen=True):
+    """The call to run, the sandbox that it runs in, and the permissions that the agent gets."""
+
+    call: AgentCall
+    record: SandboxRecord
+    permissions: str = ""
+
+
+@asynccontextmanager
+async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCall]:
+    """Open the sandbox; an executor that starts no program needs none."""
+    if not agent.executor.capabilities.starts_program:
+        yield SandboxedCall(agent.call, SandboxRecord())
+        return
+    workspace = agent.workspace or _create_workspace(agent.call)
+    if workspace is None:
+        no_home = OpenSandbox(SandboxRecord(reason="there is no home directory"))
+        yield _apply(agent, no_home, PreparedAgent())
+        return
+    settings = agent.settings.sandbox
+    chosen = await asyncio.to_thread(choose_tier, settings.tier, agent.call.env)
+    prepared = await asyncio.to_thread(_prepare, agent, workspace) if chosen.is_sandbox else PreparedAgent()
+    request = SandboxRequest(
+        workspace,
+        settings,
+        agent.call.env,
+        prepared.route,
+        memory_mb=agent.call.memory_mb,
+        on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
+    )
+    for warning in prepared.warnings:
+        agent.on_event(WarningRaised(warning))
+    async with open_sandbox(request) as sandbox:
+        yield _apply(agent, sandbox, prepared)
+
+
+def _prepare(agent: AgentSandbox, workspace: Workspace) -> PreparedAgent:
+    settings = agent.settings.sandbox
+    url = PROXY_URL if settings.network == "proxy" else ""
+    return prepare_agent(agent.executor, agent.call, workspace.home, url, settings.home)
+
+
+def _create_workspace(call: AgentCall) -> Workspace | None:
+    state = find_user_state(call.env)
+    return create_plain_workspace(Path(call.cwd).resolve(), state) if state else None
+
+
+def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -> SandboxedCall:
+    call = agent.call
+    if sandbox.launcher is not None:
+        call = replace(
+            call,
+            env=sandbox.env,
+            launcher=sandbox.launcher,
+            home=str(sandbox.box.home) if sandbox.box else "",
+            in_verified_sandbox=sandbox.record.verified,
+            model_url=PROXY_URL if sandbox.record.network == "proxy" else "",
+            access=prepared.access,
+        )
+    record = replace(sandbox.record, left_out=prepared.left_out)
+    return SandboxedCall(call, record, _find_permissions(agent.executor, call))
+
+
+def _find_permissions(executor: Executor, call: AgentCall) -> str:
+    """Return the permissions that the agent gets; empty for a program without them."""
+    if not isinstance(executor, ProgramExecutor | CommandExecutor):
+        return ""
+    return resolve_permissions(executor.permissions, call)
+
+
+def _describe(refusal: Refusal) -> AccessRefused:
+    return AccessRefused(refusal.kind, refusal.target, refusal.setting)
