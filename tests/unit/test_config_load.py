@@ -66,7 +66,10 @@ BAD_FILES = [
     ("run.timeout_seconds = true", "ostler.toml:1: run.timeout_seconds: expected float > 0, got true"),
     ("retry.jitter = 2", "ostler.toml:1: retry.jitter: expected float from 0 to 1, got 2"),
     ("git.worktree = 1", "ostler.toml:1: git.worktree: expected true or false, got 1"),
-    ('sandbox.tier = "x"', 'ostler.toml:1: sandbox.tier: expected "supervised", got "x"'),
+    (
+        'sandbox.network = "x"',
+        'ostler.toml:1: sandbox.network: expected one of "proxy", "off", "on", got "x"',
+    ),
     (
         '[executors.mine]\npermissions = "yolo"',
         "ostler.toml:2: executors.mine.permissions: "

@@ -201,16 +201,15 @@ def test_prompt_is_never_an_argument(kind: str, model: str, program: str) -> Non
 
 
 @pytest.mark.parametrize("kind", [kind for kind, preset in PRESETS.items() if preset.approves_all])
-def test_agent_that_approves_every_tool_needs_skip(kind: str) -> None:
-    """An agent that approves every tool needs permissions = "skip" (C22)."""
+def test_agent_that_approves_every_tool_needs_skip(kind: str, program: str) -> None:
+    """An agent that approves every tool needs permissions = "skip", or a sandbox whose self-test passed (C22)."""
     runner = MockCommandRunner()
-    executor = ExecutorRegistry().make(kind, {}, runner)
-    with pytest.raises(OstlerError, match="approves every tool") as caught:
-        executor.validate_availability()
+    executor = ExecutorRegistry().make(kind, {kind: ExecutorSettings(command=program)}, runner)
     result = asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
     assert (result.code, runner.commands) == (Code.SANDBOX_UNAVAILABLE, [])
-    assert caught.value.code is Code.SANDBOX_UNAVAILABLE
-    assert f"executors.{kind}.permissions" in caught.value.hint
+    assert f"executors.{kind}.permissions" in result.message
+    asyncio.run(executor.spawn(AgentCall("i", "p", in_verified_sandbox=True), lambda _: None))
+    assert len(runner.commands) == 1
 
 
 def test_own_arguments_win(program: str) -> None:

@@ -55,7 +55,10 @@ def test_two_gates_become_the_stricter_one(accepted: Gate, live: Gate, used: Gat
         ("publish", "merge", "pr", "pr"),
         ("publish", "pr", "merge", "pr"),
         ("permissions", {"a": "ask"}, {}, {"a": "ask"}),
-        ("permissions", {}, {"a": "skip"}, {"a": "accept-edits"}),
+        ("permissions", {}, {"a": "skip"}, {"a": "auto"}),
+        ("permissions", {}, {"a": "accept-edits"}, {"a": "accept-edits"}),
+        ("permissions", {"a": "accept-edits"}, {}, {"a": "accept-edits"}),
+        ("permissions", {"a": "ask"}, {"a": "auto"}, {"a": "ask"}),
         ("permissions", {"a": "skip"}, {"a": "ask"}, {"a": "ask"}),
         ("unsandboxed_skip", False, True, False),
         ("unsandboxed_skip", True, False, False),
@@ -99,7 +102,7 @@ def test_a_newly_allowed_skip_needs_acceptance() -> None:
     """permissions = "skip" was set but refused; allowing it without a sandbox is a looser setting."""
     before = Protection(permissions={"a": "skip"})
     now = Protection(permissions={"a": "skip"}, unsandboxed_skip=True)
-    assert combine(before, now).permissions == {"a": "accept-edits"}
+    assert combine(before, now).permissions == {"a": "auto"}
 
 
 def test_a_difference_names_both_values() -> None:
