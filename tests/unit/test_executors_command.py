@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostler.config.settings import ExecutorSettings
-from ostler.errors import Code, OstlerError
+from ostler.errors import Code
 from ostler.executors.command import PRESETS, CommandExecutor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, AgentEvent, CallResult, RetryReported
@@ -202,7 +202,7 @@ def test_prompt_is_never_an_argument(kind: str, model: str, program: str) -> Non
 
 @pytest.mark.parametrize("kind", [kind for kind, preset in PRESETS.items() if preset.approves_all])
 def test_agent_that_approves_every_tool_needs_skip(kind: str, program: str) -> None:
-    """An agent that approves every tool needs permissions = "skip", or a sandbox whose self-test passed (C22)."""
+    """An agent that approves every tool needs permissions = "skip" or a verified sandbox (C22)."""
     runner = MockCommandRunner()
     executor = ExecutorRegistry().make(kind, {kind: ExecutorSettings(command=program)}, runner)
     result = asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
