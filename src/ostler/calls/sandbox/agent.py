@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.environment import PROXY_URL
-from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, open_sandbox
+from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
+from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import Settings
 from ostler.executors.command import CommandExecutor
 from ostler.executors.permissions import resolve_permissions
@@ -22,8 +23,6 @@ from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
 from ostler.files.user_state import find_user_state
 from ostler.model.call import AccessRefused, AgentCall, OnEvent, WarningRaised
 from ostler.model.sandbox import Refusal, SandboxRecord
-from ostler.model.usage import Usage
-from ostler.sandbox.box.tiers import choose_tier
 
 
 class AgentSandbox(Struct, frozen=True):
@@ -34,7 +33,7 @@ class AgentSandbox(Struct, frozen=True):
     settings: Settings
     on_event: OnEvent
     workspace: Workspace | None = None  # None: the working directory of the call
-    check_usage: Callable[[str, Usage], str] | None = None
+    running: RunningCost | None = None
 
 
 class SandboxedCall(Struct, frozen=True):
@@ -56,16 +55,15 @@ async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCal
         no_home = OpenSandbox(SandboxRecord(reason="there is no home directory"))
         yield _apply(agent, no_home, PreparedAgent())
         return
-    settings = agent.settings.sandbox
-    chosen = await asyncio.to_thread(choose_tier, settings.tier, agent.call.env)
-    prepared = await asyncio.to_thread(_prepare, agent, workspace) if chosen.is_sandbox else PreparedAgent()
+    prepared = await _prepare(agent, workspace)
     request = SandboxRequest(
         workspace,
-        settings,
+        agent.settings.sandbox,
         agent.call.env,
         prepared.route,
         memory_mb=agent.call.memory_mb,
         on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
+        check_usage=agent.running.add if agent.running else allow_usage,
     )
     for warning in prepared.warnings:
         agent.on_event(WarningRaised(warning))
@@ -73,10 +71,13 @@ async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCal
         yield _apply(agent, sandbox, prepared)
 
 
-def _prepare(agent: AgentSandbox, workspace: Workspace) -> PreparedAgent:
-    settings = agent.settings.sandbox
+async def _prepare(agent: AgentSandbox, workspace: Workspace) -> PreparedAgent:
+    """Fill the home directory of the sandbox, if there is one, and find the route to the model."""
+    settings, call = agent.settings.sandbox, agent.call
+    if not (await choose_sandbox(settings, call.env)).is_sandbox:
+        return PreparedAgent()
     url = PROXY_URL if settings.network == "proxy" else ""
-    return prepare_agent(agent.executor, agent.call, workspace.home, url, settings.home)
+    return await asyncio.to_thread(prepare_agent, agent.executor, call, workspace.home, url, settings.home)
 
 
 def _create_workspace(call: AgentCall) -> Workspace | None:

@@ -46,7 +46,7 @@ def find_skipping_sections(settings: Settings) -> dict[str, str]:
 
 
 def _may_skip(settings: Settings) -> bool:
-    """Return whether agents may skip their permission checks: in a verified sandbox, or as the user set it."""
+    """Return whether agents may skip their permission checks: in a verified sandbox, or if it is set."""
     sandbox = settings.sandbox
     if sandbox.allow_unsandboxed_skip:
         return True

@@ -19,12 +19,10 @@ from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.links.find import find_links
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 
-_PLACE = "sandbox"
-
 
 def create_workspace(directory: Path, context: TaskContext, services: StepServices) -> Workspace:
     """Return the files of a program that works in this directory of the task."""
-    place = services.layout.task(context.state.task) / _PLACE
+    place = services.layout.sandbox(context.state.task)
     worktree = find_worktree(context.state, services)
     root = services.layout.root
     if worktree is not None and services.repository and directory.is_relative_to(worktree.path):
