@@ -99,8 +99,9 @@ def _read_expiry(path: Path) -> float | None:
     return found / 1000 if isinstance(found, int | float) else None
 
 
-def contents(outside: Outside) -> HomeContents:
+def contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
     """Return the settings that are copied, and what is left out."""
+    del access
     moved = {".claude": _config_directory(outside), _STATE: _find_state(outside)}
     return HomeContents(
         files=(

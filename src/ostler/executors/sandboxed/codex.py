@@ -1,4 +1,4 @@
-"""Codex in a sandbox: a provider of its own, which the arguments define, replaces that of the settings."""
+"""Codex in a sandbox: a provider of its own replaces that of the settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
-from ostler.config.literal import to_toml
 from ostler.executors.sandboxed.keys import BEARER, Headers, Key, ReadHeaders, fixed, read_file, select_keys
 from ostler.executors.sandboxed.needs import PLACEHOLDER, Login, ModelAccess, Outside, SandboxNeeds
 from ostler.sandbox.home.contents import HomeContents, HomeFile, Table
@@ -22,7 +21,7 @@ _API = "https://api.openai.com/v1"
 _CHATGPT_API = "https://chatgpt.com/backend-api/codex"
 _PATHS = ("/responses", "/responses/compact", "/chat/completions", "/models")
 _KEYS = (Key("CODEX_API_KEY", "authorization", BEARER), Key("OPENAI_API_KEY", "authorization", BEARER))
-_VARIABLE = "OSTLER_MODEL_KEY"  # holds the placeholder
+_VARIABLE = "OPENAI_API_KEY"  # holds the placeholder
 _PROVIDER = "ostler"
 _BUILT_IN = "openai"
 _FAR = 4102444800  # 2100
@@ -49,12 +48,13 @@ def find_access(outside: Outside, url: str) -> ModelAccess | None:
     )
     ours = {key: provider[key] for key in _KEPT if key in provider} | {"name": "OpenAI", "base_url": url}
     ours |= {"requires_openai_auth": True} if login else {"env_key": _VARIABLE}
-    settings = (f'model_provider="{_PROVIDER}"', f"model_providers.{_PROVIDER}={to_toml(ours)}")
     return ModelAccess(
         route,
         env={} if login else {_VARIABLE: PLACEHOLDER},
         removed=("OPENAI_BASE_URL",),
-        arguments=tuple(arg for setting in settings for arg in ("-c", setting)),
+        # The arguments of the user may choose another provider.
+        arguments=("-c", f'model_provider="{_PROVIDER}"') if outside.args else (),
+        settings={"model_provider": _PROVIDER, "model_providers": {_PROVIDER: ours}},
         files={".codex/auth.json": _hide_tokens()} if login else {},
         login=login,
     )
@@ -135,22 +135,25 @@ def _encode(value: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
 
 
-def contents(outside: Outside) -> HomeContents:
+def contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
     """Return the settings that are copied, and what is left out."""
     config = HomeFile(
         ".codex/config.toml",
         left_out=("mcp_servers", "notify", "hooks", "otel", "plugins", "marketplaces"),
-        change=partial(_change_config, outside.cwd),
+        change=partial(_change_config, outside.cwd, access),
     )
     names = ("AGENTS.md", "AGENTS.override.md", "prompts", "skills", "rules", "hooks.json")
     left_out = tuple(f".codex/{name}" for name in names)
     return HomeContents((config,), left_out, {".codex": _find_home(outside)})
 
 
-def _change_config(cwd: str, config: Table) -> Table:
-    """Return the settings without the keys of providers; only the directory of the task is trusted."""
-    config = {name: value for name, value in config.items() if name != "model_providers"}
-    return {**config, "projects": {cwd: {"trust_level": "trusted"}}}
+def _change_config(cwd: str, access: ModelAccess | None, config: Table) -> Table:
+    """Return the settings with the provider of the proxy; only the directory of the task is trusted."""
+    trusted = {"projects": {cwd: {"trust_level": "trusted"}}}
+    if access is None:
+        return {**config, **trusted}
+    others = {name: value for name, value in config.items() if name not in ("profile", "profiles")}
+    return {**others, **access.settings, **trusted}
 
 
 def _find_home(outside: Outside) -> Path:

@@ -69,7 +69,8 @@ def _read_expiry(path: Path) -> float | None:
     return found / 1000 if isinstance(found, int | float) else None
 
 
-def _contents(defaults: Table, outside: Outside) -> HomeContents:
+def _contents(defaults: Table, outside: Outside, access: ModelAccess | None) -> HomeContents:
+    del access
     settings = HomeFile(
         _SETTINGS,
         left_out=("mcpServers", "hooks", "extensions", "telemetry", "context.fileName", "contextFileName"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -46,6 +47,7 @@ class ModelAccess(Struct, frozen=True):
     env: Mapping[str, str]  # variables in the sandbox: the address of the proxy and placeholders
     removed: tuple[str, ...] = ()  # variables that the sandbox does not get
     arguments: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = {}  # of its settings file
     files: Mapping[str, bytes] = {}  # below the home directory: a login with a placeholder
     login: Login | None = None
 
@@ -53,7 +55,7 @@ class ModelAccess(Struct, frozen=True):
 class SandboxNeeds(Struct, frozen=True):
     """What one agent needs in a sandbox."""
 
-    contents: Callable[[Outside], HomeContents]  # the files of its home directory
+    contents: Callable[[Outside, ModelAccess | None], HomeContents]  # the files of its home directory
     find_access: Callable[
         [Outside, str], ModelAccess | None
     ]  # with the address of the proxy; None: keys go in

@@ -109,8 +109,9 @@ def _resolve(text: str, outside: Outside) -> str:
     return _REFERENCE.sub(read, text)
 
 
-def contents(outside: Outside) -> HomeContents:
+def contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
     """Return the settings that are copied, and what is left out."""
+    del access
     names = ("opencode.json", "opencode.jsonc", "config.json")
     files = tuple(HomeFile(f"{_CONFIG}/{name}", left_out=_LEFT_OUT, change=_hide_keys) for name in names)
     folders = (

@@ -36,8 +36,8 @@ def find_qwen_access(outside: Outside, url: str) -> ModelAccess | None:
     return ModelAccess(route, {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": PLACEHOLDER})
 
 
-def _qwen_contents(outside: Outside) -> HomeContents:
-    del outside
+def _qwen_contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
+    del outside, access
     settings = HomeFile(".qwen/settings.json", left_out=("mcpServers", "hooks"), change=_change_qwen_settings)
     return HomeContents(
         (settings,), tuple(f".qwen/{n}" for n in ("QWEN.md", "extensions", "commands", "skills", "agents"))
@@ -78,14 +78,15 @@ def find_copilot_access(outside: Outside, url: str) -> ModelAccess | None:
     return ModelAccess(route, {**hidden, variable: url})
 
 
-def _copilot_contents(outside: Outside) -> HomeContents:
+def _copilot_contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
+    del access
     names = ("mcp-config.json", "copilot-instructions.md", "hooks", "agents", "skills", "plugins")
     moved = {".copilot": Path(outside.env["COPILOT_HOME"])} if outside.env.get("COPILOT_HOME") else {}
     return HomeContents((), tuple(f".copilot/{name}" for name in names), moved)
 
 
-def _cursor_contents(outside: Outside) -> HomeContents:
-    del outside
+def _cursor_contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
+    del outside, access
     settings = HomeFile(".cursor/cli-config.json", left_out=("hooks",))
     names = ("mcp.json", "rules", "hooks.json", "commands", "skills")
     return HomeContents((settings,), tuple(f".cursor/{name}" for name in names))

@@ -46,7 +46,7 @@ def prepare_agent(
     access = needs.find_access(outside, url) if url else None
     if access and access.login:
         require_login(access.login, executor.spec.program, executor.find_path(), outside)
-    contents = _complete(needs.contents(outside), needs, access)
+    contents = _complete(needs.contents(outside, access), needs, access)
     left_out = prepare_home(home, user_home, contents, bring if access else (*bring, *needs.logins))
     return PreparedAgent(
         access.route if access else None,
