@@ -14,7 +14,7 @@ from typing import cast
 from ostler.executors.sandboxed.keys import BEARER, Headers, Key, ReadHeaders, fixed, read_file, select_keys
 from ostler.executors.sandboxed.needs import PLACEHOLDER, Login, ModelAccess, Outside, SandboxNeeds
 from ostler.sandbox.home.contents import HomeContents, HomeFile, Table
-from ostler.sandbox.home.tables import find_part
+from ostler.sandbox.home.tables import find_part, merge
 from ostler.sandbox.network.policy import ModelRoute
 
 _API = "https://api.openai.com/v1"
@@ -26,7 +26,20 @@ _PROVIDER = "ostler"
 _BUILT_IN = "openai"
 _FAR = 4102444800  # 2100
 # Of a provider: what changes the requests, without addresses and keys.
-_KEPT = ("wire_api", "query_params", "request_max_retries", "stream_max_retries", "stream_idle_timeout_ms")
+_KEPT = (
+    "name",
+    "wire_api",
+    "query_params",
+    "request_max_retries",
+    "stream_max_retries",
+    "stream_idle_timeout_ms",
+)
+# Requests to other hosts that codex makes at its start.
+_QUIET = {
+    "check_for_update_on_startup": False,
+    "analytics": {"enabled": False},
+    "features": {"plugins": False, "apps": False},
+}
 # A renewal needs a call: this one has no tools and no files.
 _REFRESH = ("exec", "--skip-git-repo-check", "-c", 'sandbox_mode="read-only"', "Answer with OK.")
 
@@ -46,7 +59,7 @@ def find_access(outside: Outside, url: str) -> ModelAccess | None:
         read_headers=read_headers,
         wire="openai",
     )
-    ours = {key: provider[key] for key in _KEPT if key in provider} | {"name": "OpenAI", "base_url": url}
+    ours = {"name": "OpenAI"} | {key: provider[key] for key in _KEPT if key in provider} | {"base_url": url}
     ours |= {"requires_openai_auth": True} if login else {"env_key": _VARIABLE}
     return ModelAccess(
         route,
@@ -152,8 +165,9 @@ def _change_config(cwd: str, access: ModelAccess | None, config: Table) -> Table
     trusted = {"projects": {cwd: {"trust_level": "trusted"}}}
     if access is None:
         return {**config, **trusted}
-    others = {name: value for name, value in config.items() if name not in ("profile", "profiles")}
-    return {**others, **access.settings, **trusted}
+    replaced = ("profile", "profiles", "model_providers", "projects")
+    others = {name: value for name, value in config.items() if name not in replaced}
+    return merge(merge(others, _QUIET), {**access.settings, **trusted})
 
 
 def _find_home(outside: Outside) -> Path:
