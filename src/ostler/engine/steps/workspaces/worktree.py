@@ -88,7 +88,7 @@ def release_workspace(state: State, services: StepServices) -> WorkspaceReleased
         return WorkspaceReleased(kept=True, commit=commit, left=left)
     worktrees.release_worktree(worktree, settings.warm_worktrees)
     sandbox = services.layout.sandbox(state.task)
-    erase(sandbox, sandbox.parent)
+    erase(sandbox, services.layout.worktrees)
     tidy_pool_later(WorktreePool(services.layout.worktrees, settings.warm_worktrees), worktree.repository)
     return WorkspaceReleased(commit=commit, left=left)
 
