@@ -23,7 +23,7 @@ class SandboxedSeat:
 
     def __init__(self, seat: RealSeat, **sandbox: Any) -> None:
         self.seat = seat
-        self.settings = Settings(sandbox=SandboxSettings(**{"tier": "bubblewrap", **sandbox}))
+        self.settings = Settings(sandbox=SandboxSettings(tier="bubblewrap", **sandbox))
         self.opened: list[SandboxedCall] = []
 
     @property

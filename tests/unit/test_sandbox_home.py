@@ -43,7 +43,8 @@ class Homes:
 @pytest.fixture
 def homes(tmp_path: Path) -> Homes:
     found = Homes(tmp_path)
-    found.put(".a/settings.json", {"theme": "dark", "hooks": {"Stop": 1}, "mcp": {"servers": {"x": 1}, "on": 1}})
+    servers = {"servers": {"x": 1}, "on": 1}
+    found.put(".a/settings.json", {"theme": "dark", "hooks": {"Stop": 1}, "mcp": servers})
     found.put(".a/RULES.md", "Speak French.")
     found.put(".a/skills/one/SKILL.md", "x")
     found.put(".ssh/id_ed25519", "PRIVATE")
@@ -76,7 +77,7 @@ def test_a_key_of_another_file_is_brought_alone(homes: Homes) -> None:
 
 @pytest.mark.parametrize("entry", ["/etc/passwd", "../x", "a/../../b", "", "~root/x"])
 def test_an_entry_outside_the_home_directory_is_refused(homes: Homes, entry: str) -> None:
-    with pytest.raises(OstlerError, match="sandbox.home") as caught:
+    with pytest.raises(OstlerError, match="in sandbox") as caught:
         homes.prepare(entry)
     assert caught.value.code is Code.CONFIG_INVALID
 
