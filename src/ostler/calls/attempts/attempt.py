@@ -265,7 +265,7 @@ class AttemptRunner:
             agent = AgentSandbox(call, spec.executor, self._settings, on_event, spec.request.workspace)
             async with open_agent_sandbox(agent) as sandboxed:
                 observed.sandboxed = sandboxed
-                return await start(sandboxed.call, on_event)
+                return await start(sandboxed.call, sandboxed.on_event or on_event)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
             known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)

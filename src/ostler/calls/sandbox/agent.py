@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.environment import PROXY_URL
+from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.config.settings import Settings
@@ -17,9 +18,10 @@ from ostler.executors.permissions import resolve_permissions
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import find_section
 from ostler.files.user_state import find_user_state
-from ostler.model.call import AccessRefused, AgentCall, OnEvent
+from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent
 from ostler.model.sandbox import Refusal, SandboxRecord
 from ostler.model.usage import Usage
+from ostler.sandbox.box.box import Box
 
 
 class AgentSandbox(Struct, frozen=True):
@@ -39,6 +41,7 @@ class SandboxedCall(Struct, frozen=True):
     call: AgentCall
     record: SandboxRecord
     permissions: str = ""
+    on_event: OnEvent | None = None  # also finds refused files; None: nothing is refused
 
 
 @asynccontextmanager
@@ -79,7 +82,23 @@ def _apply(agent: AgentSandbox, sandbox: OpenSandbox) -> SandboxedCall:
             model_url=PROXY_URL if sandbox.record.network == "proxy" else "",
         )
     setting = find_section(agent.executor.name, agent.settings.executors).permissions
-    return SandboxedCall(call, sandbox.record, resolve_permissions(setting, call))
+    return SandboxedCall(
+        call, sandbox.record, resolve_permissions(setting, call), _watch_files(agent, sandbox.box)
+    )
+
+
+def _watch_files(agent: AgentSandbox, box: Box | None) -> OnEvent | None:
+    """Return a receiver of events that adds one for each file which the sandbox hides from a tool."""
+    if box is None:
+        return None
+    refusals = FileRefusals(create_sight(box, agent.workspace.records if agent.workspace else ()))
+
+    def on_event(event: AgentEvent) -> None:
+        agent.on_event(event)
+        for one in refusals.read(event):
+            agent.on_event(one)
+
+    return on_event
 
 
 def _describe(refusal: Refusal) -> AccessRefused:
