@@ -215,7 +215,7 @@ async def _run_in_sandbox(
             checkout.private / "sandbox",
             services.layout.root,
             lambda: nullcontext(_list_box_mounts(situation)),
-            list_records(services),
+            records=list_records(services),
         )
         run = await run_in_sandbox(shell, workspace, context, services, launch, situation.view.network)
     blocked = ""
