@@ -36,11 +36,16 @@ def wrap_with_bubblewrap(
     return (
         "/bin/sh", "-c", _OUTER, program, *_unshare(namespaces, box),
         "--die-with-parent", "--cap-drop", "ALL", *(() if terminal else ("--new-session",)),
-        *_mount_system(), "--bind", str(box.home), str(box.home_path),
-        *_mount_all(Mount(one, one) for one in _select_readable(box)), *_mount_all(box.mounts),
+        *_mount_system(), *_mount_all(list_mounts(box)),
         "--remount-ro", "/dev", "--remount-ro", "/",
         "--seccomp", str(filter_fd), "--chdir", str(box.directory), "--", *build_entry(box, control),
     )  # fmt: skip
+
+
+def list_mounts(box: Box) -> tuple[Mount, ...]:
+    """Return all mounts apart from those of the system, in order."""
+    home = Mount(box.home, box.home_path, writable=True)
+    return (home, *(Mount(one, one) for one in _select_readable(box)), *box.mounts)
 
 
 def build_entry(box: Box, control: str) -> tuple[str, ...]:
