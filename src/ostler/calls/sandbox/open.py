@@ -58,7 +58,7 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    chosen = await asyncio.to_thread(choose_tier, request.settings.tier, request.environ)
+    chosen = await _choose(request)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
         yield OpenSandbox(record, env=dict(request.environ))
@@ -74,6 +74,14 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
             build_inner_environment(request.environ, chosen.tier, network),
             box,
         )
+
+
+async def _choose(request: SandboxRequest) -> ChosenTier:
+    tier = request.settings.tier
+    if tier == "supervised":
+        return ChosenTier(tier)
+    # The first choice runs the self-test.
+    return await asyncio.to_thread(choose_tier, tier, request.environ)
 
 
 def _create_launcher(chosen: ChosenTier, box: Box, attach: Attach | None) -> Launcher:
