@@ -53,10 +53,10 @@ class EscapeWorld:
         self._opened = ExitStack()
         self._create_files()
         self._create_repository()
+        self._give_to_user()
         self.facts = self._create_facts()
         self._install_agent()
-        if user is not None:
-            subprocess.run(["chown", "-R", f"{user}:{user}", str(directory)], check=True)
+        self._give_to_user()
 
     def _create_files(self) -> None:
         for name in (".ssh/id_ed25519", "notes.txt", ".config/gh/hosts.yml", "other/secret.txt"):
@@ -80,6 +80,10 @@ class EscapeWorld:
         _write(self.root / ".venv/bin/tool", "#!/bin/sh\n", 0o755)
         _write(self.root / ".ostler/worktrees/task-of-another/work.txt", SECRET)
 
+    def _give_to_user(self) -> None:
+        if self.user is not None:
+            subprocess.run(["chown", "-R", f"{self.user}:{self.user}", str(self.directory)], check=True)
+
     def git(self, *args: str) -> str:
         safe = ("-c", f"safe.directory={self.root}")
         done = subprocess.run([*GIT, *safe, *args], cwd=self.root, check=True, capture_output=True, text=True)
@@ -93,7 +97,8 @@ class EscapeWorld:
         agent.chmod(0o777)
         argument = "canary-argument keeper.forker"
         canary = subprocess.Popen(
-            [sys.executable, "-c", "import time; time.sleep(600)", argument],
+            [argument, "600"],
+            executable="/bin/sleep",
             env={"CANARY": VALUE},
             cwd=self.other,
             user=self.user,

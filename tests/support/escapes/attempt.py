@@ -18,7 +18,9 @@ class Attempt(NamedTuple):
 
     name: str
     act: Action
-    control: str  # user: it succeeds outside for every user; root: for root; none: harmful or not available
+    # Where it succeeds: "user" for every user; "root" for root; "machine" for root, if this machine has it;
+    # "none": it is harmful outside
+    control: str
 
 
 ATTEMPTS: dict[str, Attempt] = {}

@@ -20,7 +20,7 @@ def set_the_program_for_core_files(facts: Facts) -> None:
     open_for_writing("/proc/sys/kernel/core_pattern")
 
 
-@attempt("root")
+@attempt("machine")
 def set_the_program_that_loads_modules(facts: Facts) -> None:
     open_for_writing("/proc/sys/kernel/modprobe")
 
@@ -30,12 +30,12 @@ def set_the_program_that_turns_off(facts: Facts) -> None:
     open_for_writing("/proc/sys/kernel/poweroff_cmd")
 
 
-@attempt("root")
+@attempt("machine")
 def change_a_kernel_setting_in_sys(facts: Facts) -> None:
     open_for_writing("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-@attempt("root")
+@attempt("machine")
 def trigger_sysrq(facts: Facts) -> None:
     open_for_writing("/proc/sysrq-trigger")
 
@@ -114,7 +114,7 @@ def clone3_with_a_namespace(facts: Facts) -> None:
     os.waitpid(pid, 0)
 
 
-@attempt("root")
+@attempt("machine")
 def enter_the_namespace_of_init(facts: Facts) -> None:
     descriptor = os.open("/proc/1/ns/uts", os.O_RDONLY)
     call("setns", descriptor, 0)

@@ -68,7 +68,7 @@ def read_a_worktree_of_another_task(facts: Facts) -> None:
     find(facts["other_worktree"] + "/work.txt", SECRET)
 
 
-@attempt("root")
+@attempt("machine")
 def read_through_the_root_of_init(facts: Facts) -> None:
     find("/proc/1/root" + facts["other"] + "/secret.txt", SECRET)
 
@@ -109,12 +109,12 @@ def find_a_secret_in_the_own_environment(facts: Facts) -> None:
         raise LookupError
 
 
-@attempt("root")
+@attempt("machine")
 def read_the_memory_device(facts: Facts) -> None:
     read("/dev/mem")
 
 
-@attempt("root")
+@attempt("machine")
 def read_a_block_device(facts: Facts) -> None:
     devices = os.listdir("/sys/class/block")
     for name in devices:
@@ -124,23 +124,23 @@ def read_a_block_device(facts: Facts) -> None:
     raise LookupError
 
 
-@attempt("root")
+@attempt("machine")
 def read_kernel_memory(facts: Facts) -> None:
     if not read("/proc/kcore"):
         raise LookupError
 
 
-@attempt("root")
+@attempt("machine")
 def read_kernel_messages(facts: Facts) -> None:
     os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
 
 
-@attempt()
+@attempt("machine")
 def read_kernel_settings_in_sys(facts: Facts) -> None:
     os.listdir("/sys/kernel")
 
 
-@attempt("root")
+@attempt("machine")
 def read_page_flags(facts: Facts) -> None:
     if not read("/proc/kpageflags"):
         raise LookupError
@@ -156,7 +156,7 @@ def find_the_ssh_agent_in_a_variable(facts: Facts) -> None:
     _connect(os.environ["SSH_AUTH_SOCK"])
 
 
-@attempt()
+@attempt("machine")
 def use_a_service_socket_in_run(facts: Facts) -> None:
     """The sockets of docker and dbus are below /run."""
     if not os.listdir("/run"):

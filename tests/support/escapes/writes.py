@@ -106,7 +106,7 @@ def write_in_the_root_directory(facts: Facts) -> None:
 @attempt("root")
 def make_a_device(facts: Facts) -> None:
     path = facts["scratch"] + "/device"
-    os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 1))
+    os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))
     os.close(os.open(path, os.O_RDONLY))
     os.unlink(path)
 
