@@ -81,7 +81,9 @@ def test_plain_request_to_other_host_is_refused() -> None:
         async with open_proxy("*.example.com") as world:
             answer = await world.ask("http://example.org/secret", method="POST", body=b"x" * 100_000)
         assert answer.startswith(b"HTTP/1.1 403 ")
-        assert world.refusals == [Refusal("network", "example.org:80", 'sandbox.allow_hosts = ["example.org"]')]
+        assert world.refusals == [
+            Refusal("network", "example.org:80", 'sandbox.allow_hosts = ["example.org"]')
+        ]
 
     asyncio.run(run())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -31,6 +31,7 @@ class AgentSandbox(Struct, frozen=True):
     on_event: OnEvent
     workspace: Workspace | None = None  # None: the working directory of the call
     running: RunningCost | None = None
+    host_environ: Mapping[str, str] = {}  # of Ostler
 
 
 class SandboxedCall(Struct, frozen=True):
@@ -55,6 +56,7 @@ async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCal
         workspace,
         agent.settings.sandbox,
         agent.call.env,
+        host_environ=agent.host_environ,
         memory_mb=agent.call.memory_mb,
         on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
         check_usage=agent.running.add if agent.running else allow_usage,
