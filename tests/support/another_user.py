@@ -34,7 +34,11 @@ def in_container() -> tuple[str, ...]:
 
 def _in_namespaces(lines: list[str], user_namespaces: bool) -> tuple[str, ...]:
     # A namespace of its own has its own limit.
-    own = () if user_namespaces else (sys.executable, "-I", str(Path(__file__).with_name("own_user_namespace.py")))
+    own = (
+        ()
+        if user_namespaces
+        else (sys.executable, "-I", str(Path(__file__).with_name("own_user_namespace.py")))
+    )
     refuse = [] if user_namespaces else [REFUSE]
     return (*own, "unshare", "--mount", "--", "/bin/sh", "-ec", "\n".join([*refuse, *lines]), "sh")
 

@@ -149,11 +149,15 @@ class EscapeWorld:
             "XDG_RUNTIME_DIR": str(self.directory), "DBUS_SESSION_BUS_ADDRESS": f"unix:path={VALUE}",
         }  # fmt: skip
 
-    def ostler(self, *args: str, prefix: tuple[str, ...] = (), **environ: str) -> subprocess.CompletedProcess[str]:
+    def ostler(
+        self, *args: str, prefix: tuple[str, ...] = (), **environ: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*prefix, sys.executable, "-m", "ostler", *args],
             cwd=self.root,
-            env=self.environ | {"OSTLER_SANDBOX__TIER": "bubblewrap", "OSTLER_RUN__GRACE_SECONDS": "1"} | environ,
+            env=self.environ
+            | {"OSTLER_SANDBOX__TIER": "bubblewrap", "OSTLER_RUN__GRACE_SECONDS": "1"}
+            | environ,
             capture_output=True,
             text=True,
             timeout=100,
