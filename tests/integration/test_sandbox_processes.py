@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewra
 SECONDS = (
     3.0  # until nothing is left, on a busy machine; about 0.05 s on a quiet one, 1.1 s after the run died
 )
-# A daemon without variables in its own session, one that ignores SIGTERM, a stopped one, and the program itself.
+# A daemon without variables in its own session, one that ignores SIGTERM, a stopped one, and the program.
 PROGRAM = """#!/bin/sh
 setsid env -i sleep 600 &
 (trap "" TERM; while :; do sleep 600; done) &
@@ -192,7 +192,7 @@ def test_only_the_streams_are_inherited(tmp_path: Path) -> None:
 
 
 def test_processes_of_a_start(tmp_path: Path) -> None:
-    """A start has one process besides the program: the numbers inside are given in order from bubblewrap's 1."""
+    """A start has one process besides the program: bubblewrap has the number 1, the program the next."""
     show = "sh -c 'echo $$'"
     _, lines = run(
         sandbox_driver.create_command(tmp_path, "/bin/sh", "-c", f"echo $$; {show}; /bin/true; {show}")

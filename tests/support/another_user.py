@@ -46,10 +46,10 @@ def _in_namespaces(lines: list[str], user_namespaces: bool) -> tuple[str, ...]:
 def _open_directories() -> list[str]:
     """Return shell lines that mount the needed directories below those that only root can enter."""
     needed = {Path(one) for one in (sys.base_prefix, sys.prefix, Path(ostler.__file__).parents[1])}
-    closed = {outer: [] for one in needed if (outer := _find_closed(one))}
-    for one in needed:
+    closed: dict[Path, list[Path]] = {}
+    for one in sorted(needed):
         if outer := _find_closed(one):
-            closed[outer].append(one)
+            closed.setdefault(outer, []).append(one)
     lines = ["staged=$(mktemp -d)", 'mount -t tmpfs none "$staged"']
     for number, (outer, inner) in enumerate(closed.items()):
         for index, one in enumerate(inner):

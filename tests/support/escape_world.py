@@ -16,7 +16,7 @@ from typing import Any
 import ostler
 
 ESCAPES = Path(__file__).with_name("escapes")
-SECRET = "canary-of-the-host"  # noqa: S105  (as in escapes/reads.py)
+SECRET = "canary-of-the-host"
 VALUE = "canary-of-the-environment"
 GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 SETTINGS = """[run]
@@ -90,7 +90,7 @@ class EscapeWorld:
         return done.stdout.strip()
 
     def _create_facts(self) -> dict[str, Any]:
-        tcp, tcp6 = self._serve(socket.AF_INET, ("0.0.0.0", 0)), self._serve(socket.AF_INET6, ("::1", 0))  # noqa: S104
+        tcp, tcp6 = self._serve(socket.AF_INET, ("0.0.0.0", 0)), self._serve(socket.AF_INET6, ("::1", 0))
         agent, abstract = self.directory / "agent.sock", f"ostler-canary-{os.getpid()}"
         self._serve(socket.AF_UNIX, str(agent))
         self._serve(socket.AF_UNIX, f"\0{abstract}")
@@ -109,7 +109,8 @@ class EscapeWorld:
         return {
             "inside": True, "root": str(self.root), "home": str(self.home), "other": str(self.other),
             "tmp": str(self.directory / "tmp"), "tmp_file": str(self.directory / "tmp/file"),
-            "journal": str(self.root / ".git/ostler/ostler.db"), "tasks": str(self.root / ".git/ostler/tasks"),
+            "journal": str(self.root / ".git/ostler/ostler.db"),
+            "tasks": str(self.root / ".git/ostler/tasks"),
             "other_worktree": str(self.root / ".ostler/worktrees/task-of-another"),
             "commit": self.git("rev-parse", "HEAD"), "scratch": ".", "trap": str(self.trap),
             "interpreter_module": os.path.realpath(os.__file__), "package": str(Path(ostler.__file__).parent),
@@ -145,7 +146,8 @@ class EscapeWorld:
         path = f"{self.root}/.venv/bin:{self.home}/.local/bin:{os.environ['PATH']}"
         return {
             "PATH": path, "HOME": str(self.home), "CANARY": VALUE, "AWS_SECRET_ACCESS_KEY": VALUE,
-            "GITHUB_TOKEN": VALUE, "SSH_AUTH_SOCK": self.facts["ssh_agent"], "VIRTUAL_ENV": f"{self.root}/.venv",
+            "GITHUB_TOKEN": VALUE, "SSH_AUTH_SOCK": self.facts["ssh_agent"],
+            "VIRTUAL_ENV": f"{self.root}/.venv",
             "XDG_RUNTIME_DIR": str(self.directory), "DBUS_SESSION_BUS_ADDRESS": f"unix:path={VALUE}",
         }  # fmt: skip
 

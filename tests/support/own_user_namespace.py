@@ -1,4 +1,4 @@
-"""Starts a program in a user namespace where every user is mapped to itself: own_user_namespace.py PROGRAM ARGUMENT...
+"""Starts a program in a user namespace where every user is mapped to itself.
 
 Only root can do that. The limits on namespaces that root sets inside do not apply to the rest of the machine.
 """
@@ -20,7 +20,7 @@ def main() -> None:
     if (helper := os.fork()) == 0:
         os.read(ready_reader, 1)
         for name in ("uid_map", "gid_map"):
-            with open(f"/proc/{main_pid}/{name}", "w") as file:  # noqa: PTH123
+            with open(f"/proc/{main_pid}/{name}", "w") as file:
                 file.write(ALL)
         os.write(mapped_writer, b"x")
         os._exit(0)

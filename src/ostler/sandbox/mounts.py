@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.sandbox.checkout import Checkout, below
-from ostler.sandbox.links.link import Link
+from ostler.sandbox.links.link import Link, list_directory
 from ostler.sandbox.links.python import ENVIRONMENT_PARTS
 from ostler.sandbox.mount_points import create_mount_point
 from ostler.sandbox.readable import has_directory, has_file, has_path

@@ -258,7 +258,7 @@ def gain_rights_from_a_setuid_program(facts: Facts) -> None:
 @attempt("root")
 def keep_a_capability(facts: Facts) -> None:
     """The bounding set alone gives nothing where no_new_privs is set."""
-    with open("/proc/self/status") as status:  # noqa: PTH123
+    with open("/proc/self/status") as status:
         lines = dict(line.split(":\t", 1) for line in status if line.startswith("Cap"))
     if not any(int(lines[one], 16) for one in ("CapEff", "CapPrm", "CapInh", "CapAmb")):
         raise PermissionError

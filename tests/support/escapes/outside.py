@@ -104,7 +104,7 @@ def signal_a_process_of_the_host(facts: Facts) -> None:
 def find_the_keeper(facts: Facts) -> None:
     """An agent without a sandbox can stop its keeper."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
             if b"keeper.forker" in file.read() and int(pid) != os.getpid():
                 return
     raise LookupError

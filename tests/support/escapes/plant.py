@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 HOME = (
-    ".local", ".config", ".claude", ".claude.json", ".codex", ".gemini", ".npm", ".cache", ".npmrc", ".gitconfig",
-    ".ssh", ".opencode", ".qwen", ".copilot", ".pip", ".cargo", ".pypirc", "escapes-link",
+    ".local", ".config", ".claude", ".claude.json", ".codex", ".gemini", ".npm", ".cache", ".npmrc",
+    ".gitconfig", ".ssh", ".opencode", ".qwen", ".copilot", ".pip", ".cargo", ".pypirc", "escapes-link",
 )  # fmt: skip
 WORKTREE = (
     ".venv", ".claude", ".mcp.json", ".gemini", ".codex", ".cursor", ".vscode", ".env", ".envrc", ".ostler",

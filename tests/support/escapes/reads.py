@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attempt import Facts, attempt, find, read
 
-SECRET = "canary-of-the-host"  # noqa: S105  (the content of every file that must stay unread)
+SECRET = "canary-of-the-host"
 
 
 @attempt()
@@ -118,7 +118,7 @@ def read_the_memory_device(facts: Facts) -> None:
 def read_a_block_device(facts: Facts) -> None:
     devices = os.listdir("/sys/class/block")
     for name in devices:
-        if os.path.exists(f"/dev/{name}") and name.startswith(("vd", "sd", "nvme", "loop", "dm-", "xvd")):  # noqa: PTH110
+        if os.path.exists(f"/dev/{name}") and name.startswith(("vd", "sd", "nvme", "loop", "dm-", "xvd")):
             read(f"/dev/{name}")
             return
     raise LookupError

@@ -87,7 +87,7 @@ def write_in_the_real_home(facts: Facts) -> None:
 @attempt()
 def write_in_the_tmp_of_the_host(facts: Facts) -> None:
     create(facts["tmp"] + "/planted")
-    if facts["inside"] and not os.path.exists(facts["tmp_file"]):  # noqa: PTH110
+    if facts["inside"] and not os.path.exists(facts["tmp_file"]):
         raise LookupError
 
 

@@ -25,7 +25,7 @@ _PROC = (
     *("driver", "asound", "tty", "keys", "timer_list", "mtrr", "pressure", "dynamic_debug"),
 )
 _MASKED = ("kcore", "kallsyms", "kmsg", "config.gz", "kpagecount", "kpageflags", "kpagecgroup", "vmallocinfo")
-# The first process is bwrap, which has no system call filter: a program that writes its memory has none either.
+# The first process is bwrap, which has no system call filter: a program must not write its memory.
 _FIRST = ("--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
 _TMP_BYTES = 2 << 30
 _SHM_BYTES = 256 << 20
