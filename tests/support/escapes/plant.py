@@ -18,9 +18,24 @@ WORKTREE = (
 )  # fmt: skip
 
 
+GIT = (
+    "HEAD",
+    "index",
+    "config",
+    "packed-refs",
+    "refs",
+    "info",
+    "hooks",
+    "shallow",
+    "modules",
+    "COMMIT_EDITMSG",
+)
+
+
 def main() -> None:
     facts = json.loads(Path(sys.argv[1]).read_text())
-    for names, folder in ((HOME, Path(os.environ["HOME"])), (WORKTREE, Path.cwd())):
+    git = Path(Path(".git").read_text().removeprefix("gitdir:").strip())
+    for names, folder in ((HOME, Path(os.environ["HOME"])), (WORKTREE, Path.cwd()), (GIT, git)):
         for name in names:
             plant(folder / name, facts["trap"])
     Path("work.txt").write_text("work")
@@ -28,9 +43,10 @@ def main() -> None:
 
 def plant(place: Path, trap: str) -> None:
     """Put a link in place of a file or directory; bubblewrap has the host's files below /oldroot."""
-    target = f"/oldroot{trap}/folder" if len(place.name) % 2 else f"{trap}/folder"
-    if "." in place.name[1:]:
-        target = f"{trap}/file"
+    is_file = "." in place.name[1:] or place.is_file()
+    target = f"{trap}/file" if is_file else f"{trap}/folder"
+    if place.name in (".local", ".venv"):
+        target = f"/oldroot{target}"
     with suppress(OSError):
         if place.exists() or place.is_symlink():
             place.rename(place.with_name(f"{place.name}-before"))
