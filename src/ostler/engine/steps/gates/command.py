@@ -18,7 +18,7 @@ from ostler.engine.steps.gates.weakened import ChangedChecks, find_changed_check
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
 from ostler.errors import WarningCode
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.model.plan import MERGE
 from ostler.model.state import GateCheck, GateObstacle
 from ostler.store.gate_controls import GateControl
@@ -76,6 +76,8 @@ def evaluate_run(shell: ShellCommand, run: IsolatedRun, name: str) -> GateResult
 
 def _find_cause(ended: Exit) -> GateObstacle | None:
     """Return why a command that did not succeed has no result; None: it failed."""
+    if ended.stopped in (StopReason.DISK, StopReason.MEMORY):
+        return "killed"
     if ended.stopped is not None:
         return "timeout"
     if ended.oom_killed or ended.was_killed:
