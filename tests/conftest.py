@@ -68,6 +68,8 @@ def own_home(places: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    # The tests of the sandbox set it to auto. Others look at what an agent does, often through files outside.
+    monkeypatch.setenv("OSTLER_SANDBOX__TIER", "supervised")
     return home
 
 

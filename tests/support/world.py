@@ -51,6 +51,7 @@ class World:
             "HOME": os.environ["HOME"],
             "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
             "OSTLER_CLAUDE_PATH": str(self.agents / "claude"),
+            "OSTLER_SANDBOX__TIER": "supervised",  # most agents of tests use files outside their worktree
             "OSTLER_RUN__GRACE_SECONDS": "1",
             "OSTLER_RETRY__BASE_DELAY_SECONDS": "0.01",
             "OSTLER_GATES__CONTROL": "false",  # most gates of tests cannot fail; their own tests switch it on

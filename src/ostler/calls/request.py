@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.attempts.session import AgentSession
+from ostler.calls.sandbox.workspace import Workspace
 from ostler.executors.protocol import Capabilities
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
@@ -57,6 +58,7 @@ class CallRequest(Struct, frozen=True):
     system: str = ""  # the system prompt
     state_file: str = ""  # the agent's copy of its state
     budget_usd: float | None = None  # of the task; None: the budget of the settings
+    workspace: Workspace | None = None  # files of the agent's sandbox; None: its working directory
     keeps_answer: bool = True  # in a file until its step is recorded; False: no step is recorded
 
     def answer_format_for(self, capabilities: Capabilities) -> AnswerFormat | None:

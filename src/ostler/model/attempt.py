@@ -10,6 +10,7 @@ from ostler.errors import Code
 from ostler.model.call import Billing
 from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
+from ostler.model.sandbox import SandboxRecord
 from ostler.model.usage import Usage
 
 AttemptStatus = Literal["running", "succeeded", "failed", "interrupted"]
@@ -45,6 +46,8 @@ class Attempt(Struct, frozen=True):
     cost_source: CostSource | None = None  # None: still running, or written before prices existed
     account: str = ""  # whose windows it uses: the account of the settings, or the login of its executor
     windows: tuple[WindowChange, ...] = ()  # of the provider, as it reported them during the attempt
+    sandbox: SandboxRecord | None = None  # None: not started yet, or written before sandboxes existed
+    permissions: str = ""  # that the agent got
 
     @property
     def known_cost_source(self) -> CostSource:

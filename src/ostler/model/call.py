@@ -48,6 +48,7 @@ class AgentCall(Struct, frozen=True):
     allow_unsandboxed_skip: bool = False  # start an agent that skips its permission checks
     launcher: Launcher | None = None  # starts the program in its sandbox; None: without one
     in_verified_sandbox: bool = False  # the self-test of its sandbox passed in this process
+    home: str = ""  # the directory on this machine that is the home directory in the sandbox
     model_url: str = ""  # address of the proxy for model calls, inside the sandbox; empty: there is none
 
 

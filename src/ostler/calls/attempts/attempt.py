@@ -25,6 +25,7 @@ from ostler.calls.attempts.wait_report import WaitReport
 from ostler.calls.attempts.window_changes import WindowChanges
 from ostler.calls.models.slots import Slot
 from ostler.calls.request import CallOutcome, CallRequest
+from ostler.calls.sandbox.agent import AgentSandbox, SandboxedCall, open_agent_sandbox
 from ostler.calls.self_healing import extend_timeout
 from ostler.calls.spending.billing import detect_billing
 from ostler.calls.spending.prices import resolve_cost
@@ -49,14 +50,13 @@ from ostler.model.call import (
 from ostler.model.ids import TaskId
 from ostler.model.limits.limit import window_for
 from ostler.model.limits.titles import account_id
+from ostler.model.limits.window import ReportedWindow
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import AgentIdle, Notice
 from ostler.model.usage import Usage
 from ostler.process.environment import build_child_environment
 from ostler.process.sweep import kill_marked_processes
 from ostler.secrets.redact import redact_struct, redact_text, redact_value
-
-# Errors of this machine: another model or attempt does not help.
 
 
 class AttemptSpec(Struct, frozen=True):
@@ -71,6 +71,23 @@ class AttemptSpec(Struct, frozen=True):
     slot: Slot
     on_event: OnEvent  # called after the event was recorded
     timeout_factor: float = 1.0
+
+
+class _Observed:
+    """What an attempt shows while it runs: changes of its windows, and the sandbox that it got."""
+
+    def __init__(self) -> None:
+        self.windows = WindowChanges()
+        self.sandboxed: SandboxedCall | None = None
+
+    def add_to(self, attempt: Attempt, last: tuple[ReportedWindow, ...] = ()) -> Attempt:
+        sandbox = self.sandboxed
+        return replace(
+            attempt,
+            windows=self.windows.collect(last),
+            sandbox=sandbox.record if sandbox else None,
+            permissions=sandbox.permissions if sandbox else "",
+        )
 
 
 class AttemptRunner:
@@ -120,14 +137,14 @@ class AttemptRunner:
         with AttemptFiles(
             request.task_dir, attempt, spec.prompt, self._clock.now, request.system, structured
         ) as files:
-            call, windows = self._create_call(spec, attempt, str(files.transcript)), WindowChanges()
+            call, observed = self._create_call(spec, attempt, str(files.transcript)), _Observed()
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
             result = _bill_once(
-                _without_secrets(await self._run_executor(spec, call, attempt, files, windows)), request
+                _without_secrets(await self._run_executor(spec, call, attempt, files, observed)), request
             )
             if result.billing is not None:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
-            ended = self._complete(spec, attempt, result, windows)
+            ended = self._complete(spec, attempt, result, observed)
             outcome = CallOutcome(
                 result=result,
                 attempt=ended.number,
@@ -219,7 +236,7 @@ class AttemptRunner:
         call: AgentCall,
         attempt: Attempt,
         files: AttemptFiles,
-        windows: WindowChanges,
+        observed: _Observed,
     ) -> CallResult:
         session_id, usage = attempt.session_id, Usage()
         waits = self._report_waits(call, attempt)
@@ -235,7 +252,7 @@ class AttemptRunner:
                 files.replace_prompt(call.fresh_prompt)
             if waits:
                 waits.on_event(event)
-            windows.on_event(event)
+            observed.windows.on_event(event)
             event = _redact_event(event)
             files.write_event(event)
             if notices := create_notices(event):
@@ -245,10 +262,13 @@ class AttemptRunner:
         started = self._clock.monotonic()
         try:
             start = spec.executor.resume if attempt.resumed else spec.executor.spawn
-            return await start(call, on_event)
+            agent = AgentSandbox(call, spec.executor, self._settings, on_event, spec.request.workspace)
+            async with open_agent_sandbox(agent) as sandboxed:
+                observed.sandboxed = sandboxed
+                return await start(sandboxed.call, on_event)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
-            known = replace(attempt, session_id=session_id, usage=usage, windows=windows.collect())
+            known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)
             await self._record_interrupted(spec, known, seconds)
             raise
         except OstlerError as error:
@@ -266,11 +286,11 @@ class AttemptRunner:
         return WaitReport(call.supervision, partial(self.notify, attempt.task), name)
 
     def _complete(
-        self, spec: AttemptSpec, attempt: Attempt, result: CallResult, windows: WindowChanges
+        self, spec: AttemptSpec, attempt: Attempt, result: CallResult, observed: _Observed
     ) -> Attempt:
         cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
         return replace(
-            attempt,
+            observed.add_to(attempt, result.windows),
             status="succeeded" if result.ok else "failed",
             duration_ms=round(result.duration_seconds * 1000),
             exit_code=result.exit_code,
@@ -283,7 +303,6 @@ class AttemptRunner:
             session_usage=result.session_usage,
             session_id=result.session_id or attempt.session_id,
             model=result.model or attempt.model,
-            windows=windows.collect(result.windows),
         )
 
     async def _record_interrupted(self, spec: AttemptSpec, attempt: Attempt, seconds: float) -> None:

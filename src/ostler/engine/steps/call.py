@@ -24,6 +24,7 @@ from ostler.engine.steps.agent_call.evidence import (
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.box_files import create_workspace
 from ostler.engine.steps.workspaces.watch import end_watch, start_watch
 from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
 from ostler.errors import Code, needs_account_fix
@@ -91,7 +92,7 @@ def _build_request(
     prompt: CallPrompt | DocumentCallPrompt,
     attempts: list[Attempt],
 ) -> CallRequest:
-    task = context.task
+    task, cwd = context.task, working_directory(context.state, services)
 
     def session(executor: str, resumes: bool, attempts: list[Attempt]) -> AgentSession:
         return select_session(context.state, attempts, executor, resumes)
@@ -103,7 +104,7 @@ def _build_request(
         iteration=step.iteration,
         role=current_role(context),
         pool=services.pool_for(replace(task, role=current_role(context))),
-        cwd=str(working_directory(context.state, services)),
+        cwd=str(cwd),
         task_dir=services.layout.task(step.task),
         attempts=attempts,
         select_session=session,
@@ -115,6 +116,7 @@ def _build_request(
         priority=task.priority,
         budget_usd=find_task_budget(services.journal.read(step.task)),
         state_file=str(agent_state_path(context, services)),
+        workspace=create_workspace(cwd, context, services),
         system=prompt.system,
         read_only_cwd=str(services.layout.root) if context.state.plan.is_document else "",
     )

@@ -67,7 +67,7 @@ class ScriptedExecutor:
     async def _run(self, call: AgentCall, reader: _ScriptReader) -> CallResult:
         try:
             stdin = msgspec.json.encode(self._task(call))
-            argv = (sys.executable, "-I", "-S", agent.__file__, _state_file(call))
+            argv = (sys.executable, "-I", "-S", agent.__file__, _find_state(call))
             command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
             exit = await self._runner.run(command, reader.read_line)
         except OstlerError as error:
@@ -76,7 +76,7 @@ class ScriptedExecutor:
 
     def _task(self, call: AgentCall) -> dict[str, object]:
         steps = self._steps(call)
-        if steps is None and not Path(_state_file(call) or "/nowhere").exists():
+        if steps is None and not Path(_find_state(call, on_host=True) or "/nowhere").exists():
             message = f"no ```ostler-script block, and executors.{self.name}.args names no script"
             raise ScriptInvalid("prompt", 1, message)
         return {"steps": steps, "session_id": call.session_id, "prompt_length": len(call.prompt)}
@@ -171,5 +171,11 @@ def _usage(line: _Line) -> Usage:
     return Usage(line.input_tokens, line.output_tokens)
 
 
-def _state_file(call: AgentCall) -> str:
-    return str(locate_session_file(call, "script") or "")
+def _find_state(call: AgentCall, *, on_host: bool = False) -> str:
+    """Return the path of the session's script: for the program, or for this process."""
+    path = locate_session_file(call, "script")
+    if path is None:
+        return ""
+    if not call.home:
+        return str(path)
+    return str(Path(call.home if on_host else call.env["HOME"], path.name))

@@ -24,7 +24,8 @@ class Box(Struct, frozen=True):
     directory: Path  # the working directory
     home: Path  # a private directory of the task, mounted at home_path
     home_path: Path
-    mounts: tuple[Mount, ...] = ()  # in order, after the system's directories and the home directory
+    readable: tuple[Path, ...] = ()  # programs and packages, read-only at their own paths
+    mounts: tuple[Mount, ...] = ()  # in order, after all others
     network: Network = "proxy"
     local_ports: tuple[int, ...] = ()  # services of this machine that the proxy connects to
     limits: Limits = Limits()

@@ -23,6 +23,7 @@ from ostler.engine.steps.gates.review_prompt import (
 )
 from ostler.engine.steps.gates.signature import compute_signature
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.box_files import create_workspace
 from ostler.engine.steps.workspaces.checkout import check_out_commit
 from ostler.engine.steps.workspaces.worktree import working_directory
 from ostler.errors import Code, needs_account_fix
@@ -133,6 +134,7 @@ def _build_request(
             replace(own, executor="", model="") if _ROLE in services.settings.agents else own
         ),
         cwd=str(directory),
+        workspace=create_workspace(directory, context, services),
         task_dir=services.layout.task(step.task),
         attempts=services.journal.attempts(step.task),
         select_session=partial(_choose_session, context.state.session_seed, session_key),

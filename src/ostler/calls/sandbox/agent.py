@@ -1,0 +1,86 @@
+"""The sandbox of one attempt: opens it, and returns the call as the executor has to run it inside."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.calls.sandbox.environment import PROXY_URL
+from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, open_sandbox
+from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
+from ostler.config.settings import Settings
+from ostler.executors.permissions import resolve_permissions
+from ostler.executors.protocol import Executor
+from ostler.executors.registry import find_section
+from ostler.files.user_state import find_user_state
+from ostler.model.call import AccessRefused, AgentCall, OnEvent
+from ostler.model.sandbox import Refusal, SandboxRecord
+from ostler.model.usage import Usage
+
+
+class AgentSandbox(Struct, frozen=True):
+    """What the sandbox of an attempt is opened for."""
+
+    call: AgentCall
+    executor: Executor
+    settings: Settings
+    on_event: OnEvent
+    workspace: Workspace | None = None  # None: the working directory of the call
+    check_usage: Callable[[str, Usage], str] | None = None
+
+
+class SandboxedCall(Struct, frozen=True):
+    """The call to run, the sandbox that it runs in, and the permissions that the agent gets."""
+
+    call: AgentCall
+    record: SandboxRecord
+    permissions: str = ""
+
+
+@asynccontextmanager
+async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCall]:
+    """Open the sandbox; an executor that starts no program needs none."""
+    if not agent.executor.capabilities.starts_program:
+        yield SandboxedCall(agent.call, SandboxRecord())
+        return
+    workspace = agent.workspace or _create_workspace(agent.call)
+    if workspace is None:
+        yield _apply(agent, OpenSandbox(SandboxRecord(reason="there is no home directory")))
+        return
+    request = SandboxRequest(
+        workspace,
+        agent.settings.sandbox,
+        agent.call.env,
+        memory_mb=agent.call.memory_mb,
+        on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
+    )
+    async with open_sandbox(request) as sandbox:
+        yield _apply(agent, sandbox)
+
+
+def _create_workspace(call: AgentCall) -> Workspace | None:
+    state = find_user_state(call.env)
+    return create_plain_workspace(Path(call.cwd).resolve(), state) if state else None
+
+
+def _apply(agent: AgentSandbox, sandbox: OpenSandbox) -> SandboxedCall:
+    call = agent.call
+    if sandbox.launcher is not None:
+        call = replace(
+            call,
+            env=sandbox.env,
+            launcher=sandbox.launcher,
+            home=str(sandbox.box.home) if sandbox.box else "",
+            in_verified_sandbox=sandbox.record.verified,
+            model_url=PROXY_URL if sandbox.record.network == "proxy" else "",
+        )
+    setting = find_section(agent.executor.name, agent.settings.executors).permissions
+    return SandboxedCall(call, sandbox.record, resolve_permissions(setting, call))
+
+
+def _describe(refusal: Refusal) -> AccessRefused:
+    return AccessRefused(refusal.kind, refusal.target, refusal.setting)
