@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,13 +24,14 @@ from ostler.sandbox.box.box import Limits
 from ostler.sandbox.limits import cgroup as groups
 from ostler.sandbox.limits.disk import DiskWatch
 from ostler.sandbox.limits.disk_use import measure_disk_use
-from ostler.sandbox.limits.limited import hold_cgroup, join_cgroup
+from ostler.sandbox.limits.limited import DiskLimit, LimitedLauncher, hold_cgroup, join_cgroup
 from ostler.sandbox.limits.places import find_places, list_places
 from ostler.sandbox.limits.rlimits import count_user_threads, list_rlimits
 from other_user import run_as_other_user
 
 ENV = {"PATH": os.environ["PATH"], MARKER: "store:T7:3"}
 BWRAP = ("bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent", "--")
+PYTHON = "/usr/bin/python3"  # that every user can run
 HOG = "import time; hoard = b'x' * ({mb} << 20); print('full', flush=True); time.sleep({seconds})"
 needs_cgroup = pytest.mark.skipif(not find_places(), reason="no control group can be created here")
 needs_bwrap = pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
@@ -209,3 +212,28 @@ def test_hard_links_count_once(tmp_path: Path) -> None:
     for number in range(10):
         os.link(tmp_path / "d" / "file", tmp_path / "d" / str(number))
     assert 1 << 20 <= measure_disk_use((tmp_path,)).total < 2 << 20
+
+
+def test_the_tier_limits_needs_no_namespaces(tmp_path: Path) -> None:
+    """Processes, memory, file size and disk are limited; nothing else is changed."""
+    disk = DiskLimit((tmp_path,), 100)
+    launcher = LimitedLauncher(None, Limits(processes=20, file_mb=1, memory_mb=500), disk)
+    script = "head -c 3000000 /dev/zero > big; wc -c < big; ulimit -c; cat /proc/self/cgroup"
+    command = Command(("/bin/sh", "-c", script), str(tmp_path), ENV, launcher=launcher)
+    ended, lines = run(command)
+    assert ended.status == 0
+    assert lines[:2] == [str(1 << 20), "0"]
+    assert ("T7-3" in "".join(lines)) == bool(find_places())
+    assert list_groups() == []
+
+
+def test_another_user_is_limited_without_a_group() -> None:
+    """The kernel counts the processes of the user: 20 more than there are now."""
+
+    def count() -> int:
+        limits = list_rlimits(Limits(processes=20), False, own_user_namespace=False)
+        for name, value in limits.items():
+            resource.setrlimit(getattr(resource, name), (value, value))
+        return int(subprocess.run([PYTHON, "-S", "-c", FORK], capture_output=True, check=True).stdout)
+
+    assert run_as_other_user(count) < 20

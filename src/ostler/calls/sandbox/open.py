@@ -11,16 +11,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.sandbox.environment import build_inner_environment
+from ostler.calls.sandbox.launchers import limit, open_launcher
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
 from ostler.model.command import Launcher
 from ostler.model.sandbox import Refusal, SandboxRecord
 from ostler.model.usage import Usage
+from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box, Limits
-from ostler.sandbox.box.launcher import Attach, BubblewrapLauncher
 from ostler.sandbox.box.system import list_named_paths, list_toolchains
-from ostler.sandbox.box.tiers import ChosenTier, choose_tier
+from ostler.sandbox.box.tiers import choose_tier
 from ostler.sandbox.mounts import Mount
 from ostler.sandbox.network.policy import ModelRoute
 
@@ -58,26 +59,28 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    chosen = await asyncio.to_thread(choose_tier, request.settings.tier, request.environ)
+    settings = request.settings
+    chosen = await asyncio.to_thread(
+        choose_tier, settings.tier, request.environ, settings.network, settings.image
+    )
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
-        yield OpenSandbox(record, env=dict(request.environ))
+        is_limited = chosen.tier == "limits"
+        launcher = limit(None, _limits(request), settings, request.workspace) if is_limited else None
+        yield OpenSandbox(record, launcher, env=dict(request.environ))
         return
     async with AsyncExitStack() as stack:
         own = stack.enter_context(request.workspace.open_mounts())
         attach = await _open_network(request, stack)
         box = _create_box(request, own)
-        network = request.settings.network
+        launcher, box = stack.enter_context(open_launcher(chosen, box, attach, request.workspace))
+        env = build_inner_environment(request.environ, chosen.tier, settings.network, box.proxy_port)
         yield OpenSandbox(
-            SandboxRecord(chosen.tier, chosen.verified, network=network),
-            _create_launcher(chosen, box, attach),
-            build_inner_environment(request.environ, chosen.tier, network),
+            SandboxRecord(chosen.tier, chosen.verified, network=settings.network),
+            limit(launcher, box.limits, settings, request.workspace),
+            env | {"HOME": str(box.home_path)},
             box,
         )
-
-
-def _create_launcher(chosen: ChosenTier, box: Box, attach: Attach | None) -> Launcher:
-    return BubblewrapLauncher(chosen, box, attach)
 
 
 async def _open_network(request: SandboxRequest, stack: AsyncExitStack) -> Attach | None:
@@ -97,8 +100,13 @@ def _create_box(request: SandboxRequest, own: tuple[Mount, ...]) -> Box:
         readable=_list_readable(request),
         mounts=own,
         network=settings.network,
-        limits=Limits(settings.max_processes, settings.max_file_mb, request.memory_mb),
+        limits=_limits(request),
     )
+
+
+def _limits(request: SandboxRequest) -> Limits:
+    settings = request.settings
+    return Limits(settings.max_processes, settings.max_file_mb, request.memory_mb)
 
 
 def _find_home(environ: Mapping[str, str]) -> Path:

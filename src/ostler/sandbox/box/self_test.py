@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from ostler.process.tool import ToolTimeout, run_tool
+from ostler.process.tool import ToolResult, ToolTimeout, run_tool
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.bubblewrap import Namespaces, find_interpreter, wrap_with_bubblewrap
 from ostler.sandbox.box.seccomp import find_architecture, open_filter
@@ -94,18 +94,23 @@ def _run(wrap: Wrap, box: Box, arguments: list[str]) -> str:
         return str(error)
     finally:
         os.close(descriptor)
-    return _evaluate(ended.status, ended.stdout.decode(), ended.stderr.decode("utf-8", "replace"), box)
+    return find_failed_checks(ended, _CHECKS) or _check_files(box)
 
 
 def _probe_command() -> list[str]:
     return [find_interpreter(), "-I", "-S", "-c", _PROBE]
 
 
-def _evaluate(status: int, output: str, errors: str, box: Box) -> str:
-    passed = {line.removeprefix(_PASSED) for line in output.splitlines() if line.startswith(_PASSED)}
-    if status != 0:
-        last = errors.strip().splitlines()[-1:]
-        return f"its self-test failed (exit {status}" + "".join(f": {one}" for one in last) + ")"
-    if failed := sorted(_CHECKS - passed):
-        return f"its self-test failed ({', '.join(failed)})"
+def find_failed_checks(ended: ToolResult, checks: frozenset[str]) -> str:
+    """Return which checks did not print that they passed; empty if all did."""
+    lines = ended.stdout.decode("utf-8", "replace").splitlines()
+    passed = {line.removeprefix(_PASSED) for line in lines if line.startswith(_PASSED)}
+    if ended.status != 0:
+        last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        return f"its self-test failed (exit {ended.status}" + "".join(f": {one}" for one in last) + ")"
+    failed = sorted(checks - passed)
+    return f"its self-test failed ({', '.join(failed)})" if failed else ""
+
+
+def _check_files(box: Box) -> str:
     return "" if (box.directory / "written").exists() else "its self-test failed (its files are not written)"

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ostler.errors import Code, OstlerError
-from ostler.model.sandbox import Tier
+from ostler.model.sandbox import Network, Tier
 from ostler.sandbox.box.bubblewrap import Namespaces
+from ostler.sandbox.box.landlock_self_test import why_landlock_fails
 from ostler.sandbox.box.self_test import why_bubblewrap_fails
 from ostler.sandbox.bubblewrap import find_bubblewrap
 from ostler.sandbox.choice import INSTALL_HINT
@@ -29,7 +30,9 @@ class ChosenTier(Struct, frozen=True):
         return self.tier not in ("supervised", "limits")
 
 
-def choose_tier(requested: Tier, environ: Mapping[str, str]) -> ChosenTier:
+def choose_tier(
+    requested: Tier, environ: Mapping[str, str], network: Network = "proxy", image: str = ""
+) -> ChosenTier:
     """Return the tier to use. Raises SANDBOX_UNAVAILABLE when a named tier does not work here."""
     match requested:
         case "auto":
@@ -41,6 +44,11 @@ def choose_tier(requested: Tier, environ: Mapping[str, str]) -> ChosenTier:
                 raise unavailable(requested, found.reason, INSTALL_HINT)
             return found
         case "supervised" | "limits":
+            return ChosenTier(requested)
+        case "landlock":
+            if reason := why_landlock_fails(network):
+                raise unavailable(requested, reason, "use another tier")
+            # Weaker than the others: it never allows an agent to skip its permission checks.
             return ChosenTier(requested)
         case _:
             raise unavailable(requested, "it is not supported yet", 'set sandbox.tier = "auto"')

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.model.command import Command
+from ostler.model.command import Command, Launcher
 from ostler.process.sweep import MARKER
 from ostler.sandbox.box.box import Limits
+from ostler.sandbox.box.restrictions import wrap_with_restrictions
 from ostler.sandbox.limits.cgroup import Cgroup, prepare_cgroup
 from ostler.sandbox.limits.disk import DiskWatch
+from ostler.sandbox.limits.rlimits import list_rlimits
 
 # The shell joins the groups with all that it starts; a program without its limits is not started.
 _JOIN = """
@@ -48,6 +51,32 @@ def join_cgroup(command: Command, cgroup: Cgroup | None) -> Command:
     )
 
 
-def watch_disk(command: Command, directories: tuple[Path, ...], limit_mb: int) -> Command:
-    """Return the command that is stopped when the directories use more than the limit."""
-    return replace(command, watches=(*command.watches, DiskWatch(directories, limit_mb)))
+class DiskLimit(Struct, frozen=True):
+    """Directories of a task, and how much they may use together."""
+
+    directories: tuple[Path, ...]
+    limit_mb: int
+
+
+class LimitedLauncher(Struct, frozen=True):
+    """Adds the limits to another launcher; without one, the program is started as it is."""
+
+    inner: Launcher | None
+    limits: Limits
+    disk: DiskLimit
+
+    @contextmanager
+    def launch(self, command: Command) -> Generator[Command]:
+        """See Launcher.launch."""
+        with hold_cgroup(command, self.limits) as cgroup, self._launch_inner(command, cgroup) as started:
+            watch = DiskWatch(self.disk.directories, self.disk.limit_mb)
+            yield replace(join_cgroup(started, cgroup), watches=(*started.watches, watch))
+
+    def _launch_inner(self, command: Command, cgroup: Cgroup | None) -> AbstractContextManager[Command]:
+        if self.inner is not None:
+            return self.inner.launch(command)
+        has_group = cgroup is not None and cgroup.limits_processes
+        rlimits = list_rlimits(self.limits, has_group, own_user_namespace=False)
+        return nullcontext(
+            replace(command, argv=(*wrap_with_restrictions({"rlimits": rlimits}), *command.argv))
+        )

@@ -1,0 +1,59 @@
+"""Creates the launcher of each tier."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ostler.calls.sandbox.workspace import Workspace
+from ostler.config.settings import SandboxSettings
+from ostler.files.state_folder import STATE
+from ostler.model.command import Launcher
+from ostler.sandbox.box.attach import Attach
+from ostler.sandbox.box.box import Box, Limits
+from ostler.sandbox.box.landlock import LandlockLauncher, open_listener
+from ostler.sandbox.box.launcher import BubblewrapLauncher
+from ostler.sandbox.box.tiers import ChosenTier
+from ostler.sandbox.limits.limited import DiskLimit, LimitedLauncher
+
+
+@contextmanager
+def open_launcher(
+    chosen: ChosenTier, box: Box, attach: Attach | None, workspace: Workspace
+) -> Generator[tuple[Launcher, Box]]:
+    """Return the launcher of a sandbox, and its box as the tier can provide it."""
+    if chosen.tier == "landlock":
+        with _open_landlock(box, attach, workspace.project) as found:
+            yield found
+    else:
+        yield BubblewrapLauncher(chosen, box, attach), box
+
+
+@contextmanager
+def _open_landlock(box: Box, attach: Attach | None, project: Path) -> Generator[tuple[Launcher, Box]]:
+    """Nothing is mounted: the home directory has its own path, and the repository is read-only."""
+    with open_listener() as listener:
+        box = replace(
+            box,
+            home_path=box.home,
+            readable=(*box.readable, *_list_git_files(project)),
+            proxy_port=listener.getsockname()[1],
+        )
+        yield LandlockLauncher(box, attach, listener if box.network == "proxy" else None), box
+
+
+def _list_git_files(project: Path) -> list[Path]:
+    """Return the files of the repository without the journal and the files of tasks."""
+    git = project / ".git"
+    return [one for one in git.iterdir() if one.name != STATE] if git.is_dir() else []
+
+
+def limit(
+    launcher: Launcher | None, limits: Limits, settings: SandboxSettings, workspace: Workspace
+) -> Launcher:
+    """Return a launcher that also limits processes, memory and disk use; None: it does nothing else."""
+    directories = (workspace.directory, workspace.place)
+    return LimitedLauncher(launcher, limits, DiskLimit(directories, settings.max_disk_mb))
