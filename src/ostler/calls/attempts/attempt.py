@@ -29,6 +29,7 @@ from ostler.calls.sandbox.agent import AgentSandbox, SandboxedCall, open_agent_s
 from ostler.calls.self_healing import extend_timeout
 from ostler.calls.spending.billing import detect_billing
 from ostler.calls.spending.prices import resolve_cost
+from ostler.calls.spending.running import RunningCost
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, UsageError, is_host_failure
@@ -71,6 +72,7 @@ class AttemptSpec(Struct, frozen=True):
     slot: Slot
     on_event: OnEvent  # called after the event was recorded
     timeout_factor: float = 1.0
+    running: RunningCost | None = None  # counts the answers that pass the proxy; None: they are not counted
 
 
 class _Observed:
@@ -262,10 +264,12 @@ class AttemptRunner:
         started = self._clock.monotonic()
         try:
             start = spec.executor.resume if attempt.resumed else spec.executor.spawn
-            agent = AgentSandbox(call, spec.executor, self._settings, on_event, spec.request.workspace)
+            agent = AgentSandbox(
+                call, spec.executor, self._settings, on_event, spec.request.workspace, spec.running
+            )
             async with open_agent_sandbox(agent) as sandboxed:
                 observed.sandboxed = sandboxed
-                return await start(sandboxed.call, on_event)
+                return _end_at_budget(await start(sandboxed.call, on_event), spec.running)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
             known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)
@@ -349,6 +353,13 @@ def _redact_event(event: AgentEvent) -> AgentEvent:
     return (
         event if isinstance(event, SessionStarted | SessionReplaced | UsageReported) else redact_struct(event)
     )
+
+
+def _end_at_budget(result: CallResult, running: RunningCost | None) -> CallResult:
+    """Return the failure of an agent whose calls the proxy refused as one of the budget."""
+    if result.ok or running is None or not running.exceeded:
+        return result
+    return replace(result, code=Code.BUDGET_EXCEEDED, message=running.exceeded)
 
 
 def _bill_once(result: CallResult, request: CallRequest) -> CallResult:

@@ -21,7 +21,7 @@ from ostler.model.usage import Usage
 from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box, Limits
 from ostler.sandbox.box.system import list_named_paths, list_toolchains
-from ostler.sandbox.box.tiers import choose_tier
+from ostler.sandbox.box.tiers import ChosenTier, choose_tier
 from ostler.sandbox.mounts import Mount
 from ostler.sandbox.network.policy import ModelRoute
 
@@ -59,10 +59,7 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    settings = request.settings
-    chosen = await asyncio.to_thread(
-        choose_tier, settings.tier, request.environ, settings.network, settings.image
-    )
+    settings, chosen = request.settings, await _choose(request)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
         is_limited = chosen.tier == "limits"
@@ -81,6 +78,16 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
             env | {"HOME": str(box.home_path)},
             box,
         )
+
+
+async def _choose(request: SandboxRequest) -> ChosenTier:
+    settings = request.settings
+    if settings.tier == "supervised":
+        return ChosenTier(settings.tier)
+    # The first choice runs the self-test.
+    return await asyncio.to_thread(
+        choose_tier, settings.tier, request.environ, settings.network, settings.image
+    )
 
 
 async def _open_network(request: SandboxRequest, stack: AsyncExitStack) -> Attach | None:
