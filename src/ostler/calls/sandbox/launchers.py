@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,19 +18,24 @@ from ostler.sandbox.box.box import Box, Limits
 from ostler.sandbox.box.landlock import LandlockLauncher, open_listener
 from ostler.sandbox.box.launcher import BubblewrapLauncher
 from ostler.sandbox.box.tiers import ChosenTier
+from ostler.sandbox.containers.launcher import ContainerLauncher
 from ostler.sandbox.limits.limited import DiskLimit, LimitedLauncher
 
 
 @contextmanager
 def open_launcher(
-    chosen: ChosenTier, box: Box, attach: Attach | None, workspace: Workspace
+    chosen: ChosenTier, box: Box, attach: Attach | None, settings: SandboxSettings, workspace: Workspace
 ) -> Generator[tuple[Launcher, Box]]:
-    """Return the launcher of a sandbox, and its box as the tier can provide it."""
-    if chosen.tier == "landlock":
-        with _open_landlock(box, attach, workspace.project) as found:
-            yield found
-    else:
-        yield BubblewrapLauncher(chosen, box, attach), box
+    """Return the launcher of a sandbox with its limits, and its box as the tier can provide it."""
+    match chosen.tier:
+        case "landlock":
+            with _open_landlock(box, attach, workspace.project) as (launcher, changed):
+                yield limit(launcher, box.limits, settings, workspace), changed
+        case "docker" | "podman":
+            launcher = ContainerLauncher(chosen.tier, chosen.program, settings.image, box, os.environ, attach)
+            yield limit(launcher, box.limits, settings, workspace, uses_cgroup=False), box
+        case _:
+            yield limit(BubblewrapLauncher(chosen, box, attach), box.limits, settings, workspace), box
 
 
 @contextmanager
@@ -52,8 +58,13 @@ def _list_git_files(project: Path) -> list[Path]:
 
 
 def limit(
-    launcher: Launcher | None, limits: Limits, settings: SandboxSettings, workspace: Workspace
+    launcher: Launcher | None,
+    limits: Limits,
+    settings: SandboxSettings,
+    workspace: Workspace,
+    *,
+    uses_cgroup: bool = True,
 ) -> Launcher:
     """Return a launcher that also limits processes, memory and disk use; None: it does nothing else."""
-    directories = (workspace.directory, workspace.place)
-    return LimitedLauncher(launcher, limits, DiskLimit(directories, settings.max_disk_mb))
+    disk = DiskLimit((workspace.directory, workspace.place), settings.max_disk_mb)
+    return LimitedLauncher(launcher, limits, disk, uses_cgroup)

@@ -70,11 +70,11 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
         own = stack.enter_context(request.workspace.open_mounts())
         attach = await _open_network(request, stack)
         box = _create_box(request, own)
-        launcher, box = stack.enter_context(open_launcher(chosen, box, attach, request.workspace))
+        launcher, box = stack.enter_context(open_launcher(chosen, box, attach, settings, request.workspace))
         env = build_inner_environment(request.environ, chosen.tier, settings.network, box.proxy_port)
         yield OpenSandbox(
             SandboxRecord(chosen.tier, chosen.verified, network=settings.network),
-            limit(launcher, box.limits, settings, request.workspace),
+            launcher,
             env | {"HOME": str(box.home_path)},
             box,
         )

@@ -76,7 +76,7 @@ def why_landlock_fails(network: Network) -> str:
     version = find_landlock_version()
     if missing := find_missing_feature(version, network):
         return missing
-    with tempfile.TemporaryDirectory(prefix="ostler-sandbox-") as name, open_listener() as listener:
+    with tempfile.TemporaryDirectory(prefix="self-test-") as name, open_listener() as listener:
         proxy = listener if network == "proxy" else None
         return _run(_create_box(Path(os.path.realpath(name)), network), proxy, _list_checks(network, version))
 

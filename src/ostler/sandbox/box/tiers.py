@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -14,6 +15,8 @@ from ostler.sandbox.box.landlock_self_test import why_landlock_fails
 from ostler.sandbox.box.self_test import why_bubblewrap_fails
 from ostler.sandbox.bubblewrap import find_bubblewrap
 from ostler.sandbox.choice import INSTALL_HINT
+from ostler.sandbox.containers.arguments import Engine
+from ostler.sandbox.containers.self_test import why_container_fails
 
 
 class ChosenTier(Struct, frozen=True):
@@ -50,8 +53,21 @@ def choose_tier(
                 raise unavailable(requested, reason, "use another tier")
             # Weaker than the others: it never allows an agent to skip its permission checks.
             return ChosenTier(requested)
-        case _:
-            raise unavailable(requested, "it is not supported yet", 'set sandbox.tier = "auto"')
+        case "docker" | "podman":
+            return _try_container(requested, environ, image)
+
+
+def _try_container(engine: Engine, environ: Mapping[str, str], image: str) -> ChosenTier:
+    program = shutil.which(engine, path=environ.get("PATH"))
+    if program is None:
+        raise unavailable(engine, f"{engine} is not installed", f"install {engine}")
+    if not image:
+        hint = "set sandbox.image to an image that has python3 and the agent"
+        raise unavailable(engine, "sandbox.image is not set", hint)
+    if reason := why_container_fails(engine, program, image):
+        hint = f"check the image with: {engine} run --rm --entrypoint python3 {image} --version"
+        raise unavailable(engine, reason, hint)
+    return ChosenTier(engine, program, verified=True)
 
 
 def unavailable(tier: Tier, reason: str, hint: str) -> OstlerError:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
-import re
 import time
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
 
 from ostler.sandbox.box.box import Limits
 from ostler.sandbox.limits.places import SWAP_LIMITS, Place, find_places
+from ostler.sandbox.owner import create_name, is_of_dead_run
 
-_PREFIX = "ostler-"
-_OURS = re.compile(r"ostler-(?P<pid>\d+)-(?P<started>\d+)-\d+-")
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_LONGEST_NAME = 80
-_MIN_AGE_SECONDS = 60.0  # a group of another pid namespace may have no process yet
 _REMOVE_SECONDS = 1.0
 _PAUSE_SECONDS = 0.01
-_numbers = itertools.count(1)
 
 
 class Cgroup(Struct, frozen=True):
@@ -45,7 +38,7 @@ class Cgroup(Struct, frozen=True):
 
 def prepare_cgroup(name: str, limits: Limits, places: tuple[Place, ...] | None = None) -> Cgroup | None:
     """Create the group of an attempt with its limits; None if no group can be created here."""
-    leaf = f"{_PREFIX}{os.getpid()}-{_read_start(os.getpid())}-{next(_numbers)}-{_make_safe(name)}"
+    leaf = create_name(name)
     directories: list[Path] = []
     limits_processes, oom_counter = False, None
     for place in find_places() if places is None else places:
@@ -60,12 +53,18 @@ def prepare_cgroup(name: str, limits: Limits, places: tuple[Place, ...] | None =
     return Cgroup(tuple(directories), limits_processes, oom_counter) if directories else None
 
 
+@cache
+def sweep_once() -> None:
+    """Sweep at the first use in this process."""
+    sweep_cgroups()
+
+
 def sweep_cgroups(places: tuple[Place, ...] | None = None) -> int:
     """Remove the empty groups of runs that are dead; return their number."""
     removed = 0
     for place in find_places() if places is None else places:
         for directory in _list_groups(place.directory):
-            removed += _is_abandoned(directory) and _remove(directory, until=0.0)
+            removed += _remove(directory, until=0.0)
     return removed
 
 
@@ -99,29 +98,6 @@ def _remove(directory: Path, until: float) -> bool:
 
 def _list_groups(place: Path) -> list[Path]:
     try:
-        return [one for one in place.iterdir() if _OURS.match(one.name)]
+        return [one for one in place.iterdir() if is_of_dead_run(one.name)]
     except OSError:
         return []
-
-
-def _is_abandoned(directory: Path) -> bool:
-    found = _OURS.match(directory.name)
-    if found is None or _read_start(int(found["pid"])) == int(found["started"]):
-        return False
-    try:
-        return time.time() - directory.stat().st_mtime > _MIN_AGE_SECONDS
-    except OSError:
-        return False
-
-
-def _read_start(pid: int) -> int:
-    """Return the time when the process started, in ticks since the boot; 0 if there is none."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return 0
-    return int(text.rpartition(b")")[2].split()[19])
-
-
-def _make_safe(name: str) -> str:
-    return _UNSAFE.sub("-", name)[:_LONGEST_NAME]

@@ -13,7 +13,7 @@ from ostler.model.command import Command, Launcher
 from ostler.process.sweep import MARKER
 from ostler.sandbox.box.box import Limits
 from ostler.sandbox.box.restrictions import wrap_with_restrictions
-from ostler.sandbox.limits.cgroup import Cgroup, prepare_cgroup
+from ostler.sandbox.limits.cgroup import Cgroup, prepare_cgroup, sweep_once
 from ostler.sandbox.limits.disk import DiskWatch
 from ostler.sandbox.limits.rlimits import list_rlimits
 
@@ -32,6 +32,7 @@ exec "$@"
 def hold_cgroup(command: Command, limits: Limits) -> Generator[Cgroup | None]:
     """Create the control group of a command, named by its task and attempt, and remove it afterwards."""
     _, _, name = command.env.get(MARKER, "").partition(":")
+    sweep_once()
     cgroup = prepare_cgroup(name or "command", limits)
     try:
         yield cgroup
@@ -64,11 +65,14 @@ class LimitedLauncher(Struct, frozen=True):
     inner: Launcher | None
     limits: Limits
     disk: DiskLimit
+    # False: the engine of the containers limits processes and memory.
+    uses_cgroup: bool = True
 
     @contextmanager
     def launch(self, command: Command) -> Generator[Command]:
         """See Launcher.launch."""
-        with hold_cgroup(command, self.limits) as cgroup, self._launch_inner(command, cgroup) as started:
+        group = hold_cgroup(command, self.limits) if self.uses_cgroup else nullcontext()
+        with group as cgroup, self._launch_inner(command, cgroup) as started:
             watch = DiskWatch(self.disk.directories, self.disk.limit_mb)
             yield replace(join_cgroup(started, cgroup), watches=(*started.watches, watch))
 
