@@ -51,6 +51,12 @@ def _open_landlock(box: Box, attach: Attach | None, project: Path) -> Generator[
         yield LandlockLauncher(box, attach, listener if box.network == "proxy" else None), box
 
 
+def list_allowed_paths(settings: SandboxSettings, home: Path) -> list[Path]:
+    """Return the paths of sandbox.allow_paths that exist."""
+    paths = (Path(one.replace("~", str(home), 1)) for one in settings.allow_paths)
+    return [one for one in paths if one.exists()]
+
+
 def _list_git_files(project: Path) -> list[Path]:
     """Return the files of the repository without the journal and the files of tasks."""
     git = project / ".git"

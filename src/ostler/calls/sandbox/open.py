@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.sandbox.environment import build_inner_environment
-from ostler.calls.sandbox.launchers import limit, open_launcher
+from ostler.calls.sandbox.launchers import limit, list_allowed_paths, open_launcher
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
@@ -123,5 +123,5 @@ def _find_home(environ: Mapping[str, str]) -> Path:
 def _list_readable(request: SandboxRequest) -> tuple[Path, ...]:
     """Return the toolchains, the directories of PATH, and sandbox.allow_paths."""
     home = _find_home(request.environ)
-    allowed = [Path(one.replace("~", str(home), 1)) for one in request.settings.allow_paths]
-    return (*list_toolchains(home), *list_named_paths(request.environ), *filter(Path.exists, allowed))
+    allowed = list_allowed_paths(request.settings, home)
+    return (*list_toolchains(home), *list_named_paths(request.environ), *allowed)

@@ -1,4 +1,4 @@
-"""The arguments of docker and podman; tests/data/containers.txt is the recorded contract."""
+"""The arguments of docker and podman; tests/data/containers has the recorded contract."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Engine = Literal["docker", "podman"]
 LABEL = "ostler"
 INSIDE = Path("/run/ostler-control")  # the start file, the programs and the socket, in the container
 START, SUPERVISOR, RESTRICT, SOCKET = "start.json", "supervisor.py", "restrict.py", "socket"
-_TMP_MB, _SHM_MB = 2048, 256
+_TMP_OPTIONS = "rw,exec,nosuid,nodev,size=2048m,mode=1777"
+_SHM_MB = 256
 _EXTRA_SHARE = 1.25  # of memory_mb: memory of the kernel and of written files counts too
 # What the client needs to reach its daemon. The program gets none of it.
 _CLIENT = ("DOCKER_", "CONTAINER_", "CONTAINERS_", "REGISTRY_AUTH_FILE", "XDG_")
@@ -39,16 +40,20 @@ class Container(Struct, frozen=True):
 def build_run_arguments(container: Container) -> tuple[str, ...]:
     """Return the client's arguments, without secrets: variables are in the start file."""
     box = container.box
-    home = Mount(box.home, box.home_path, writable=True)
-    mounts = (home, *box.mounts, *container.mounts, Mount(container.control, INSIDE))
+    home, control = Mount(box.home, box.home_path, writable=True), Mount(container.control, INSIDE)
+    # An engine refuses two mounts at one path; of those of a box the last one counts.
+    mounts = {one.destination: one for one in (home, *box.mounts, *container.mounts, control)}
     return (
         container.program, "run", "--rm", "--interactive", *(("--tty",) if container.terminal else ()),
         "--pull", "never", "--name", container.name, "--label", LABEL, "--log-driver", "none",
         "--network", "host" if box.network == "on" else "none",
         "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+        # Otherwise SELinux refuses the mounts, unless the user's files get another label.
+        "--security-opt", "label=disable",
         *_user(container.engine), *_limits(box),
-        "--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={_TMP_MB}m,mode=1777", "--shm-size", f"{_SHM_MB}m",  # noqa: S108
-        *(argument for one in mounts for argument in ("--mount", format_mount(one))),
+        "--tmpfs", f"/tmp:{_TMP_OPTIONS}", "--tmpfs", f"/var/tmp:{_TMP_OPTIONS}",  # noqa: S108
+        "--shm-size", f"{_SHM_MB}m",
+        *(argument for one in mounts.values() for argument in ("--mount", format_mount(one))),
         "--workdir", str(box.directory), "--entrypoint", "python3", container.image,
         "-I", "-S", str(INSIDE / SUPERVISOR), str(INSIDE / START),
     )  # fmt: skip
