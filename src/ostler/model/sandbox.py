@@ -32,7 +32,20 @@ def describe_refusal(kind: RefusalKind, target: str, setting: str = "") -> str:
     return f"{what}; to allow it: {setting}" if setting else what
 
 
-class SandboxRecord(Struct, frozen=True, omit_defaults=True):
+class RefusedAccess(Struct, frozen=True):
+    """An access that the sandbox of a task refused, and how many times."""
+
+    kind: RefusalKind
+    target: str
+    setting: str = ""
+    count: int = 1
+
+    @property
+    def text(self) -> str:
+        return describe_refusal(self.kind, self.target, self.setting)
+
+
+class SandboxRecord(Struct, frozen=True):
     """The sandbox that one attempt or gate used."""
 
     tier: Tier = "supervised"
@@ -40,3 +53,16 @@ class SandboxRecord(Struct, frozen=True, omit_defaults=True):
     reason: str = ""  # why the tier auto found no sandbox
     network: Network = "on"
     left_out: tuple[str, ...] = ()  # files of the home directory that the agent reads and did not get
+
+
+def is_confined(tier: Tier) -> bool:
+    """Return whether programs of this tier run in a sandbox."""
+    return tier not in ("supervised", "limits")
+
+
+def describe_sandbox(record: SandboxRecord) -> str:
+    """Return the tier and the network, or why there is no sandbox."""
+    if not is_confined(record.tier):
+        return f"none ({record.reason or f'sandbox.tier is {record.tier}'})"
+    unverified = "" if record.verified else ", not verified by a self-test"
+    return f"{record.tier}, network {record.network}{unverified}"

@@ -13,6 +13,7 @@ from ostler.model.plan import GateType, Phase, Plan, Publishing
 from ostler.model.predecessor import Predecessor
 from ostler.model.protection import Protection, protection_of_plan
 from ostler.model.remote import Remote
+from ostler.model.sandbox import SandboxRecord
 from ostler.model.status import TaskStatus
 from ostler.model.task import PipelineMember, Priority, Weight
 from ostler.model.usage import Usage
@@ -155,6 +156,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     warnings: tuple[str, ...] = ()
     warning_details: tuple[WarningDetail, ...] = ()
     left: LeftFiles | None = None  # files that no commit contains
+    sandbox: SandboxRecord | None = None  # of the last attempt; None: none started, or an older version
+    permissions: str = ""  # that the last agent got
     resumes_at: float | None = None
     failures: int = 0
     cancel_requested: bool = False  # a person cancelled the task

@@ -44,7 +44,7 @@ from ostler.project.tasks.title import normalize_title
 from ostler.secrets.redact import redact_struct
 from ostler.secrets.registry import SECRETS
 from ostler.store.sqlite import SqliteJournal
-from ostler.views.task import TaskView, view_task
+from ostler.views.task import TaskView, add_refused, view_task
 
 if TYPE_CHECKING:
     from ostler.config.load import Loaded
@@ -190,6 +190,7 @@ class Project:
         if row is None:
             raise UsageError(f"no task {task}", "run ostler status to see the tasks")
         view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
+        view = add_refused(view, self.journal.refusals(task))
         return replace(view, pending_settings=self.list_unused_settings(decode_state(row)))
 
     def list_unused_settings(self, state: State) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ _PRINTED_TYPES = {
     "step_progress",
     "agent_idle",
     "agent_warned",
+    "access_refused",
     "budget_warned",
     "model_recovered",
     "session_replaced",
