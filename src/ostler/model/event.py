@@ -17,8 +17,8 @@ from ostler.model.plan import GateType, Plan, Publishing
 from ostler.model.predecessor import Predecessor
 from ostler.model.protection import Protection
 from ostler.model.remote import Remote
-from ostler.model.state import GateCheck, GateObstacle, GateVerdict
 from ostler.model.sandbox import SandboxRecord
+from ostler.model.state import GateCheck, GateObstacle, GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 from ostler.model.warning import LeftFiles, WarningDetail
