@@ -19,7 +19,14 @@ from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.calls.services import CallServices
 from ostler.calls.spending.budget import BudgetGuard
-from ostler.config.settings import HostSettings, LimitsSettings, RetrySettings, SelectionSettings, Settings
+from ostler.config.settings import (
+    HostSettings,
+    LimitsSettings,
+    RetrySettings,
+    SandboxSettings,
+    SelectionSettings,
+    Settings,
+)
 from ostler.errors import AgentUnavailable, Code
 from ostler.executors.protocol import Capabilities
 from ostler.model.attempt import Attempt
@@ -175,4 +182,5 @@ def settings(
         limits=limits or LimitsSettings(),
         selection=SelectionSettings(strategy=strategy),  # type: ignore[arg-type]
         host=HostSettings(start_stagger_seconds=0.0),
+        sandbox=SandboxSettings(tier="supervised"),
     )

@@ -17,6 +17,7 @@ from ostler.config.settings import (
     HostSettings,
     RetrySettings,
     RunSettings,
+    SandboxSettings,
     Settings,
 )
 from ostler.errors import Code
@@ -118,6 +119,7 @@ def test_program_that_ignores_term_is_killed(tmp_path: Path) -> None:
     program.chmod(0o755)
     given = Settings(
         run=RunSettings(timeout_seconds=2.0, grace_seconds=2.0),
+        sandbox=SandboxSettings(tier="supervised"),
         executors={"claude": ExecutorSettings(command=str(program))},
         retry=RetrySettings(max_retries=0),
         host=HostSettings(min_free_memory_mb=0),

@@ -66,11 +66,15 @@ BAD_FILES = [
     ("run.timeout_seconds = true", "ostler.toml:1: run.timeout_seconds: expected float > 0, got true"),
     ("retry.jitter = 2", "ostler.toml:1: retry.jitter: expected float from 0 to 1, got 2"),
     ("git.worktree = 1", "ostler.toml:1: git.worktree: expected true or false, got 1"),
-    ('sandbox.tier = "x"', 'ostler.toml:1: sandbox.tier: expected "supervised", got "x"'),
+    (
+        'sandbox.tier = "x"',
+        'ostler.toml:1: sandbox.tier: expected one of "auto", "supervised", "limits", "landlock",'
+        ' "bubblewrap", "docker", "podman", got "x"',
+    ),
     (
         '[executors.mine]\npermissions = "yolo"',
         "ostler.toml:2: executors.mine.permissions: "
-        'expected one of "ask", "accept-edits", "skip", got "yolo"',
+        'expected one of "auto", "ask", "accept-edits", "skip", got "yolo"',
     ),
     (
         "[executors.mine]\nargs = [\n 'a',\n 3]",

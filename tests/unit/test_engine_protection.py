@@ -48,7 +48,7 @@ def test_looser_settings_do_not_reach_an_open_task() -> None:
     found = used(STRICT, LOOSE)
     assert {name: one.permissions for name, one in found.executors.items()} == {
         "a": "ask",
-        "b": "accept-edits",
+        "b": "auto",
     }
     assert (found.budget.task_usd, found.budget.day_usd) == (1.0, 50.0)
     assert (found.sandbox.env_allow, found.sandbox.allow_unsandboxed_skip) == (("TOKEN",), False)

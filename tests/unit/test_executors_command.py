@@ -202,15 +202,27 @@ def test_prompt_is_never_an_argument(kind: str, model: str, program: str) -> Non
 
 @pytest.mark.parametrize("kind", [kind for kind, preset in PRESETS.items() if preset.approves_all])
 def test_agent_that_approves_every_tool_needs_skip(kind: str) -> None:
-    """An agent that approves every tool needs permissions = "skip" (C22)."""
+    """An agent that approves every tool needs permissions = "skip" or a sandbox (C22)."""
     runner = MockCommandRunner()
-    executor = ExecutorRegistry().make(kind, {}, runner)
+    careful = ExecutorSettings(permissions="accept-edits")
+    executor = ExecutorRegistry().make(kind, {kind: careful}, runner)
     with pytest.raises(OstlerError, match="approves every tool") as caught:
         executor.validate_availability()
     result = asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
     assert (result.code, runner.commands) == (Code.SANDBOX_UNAVAILABLE, [])
     assert caught.value.code is Code.SANDBOX_UNAVAILABLE
     assert f"executors.{kind}.permissions" in caught.value.hint
+    unconfined = ExecutorRegistry().make(kind, {}, runner)
+    result = asyncio.run(unconfined.spawn(AgentCall("i", "p"), lambda _: None))
+    assert (result.code, runner.commands) == (Code.SANDBOX_UNAVAILABLE, [])
+
+
+def test_agent_that_approves_every_tool_starts_in_a_sandbox(program: str) -> None:
+    """permissions = "auto" allows it for a call in a sandbox whose self-test passed."""
+    runner = MockCommandRunner()
+    executor = ExecutorRegistry().make("crush", {"crush": ExecutorSettings(command=program)}, runner)
+    asyncio.run(executor.spawn(AgentCall("i", "p", in_verified_sandbox=True), lambda _: None))
+    assert len(runner.commands) == 1
 
 
 def test_own_arguments_win(program: str) -> None:

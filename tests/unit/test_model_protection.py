@@ -55,12 +55,22 @@ def test_two_gates_become_the_stricter_one(accepted: Gate, live: Gate, used: Gat
         ("publish", "merge", "pr", "pr"),
         ("publish", "pr", "merge", "pr"),
         ("permissions", {"a": "ask"}, {}, {"a": "ask"}),
-        ("permissions", {}, {"a": "skip"}, {"a": "accept-edits"}),
+        ("permissions", {}, {"a": "skip"}, {"a": "auto"}),
+        ("permissions", {"a": "accept-edits"}, {}, {"a": "accept-edits"}),
+        ("permissions", {}, {"a": "accept-edits"}, {"a": "accept-edits"}),
         ("permissions", {"a": "skip"}, {"a": "ask"}, {"a": "ask"}),
         ("unsandboxed_skip", False, True, False),
         ("unsandboxed_skip", True, False, False),
         ("env_allow", ("A",), ("A", "B"), ("A",)),
         ("env_allow", ("A", "B"), ("B",), ("B",)),
+        ("tier", "auto", "supervised", "auto"),
+        ("tier", "auto", "bubblewrap", "bubblewrap"),
+        ("network", "proxy", "on", "proxy"),
+        ("network", "proxy", "off", "off"),
+        ("allow_hosts", (), ("example.org",), ()),
+        ("allow_paths", ("/a",), (), ()),
+        ("home", (), (".claude/CLAUDE.md",), ()),
+        ("writable_config", (), (".vscode",), ()),
         ("allow_secrets", False, True, False),
         ("task_usd", 1.0, 5.0, 1.0),
         ("task_usd", 5.0, 1.0, 1.0),
@@ -99,7 +109,7 @@ def test_a_newly_allowed_skip_needs_acceptance() -> None:
     """permissions = "skip" was set but refused; allowing it without a sandbox is a looser setting."""
     before = Protection(permissions={"a": "skip"})
     now = Protection(permissions={"a": "skip"}, unsandboxed_skip=True)
-    assert combine(before, now).permissions == {"a": "accept-edits"}
+    assert combine(before, now).permissions == {"a": "auto"}
 
 
 def test_a_difference_names_both_values() -> None:

@@ -24,7 +24,15 @@ from ostler.executors.limits.reading import add_limits
 from ostler.executors.limits.retries import Retry, RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.permissions import require_sandbox, resolve_permissions
 from ostler.executors.protocol import Capabilities
-from ostler.model.call import AgentCall, CallResult, OnEvent, RetryReported, SessionStarted, TextReceived
+from ostler.model.call import (
+    AgentCall,
+    CallResult,
+    OnEvent,
+    Permissions,
+    RetryReported,
+    SessionStarted,
+    TextReceived,
+)
 from ostler.model.command import Exit, StopReason
 from ostler.process.protocol import CommandRunner
 
@@ -237,8 +245,16 @@ class PresetExecutor(CommandExecutor):
         args = settings.args or PRESETS[kind].args
         super().__init__(name, replace(settings, command=settings.command or kind, args=args), runner)
 
+    def _program(self) -> str:
+        if self._settings.permissions not in ("auto", "skip"):
+            self._require_skip(self._settings.permissions)
+        return super()._program()
+
     def _check_permissions(self, call: AgentCall) -> None:
-        if self._approves_all and resolve_permissions(self._settings.permissions, call) != "skip":
+        self._require_skip(resolve_permissions(self._settings.permissions, call))
+
+    def _require_skip(self, permissions: Permissions) -> None:
+        if self._approves_all and permissions != "skip":
             raise OstlerError(
                 Code.SANDBOX_UNAVAILABLE,
                 f"{self.name} approves every tool in its headless mode, and it is not in a sandbox",

@@ -12,11 +12,14 @@ from msgspec.structs import replace
 
 from ostler.model.call import PermissionSetting
 from ostler.model.plan import MERGE, Gate, GateType, Plan, Publishing
+from ostler.model.sandbox import Network, Tier
 
 _GATES: tuple[GateType, ...] = ("skip", "auto", "command", "ai", "human")  # from weak to strict
 _PUBLISHING: tuple[Publishing, ...] = ("none", "pr", "merge")
 _PERMISSIONS: tuple[PermissionSetting, ...] = ("ask", "accept-edits", "auto", "skip")
 _DEFAULT_PERMISSIONS: PermissionSetting = "auto"
+_TIERS: tuple[Tier, ...] = ("supervised", "limits", "auto", "landlock", "docker", "podman", "bubblewrap")
+_NETWORKS: tuple[Network, ...] = ("on", "proxy", "off")
 _NO_GATE = Gate()
 
 Isolation = Literal["none", "auto", "bind-over"]
@@ -42,6 +45,12 @@ class Protection(Struct, frozen=True, omit_defaults=True):
     permissions: dict[str, PermissionSetting] = {}  # executor -> its permissions
     unsandboxed_skip: bool = False
     env_allow: tuple[str, ...] = ()
+    tier: Tier = "auto"
+    network: Network = "proxy"
+    allow_hosts: tuple[str, ...] = ()
+    allow_paths: tuple[str, ...] = ()
+    home: tuple[str, ...] = ()
+    writable_config: tuple[str, ...] = ()
     allow_secrets: bool = False
     task_usd: float | None = None  # None: no limit
     day_usd: float | None = None
@@ -69,6 +78,12 @@ _FIELDS = {
     "git.on_complete": "publish",
     "sandbox.allow_unsandboxed_skip": "unsandboxed_skip",
     "sandbox.env_allow": "env_allow",
+    "sandbox.tier": "tier",
+    "sandbox.network": "network",
+    "sandbox.allow_hosts": "allow_hosts",
+    "sandbox.allow_paths": "allow_paths",
+    "sandbox.home": "home",
+    "sandbox.writable_config": "writable_config",
     "git.allow_secrets": "allow_secrets",
     "budget.task_usd": "task_usd",
     "budget.day_usd": "day_usd",
@@ -137,14 +152,20 @@ def combine(baseline: Protection, live: Protection) -> Protection:
         publish=_PUBLISHING[min(_PUBLISHING.index(baseline.publish), _PUBLISHING.index(live.publish))],
         permissions={name: _stricter_permissions(baseline, live, name) for name in executors},
         unsandboxed_skip=baseline.unsandboxed_skip and live.unsandboxed_skip,
-        env_allow=tuple(name for name in live.env_allow if name in baseline.env_allow),
+        env_allow=_in_both(baseline.env_allow, live.env_allow),
+        tier=_TIERS[max(_TIERS.index(baseline.tier), _TIERS.index(live.tier))],
+        network=_NETWORKS[max(_NETWORKS.index(baseline.network), _NETWORKS.index(live.network))],
+        allow_hosts=_in_both(baseline.allow_hosts, live.allow_hosts),
+        allow_paths=_in_both(baseline.allow_paths, live.allow_paths),
+        home=_in_both(baseline.home, live.home),
+        writable_config=_in_both(baseline.writable_config, live.writable_config),
         allow_secrets=baseline.allow_secrets and live.allow_secrets,
         task_usd=_lower(baseline.task_usd, live.task_usd),
         day_usd=_lower(baseline.day_usd, live.day_usd),
         checks=_combine_checks(baseline.checks, live.checks),
         isolation=_ISOLATION[max(_ISOLATION.index(baseline.isolation), _ISOLATION.index(live.isolation))],
         control=baseline.control or live.control,
-        uncontrolled=tuple(name for name in live.uncontrolled if name in baseline.uncontrolled),
+        uncontrolled=_in_both(baseline.uncontrolled, live.uncontrolled),
         allow_test_changes=baseline.allow_test_changes and live.allow_test_changes,
         approve_after_seconds=_longer(baseline.approve_after_seconds, live.approve_after_seconds),
         auto_merge=baseline.auto_merge and live.auto_merge,
@@ -251,6 +272,10 @@ def _stricter_permissions(baseline: Protection, live: Protection, executor: str)
     stricter = _PERMISSIONS[min(_PERMISSIONS.index(before), _PERMISSIONS.index(now))]
     newly_skips = live.unsandboxed_skip and not baseline.unsandboxed_skip
     return _DEFAULT_PERMISSIONS if stricter == "skip" and newly_skips else stricter
+
+
+def _in_both(baseline: tuple[str, ...], live: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in live if name in baseline)
 
 
 def _lower(baseline: float | None, live: float | None) -> float | None:

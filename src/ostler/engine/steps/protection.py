@@ -49,7 +49,15 @@ def _restrict(settings: Settings, used: Protection) -> Settings:
         workspace=replace(settings.workspace, setup=used.setup, copy=used.copy, link=used.link),
         budget=replace(settings.budget, task_usd=used.task_usd, day_usd=used.day_usd),
         sandbox=replace(
-            settings.sandbox, env_allow=used.env_allow, allow_unsandboxed_skip=used.unsandboxed_skip
+            settings.sandbox,
+            env_allow=used.env_allow,
+            allow_unsandboxed_skip=used.unsandboxed_skip,
+            tier=used.tier,
+            network=used.network,
+            allow_hosts=used.allow_hosts,
+            allow_paths=used.allow_paths,
+            home=used.home,
+            writable_config=used.writable_config,
         ),
     )
 
