@@ -6,6 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+TIER_VARIABLE = "OSTLER_SANDBOX"
+"""Set inside a sandbox, to its tier."""
+
 Tier = Literal["auto", "supervised", "limits", "landlock", "bubblewrap", "docker", "podman"]
 """How agents are confined; `auto`: by bubblewrap if its self-test passes, else supervised."""
 
@@ -24,11 +27,8 @@ class Refusal(Struct, frozen=True):
 
 def describe_refusal(kind: RefusalKind, target: str, setting: str = "") -> str:
     """Return the refusal in one line, with the setting that would allow it."""
-    what = {
-        "network": f"the sandbox refused a connection to {target}",
-        "file": f"the sandbox refused access to {target}",
-        "push": f"the sandbox refused a push to {target}",
-    }[kind]
+    noun = {"network": "a connection to", "push": "a push to"}.get(kind, "access to")
+    what = f"the sandbox refused {noun} {target}"
     return f"{what}; to allow it: {setting}" if setting else what
 
 

@@ -42,11 +42,13 @@ from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.holds import HoldFinder
 from ostler.project.agents.model_pool import find_models
 from ostler.project.apply_action import apply_action
+from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.integrations import Integrations, start_integrations
 from ostler.project.project import Project
 from ostler.project.tasks.documents import create_follow_up
 from ostler.project.tasks.merged import approve_merged
 from ostler.project.tasks.outcome_details import add_details
+from ostler.project.tasks.proposal_files import has_proposals, take_in_proposals
 from ostler.project.tasks.retarget import find_retargetable, list_stacked, reopen_stacked
 from ostler.project.tasks.write_back import update_source
 from ostler.store.accounts.sqlite import open_accounts
@@ -335,7 +337,17 @@ class Ostler:
             read_settings=lambda: self.project.settings,
             find_hold=self.find_hold,
             take_in_file=self._take_in_file,
+            take_in_proposals=self._take_in_proposals,
         )
+
+    def _take_in_proposals(self, task: TaskId, attempt: int, state_file: Path) -> tuple[str, ...]:
+        """Runs in a thread, so it opens its own journal; repeating it has no effect."""
+        if not has_proposals(state_file):
+            return ()
+        load, journal = lambda: self.project.loaded, SqliteJournal(self.project.layout.database)
+        with Project(self.project.layout, load, journal) as project:
+            project.current_attempt = CurrentAttempt(task, attempt)
+            return take_in_proposals(project, state_file)
 
     def _take_in_file(self, task: Task, state: State) -> Event | None:
         # Most runs find no changed file, and planning is not needed then.

@@ -38,6 +38,7 @@ from ostler.model.task_record import find_current_task
 from ostler.project.actions import decode_params, find_action
 from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
+from ostler.project.inside_sandbox import refuse_in_sandbox
 from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
 from ostler.project.tasks.title import normalize_title
@@ -86,6 +87,7 @@ class Project:
         if root is None and not create:
             raise UsageError(f"no Ostler project in {start} or above it", "create one: ostler init")
         layout = Layout(root or start.resolve())
+        refuse_in_sandbox(environ, layout)
         live = LiveSettings(layout.root, environ, flags or {})
         SECRETS.add_source(live.list_secrets)
         if create:

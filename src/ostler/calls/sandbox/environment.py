@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from ostler.model.sandbox import Network, Tier
+from ostler.model.sandbox import TIER_VARIABLE, Network, Tier
 from ostler.sandbox.network.policy import PROXY_PORT
 
-TIER_VARIABLE = "OSTLER_SANDBOX"
 PROXY_URL = f"http://127.0.0.1:{PROXY_PORT}"
 _TMP = "/tmp"  # noqa: S108  (a private one)
 # Directories and sockets outside; the defaults below the private home directory are used instead.

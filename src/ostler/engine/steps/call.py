@@ -68,12 +68,12 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         return StepResult(complete(interrupted))
     # Before the evaluation: patterns that the agent wrote to info/exclude would hide its changes.
     details = await run_in_thread(end_watch, watch, context, services)
+    state_file = Path(request.state_file)
+    refused = await run_in_thread(services.take_in_proposals, step.task, outcome.attempt, state_file)
     if outcome.result.ok:
-        reading = _read_report(request, outcome, after, services) or read_agent_state(
-            Path(request.state_file), agent_state
-        )
+        reading = _read_report(request, outcome, after, services) or read_agent_state(state_file, agent_state)
         ended = await _build_success(step, context, services, outcome, reading)
-        ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings))
+        ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings, *refused))
         return StepResult(complete(ended))
     ended, notices = _build_failure(step, outcome, services)
     return StepResult(complete(ended), notices)

@@ -24,6 +24,8 @@ def agent_state_path(context: TaskContext, services: StepServices) -> Path:
 
 def write_agent_state(path: Path, context: TaskContext) -> str:
     """Write the file and return its text; later changes are the agent's."""
+    if path.parent.is_symlink():  # an agent has replaced the directory
+        path.parent.unlink()
     if path.parent.name == _FOLDER:
         path.parent.mkdir(exist_ok=True)
         write_projection(path.parent / ".gitignore", b"*\n")
@@ -37,7 +39,7 @@ def write_agent_state(path: Path, context: TaskContext) -> str:
 def read_agent_state(path: Path, written: str) -> StateFileReport:
     """Return the status that the agent wrote; nothing if the file is missing or unchanged."""
     try:
-        if path.is_symlink() or not path.is_file():
+        if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
             return StateFileReport()
         with path.open("rb") as file:
             text = file.read(_LARGEST_BYTES).decode("utf-8", "replace")

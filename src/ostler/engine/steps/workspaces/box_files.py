@@ -12,6 +12,7 @@ from ostler.calls.sandbox.workspace import Workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
+from ostler.files.state_folder import VIEW
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import list_work_trees
@@ -32,7 +33,7 @@ def create_workspace(directory: Path, context: TaskContext, services: StepServic
     elif services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
-        mounts = partial(_open_project, directory, root, place)
+        mounts = partial(_open_project, directory, root, place, services.layout.desk(context.state.task))
     return Workspace(directory, place, root, mounts)
 
 
@@ -70,16 +71,22 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 
 @contextmanager
-def _open_project(directory: Path, root: Path, place: Path) -> Generator[tuple[Mount, ...]]:
-    """Mount the project without Ostler's files; it is writable if the task works in it."""
-    empty = place / "empty"
-    make_private_dir(empty)
+def _open_project(directory: Path, root: Path, place: Path, desk: Path) -> Generator[tuple[Mount, ...]]:
+    """Mount the project without Ostler's files; it is writable if the task works in it.
+
+    The desk has the state file, in which the agent reports.
+    """
+    empty, view = place / "empty", root / VIEW
+    # Mount points cannot be made in a directory that is mounted read-only.
+    for one in (empty, place / "view" / desk.relative_to(view), desk):
+        make_private_dir(one)
     mounts = [Mount(root, root, writable=directory == root)]
     git = root / ".git"
     if git.exists():
         mounts.append(Mount(git, git))
-    hidden = (root / ".ostler", git / "ostler")
-    mounts += [Mount(empty, one) for one in hidden if one.is_dir()]
-    if directory != root:
+    mounts += [Mount(place / "view", view), Mount(desk, desk, writable=True)]
+    if (git / "ostler").is_dir():
+        mounts.append(Mount(empty, git / "ostler"))
+    if directory != root and not directory.is_relative_to(desk):
         mounts.append(Mount(directory, directory, writable=True))
     yield tuple(mounts)
