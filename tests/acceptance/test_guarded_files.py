@@ -143,3 +143,25 @@ def test_a_person_approves_guarded_files_once_for_all_successors(world: World) -
     second = world.new("Use it", "--after", first)
     world.ostler("run", second)
     assert world.git("rev-parse", "release").strip() == world.show(second)["commit"]
+
+
+def test_executed_configuration_is_flagged(world: World) -> None:
+    """By `show`, ignored files included, and by `diff`."""
+    (world.root / ".gitignore").write_text(".claude/settings.local.json\n")
+    world.git("add", ".gitignore")
+    world.git("commit", "-q", "-m", "ignore")
+    world.git("branch", "-f", "release", "HEAD")
+    world.behave(
+        script="mkdir -p .vscode .claude; echo 1 > .vscode/tasks.json; echo 2 > .claude/settings.local.json"
+    )
+    write(world, "none")
+    task = world.new()
+    world.ostler("run", task)
+    shown = world.show(task)
+    assert "CONFIGURATION_CHANGED" in shown["warnings"]
+    assert {one["text"] for one in shown["warning_details"]} == {
+        "created .vscode/tasks.json",
+        "created .claude/settings.local.json",
+    }
+    diff = world.ostler("diff", task)
+    assert f"{task} changes files that agents, editors or CI execute: .vscode/tasks.json" in diff.stderr

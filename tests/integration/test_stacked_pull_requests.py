@@ -121,3 +121,16 @@ def test_the_body_lists_warnings_and_overruled_gates(world: WorkflowWorld, githu
     assert "## Warnings" in pull.body and "NO_MARK" in pull.body
     (line,) = [one for one in pull.body.splitlines() if "implement:" in one]
     assert "overruled" in line and "known flake" in line and "exit 1" in line
+
+
+def test_the_body_lists_executed_configuration(world: WorkflowWorld, github: FakeGitHub) -> None:
+    """S5: a reviewer of the pull request reads which changed files programs execute."""
+    world.behave(edits={".vscode/tasks.json": "{}"})
+    world.environ["OSTLER_PHASES__PLANS__TRIVIAL"] = '["implement"]'
+    task = world.new("Write tasks", "--weight", "trivial")
+    world.ostler("run", task, code=4)
+    world.ostler("approve", task)
+    world.ostler("run", task)
+    (pull,) = github.pulls
+    assert "changes files that agents, editors or CI execute: .vscode/tasks.json" in pull.body
+    assert "CONFIGURATION_CHANGED: created .vscode/tasks.json" in pull.body

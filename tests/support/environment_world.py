@@ -68,7 +68,7 @@ def cached_in(shared: Path, path: str) -> dict[str, str]:
 def settings_of(link: tuple[str, ...] = (), **gates: Any) -> Settings:
     """Return settings whose gates have the variables of pip."""
     found = GateWorld.settings(WorkspaceSettings(link=link), **gates)
-    return replace(found, sandbox=SandboxSettings(env_allow=("PIP_*",)))
+    return replace(found, sandbox=SandboxSettings(tier="supervised", env_allow=("PIP_*",)))
 
 
 if __name__ == "__main__":  # a separate run of the gate of another process, for a test to kill

@@ -95,7 +95,7 @@ class GateWorld:
             run=RunSettings(grace_seconds=1.0),
             gates=msgspec.convert({"control": False, **gates}, GateSettings),
             workspace=workspace or WorkspaceSettings(),
-            sandbox=SandboxSettings(env_allow=("ALLOWED_*",)),
+            sandbox=SandboxSettings(tier="supervised", env_allow=("ALLOWED_*",)),
         )
 
     def say(self, text: str) -> None:

@@ -17,6 +17,7 @@ from ostler.config.settings import (
     HostSettings,
     ModelSettings,
     RetrySettings,
+    SandboxSettings,
     Settings,
 )
 from ostler.model.command import Command, Exit, Sink
@@ -77,6 +78,7 @@ def settings(directory: Path, **more: Any) -> Settings:
         "models": THREE,
         "retry": RetrySettings(jitter=0.0, max_retries=1),
         "host": HostSettings(min_free_memory_mb=0, start_stagger_seconds=0.0),
+        "sandbox": SandboxSettings(tier="supervised"),
     }
     return Settings(**{**usual, **more})
 

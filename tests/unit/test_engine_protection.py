@@ -10,9 +10,9 @@ import pytest
 from ostler.config.settings import BudgetSettings, ExecutorSettings, GitSettings, SandboxSettings, Settings
 from ostler.engine.core.evolve import begin
 from ostler.engine.steps.gates.choice import choose_gate, choose_merge_gate, read_protection
-from ostler.engine.steps.gates.guarded_files import is_guarded
 from ostler.engine.steps.protection import apply_protection
 from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.files.protected import is_guarded
 from ostler.model.event import Record, TaskCreated
 from ostler.model.ids import TaskId
 from ostler.model.plan import NO_GATE, Gate, build_plan
@@ -106,7 +106,11 @@ def test_the_command_before_publishing_is_not_switched_off_by_auto() -> None:
         (".teamcity/settings.kts", True),
         ("ci/cloudbuild.yaml", True),
         (".vscode/mcp.json", True),
-        (".vscode/settings.json", False),
+        (".vscode/settings.json", True),  # editors execute tasks and interpreters that it names
+        ("packages/a/.envrc", True),
+        (".husky/pre-commit", True),
+        (".env", True),
+        (".env.example", False),
         ("mcp.json", False),
         ("CLAUDE.md", False),  # instructions are reviewed in the diff
         ("src/github/a.py", False),

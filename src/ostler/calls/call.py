@@ -28,7 +28,8 @@ from ostler.calls.models.slots import Slot
 from ostler.calls.prompts import PromptBuilder
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.calls.services import CallServices
-from ostler.calls.spending.budget import Allowed, BudgetExceeded, BudgetWarning
+from ostler.calls.spending.budget import Allowed, BudgetDecision, BudgetExceeded, BudgetWarning
+from ostler.calls.spending.running import RunningCost
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, is_host_limit
@@ -36,6 +37,7 @@ from ostler.executors.protocol import Executor
 from ostler.model.call import AgentEvent, CallResult, LimitReported
 from ostler.model.limits.limit import LEASE_SECONDS, Open, Probe
 from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.store.spending import SpentAmount
 
 MakeExecutor = Callable[[ModelConfig], Executor]
 """Creates the executor of a model, with that model's own arguments and environment variables."""
@@ -208,6 +210,13 @@ class AgentCaller:
             case Allowed():
                 return None
 
+    def _count_cost(self, request: CallRequest) -> RunningCost:
+        def check(spent: SpentAmount) -> BudgetDecision:
+            guard, now = self._services.budget_guard, self._settings.budget
+            return guard.check(request.task, request.priority, request.budget_usd, now, spent)
+
+        return RunningCost(check, self._clock.now(), self._settings.prices)
+
     async def _run_agent(
         self, progress: CallProgress, model: ModelConfig, slot: Slot, admission: Open | Probe
     ) -> CallOutcome:
@@ -245,6 +254,7 @@ class AgentCaller:
                     slot=slot,
                     on_event=on_event,
                     timeout_factor=self_healing.timeout_factor if self_healing else 1.0,
+                    running=self._count_cost(progress.request),
                 )
             )
         availability.note_windows(model, outcome.result.windows)

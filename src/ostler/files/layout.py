@@ -57,6 +57,10 @@ class Layout(Struct, frozen=True, dict=True):
     def task(self, task: TaskId) -> Path:
         return self.tasks / task
 
+    def sandbox(self, task: TaskId) -> Path:
+        """Return the private files of the task's sandbox: its home directory and its git directory."""
+        return self.task(task) / "sandbox"
+
     def shown_task(self, task: TaskId) -> Path:
         """Return the directory of a task as people find it, below the project's root."""
         return self.view / "tasks" / task

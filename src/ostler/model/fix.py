@@ -117,6 +117,10 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "settings, hooks or exclude patterns of the repository changed while the task ran",
         "look at the files that ostler show ID names",
     ),
+    WarningCode.CONFIGURATION_CHANGED: (
+        "the agent created or changed files that agents, editors or shells execute",
+        "look at the files that ostler show ID names before you start a program in the worktree or merge",
+    ),
     WarningCode.REBUILT: (
         "the journal was rebuilt and lacks records of the task, such as the results of its gates",
         "look at ostler diff ID and run the checks on its commit",

@@ -105,7 +105,10 @@ def _mount_needed(checkout: Checkout, over: Mount, environ: Mapping[str, str], n
 def _is_placed(checkout: Checkout, name: str) -> bool:
     """Return whether the path was linked; a commit that has the path itself is not overridden."""
     place = checkout.directory / name
-    return place.is_symlink() and below(checkout.user, place.parent / place.readlink()) is not None
+    if place.is_symlink():
+        return below(checkout.user, place.parent / place.readlink()) is not None
+    # The mount point of a link, which a killed run left.
+    return place.is_dir() and not list_directory(place)
 
 
 def _list_named_directories(environ: Mapping[str, str]) -> list[tuple[Path, bool]]:

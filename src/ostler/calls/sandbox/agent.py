@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.environment import PROXY_URL
-from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, open_sandbox
+from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
+from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import Settings
 from ostler.executors.permissions import resolve_permissions
 from ostler.executors.protocol import Executor
@@ -19,7 +20,6 @@ from ostler.executors.registry import find_section
 from ostler.files.user_state import find_user_state
 from ostler.model.call import AccessRefused, AgentCall, OnEvent
 from ostler.model.sandbox import Refusal, SandboxRecord
-from ostler.model.usage import Usage
 
 
 class AgentSandbox(Struct, frozen=True):
@@ -30,7 +30,8 @@ class AgentSandbox(Struct, frozen=True):
     settings: Settings
     on_event: OnEvent
     workspace: Workspace | None = None  # None: the working directory of the call
-    check_usage: Callable[[str, Usage], str] | None = None
+    running: RunningCost | None = None
+    host_environ: Mapping[str, str] = {}  # of Ostler
 
 
 class SandboxedCall(Struct, frozen=True):
@@ -55,8 +56,10 @@ async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCal
         workspace,
         agent.settings.sandbox,
         agent.call.env,
+        host_environ=agent.host_environ,
         memory_mb=agent.call.memory_mb,
         on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
+        check_usage=agent.running.add if agent.running else allow_usage,
     )
     async with open_sandbox(request) as sandbox:
         yield _apply(agent, sandbox)

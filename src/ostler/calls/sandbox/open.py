@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.sandbox.environment import build_inner_environment
+from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
@@ -22,7 +23,8 @@ from ostler.sandbox.box.launcher import Attach, BubblewrapLauncher
 from ostler.sandbox.box.system import list_named_paths, list_toolchains
 from ostler.sandbox.box.tiers import ChosenTier, choose_tier
 from ostler.sandbox.mounts import Mount
-from ostler.sandbox.network.policy import ModelRoute
+from ostler.sandbox.network.indexes.found import Indexes
+from ostler.sandbox.network.policy import ModelRoute, NetworkPolicy
 
 
 def ignore_refusal(refusal: Refusal) -> None:
@@ -40,6 +42,7 @@ class SandboxRequest(Struct, frozen=True):
     workspace: Workspace
     settings: SandboxSettings
     environ: Mapping[str, str]  # of the program, as it would be without a sandbox
+    host_environ: Mapping[str, str] = {}  # of Ostler: names package indexes and a company's proxy
     route: ModelRoute | None = None  # its model calls; None: it makes none through the proxy
     memory_mb: int | None = None
     on_refusal: Callable[[Refusal], None] = ignore_refusal
@@ -58,45 +61,56 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    chosen = await asyncio.to_thread(choose_tier, request.settings.tier, request.environ)
+    chosen = await _choose(request)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
         yield OpenSandbox(record, env=dict(request.environ))
         return
     async with AsyncExitStack() as stack:
         own = stack.enter_context(request.workspace.open_mounts())
-        attach = await _open_network(request, stack)
-        box = _create_box(request, own)
         network = request.settings.network
+        outside = request.host_environ or request.environ
+        indexes = await find_package_indexes(request.settings, outside, request.workspace.project)
+        policy = build_policy(request.settings, indexes, request.route)
+        attach = None
+        if network == "proxy":
+            attach = await open_proxy(policy, outside, request.on_refusal, request.check_usage, stack)
+        box = _create_box(request, own, indexes, policy)
         yield OpenSandbox(
             SandboxRecord(chosen.tier, chosen.verified, network=network),
             _create_launcher(chosen, box, attach),
-            build_inner_environment(request.environ, chosen.tier, network),
+            build_inner_environment(
+                {**request.environ, **indexes.environment}, chosen.tier, network, request.workspace.programs
+            ),
             box,
         )
+
+
+async def _choose(request: SandboxRequest) -> ChosenTier:
+    tier = request.settings.tier
+    if tier == "supervised":
+        return ChosenTier(tier)
+    # The first choice runs the self-test.
+    return await asyncio.to_thread(choose_tier, tier, request.environ)
 
 
 def _create_launcher(chosen: ChosenTier, box: Box, attach: Attach | None) -> Launcher:
     return BubblewrapLauncher(chosen, box, attach)
 
 
-async def _open_network(request: SandboxRequest, stack: AsyncExitStack) -> Attach | None:
-    if request.settings.network != "proxy":
-        return None
-    # TODO: until part B lands
-    return None
-
-
-def _create_box(request: SandboxRequest, own: tuple[Mount, ...]) -> Box:
+def _create_box(
+    request: SandboxRequest, own: tuple[Mount, ...], indexes: Indexes, policy: NetworkPolicy
+) -> Box:
     workspace, settings = request.workspace, request.settings
     make_private_dir(workspace.home)
     return Box(
         directory=workspace.directory,
         home=workspace.home,
         home_path=_find_home(request.environ),
-        readable=_list_readable(request),
+        readable=(*_list_readable(request), *indexes.directories),
         mounts=own,
         network=settings.network,
+        local_ports=policy.local_ports,
         limits=Limits(settings.max_processes, settings.max_file_mb, request.memory_mb),
     )
 

@@ -22,6 +22,7 @@ class Workspace(Struct, frozen=True):
     place: Path  # private files that stay between two starts: the home directory, the git directory
     project: Path  # the user's checkout, whose configuration of tools applies
     open_mounts: OpenMounts
+    programs: tuple[Path, ...] = ()  # directories inside that are first in PATH
     keeps_home: bool = True  # False: each start has a new home directory
 
     @property

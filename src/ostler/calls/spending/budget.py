@@ -21,6 +21,7 @@ from ostler.store.spending import SpentAmount, next_day_start
 BudgetScope = Literal["task", "day"]
 
 WARN_PERCENT = 80
+_NOTHING = SpentAmount()
 
 
 class Budget(Struct, frozen=True):
@@ -92,15 +93,19 @@ class BudgetGuard:
         priority: Priority,
         task_budget_usd: float | None,
         settings: BudgetSettings | None = None,
+        running: SpentAmount = _NOTHING,
     ) -> BudgetDecision:
-        """Return whether the next attempt may be made; `settings`: as they are now."""
+        """Return whether the next attempt may be made; `settings`: as they are now.
+
+        `running`: what an attempt has spent that is not recorded yet.
+        """
         budget = resolve_budget(task_budget_usd, settings or self._settings)
         if budget.task_usd is None and budget.day_usd is None:
             return Allowed()
         totals = self._totals()
         on_task = SpentAmount() if budget.task_usd is None else totals.spent_on(task)
         today = SpentAmount() if budget.day_usd is None else totals.spent_today(self._clock.now())
-        return check_budget(add_estimate(on_task), add_estimate(today), priority, budget)
+        return check_budget(add_estimate(on_task + running), add_estimate(today + running), priority, budget)
 
     def explain_unenforceable(
         self, executor: Executor, task_budget_usd: float | None, settings: BudgetSettings | None = None

@@ -25,8 +25,8 @@ from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt,
 from ostler.engine.steps.agent_call.sandbox_record import add_sandbox, find_refusals
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
-from ostler.engine.steps.workspaces.box_files import create_workspace
-from ostler.engine.steps.workspaces.watch import end_watch, start_watch
+from ostler.engine.steps.workspaces.box_files import create_workspace, take_agent_commits
+from ostler.engine.steps.workspaces.watch import Watch, end_watch, start_watch
 from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
 from ostler.errors import Code, needs_account_fix
 from ostler.files.atomic import sync_filesystem
@@ -64,10 +64,10 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         outcome = await make_caller(context, services).run(request)
     except asyncio.CancelledError:
         interrupted = _build_interruption(step, context, request, services)
-        details = await run_in_thread(end_watch, watch, context, services)
+        details = await run_in_thread(_end_call, watch, context, services)
         return StepResult(complete(interrupted))
     # Before the evaluation: patterns that the agent wrote to info/exclude would hide its changes.
-    details = await run_in_thread(end_watch, watch, context, services)
+    details = await run_in_thread(_end_call, watch, context, services)
     state_file = Path(request.state_file)
     refused = await run_in_thread(services.take_in_proposals, step.task, outcome.attempt, state_file)
     if outcome.result.ok:
@@ -77,6 +77,11 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         return StepResult(complete(ended))
     ended, notices = _build_failure(step, outcome, services)
     return StepResult(complete(ended), notices)
+
+
+def _end_call(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
+    """Take over the commits of the agent, and return what it changed that it should not."""
+    return (*take_agent_commits(context, services), *end_watch(watch, context, services))
 
 
 def _add_details(ended: CallEnded, details: tuple[WarningDetail, ...]) -> CallEnded:

@@ -8,9 +8,11 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from ostler.calls.sandbox.pinned_configuration import remember_setup
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.configuration import find_pinned_tree
 from ostler.engine.steps.workspaces.follow import follow_predecessors
 from ostler.engine.steps.workspaces.left import find_in_worktree
 from ostler.engine.steps.workspaces.setup import WorkspaceSetup, setup_workspace
@@ -40,7 +42,7 @@ async def prepare_workspace(context: TaskContext, services: StepServices) -> Tas
     worktree = find_worktree(state, services)
     # A merge needs no setup; a task that is sent back to its agent is prepared again.
     if worktree is not None and state.publish_as is None:
-        await _set_up_once(worktree, context, services)
+        await _set_up_once(worktree, replace(context, state=state), services)
     return started
 
 
@@ -69,6 +71,9 @@ async def _set_up_once(worktree: Worktree, context: TaskContext, services: StepS
     await setup_workspace(setup, context, services)
     after = await run_in_thread(find_in_worktree, worktree, settings)
     extend_baseline(worktree, before, after)
+    tree = find_pinned_tree(context.state, services)
+    if untouched and tree is not None:
+        await run_in_thread(remember_setup, tree)
     # After a power cut, a workspace that is marked as prepared must have all of its files.
     await run_in_thread(sync_filesystem, services.layout.worktrees)
     write_projection(marker, fingerprint)

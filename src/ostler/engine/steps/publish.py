@@ -8,11 +8,13 @@ from msgspec.structs import replace
 
 from ostler.engine.core.step import Publish
 from ostler.engine.core.verdicts import checks_files, has_live_rules
+from ostler.engine.steps.gates.guarded_files import list_guarded_files
 from ostler.engine.steps.protection import find_protection
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.base import read_works
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.errors import Code, GitError
+from ostler.files.protected import describe_guarded_files
 from ostler.git.identity import read_identity
 from ostler.git.publish import publish as publishing
 from ostler.git.publish.fast_forward import CheckedOutTarget
@@ -113,7 +115,7 @@ def _build_proposal(context: TaskContext, services: StepServices) -> Proposal:
     verdicts = [(one.id, one.gate) for one in state.phases] + [(one.name, one.gate) for one in state.gates]
     verdicts.append((MERGE, state.merge))
     checks = tuple(_describe_gate(name, gate, state) for name, gate in verdicts if gate)
-    warnings = describe_warnings(state)
+    warnings = (*describe_warnings(state), *describe_guarded_files(list_guarded_files(state, services)))
     return Proposal(
         title=write_title(redact_text(context.task.title), services.settings.git.commit_prefix or "[ostler]"),
         body=redact_text(

@@ -40,9 +40,10 @@ class TreeFile(Struct, frozen=True):
 
 
 @with_git_errors
-def list_tree(repository: Repository, commit: str) -> dict[str, TreeFile]:
-    """Return all files of a commit by their path."""
-    output = run_git(repository, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit).stdout
+def list_tree(repository: Repository, commit: str, *paths: str) -> dict[str, TreeFile]:
+    """Return the files of a commit by their path: all, or those of some files and directories."""
+    names = ("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit, *paths)
+    output = run_git(repository, *names).stdout
     found: dict[str, TreeFile] = {}
     for line in output.split(b"\0")[:-1]:
         facts, _, name = line.partition(b"\t")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ostler.errors import UsageError
-from ostler.git.commit.diff import diff_commits, diff_worktree, list_changed_files
+from ostler.files.protected import is_guarded
+from ostler.git.commit.diff import diff_commits, list_changed_files, list_touched_files, write_current_tree
 from ostler.git.refs import has_commit
 from ostler.git.repository import Repository, locate_worktree
 from ostler.git.run.command import query_git
@@ -27,6 +28,16 @@ def read_patch(project: Project, task: TaskId) -> bytes:
 
     It reads the recorded commits, not the branch: a merged branch may be deleted. Raises UsageError.
     """
+    return diff_commits(*_find_ends(project, task))
+
+
+def list_guarded_changes(project: Project, task: TaskId) -> tuple[str, ...]:
+    """Return the changed files that agents, editors or CI execute. Raises UsageError."""
+    return tuple(filter(is_guarded, list_touched_files(*_find_ends(project, task))))
+
+
+def _find_ends(project: Project, task: TaskId) -> tuple[Repository, str, str]:
+    """Return the repository, the base of the task, and its last commit or the tree of its current files."""
     state = project.state(task)
     repository = project.repository()
     if repository is None or state.branch is None or state.base is None:
@@ -36,17 +47,14 @@ def read_patch(project: Project, task: TaskId) -> bytes:
         raise UsageError(f"no changes to show: {where}", f"ostler show {task}")
     worktree = locate_worktree(repository, project.layout.worktree(task), state.branch, state.base)
     if state.worktree is not None and inspect_worktree(worktree) is WorktreeState.COMPLETE:
-        return diff_worktree(worktree)
-    return _diff_recorded(repository, state.base, state.tip or state.commit or state.base, task)
-
-
-def _diff_recorded(repository: Repository, base: str, tip: str, task: TaskId) -> bytes:
+        return worktree.repository, worktree.base, write_current_tree(worktree)
+    base, tip = state.base, state.tip or state.commit or state.base
     missing = next((commit for commit in (base, tip) if not has_commit(repository, commit)), "")
     if missing:
         raise CommitsGone(
             f"commit {missing:.10} of {task} is not in the repository any more", f"ostler show {task}"
         )
-    return diff_commits(repository, base, tip)
+    return repository, base, tip
 
 
 def find_branch_changes(project: Project, base: str) -> tuple[str, tuple[str, ...]]:

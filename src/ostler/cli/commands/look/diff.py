@@ -9,7 +9,8 @@ import click
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.text import escape_controls, paint, use_colour
-from ostler.project.tasks.changes import read_patch
+from ostler.files.protected import describe_guarded_files
+from ostler.project.tasks.changes import list_guarded_changes, read_patch
 
 _COLOURS = {"+": "green", "-": "red", "@": "blue"}
 
@@ -22,8 +23,9 @@ def command(task: str, as_json: bool) -> None:
     with open_project() as project:
         found = project.resolve(task)
         patch = read_patch(project, found).decode("utf-8", "replace")
+        guarded = list_guarded_changes(project, found) if patch else ()
     if as_json:
-        print_json({"schema": "ostler.diff/1", "id": found, "patch": patch})
+        print_json({"schema": "ostler.diff/1", "id": found, "patch": patch, "guarded": guarded})
     elif not patch:
         print_hint(f"{found} has no changes.")
     else:
@@ -31,3 +33,5 @@ def command(task: str, as_json: bool) -> None:
         for line in patch.splitlines():
             safe = escape_controls(line) if sys.stdout.isatty() else line
             click.echo(paint(safe, _COLOURS.get(line[:1], ""), colour), color=colour)
+        for note in describe_guarded_files(guarded):
+            print_hint(f"{found} {escape_controls(note)}")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from ostler.engine.steps.services import StepServices
+from ostler.files.protected import is_guarded
 from ostler.git.commit.diff import list_touched_files
 from ostler.git.commit.links import list_names, read_links
 from ostler.git.refs import find_base
@@ -14,25 +13,6 @@ from ostler.git.repository import Repository
 from ostler.git.run.command import query_git
 from ostler.model.rows import decode_state
 from ostler.model.state import GateState, State
-
-_DIRECTORIES = frozenset(
-    (
-        *(".agents", ".amazonq", ".claude", ".codex", ".cursor", ".gemini", ".kiro", ".opencode", ".qwen"),
-        *(".github", ".gitlab", ".circleci", ".buildkite", ".gitea", ".forgejo", ".woodpecker", ".semaphore"),
-        *(".teamcity", ".tekton", ".builds"),
-    )
-)
-_FILES = re.compile(
-    r"(^|/)(ostler\.toml|jenkinsfile(\..*)?|\.vscode/mcp\.json"
-    r"|(\.mcp|opencode|\.gitlab-ci|azure-pipelines|bitbucket-pipelines|\.travis|\.drone|\.woodpecker|\.cirrus"
-    r"|\.?appveyor|buildspec|cloudbuild)\.(ya?ml|jsonc?))$"
-)
-
-
-def is_guarded(path: str) -> bool:
-    """Return whether a changed path needs a person; some file systems ignore case."""
-    path = path.lower()
-    return _FILES.search(path) is not None or not _DIRECTORIES.isdisjoint(PurePosixPath(path).parts)
 
 
 def list_guarded_files(state: State, services: StepServices) -> tuple[str, ...]:

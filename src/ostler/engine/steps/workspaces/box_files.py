@@ -8,29 +8,35 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configuration
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.engine.steps.workspaces.configuration import find_pinned_tree
 from ostler.engine.steps.workspaces.worktree import find_worktree
+from ostler.errors import WarningCode
 from ostler.files.atomic import make_private_dir
 from ostler.files.state_folder import VIEW
+from ostler.git.private.importing import import_commits
+from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import list_work_trees
+from ostler.model.warning import WarningDetail
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.links.find import find_links
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 
-_PLACE = "sandbox"
-
 
 def create_workspace(directory: Path, context: TaskContext, services: StepServices) -> Workspace:
     """Return the files of a program that works in this directory of the task."""
-    place = services.layout.task(context.state.task) / _PLACE
+    place = services.layout.sandbox(context.state.task)
     worktree = find_worktree(context.state, services)
     root = services.layout.root
     if worktree is not None and services.repository and directory.is_relative_to(worktree.path):
-        mounts = partial(_open_worktree, worktree, services.repository, place, services)
-    elif services.repository and not directory.is_relative_to(root):
+        pinned = find_pinned_tree(context.state, services)
+        mounts = partial(_open_worktree, worktree, services.repository, pinned, place / GIT, services)
+        return Workspace(directory, place, root, mounts, programs=(INSIDE / BIN,))
+    if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
         mounts = partial(_open_project, directory, root, place, services.layout.desk(context.state.task))
@@ -39,15 +45,52 @@ def create_workspace(directory: Path, context: TaskContext, services: StepServic
 
 @contextmanager
 def _open_worktree(
-    worktree: Worktree, repository: Repository, place: Path, services: StepServices
+    worktree: Worktree,
+    repository: Repository,
+    pinned: PinnedTree | None,
+    git_place: Path,
+    services: StepServices,
 ) -> Generator[tuple[Mount, ...]]:
     """Mount the worktree over the user's checkout too, so that installed packages import the task's code."""
     checkout = _locate(worktree, repository)
     environ = services.environ
     needs = Needs(services.settings.workspace.link, None, partial(_is_tracked, repository))
     planned = plan_mounts(checkout, find_links(checkout, environ), environ, needs)
+    # Before the mount points exist, which replace links of [workspace] in the worktree.
+    kept = pin_configuration(pinned, checkout.user) if pinned is not None else ()
+    git = _create_git(worktree, git_place)
+    pointers = tuple(_convert(git.pointers))
     with prepare_mount_points(checkout, planned):
-        yield (*planned, Mount(checkout.tree, worktree.path, writable=True))
+        own = Mount(checkout.tree, worktree.path, writable=True)
+        below = (*_repeat_below(planned, checkout.user, worktree.path), *_convert(git.mounts), *pointers)
+        yield (*planned, own, *below, *_repeat_below(pointers, worktree.path, checkout.user), *kept)
+
+
+def _create_git(worktree: Worktree, place: Path) -> PrivateGit:
+    """Create the git directory of the sandbox, after the commits of an interrupted attempt were imported."""
+    import_commits(place, worktree)
+    return create_private_git(worktree.repository, place)
+
+
+def _convert(mounts: tuple[GitMount, ...]) -> Generator[Mount]:
+    for one in mounts:
+        yield Mount(one.source, one.destination, one.writable)
+
+
+def take_agent_commits(context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
+    """Import what an agent committed in its sandbox; return why that was not possible."""
+    worktree = find_worktree(context.state, services)
+    if worktree is None:
+        return ()
+    imported = import_commits(services.layout.sandbox(context.state.task) / GIT, worktree)
+    return (WarningDetail(WarningCode.REPOSITORY_CHANGED, imported.problem),) if imported.problem else ()
+
+
+def _repeat_below(planned: tuple[Mount, ...], user: Path, path: Path) -> Generator[Mount]:
+    """Yield what is mounted into the user's checkout, such as links of [workspace], for the worktree."""
+    for one in planned:
+        if one.destination != user and one.destination.is_relative_to(user):
+            yield Mount(one.source, path / one.destination.relative_to(user), one.writable)
 
 
 def _locate(worktree: Worktree, repository: Repository) -> Checkout:

@@ -1,4 +1,4 @@
-"""Compares the user's repository before and after a call: branches, settings, hooks and info/exclude."""
+"""Compares the repository and the executed configuration of a worktree before and after a call."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.engine.steps.workspaces.configuration import describe_changes, find_pinned_tree, read_manifest
 from ostler.engine.steps.workspaces.left import show_path
 from ostler.errors import OstlerError, WarningCode
 from ostler.files.atomic import make_private_dir, write_atomic, write_projection
@@ -28,6 +29,7 @@ class Watch(Struct, frozen=True):
 
     repository: Repository
     before: RepositoryRecord
+    configuration: dict[str, str]  # of the worktree: files that programs execute
     found: tuple[WarningDetail, ...] = ()  # what changed since a call that a kill ended
 
 
@@ -42,13 +44,15 @@ def start_watch(context: TaskContext, services: StepServices) -> Watch | None:
     path = _record_path(context, services)
     try:
         before, earlier = read_record(services.repository), _read_stored(path)
+        manifest = read_manifest(find_pinned_tree(context.state, services))
         if earlier is not None:
-            return Watch(services.repository, before, _compare_earlier(earlier, before, context, services))
+            found = _compare_earlier(earlier, before, context, services)
+            return Watch(services.repository, before, manifest, found)
         make_private_dir(path.parent)
         write_projection(path, msgspec.json.encode(before))
     except (OstlerError, OSError):  # the steps that need the repository report it
         return None
-    return Watch(services.repository, before)
+    return Watch(services.repository, before, manifest)
 
 
 def end_watch(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
@@ -67,7 +71,11 @@ def end_watch(watch: Watch | None, context: TaskContext, services: StepServices)
 def _compare(watch: Watch, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
     after = read_record(watch.repository)
     changes = compare_record(watch.repository, watch.before, after, _own_branches(context, services))
-    return _build_details(changes, _restore_exclude(watch, after, context, services))
+    details = _build_details(changes, _restore_exclude(watch, after, context, services))
+    if services.settings.sandbox.tier == "supervised":
+        return details
+    manifest = read_manifest(find_pinned_tree(context.state, services))
+    return (*details, *describe_changes(watch.configuration, manifest))
 
 
 def _compare_earlier(

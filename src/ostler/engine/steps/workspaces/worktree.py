@@ -19,7 +19,7 @@ from ostler.git.refs import resolve_commit, restore_branch
 from ostler.git.repository import Repository, Worktree, locate_worktree
 from ostler.git.worktree import worktree as worktrees
 from ostler.git.worktree.registration import is_empty
-from ostler.git.worktree.trash import empty_trash_later
+from ostler.git.worktree.trash import empty_trash_later, erase
 from ostler.git.worktree.worktree_pool import WorktreePool, tidy_pool_later
 from ostler.model.event import TaskStarted, WorkspaceReleased
 from ostler.model.remote import Remote
@@ -87,6 +87,8 @@ def release_workspace(state: State, services: StepServices) -> WorkspaceReleased
     if left.note:
         return WorkspaceReleased(kept=True, commit=commit, left=left)
     worktrees.release_worktree(worktree, settings.warm_worktrees)
+    sandbox = services.layout.sandbox(state.task)
+    erase(sandbox, services.layout.worktrees)
     tidy_pool_later(WorktreePool(services.layout.worktrees, settings.warm_worktrees), worktree.repository)
     return WorkspaceReleased(commit=commit, left=left)
 

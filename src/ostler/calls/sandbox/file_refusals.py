@@ -1,0 +1,184 @@
+"""Finds refused access to files in the output of programs: hidden files are reported as missing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ostler.model.call import AccessRefused, AgentEvent, ToolReturned, ToolUsed
+from ostler.model.sandbox import Refusal
+from ostler.sandbox.mounts import Mount
+
+_MAX_REFUSALS = 20  # per attempt or log
+_MAX_TEXT, _MAX_LINE = 400_000, 2_000
+_MAX_INPUTS = 200  # tools whose result is awaited
+_MISSING = re.compile(
+    r"no such file|ENOENT|not found|does ?n[o']t exist|do not exist|cannot find"
+    r"|permission denied|EACCES|EPERM|operation not permitted",
+    re.IGNORECASE,
+)
+_READ_ONLY = re.compile(r"read-only file ?system|EROFS", re.IGNORECASE)
+_QUOTED = re.compile("'([^'\n]+)'|\"([^\"\n]+)\"|`([^`\n]+)`|\u2018([^\u2019\n]+)\u2019")
+_BARE = re.compile(r"(?<![\w./~-])(?:~/|\.\./|/)[^\s:,;()<>|=]*")
+_RELATIVE = re.compile(r"(?<![\w/~-])[\w.][\w./-]*")
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", "/sys", "/dev", "/run")
+# No setting is suggested for what other programs log in with.
+_CREDENTIALS = (
+    *(
+        ".ssh",
+        ".aws",
+        ".azure",
+        ".gnupg",
+        ".netrc",
+        ".kube",
+        ".docker",
+        ".git-credentials",
+        ".npmrc",
+        ".pypirc",
+    ),
+    *(".pgpass", ".my.cnf", ".vault-token", ".password-store", ".terraform.d", ".mozilla", ".thunderbird"),
+    *(
+        ".config/gh",
+        ".config/gcloud",
+        ".config/git",
+        ".config/op",
+        ".config/google-chrome",
+        ".config/chromium",
+    ),
+    *(".cargo/credentials.toml", ".cargo/credentials", ".m2/settings.xml", ".gradle/gradle.properties"),
+    *(".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".cursor", ".config/opencode"),
+    *(".local/share/opencode", ".local/share/keyrings", ".bash_history", ".zsh_history"),
+)
+
+
+class Sight(Struct, frozen=True):
+    """What a program inside can reach, and what it must not."""
+
+    directory: Path  # of the program
+    home: Path  # of the user; inside, another directory is mounted there
+    mounts: tuple[Mount, ...]  # in order
+    pinned: tuple[Path, ...] = ()  # configuration that is mounted read-only
+    private: tuple[Path, ...] = ()  # records of Ostler: journal, other tasks
+
+    def shows(self, path: Path) -> bool:
+        """Return whether the path inside is the one of the host."""
+        if any(path.is_relative_to(one) for one in _SYSTEM):
+            return True
+        if any(path.is_relative_to(one) for one in self.private) and not path.is_relative_to(self.directory):
+            return False
+        return any(
+            path.is_relative_to(one.destination) for one in self.mounts if one.destination != self.home
+        )
+
+
+class FileRefusals:
+    """Reads the events of one attempt, and yields each refused path once."""
+
+    def __init__(self, sight: Sight) -> None:
+        self._sight = sight
+        self._inputs: dict[str, tuple[str, ...]] = {}
+        self._found: set[str] = set()
+
+    def read(self, event: AgentEvent) -> Iterator[AccessRefused]:
+        """Yield what the result of a tool reports as refused."""
+        if isinstance(event, ToolUsed):
+            if len(self._inputs) >= _MAX_INPUTS:
+                self._inputs.pop(next(iter(self._inputs)))
+            self._inputs[event.id] = _list_texts(event.input)
+        elif isinstance(event, ToolReturned):
+            texts = self._inputs.pop(event.id, ())
+            for one in self._find_new(find_refusals(event.text, self._sight, texts)):
+                yield AccessRefused("file", one.target, one.setting)
+
+    def _find_new(self, refusals: Iterable[Refusal]) -> Iterator[Refusal]:
+        for one in refusals:
+            if one.target not in self._found and len(self._found) < _MAX_REFUSALS:
+                self._found.add(one.target)
+                yield one
+
+
+def find_refusals(text: str, sight: Sight, inputs: tuple[str, ...] = ()) -> tuple[Refusal, ...]:
+    """Return the refused paths in the output of a program; `inputs`: the arguments of the tool."""
+    found: dict[Path, Refusal] = {}
+    for line in text[-_MAX_TEXT:].splitlines():
+        if len(found) >= _MAX_REFUSALS:
+            break
+        if len(line) <= _MAX_LINE:
+            for path, refusal in _read_line(line, sight, inputs):
+                found.setdefault(path, refusal)
+    return tuple(found.values())[:_MAX_REFUSALS]
+
+
+def _read_line(line: str, sight: Sight, inputs: tuple[str, ...]) -> Iterator[tuple[Path, Refusal]]:
+    if _READ_ONLY.search(line):
+        for path in _list_paths(line, sight, relative=True):
+            if os.path.lexists(path) or path.parent.is_dir():
+                yield path, Refusal("file", _shorten(path, sight), _suggest_writable(path, sight))
+    elif _MISSING.search(line):
+        # The tools of some agents do not repeat the path.
+        for path in _list_hidden(line, sight) or [
+            one for text in inputs for one in _list_hidden(text, sight)
+        ]:
+            yield path, Refusal("file", _shorten(path, sight), _suggest_path(path, sight))
+
+
+def _list_hidden(line: str, sight: Sight) -> list[Path]:
+    return [one for one in _list_paths(line, sight) if _is_readable(one) and not sight.shows(one)]
+
+
+def _list_paths(line: str, sight: Sight, relative: bool = False) -> Iterator[Path]:
+    """Yield the absolute paths that a line names."""
+    quoted = ["".join(one) for one in _QUOTED.findall(line)]
+    names = [one for one in quoted if relative or one.startswith(("/", "~/", "../"))]
+    names += _BARE.findall(_QUOTED.sub(" ", line))
+    if relative and not names:
+        names += [one.rstrip(".") for one in _RELATIVE.findall(line) if "/" in one or one.startswith(".")]
+    for name in dict.fromkeys(names):
+        path = _resolve(name.rstrip("."), sight)
+        if path is not None:
+            yield path
+
+
+def _resolve(name: str, sight: Sight) -> Path | None:
+    if not name or "\0" in name:
+        return None
+    whole = sight.home / name[2:] if name.startswith("~/") else sight.directory / name
+    return Path(os.path.normpath(whole))
+
+
+def _is_readable(path: Path) -> bool:
+    """Return whether the user could read it outside; `/` and the like are too short to be meant."""
+    return len(path.parts) > 2 and os.access(path, os.R_OK)
+
+
+def _suggest_writable(path: Path, sight: Sight) -> str:
+    """Return the setting that lets a task change configuration; nothing for other read-only files."""
+    top = next((one for one in sight.pinned if path.is_relative_to(one)), None)
+    return f'sandbox.writable_config = ["{top.name}"]' if top is not None else ""
+
+
+def _suggest_path(path: Path, sight: Sight) -> str:
+    """Return the setting that makes a path readable; nothing for logins, records and whole directories."""
+    secret = any(path.is_relative_to(sight.home / one) for one in _CREDENTIALS)
+    broad = sight.home.is_relative_to(path)
+    if secret or broad or any(path.is_relative_to(one) or one.is_relative_to(path) for one in sight.private):
+        return ""
+    return f'sandbox.allow_paths = ["{_shorten(path, sight)}"]'
+
+
+def _shorten(path: Path, sight: Sight) -> str:
+    return f"~/{path.relative_to(sight.home)}" if path.is_relative_to(sight.home) else str(path)
+
+
+def _list_texts(raw: Raw) -> tuple[str, ...]:
+    """Return the short texts among the arguments of a tool."""
+    try:
+        values = msgspec.json.decode(raw, type=dict[str, object]).values()
+    except msgspec.MsgspecError:
+        return ()
+    return tuple(one for one in values if isinstance(one, str) and len(one) <= _MAX_LINE)

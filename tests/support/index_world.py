@@ -1,0 +1,97 @@
+"""A package index on loopback, which is also an HTTP proxy: a page can have any host name."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import NamedTuple
+
+
+class Page(NamedTuple):
+    body: str = ""
+    type: str = "text/html"
+    location: str = ""
+    hangs: bool = False
+    endless: bool = False
+
+
+class IndexServer:
+    """Answers a path, or an absolute URL that a proxy receives, with `pages`; else 404."""
+
+    def __init__(self, pages: dict[str, Page] | None = None) -> None:
+        self.pages = pages or {}
+        self.asked: list[str] = []
+        self.logins: dict[str, str] = {}
+        self.sent = 0
+        self._ended = Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self.port = self._server.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    @property
+    def proxy(self) -> dict[str, str]:
+        """The variables that send every request here."""
+        return {"http_proxy": self.url, "HTTPS_PROXY": self.url}
+
+    def __enter__(self) -> IndexServer:
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                owner.asked.append(f"{self.command} {self.path}")
+                if login := self.headers.get("Authorization"):
+                    owner.logins[self.path] = login
+                page = owner.pages.get(self.path)
+                if page is not None and page.hangs:
+                    owner._ended.wait(20)
+                    return
+                with suppress(ConnectionError):
+                    self._answer(page)
+
+            do_HEAD = do_GET
+
+            def _answer(self, page: Page | None) -> None:
+                self.send_response(404 if page is None else 302 if page.location else 200)
+                if page is not None and page.location:
+                    self.send_header("Location", page.location)
+                self.send_header("Content-Type", page.type if page else "text/plain")
+                self.end_headers()
+                while page is not None and self.command == "GET":
+                    owner.sent += self.wfile.write((page.body * (1000 if page.endless else 1)).encode())
+                    if not page.endless:
+                        return
+
+            def log_message(self, *_: object) -> None:
+                """Print nothing: the test reads `asked`."""
+
+        return Handler
+
+
+def simple_page(*links: str) -> Page:
+    return Page("".join(f'<a href="{link}#sha256=0">file</a>\n' for link in links))
+
+
+def json_page(value: object, type: str = "application/json") -> Page:
+    return Page(json.dumps(value), type)
+
+
+def write_program(directory: Path, name: str, text: str) -> None:
+    """Write a shell program."""
+    directory.mkdir(exist_ok=True)
+    (directory / name).write_text(f"#!/bin/sh\n{text}\n")
+    (directory / name).chmod(0o755)
