@@ -19,7 +19,8 @@ _TAIL = """
 #   [[models]] [selection] [tiers]       several models and their order
 #   [retry] [limits] [pools.NAME]        retries, windows of subscriptions, concurrency
 #   [budget] [prices."MODEL"] [server]   cost limits; address of ostler serve
-#   [agents] [plugins] [sandbox] [host]  executor per role, plugins, confinement, resources
+#   [sandbox] [host]                     hosts, files and limits of agents; memory of the machine
+#   [agents] [plugins]                   executor per role, plugins
 #   [[notify]] [telemetry] [secrets]     messages, traces, values to redact"""
 
 
@@ -42,7 +43,7 @@ def starter_config(executor: str, test_command: str = "") -> str:
         f"[{format_key(('executors', executor))}]",
         *_command_lines(executor),
         _default("args", agent.args, "extra arguments for each call"),
-        _default("permissions", agent.permissions, 'or "ask", "skip"'),
+        _default("permissions", agent.permissions, 'or "ask", "accept-edits", "skip"'),
         "",
         "[git]",
         _default("target", git.target, "base branch; empty: the one checked out"),

@@ -29,6 +29,8 @@ def describe_refusal(kind: RefusalKind, target: str, setting: str = "") -> str:
     """Return the refusal in one line, with the setting that would allow it."""
     noun = {"network": "a connection to", "push": "a push to"}.get(kind, "access to")
     what = f"the sandbox refused {noun} {target}"
+    if kind == "push" and not setting:
+        return f"{what}; Ostler publishes the work itself (git.on_complete)"
     return f"{what}; to allow it: {setting}" if setting else what
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import apsw
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.clock import SystemClock
@@ -33,7 +32,9 @@ from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.process.tool import run_tool
 from ostler.project.agents.retry_budget import describe_retry_budget
+from ostler.project.inspection.check import Check
 from ostler.project.inspection.inspect_project import inspect_project
+from ostler.project.inspection.sandbox import check_sandbox
 from ostler.project.project import Project
 from ostler.sandbox.choice import INSTALL_HINT, choose_isolation
 from ostler.secrets.registry import MIN_LENGTH, SecretRegistry
@@ -44,15 +45,6 @@ from ostler.store.sqlite import SqliteJournal
 from ostler.views.last_call import describe_last_call
 
 _FIXED_SQLITE = (3, 51, 3)
-
-
-class Check(Struct, frozen=True):
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-    required: bool = True
-    state: str = ""  # of an agent: its health, drift or logged_out
 
 
 def run_checks(start: Path, environ: Mapping[str, str]) -> list[Check]:
@@ -67,6 +59,7 @@ def run_checks(start: Path, environ: Mapping[str, str]) -> list[Check]:
     ]
     settings = _run_check("settings", lambda: _check_settings(root, environ))
     checks.append(settings)
+    checks += check_sandbox(root, environ) if settings.ok else []
     checks.append(_run_check("tasks", lambda: _check_journal(Layout(root))))
     checks += _check_notify(Layout(root), environ) if settings.ok else []
     checks += [_check_secrets(root, environ)] if settings.ok else []
