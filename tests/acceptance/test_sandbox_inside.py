@@ -92,3 +92,35 @@ def test_other_commands_in_a_sandbox(scripted: World) -> None:
     output = read_output(scripted, task)
     assert output.count(f"this process runs in the sandbox of {task}, where the journal") == 2
     assert "ostler.db" not in output
+
+
+def test_shell_of_a_task_is_in_its_sandbox(scripted: World, tmp_path: Path) -> None:
+    """The worktree is writable, another project is not readable; --no-sandbox opens it outside."""
+    other = tmp_path / "other.txt"
+    other.write_text("secret")
+    task = run_script(scripted, f"{OSTLER} report --status blocked --reason stop", code=None)
+    probe = f"echo by hand > b.txt; cat {other} > c.txt; echo $OSTLER_SANDBOX > tier"
+    scripted.ostler("shell", task, "sh", "-c", f"{probe}; exit 3", code=3)
+    tree = Path(scripted.show(task)["worktree"])
+    assert (tree / "b.txt").read_text() == "by hand\n"
+    assert (tree / "c.txt").read_text() == ""
+    assert (tree / "tier").read_text() == "bubblewrap\n"
+    scripted.ostler("shell", "--no-sandbox", task, "sh", "-c", f"cat {other} > c.txt")
+    assert (tree / "c.txt").read_text() == "secret"
+
+
+def test_attach_uses_the_home_directory_of_the_task(world: World) -> None:
+    """The agent's program gets the session that its attempt left in the private home directory."""
+    world.environ["OSTLER_SANDBOX__TIER"] = "auto"
+    world.behave(fault="blocked")
+    task = world.new("Paint")
+    world.ostler("run", task, code=None)
+    session = world.show(task)["attempts"][-1]["session_id"]
+    home = Path(world.show(task)["worktree"]).parents[2] / f".git/ostler/tasks/{task}/sandbox/home"
+    (home / "session").write_text("kept")
+    program = world.agents / "mine"
+    program.write_text('#!/bin/sh\necho "$@" > out; cat ~/session >> out; echo >> out; pwd >> out\n')
+    program.chmod(0o755)
+    world.ostler("attach", task, OSTLER_CLAUDE_PATH=str(program))
+    tree = Path(world.show(task)["worktree"])
+    assert (tree / "out").read_text().split() == ["--resume", session, "kept", str(tree)]

@@ -15,10 +15,13 @@ from ostler.calls.host import get_available_memory_mb
 from ostler.calls.models.availability import Unavailable
 from ostler.calls.models.circuits import ACCOUNT_CODES
 from ostler.calls.models.slots import PoolStats
+from ostler.calls.sandbox.workspace import Workspace
 from ostler.calls.services import CallServices
 from ostler.clock import Clock, SystemClock
 from ostler.engine.driver import LocalDriver, TaskSelection
-from ostler.engine.steps.services import StepServices, lock_path, unchanged
+from ostler.engine.steps.services import StepServices, TaskContext, lock_path, unchanged
+from ostler.engine.steps.workspaces.box_files import create_workspace
+from ostler.engine.steps.workspaces.worktree import working_directory
 from ostler.engine.task_runner import TaskRunner
 from ostler.errors import UsageError
 from ostler.executors.protocol import Executor
@@ -133,6 +136,12 @@ class Ostler:
         self._accounts.close()
         if self._call_services is not None:
             await self._call_services.plugins.close()
+
+    def create_workspace(self, task: TaskId, directory: Path | None) -> Workspace:
+        """Return the files of a task's sandbox; without a directory, that of its agents is used."""
+        state, services = self.project.state(task), self._create_step_services()
+        cwd = directory or working_directory(state, services)
+        return create_workspace(cwd, TaskContext(self.project.task(task), state, -1), services)
 
     async def add(self, task: Task) -> Task:
         """Add a task and return it with its id; raise UsageError for invalid fields."""
