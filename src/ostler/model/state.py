@@ -23,7 +23,7 @@ PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 # overruled: a person approved what the gate did not pass; not_checked: there was nothing to check it with
 GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped", "overruled", "not_checked"]
 # Why a gate could not run; each has its own next step.
-GateObstacle = Literal["missing program", "isolation", "timeout", "network", "killed", "setup"]
+GateObstacle = Literal["missing program", "isolation", "timeout", "network", "killed", "setup", "refused"]
 BY_TIMEOUT = "a timeout"
 """`by` of a decision that `gates.human_timeout_action` made; no user name contains a space."""
 
@@ -64,6 +64,8 @@ class GateCheck(Struct, frozen=True, omit_defaults=True):
     settings: str = ""  # version of the settings that were used
     weakened: tuple[str, ...] = ()  # a line for each check that the work weakened
     no_environment: str = ""  # why a weaker isolation than an environment of the lockfile was used
+    sandbox: SandboxRecord | None = None  # None: written by an older version, or not run
+    refused: tuple[str, ...] = ()  # a line for each access that the sandbox refused
 
 
 class GateState(Struct, frozen=True, omit_defaults=True):

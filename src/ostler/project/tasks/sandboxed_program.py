@@ -72,13 +72,19 @@ class TaskSandbox:
 
     @contextmanager
     def _launch(
-        self, launcher: Launcher | None, env: dict[str, str], record: SandboxRecord, directory: Path
+        self,
+        launcher: Launcher | None,
+        env: dict[str, str],
+        record: SandboxRecord,
+        directory: Path,
+        added: tuple[str, ...] = (),
     ) -> Generator[_Opened]:
         """Change the command in the loop of the proxy, which receives the ports of the program."""
         if launcher is None:
             yield _Opened(None, record)
             return
-        with launcher.launch(Command(self._request.argv, str(directory), env, pty=True)) as command:
+        argv = (*self._request.argv, *added)
+        with launcher.launch(Command(argv, str(directory), env, pty=True)) as command:
             yield _Opened(command, record)
 
     @asynccontextmanager
@@ -108,8 +114,9 @@ class TaskSandbox:
         call = replace(base, cwd=str(workspace.directory))
         agent = AgentSandbox(call, executor, settings, self._receive, workspace, host_environ=request.environ)
         async with open_agent_sandbox(agent) as found:
-            env = {**found.call.env, **find_section(request.executor, settings.executors).env}
-            with self._launch(found.call.launcher, env, found.record, workspace.directory) as opened:
+            access, section = found.call.access, find_section(request.executor, settings.executors)
+            env, added = access.apply({**found.call.env, **section.env}), access.arguments
+            with self._launch(found.call.launcher, env, found.record, workspace.directory, added) as opened:
                 yield opened
 
     def _receive(self, event: AgentEvent) -> None:

@@ -6,14 +6,17 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 
 from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configuration
-from ostler.calls.sandbox.workspace import Workspace
+from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
+from ostler.engine.steps.workspaces.sandboxed_shell import list_records
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
+from ostler.files.layout import Layout
 from ostler.files.state_folder import VIEW
 from ostler.git.private.importing import import_commits
 from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
@@ -26,21 +29,39 @@ from ostler.sandbox.links.find import find_links
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 
 
-def create_workspace(directory: Path, context: TaskContext, services: StepServices) -> Workspace:
-    """Return the files of a program that works in this directory of the task."""
-    place = services.layout.sandbox(context.state.task)
+def create_workspace(
+    directory: Path, context: TaskContext, services: StepServices, *, pins: bool = True
+) -> Workspace:
+    """Return the files of a program that works in this directory of the task.
+
+    `pins`: the configuration that programs execute is that of the base commit.
+    """
+    place, records = services.layout.sandbox(context.state.task), list_records(services)
     worktree = find_worktree(context.state, services)
     root = services.layout.root
     if worktree is not None and services.repository and directory.is_relative_to(worktree.path):
-        pinned = find_pinned_tree(context.state, services)
+        pinned = find_pinned_tree(context.state, services) if pins else None
         mounts = partial(_open_worktree, worktree, services.repository, pinned, place / GIT, services)
         guard = partial(refuse_push_variables, worktree.repository, place / "push")
-        return Workspace(directory, place, root, mounts, programs=(INSIDE / BIN,), guard=guard)
+        return Workspace(
+            directory, place, root, mounts, programs=(INSIDE / BIN,), guard=guard, records=records
+        )
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
         mounts = partial(_open_project, directory, root, place, services.layout.desk(context.state.task))
-    return Workspace(directory, place, root, mounts)
+    return Workspace(directory, place, root, mounts, records=records)
+
+
+def create_session_workspace(directory: Path, layout: Layout) -> Workspace:
+    """Return the files of an agent without a task that works in this directory of the project."""
+    directory = directory.resolve()
+    name = blake2b(os.fsencode(directory), digest_size=8).hexdigest()
+    place = layout.state / "sandboxes" / name
+    if not directory.is_relative_to(layout.root):
+        return create_plain_workspace(directory, layout.state)
+    mounts = partial(_open_project, directory, layout.root, place, None)
+    return Workspace(directory, place, layout.root, mounts, records=(layout.state, layout.view))
 
 
 @contextmanager
@@ -105,22 +126,27 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 
 @contextmanager
-def _open_project(directory: Path, root: Path, place: Path, desk: Path) -> Generator[tuple[Mount, ...]]:
+def _open_project(
+    directory: Path, root: Path, place: Path, desk: Path | None
+) -> Generator[tuple[Mount, ...]]:
     """Mount the project without Ostler's files; it is writable if the task works in it.
 
     The desk has the state file, in which the agent reports.
     """
     empty, view = place / "empty", root / VIEW
     # Mount points cannot be made in a directory that is mounted read-only.
-    for one in (empty, place / "view" / desk.relative_to(view), desk):
+    for one in (empty, place / "view", *((place / "view" / desk.relative_to(view), desk) if desk else ())):
         make_private_dir(one)
     mounts = [Mount(root, root, writable=directory == root)]
     git = root / ".git"
     if git.exists():
         mounts.append(Mount(git, git))
-    mounts += [Mount(place / "view", view), Mount(desk, desk, writable=True)]
+    if view.is_dir():
+        mounts.append(Mount(place / "view", view))
+    if desk is not None:
+        mounts.append(Mount(desk, desk, writable=True))
     if (git / "ostler").is_dir():
         mounts.append(Mount(empty, git / "ostler"))
-    if directory != root and not directory.is_relative_to(desk):
+    if directory != root and (desk is None or not directory.is_relative_to(desk)):
         mounts.append(Mount(directory, directory, writable=True))
     yield tuple(mounts)
