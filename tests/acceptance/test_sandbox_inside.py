@@ -70,6 +70,7 @@ def test_proposal_of_an_agent_in_a_sandbox(scripted: World) -> None:
     assert not (scripted.root / f".ostler/worktrees/{task}/.ostler/proposals").exists()
 
 
+@pytest.mark.full
 def test_invalid_proposals_are_refused(scripted: World, tmp_path: Path) -> None:
     """Files that are no proposals, too large or links are not taken in; the warning names the reason."""
     secret = tmp_path / "secret.json"
@@ -86,6 +87,7 @@ def test_invalid_proposals_are_refused(scripted: World, tmp_path: Path) -> None:
     assert sum("a proposal of the agent was refused" in one for one in shown["warnings"]) == 3
 
 
+@pytest.mark.full
 def test_other_commands_in_a_sandbox(scripted: World) -> None:
     """A command that needs the journal gives one sentence, and creates no project."""
     task = run_script(scripted, f"{OSTLER} status; {OSTLER} show x; ls -a .ostler", code=None)
@@ -109,6 +111,7 @@ def test_shell_of_a_task_is_in_its_sandbox(scripted: World, tmp_path: Path) -> N
     assert (tree / "c.txt").read_text() == "secret"
 
 
+@pytest.mark.full
 def test_attach_uses_the_home_directory_of_the_task(world: World) -> None:
     """The agent's program gets the session that its attempt left in the private home directory."""
     world.environ["OSTLER_SANDBOX__TIER"] = "auto"
@@ -124,3 +127,19 @@ def test_attach_uses_the_home_directory_of_the_task(world: World) -> None:
     world.ostler("attach", task, OSTLER_CLAUDE_PATH=str(program))
     tree = Path(world.show(task)["worktree"])
     assert (tree / "out").read_text().split() == ["--resume", session, "kept", str(tree)]
+
+
+def test_agent_without_a_task_is_in_a_sandbox(world: World, tmp_path: Path) -> None:
+    """`ostler agent spawn` works in the project's directory; the journal and the git directory are protected."""
+    (tmp_path / "other.txt").write_text("secret")
+    steps = [{"run": "echo x > own.txt; ls -a .git/ostler .ostler; touch .git/hooks/post-commit; true"}]
+    steps += [{"run": f"cat {tmp_path / 'other.txt'} || true"}]
+    (world.root / "script.yaml").write_text(json.dumps(steps))
+    world.environ |= {"OSTLER_SANDBOX__TIER": "auto", "OSTLER_RUN__EXECUTOR": "scripted"}
+    world.environ["OSTLER_EXECUTORS__SCRIPTED__ARGS"] = '["script.yaml"]'
+    world.new("Paint")
+    printed = world.ostler("agent", "spawn", "-p", "Go", "--json").stdout
+    assert (world.root / "own.txt").exists()
+    assert "ostler.db" not in printed
+    assert not (world.root / ".git/hooks/post-commit").exists()
+    assert "No such file" in printed

@@ -137,13 +137,9 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "the document contains [redacted:KIND] in place of a secret, or of text that has the form of one",
         "read the document; if the text is no secret, write it by hand",
     ),
-    WarningCode.NETWORK_REFUSED: (
-        "the sandbox refused a connection",
-        "if the work needs it, add the host that ostler show ID names to sandbox.allow_hosts",
-    ),
-    WarningCode.ACCESS_REFUSED: (
-        "the sandbox refused a push or the access to a file",
-        "if the work needs it, change the setting that ostler show ID names",
+    WarningCode.PUSH_REFUSED: (
+        "the agent tried to push, which only Ostler does",
+        "ostler diff ID; git.on_complete sets how the work is published",
     ),
 }
 

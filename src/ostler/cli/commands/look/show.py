@@ -37,7 +37,7 @@ from ostler.views.verdict import format_verdict
 
 # The column where the values of a card start.
 _INDENT = 12
-_REFUSALS = (WarningCode.NETWORK_REFUSED, WarningCode.ACCESS_REFUSED)
+_REFUSALS = (WarningCode.NETWORK_REFUSED, WarningCode.FILE_REFUSED, WarningCode.PUSH_REFUSED)
 _MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate have more
 
 

@@ -11,10 +11,15 @@ from ostler.engine.steps.services import StepServices
 from ostler.errors import WarningCode
 from ostler.model.event import CallEnded
 from ostler.model.ids import TaskId
-from ostler.model.sandbox import RefusedAccess
+from ostler.model.sandbox import RefusalKind, RefusedAccess
 from ostler.model.warning import MAX_NAMES, WarningDetail
 from ostler.store.refusals import count_refusals
 
+_CODES: dict[RefusalKind, WarningCode] = {
+    "network": WarningCode.NETWORK_REFUSED,
+    "file": WarningCode.FILE_REFUSED,
+    "push": WarningCode.PUSH_REFUSED,
+}
 _MARK = b'"access_refused"'
 
 
@@ -35,14 +40,10 @@ def find_refusals(after: int, task: TaskId, services: StepServices) -> tuple[War
 
 
 def describe_refusals(refused: Iterable[RefusedAccess]) -> tuple[WarningDetail, ...]:
-    """Return a warning for each refused access; those of the network have a code of their own."""
-    found = [WarningDetail(_choose_code(one), one.text) for one in refused]
+    """Return a warning for each refused access."""
+    found = [WarningDetail(_CODES[one.kind], one.text) for one in refused]
     more = len(found) - MAX_NAMES
     return tuple(found) if more <= 0 else (*found[:MAX_NAMES], _describe_more(found[-1].code, more))
-
-
-def _choose_code(refused: RefusedAccess) -> WarningCode:
-    return WarningCode.NETWORK_REFUSED if refused.kind == "network" else WarningCode.ACCESS_REFUSED
 
 
 def _describe_more(code: str, count: int) -> WarningDetail:
