@@ -130,7 +130,7 @@ def test_attach_uses_the_home_directory_of_the_task(world: World) -> None:
 
 
 def test_agent_without_a_task_is_in_a_sandbox(world: World, tmp_path: Path) -> None:
-    """`ostler agent spawn` works in the project's directory; the journal and the git directory are protected."""
+    """`ostler agent spawn` works in the project; the journal and the git directory are protected."""
     (tmp_path / "other.txt").write_text("secret")
     steps = [{"run": "echo x > own.txt; ls -a .git/ostler .ostler; touch .git/hooks/post-commit; true"}]
     steps += [{"run": f"cat {tmp_path / 'other.txt'} || true"}]
