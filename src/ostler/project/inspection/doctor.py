@@ -34,7 +34,7 @@ from ostler.process.tool import run_tool
 from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.inspection.check import Check
 from ostler.project.inspection.inspect_project import inspect_project
-from ostler.project.inspection.sandbox import check_sandbox
+from ostler.project.inspection.sandbox import check_sandbox, describe_left_out, list_left_out
 from ostler.project.project import Project
 from ostler.sandbox.choice import INSTALL_HINT, choose_isolation
 from ostler.secrets.registry import MIN_LENGTH, SecretRegistry
@@ -59,14 +59,18 @@ def run_checks(start: Path, environ: Mapping[str, str]) -> list[Check]:
     ]
     settings = _run_check("settings", lambda: _check_settings(root, environ))
     checks.append(settings)
-    checks += check_sandbox(root, environ) if settings.ok else []
+    sandbox = check_sandbox(root, environ) if settings.ok else []
+    checks += sandbox
     checks.append(_run_check("tasks", lambda: _check_journal(Layout(root))))
     checks += _check_notify(Layout(root), environ) if settings.ok else []
     checks += [_check_secrets(root, environ)] if settings.ok else []
     checks += _check_project(root, environ)
     calls, now = read_last_calls(Layout(root).database).by_executor, SystemClock.now()
     checks += _check_retries(root, environ) if settings.ok else []
-    return checks + [_add_last_call(_check_agent(agent), agent, calls, now) for agent in survey_all(environ)]
+    agents = [(agent, _check_agent(agent)) for agent in survey_all(environ)]
+    if len(sandbox) > 1:  # agents run in a sandbox
+        agents = [(agent, _add_left_out(check, agent, root, environ)) for agent, check in agents]
+    return checks + [_add_last_call(check, agent, calls, now) for agent, check in agents]
 
 
 def _run_check(name: str, check: Callable[[], str]) -> Check:
@@ -204,6 +208,16 @@ def _check_agent(agent: SurveyedAgent) -> Check:
         return Check(name, False, detail, program.login_command, required=False, state="logged_out")
     detail = f"{agent.health.version}{_describe_tested_version(agent)} at {agent.path}"
     return Check(name, True, detail, required=False, state=agent.health.state)
+
+
+def _add_left_out(check: Check, agent: SurveyedAgent, root: Path, environ: Mapping[str, str]) -> Check:
+    """Return the check with what its agent does not get of the home directory."""
+    if not agent.path:
+        return check
+    try:
+        return replace(check, more=describe_left_out(list_left_out(agent.program.name, root, environ)))
+    except OstlerError as error:
+        return replace(check, more=(f"its files for the sandbox cannot be prepared: {error.message}",))
 
 
 def _add_last_call(check: Check, agent: SurveyedAgent, calls: Mapping[str, LastCall], now: float) -> Check:

@@ -110,7 +110,9 @@ def format_sandbox(view: TaskView) -> str:
     """Return the sandbox of the last attempt, or why there was none, and the agent's permissions."""
     found = describe_sandbox(view.sandbox) if view.sandbox else ""
     permissions = f"permissions {view.permissions}" if view.permissions else ""
-    return "; ".join(filter(None, (found, permissions)))
+    left_out = ", ".join(view.sandbox.left_out) if view.sandbox else ""
+    home = f"without {left_out} of your home directory (sandbox.home)" if left_out else ""
+    return "; ".join(filter(None, (found, permissions, home)))
 
 
 def list_warnings(view: TaskView) -> list[str]:

@@ -70,7 +70,7 @@ def _format_check(check: Check, columns: int) -> list[str]:
     # A fix is a command to copy, so it is never truncated.
     fix = "" if check.ok else to_one_line(check.fix)
     first, *more = [text for text in ((fix,) if label == "missing" else (detail, fix)) if text]
-    more += [truncate(to_one_line(line), terminal_width() - indent) for line in check.more]
+    more += [to_one_line(line) for line in check.more]
     return [f"{shown_label}{_short_name(check):<{columns}}  {first}", *(" " * indent + line for line in more)]
 
 
