@@ -76,6 +76,8 @@ def test_credentials_are_swapped() -> None:
         "/v1/messages?a;b",
         "/v1/models/a/b:generate",
         "/V1/messages",
+        "/v1/things/..",
+        "/v1/things/.",
     ],
 )
 def test_other_paths_are_refused(target: str) -> None:
@@ -84,7 +86,7 @@ def test_other_paths_are_refused(target: str) -> None:
     async def run() -> None:
         origin = Origin(OK)
         async with serve(origin) as port:
-            route = route_to(port, "/v1/messages", "/v1/models/*:generate")
+            route = route_to(port, "/v1/messages", "/v1/models/*:generate", "/v1/things/*")
             async with open_proxy(model=route) as world:
                 answer = await world.ask(target, method="POST", body=b"{}")
                 control = await world.ask(
