@@ -22,6 +22,8 @@ from git_world import (
     snapshot_of,
     tree,
 )
+from ostler.git.left.submodules import find_changed
+from ostler.git.private import quarantine
 from ostler.git.private.importing import import_commits, kept_agent_ref
 from private_git_world import Inside, needs_bubblewrap
 
@@ -149,11 +151,51 @@ def test_packed_objects_are_imported(world: World, inside: Inside):
     assert git(world.project, "fsck", "--strict", "--no-dangling") == ""
 
 
+def test_commits_in_a_submodule_are_imported(world: World, tmp_path: Path):
+    """The submodule's own repository has the commit that the task's branch refers to."""
+    library = World(tmp_path, "library", {"l.txt": "x\n"})
+    allow = ("-c", "protocol.file.allow=always")
+    git(world.project, *allow, "submodule", "add", "-q", str(library.project), "lib")
+    git(world.project, "commit", "-qm", "lib")
+    worktree = world.prepare()
+    git(worktree.path, *allow, "submodule", "update", "-q", "--init")
+    inside = Inside(worktree, tmp_path / "private")
+    inside.sh(f"cd lib; echo y > l.txt; {COMMIT}; cd ..; {COMMIT}")
+    commit = inside.sh("git -C lib rev-parse HEAD")
+    assert take(inside) == ""
+    assert git(worktree.path / "lib", "rev-parse", "HEAD") == commit
+    assert git(worktree.path / "lib", "status", "--porcelain") == ""
+    assert git(world.project, "rev-parse", f"{BRANCH}:lib") == commit
+    commit_step(inside.worktree)
+    assert_settled(world)
+    assert find_changed(worktree.path, {"lib": commit}, {}) != {}  # it is not published
+
+
+def test_too_many_bytes_are_refused(world: World, inside: Inside, monkeypatch: pytest.MonkeyPatch):
+    """A limit on all objects; the files are committed without the agent's commits."""
+    monkeypatch.setattr(quarantine, "MAX_BYTES", 100_000)
+    inside.sh(f"head -c 300000 /dev/urandom > big; {COMMIT}")
+    assert "exceeds the limit" in take(inside)
+    assert not (inside.place / "quarantine").exists()
+    commit_step(inside.worktree)
+    assert "big" in tree(world)
+
+
+@pytest.mark.full
+def test_a_large_file_is_imported(world: World, inside: Inside):
+    """A file of 20 MB is no problem."""
+    inside.sh(f"head -c 20000000 /dev/urandom > big; {COMMIT}")
+    assert take(inside) == ""
+    assert git(world.project, "cat-file", "-s", f"{BRANCH}:big") == "20000000"
+
+
 CHILD = """
 import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
 from git_world import World
+from ostler.git.left.submodules import find_changed
+from ostler.git.private import quarantine
 from ostler.git.private.importing import import_commits
 world = World.__new__(World)
 world.project = Path({project!r})

@@ -25,7 +25,7 @@ from ostler.files.failpoint import reach
 from ostler.git.commit.heads import Heads, attach_head, find_merge_base, move_branch, read_heads
 from ostler.git.identity import OSTLER
 from ostler.git.private.agent_refs import AgentRefs, read_agent_refs
-from ostler.git.private.private_git import GIT
+from ostler.git.private.private_git import GIT, MODULES
 from ostler.git.private.quarantine import (
     MAX_INDEX_BYTES,
     Quarantine,
@@ -36,12 +36,15 @@ from ostler.git.private.quarantine import (
 )
 from ostler.git.private.record import PrivateRecord, read_record, write_record
 from ostler.git.private.ref_names import HEADS, STASH, SYMBOLIC, TAGS, resolve_ref
+from ostler.git.private.submodules import find_submodules
 from ostler.git.private.untrusted import TooLarge, is_real_directory, read_untrusted
+from ostler.git.private.user_refs import read_head
 from ostler.git.repository import Worktree
 from ostler.git.run.command import run_git
 from ostler.git.run.failure import with_git_errors
 from ostler.git.run.lock import clear_lock_file, hold_lock
 from ostler.git.worktree.registration import require_worktree
+from ostler.git.worktree.trash import empty_trash
 
 _KEPT = "refs/ostler/agent"
 _MAX_KEPT = 200
@@ -82,7 +85,26 @@ def import_commits(place: Path, worktree: Worktree) -> Imported:
     """Import the commits of an agent that no longer runs; without a private directory there are none."""
     if not is_real_directory(place / GIT):
         return Imported()
+    empty_trash(place)
     require_worktree(worktree)
+    imported = _import(place, worktree)
+    problems = [imported.problem, *(_import_submodules(place, worktree))]
+    return replace(imported, problem=next(filter(None, problems), ""))
+
+
+def _import_submodules(place: Path, worktree: Worktree) -> list[str]:
+    """Import the commits in submodules, and return the problems; HEAD of a submodule is usually detached."""
+    problems: list[str] = []
+    for name, one in find_submodules(worktree.repository).items():
+        if is_real_directory(place / MODULES / name / GIT):
+            branch = read_head(one).removeprefix(SYMBOLIC).removeprefix(HEADS)
+            own = Worktree(one.work_tree, branch, "", one.work_tree, one)
+            problems.append(_import(place / MODULES / name, own).problem)
+            problems += _import_submodules(place / MODULES / name, own)
+    return problems
+
+
+def _import(place: Path, worktree: Worktree) -> Imported:
     with hold_lock(worktree.repository.git_dir):
         record = read_record(place)
         try:
