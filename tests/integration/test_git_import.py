@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -81,6 +82,8 @@ def test_attempts_follow_each_other(world: World, inside: Inside):
         inside.sh(f"echo {number} > n.txt; {COMMIT}; echo more >> n.txt")
         assert take(inside) == ""
         made = commit_step(inside.worktree, f"t/{number}/checkpoint")
+        assert take(inside) == ""  # before each start, for an attempt that a kill ended
+        assert_settled(world)
         inside.refresh()
         assert inside.sh("git rev-parse HEAD; git status --porcelain") == made.commit
     assert git(world.project, "rev-list", "--count", f"main..{BRANCH}") == "4"
@@ -169,6 +172,23 @@ def test_commits_in_a_submodule_are_imported(world: World, tmp_path: Path):
     commit_step(inside.worktree)
     assert_settled(world)
     assert find_changed(worktree.path, {"lib": commit}, {}) != {}  # it is not published
+
+
+def test_large_files_of_git_lfs_are_copied_by_their_hash(world: World, inside: Inside):
+    """A file that git-lfs stored inside is in the user's store; one with another content or a link is not."""
+    store = inside.place / "git" / "lfs" / "objects"
+    names = [hashlib.sha256(text).hexdigest() for text in (b"large", b"other", b"secret")]
+    paths = [store / name[:2] / name[2:4] / name for name in names]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+    paths[0].write_bytes(b"large")
+    paths[1].write_bytes(b"forged")
+    (world.root / "secret").write_bytes(b"secret")
+    paths[2].symlink_to(world.root / "secret")
+    inside.sh(f"echo pointer > p.bin; {COMMIT}")
+    assert take(inside) == ""
+    found = [path for path in (world.project / ".git" / "lfs").rglob("*") if path.is_file()]
+    assert [(path.name, path.read_bytes()) for path in found] == [(names[0], b"large")]
 
 
 def test_too_many_bytes_are_refused(world: World, inside: Inside, monkeypatch: pytest.MonkeyPatch):

@@ -25,6 +25,7 @@ from ostler.files.failpoint import reach
 from ostler.git.commit.heads import Heads, attach_head, find_merge_base, move_branch, read_heads
 from ostler.git.identity import OSTLER
 from ostler.git.private.agent_refs import AgentRefs, read_agent_refs
+from ostler.git.private.lfs import import_large_files
 from ostler.git.private.private_git import GIT, MODULES
 from ostler.git.private.quarantine import (
     MAX_INDEX_BYTES,
@@ -34,7 +35,7 @@ from ostler.git.private.quarantine import (
     open_quarantine,
     take_objects,
 )
-from ostler.git.private.record import PrivateRecord, read_record, write_record
+from ostler.git.private.record import PrivateRecord, hash_index, read_record, write_record
 from ostler.git.private.ref_names import HEADS, STASH, SYMBOLIC, TAGS, resolve_ref
 from ostler.git.private.submodules import find_submodules
 from ostler.git.private.untrusted import TooLarge, is_real_directory, read_untrusted
@@ -110,13 +111,20 @@ def _import(place: Path, worktree: Worktree) -> Imported:
         try:
             agent = read_agent_refs(place / GIT)
             tips = _find_tips(agent, record, worktree)
-            if not tips.all() and _has_same_index(place, worktree):
+            index = hash_index(read_untrusted(place, f"{GIT}/index", MAX_INDEX_BYTES))
+            if not tips.all() and index in ("", record.index):
                 return Imported()
+            import_large_files(place / GIT, worktree.repository)
             with open_quarantine(place, worktree.repository) as made:
                 imported = _take(made, worktree, tips, agent, record)
+                # Without a new index or commit the worktree's own fits, and can be newer.
+                if index != record.index and (imported.commit or made.index.exists()):
+                    _install_index(made, worktree)
+                reach("import.index")
         except TooLarge as error:
             return Imported(problem=_describe_refusal(str(error)))
-        write_record(place, replace(record, refs=record.refs | agent.refs, head=agent.head or record.head))
+        refs, head = record.refs | agent.refs, agent.head or record.head
+        write_record(place, replace(record, refs=refs, head=head, index=index))
         return imported
 
 
@@ -145,13 +153,14 @@ def _take(
     known = set(record.refs.values()) | {worktree.base}
     taken, has_index, problem = _take_objects(made, worktree, sound, known - {""})
     if taken is None:
+        made.index.unlink(missing_ok=True)
         return Imported(problem=problem)
     reach("import.packed")
     _move_refs(worktree, taken, agent, record)
     kept = _keep_others(worktree, taken.others)
     reach("import.moved")
-    _install_index(made, worktree, is_usable=has_index, has_moved=bool(taken.branch or taken.head))
-    reach("import.index")
+    if not has_index:
+        made.index.unlink(missing_ok=True)
     lost = sorted({*tips.all()} - {*taken.all()})
     if lost and not problem:
         problem = _describe_refusal(f"{lost[0]} is not a commit")
@@ -163,18 +172,6 @@ def _describe_refusal(reason: str) -> str:
     words = _GIT_PREFIX.split(reason)[-1]
     shown = "".join(one if one.isprintable() else "?" for one in words)[:_MAX_REASON]
     return f"commits of the agent were refused, only its files are in the task's commit: {shown}"
-
-
-def _has_same_index(place: Path, worktree: Worktree) -> bool:
-    index = read_untrusted(place, f"{GIT}/index", MAX_INDEX_BYTES)
-    return index is None or index == _read(worktree.repository.git_dir / "index")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def _require_commit(name: str, types: Mapping[str, str]) -> str:
@@ -243,12 +240,11 @@ def _keep_others(worktree: Worktree, others: Mapping[str, str]) -> dict[str, str
     return refs
 
 
-def _install_index(made: Quarantine, worktree: Worktree, *, is_usable: bool, has_moved: bool) -> None:
+def _install_index(made: Quarantine, worktree: Worktree) -> None:
     """Replace the worktree's index by the agent's; without one, the next checkpoint builds it."""
     git_dir = worktree.repository.git_dir
-    if not is_usable:
-        if has_moved:
-            (git_dir / "index").unlink(missing_ok=True)
+    if not made.index.exists():
+        (git_dir / "index").unlink(missing_ok=True)
         return
     clear_lock_file(git_dir / "index.lock", worktree.repository)
     with TemporaryDirectory(prefix="ostler-", dir=git_dir) as directory:

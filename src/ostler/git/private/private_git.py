@@ -28,7 +28,7 @@ from ostler.git.private.agent_refs import AgentRefs, read_agent_refs
 from ostler.git.private.alternates import has_alternates, list_object_directories
 from ostler.git.private.config import build_config
 from ostler.git.private.programs import SSH_PROGRAM, write_programs
-from ostler.git.private.record import PrivateRecord, read_record, write_record
+from ostler.git.private.record import PrivateRecord, hash_index, read_record, write_record
 from ostler.git.private.ref_names import HEADS, STASH, SYMBOLIC, TAGS, drop_conflicting, resolve_ref
 from ostler.git.private.submodules import find_submodules
 from ostler.git.private.untrusted import TooLarge, is_real_directory
@@ -91,7 +91,7 @@ def create_private_git(
     head = _choose_head(repository, head, earlier, own)
     refs = user_refs | own
     # First, because a crash below can delete the agent's refs.
-    write_record(place, _build_record(refs, own, head, read_head(repository)))
+    write_record(place, _build_record(repository, refs, own, head))
     _write_directory(repository, place, author, inside, refs, head)
     _carry_over(place, is_unchanged=earlier.head_commit == resolve_ref(refs, head))
     objects = list_object_directories(repository.common_dir)
@@ -135,9 +135,12 @@ def _choose_head(repository: Repository, real: str, earlier: AgentRefs, own: dic
     raise GitError(Code.GIT_CORRUPT, f"HEAD of {repository.work_tree} cannot be read", "restore it")
 
 
-def _build_record(refs: dict[str, str], own: dict[str, str], head: str, real_head: str) -> PrivateRecord:
+def _build_record(
+    repository: Repository, refs: dict[str, str], own: dict[str, str], head: str
+) -> PrivateRecord:
     resolved = {name: resolve_ref(refs, value) for name, value in refs.items()}
-    return PrivateRecord({name: value for name, value in resolved.items() if value}, own, head, real_head)
+    index = hash_index(_read(repository.git_dir / "index"))
+    return PrivateRecord({name: value for name, value in resolved.items() if value}, own, head, index)
 
 
 def _write_directory(
