@@ -114,6 +114,18 @@ def test_other_branches_and_tags_are_kept_for_the_task(world: World, inside: Ins
     assert git(world.project, "rev-parse", BRANCH) == main
 
 
+def test_a_branch_with_the_name_of_an_earlier_directory_is_kept(world: World, inside: Inside):
+    """git cannot have the refs x and x/y: the second one is kept by its commit."""
+    inside.sh(f"git checkout -q -b x; echo 1 > n; {COMMIT}; git checkout -q {BRANCH}")
+    assert take(inside) == ""
+    inside.refresh()
+    inside.sh(f"git branch -q -m x x/y; git checkout -q x/y; echo 2 > n; {COMMIT}; git checkout -q {BRANCH}")
+    commit = inside.sh("git rev-parse x/y")
+    kept = import_commits(inside.place, inside.worktree).kept
+    assert kept == {"refs/heads/x/y": f"refs/ostler/agent/{TASK}/commits/{commit}"}
+    assert git(world.project, "rev-parse", *kept.values()) == commit
+
+
 def test_head_elsewhere_is_merged_by_the_checkpoint(world: World, inside: Inside):
     """Commits on a branch of the agent's own become part of the task's branch."""
     inside.sh(f"git checkout -q -b side; echo s > s.txt; {COMMIT}")

@@ -123,9 +123,14 @@ def _import(place: Path, worktree: Worktree) -> Imported:
                 reach("import.index")
         except TooLarge as error:
             return Imported(problem=_describe_refusal(str(error)))
-        refs, head = record.refs | agent.refs, agent.head or record.head
-        write_record(place, replace(record, refs=refs, head=head, index=index))
+        write_record(place, _update_record(record, agent, index))
         return imported
+
+
+def _update_record(record: PrivateRecord, agent: AgentRefs, index: str) -> PrivateRecord:
+    of_user = record.refs.keys() - record.own.keys()
+    own = {name: value for name, value in agent.refs.items() if name not in of_user}
+    return PrivateRecord(record.refs | agent.refs, own, agent.head or record.head, index)
 
 
 def _find_tips(agent: AgentRefs, record: PrivateRecord, worktree: Worktree) -> _Tips:
