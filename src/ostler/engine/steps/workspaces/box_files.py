@@ -12,6 +12,7 @@ from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configurat
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
+from ostler.engine.steps.workspaces.sandboxed_shell import list_records
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
 from ostler.git.private.importing import import_commits
@@ -25,21 +26,28 @@ from ostler.sandbox.links.find import find_links
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 
 
-def create_workspace(directory: Path, context: TaskContext, services: StepServices) -> Workspace:
-    """Return the files of a program that works in this directory of the task."""
-    place = services.layout.sandbox(context.state.task)
+def create_workspace(
+    directory: Path, context: TaskContext, services: StepServices, *, pins: bool = True
+) -> Workspace:
+    """Return the files of a program that works in this directory of the task.
+
+    `pins`: the configuration that programs execute is that of the base commit.
+    """
+    place, records = services.layout.sandbox(context.state.task), list_records(services)
     worktree = find_worktree(context.state, services)
     root = services.layout.root
     if worktree is not None and services.repository and directory.is_relative_to(worktree.path):
-        pinned = find_pinned_tree(context.state, services)
+        pinned = find_pinned_tree(context.state, services) if pins else None
         mounts = partial(_open_worktree, worktree, services.repository, pinned, place / GIT, services)
         guard = partial(refuse_push_variables, worktree.repository, place / "push")
-        return Workspace(directory, place, root, mounts, programs=(INSIDE / BIN,), guard=guard)
+        return Workspace(
+            directory, place, root, mounts, programs=(INSIDE / BIN,), guard=guard, records=records
+        )
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
         mounts = partial(_open_project, directory, root, place)
-    return Workspace(directory, place, root, mounts)
+    return Workspace(directory, place, root, mounts, records=records)
 
 
 @contextmanager
