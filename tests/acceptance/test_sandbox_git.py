@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ostler.git.private.programs import PUSH_REFUSED
 from world import World, wait_until
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -63,3 +64,12 @@ def test_commits_of_a_killed_run_are_taken_over(world: World) -> None:
     world.ostler("run", task, **SANDBOXED)
     assert "first-part" in world.git("log", "--format=%s", f"ostler/{task}").splitlines()
     assert world.git("show", f"ostler/{task}:two.txt") == "two\n"
+
+
+def test_an_agent_without_a_sandbox_is_refused_a_push(world: World, origin: Path) -> None:
+    """The remote stays at its commit, and the agent's output has the reason."""
+    task = create(world, f"{COMMIT} --allow-empty -m one; git push origin HEAD:main 2> said.txt || true")
+    before = world.git("ls-remote", str(origin))
+    world.ostler("run", task, OSTLER_RUN__EXECUTOR="scripted", OSTLER_SANDBOX__TIER="supervised")
+    assert world.git("ls-remote", str(origin)) == before
+    assert world.git("show", f"ostler/{task}:said.txt").startswith(PUSH_REFUSED)
