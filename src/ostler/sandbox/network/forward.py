@@ -21,7 +21,7 @@ from ostler.sandbox.network.relay import relay
 from ostler.sandbox.network.rules import HostRules, Refused, Target
 
 _URL = re.compile(r"http://([^/?#\\]*)([/?][^#\\]*)?\Z", re.IGNORECASE)
-_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 class Forwarder:
@@ -42,7 +42,7 @@ class Forwarder:
         except OSError as error:
             return await answer_text(client, None, 502, describe_failure(request.target, error))
         try:
-            await client.send(_ESTABLISHED)
+            await client.send(ESTABLISHED)
             await relay(client, server)
             await server.finish()
         finally:

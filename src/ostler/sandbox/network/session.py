@@ -5,19 +5,27 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+from msgspec.structs import replace
 
 from ostler.sandbox.network.answers import answer_empty, answer_text
 from ostler.sandbox.network.body import Body
-from ostler.sandbox.network.forward import Forwarder
+from ostler.sandbox.network.forward import ESTABLISHED, Forwarder
 from ostler.sandbox.network.head import MessageInvalid, RequestHead, parse_request
 from ostler.sandbox.network.model_gateway import ModelGateway
 from ostler.sandbox.network.peer import Peer
-from ostler.sandbox.network.policy import Timeouts
+from ostler.sandbox.network.policy import PROXY_PORT, Timeouts
 from ostler.sandbox.network.refusals import Refusals, ReportedRefusal
 
 _RESERVED = "/.ostler/"
 _REFUSAL_PATH = "/.ostler/refusal"
 _MAX_REPORT_BYTES = 4096
+_OWN = tuple(f"{host}:{PROXY_PORT}" for host in ("127.0.0.1", "localhost"))
+
+
+def _remove_own_address(request: RequestHead) -> RequestHead:
+    """Return a request for a whole URL of the proxy itself as one for its path."""
+    own = next((one for one in _OWN if request.target.startswith(f"http://{one}/")), None)
+    return replace(request, target=request.target.removeprefix(f"http://{own}")) if own else request
 
 
 class Session:
@@ -55,6 +63,11 @@ class Session:
             return parse_request(await client.read_head(first))
 
     async def _dispatch(self, client: Peer, request: RequestHead) -> bool:
+        if request.method == "CONNECT" and request.target in _OWN:
+            # Some agents use the proxy for every address, also for that of the proxy itself.
+            await client.send(ESTABLISHED)
+            return True
+        request = _remove_own_address(request)
         if request.method == "CONNECT":
             return await self._forwarder.tunnel(client, request)
         if not request.target.startswith("/"):
