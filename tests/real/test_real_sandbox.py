@@ -14,8 +14,9 @@ from sandboxed_seat import SandboxedSeat, texts
 pytestmark = pytest.mark.full
 
 PARTS = f"{KEY[:6]}'{KEY[6:]}'"  # so that the command itself is no match
+# Without substitutions, which gemini refuses.
 COMMAND = (
-    f"echo keys $(cat /proc/*/environ 2>/dev/null | grep -ac {PARTS}) $(grep -raoh {PARTS} $HOME | wc -l) .; "
+    f"cat /proc/*/environ 2>/dev/null | grep -a {PARTS}; grep -rac {PARTS} $HOME | grep -v ':0$'; echo searched; "
     "git add -A && git commit -qm work && echo COMMITTED; "
     "curl -sS -m 5 https://foreign.example/; echo connect $?"
 )
@@ -41,7 +42,8 @@ def test_a_real_agent_works_in_a_sandbox(name: str, tmp_path: Path) -> None:
     )
     assert llm.prompts[-1].holds("PROMPT-ONE") and second.session_id == first.session_id
     output = texts(inner.events, ToolReturned, "text")
-    assert "keys 0 0 ." in output and "COMMITTED" in output and "connect 56" in output, output
+    assert "searched" in output and "COMMITTED" in output and "connect 56" in output, output
+    assert ":1" not in output and KEY not in output, output
     assert seat.git("log", "--format=%s") == "work\nfirst"
     assert (inner.workspace / "hello.txt").read_text() == "hello\n"
     assert "foreign.example:443" in seat.refusals
