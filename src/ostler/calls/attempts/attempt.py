@@ -266,7 +266,8 @@ class AttemptRunner:
             start = spec.executor.resume if attempt.resumed else spec.executor.spawn
             async with open_agent_sandbox(self._describe_sandbox(spec, call, on_event)) as sandboxed:
                 observed.sandboxed = sandboxed
-                return _end_at_budget(await start(sandboxed.call, on_event), spec.running)
+                receive = sandboxed.on_event or on_event
+                return _end_at_budget(await start(sandboxed.call, receive), spec.running)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
             known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)

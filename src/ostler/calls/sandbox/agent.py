@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.environment import PROXY_URL
+from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
@@ -21,8 +22,9 @@ from ostler.executors.program import ProgramExecutor
 from ostler.executors.protocol import Executor
 from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
 from ostler.files.user_state import find_user_state
-from ostler.model.call import AccessRefused, AgentCall, OnEvent, WarningRaised
+from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, WarningRaised
 from ostler.model.sandbox import Refusal, SandboxRecord
+from ostler.sandbox.box.box import Box
 
 
 class AgentSandbox(Struct, frozen=True):
@@ -43,6 +45,7 @@ class SandboxedCall(Struct, frozen=True):
     call: AgentCall
     record: SandboxRecord
     permissions: str = ""
+    on_event: OnEvent | None = None  # also finds refused files; None: nothing is refused
 
 
 @asynccontextmanager
@@ -99,8 +102,11 @@ def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -
             model_url=PROXY_URL if sandbox.record.network == "proxy" else "",
             access=prepared.access,
         )
+    elif sandbox.env:
+        call = replace(call, env=sandbox.env)
     record = replace(sandbox.record, left_out=prepared.left_out)
-    return SandboxedCall(call, record, _find_permissions(agent.executor, call))
+    permissions = _find_permissions(agent.executor, call)
+    return SandboxedCall(call, record, permissions, _watch_files(agent, sandbox.box))
 
 
 def _find_permissions(executor: Executor, call: AgentCall) -> str:
@@ -108,6 +114,20 @@ def _find_permissions(executor: Executor, call: AgentCall) -> str:
     if not isinstance(executor, ProgramExecutor | CommandExecutor):
         return ""
     return resolve_permissions(executor.permissions, call)
+
+
+def _watch_files(agent: AgentSandbox, box: Box | None) -> OnEvent | None:
+    """Return a receiver of events that adds one for each file which the sandbox hides from a tool."""
+    if box is None:
+        return None
+    refusals = FileRefusals(create_sight(box, agent.workspace.records if agent.workspace else ()))
+
+    def on_event(event: AgentEvent) -> None:
+        agent.on_event(event)
+        for one in refusals.read(event):
+            agent.on_event(one)
+
+    return on_event
 
 
 def _describe(refusal: Refusal) -> AccessRefused:

@@ -64,7 +64,7 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     chosen = await choose_sandbox(request.settings, request.environ)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
-        yield OpenSandbox(record, env=dict(request.environ))
+        yield OpenSandbox(record, env=await asyncio.to_thread(_guard_environment, request))
         return
     async with AsyncExitStack() as stack:
         own = stack.enter_context(request.workspace.open_mounts())
@@ -84,6 +84,11 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
             ),
             box,
         )
+
+
+def _guard_environment(request: SandboxRequest) -> dict[str, str]:
+    guard = request.workspace.guard
+    return {**request.environ, **(guard(request.environ) if guard else {})}
 
 
 async def choose_sandbox(settings: SandboxSettings, environ: Mapping[str, str]) -> ChosenTier:

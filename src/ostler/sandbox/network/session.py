@@ -7,6 +7,7 @@ import asyncio
 import msgspec
 from msgspec.structs import replace
 
+from ostler.model.host import LOCALHOST, format_authority
 from ostler.sandbox.network.answers import answer_empty, answer_text
 from ostler.sandbox.network.body import Body
 from ostler.sandbox.network.forward import ESTABLISHED, Forwarder
@@ -19,6 +20,7 @@ from ostler.sandbox.network.refusals import Refusals, ReportedRefusal
 _RESERVED = "/.ostler/"
 _REFUSAL_PATH = "/.ostler/refusal"
 _MAX_REPORT_BYTES = 4096
+<<<<<<< HEAD
 _OWN = tuple(f"{host}:{PROXY_PORT}" for host in ("127.0.0.1", "localhost"))
 
 
@@ -26,6 +28,10 @@ def _remove_own_address(request: RequestHead) -> RequestHead:
     """Return a request for a whole URL of the proxy itself as one for its path."""
     own = next((one for one in _OWN if request.target.startswith(f"http://{one}/")), None)
     return replace(request, target=request.target.removeprefix(f"http://{own}")) if own else request
+=======
+# Programs that ignore NO_PROXY ask the proxy for itself.
+_OWN_AUTHORITIES = tuple(format_authority(host, PROXY_PORT) for host in ("127.0.0.1", LOCALHOST, "::1"))
+>>>>>>> bfe5e4ebe5a63f427b0cae30e570010fdb8055e4
 
 
 class Session:
@@ -69,7 +75,11 @@ class Session:
             return True
         request = _remove_own_address(request)
         if request.method == "CONNECT":
+            if request.target in _OWN_AUTHORITIES:
+                await client.send(ESTABLISHED)
+                return True
             return await self._forwarder.tunnel(client, request)
+        request = _to_origin_form(request)
         if not request.target.startswith("/"):
             return await self._forwarder.forward(client, request)
         if request.target.startswith(_RESERVED):
@@ -98,3 +108,12 @@ class Session:
             return msgspec.json.decode(text, type=ReportedRefusal)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
+
+
+def _to_origin_form(request: RequestHead) -> RequestHead:
+    """Return a request to the proxy itself as one without its host."""
+    for authority in _OWN_AUTHORITIES:
+        start = f"http://{authority}/"
+        if request.target.startswith(start):
+            return replace(request, target=request.target[len(start) - 1 :])
+    return request
