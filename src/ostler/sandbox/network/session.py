@@ -20,18 +20,8 @@ from ostler.sandbox.network.refusals import Refusals, ReportedRefusal
 _RESERVED = "/.ostler/"
 _REFUSAL_PATH = "/.ostler/refusal"
 _MAX_REPORT_BYTES = 4096
-<<<<<<< HEAD
-_OWN = tuple(f"{host}:{PROXY_PORT}" for host in ("127.0.0.1", "localhost"))
-
-
-def _remove_own_address(request: RequestHead) -> RequestHead:
-    """Return a request for a whole URL of the proxy itself as one for its path."""
-    own = next((one for one in _OWN if request.target.startswith(f"http://{one}/")), None)
-    return replace(request, target=request.target.removeprefix(f"http://{own}")) if own else request
-=======
 # Programs that ignore NO_PROXY ask the proxy for itself.
 _OWN_AUTHORITIES = tuple(format_authority(host, PROXY_PORT) for host in ("127.0.0.1", LOCALHOST, "::1"))
->>>>>>> bfe5e4ebe5a63f427b0cae30e570010fdb8055e4
 
 
 class Session:
@@ -69,11 +59,6 @@ class Session:
             return parse_request(await client.read_head(first))
 
     async def _dispatch(self, client: Peer, request: RequestHead) -> bool:
-        if request.method == "CONNECT" and request.target in _OWN:
-            # Some agents use the proxy for every address, also for that of the proxy itself.
-            await client.send(ESTABLISHED)
-            return True
-        request = _remove_own_address(request)
         if request.method == "CONNECT":
             if request.target in _OWN_AUTHORITIES:
                 await client.send(ESTABLISHED)
