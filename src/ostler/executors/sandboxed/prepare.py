@@ -15,7 +15,7 @@ from ostler.executors.sandboxed.logins import renew_before, require_login
 from ostler.executors.sandboxed.needs import Login, ModelAccess, Outside, SandboxNeeds
 from ostler.model.call import AgentCall, SandboxAccess
 from ostler.sandbox.home.contents import HomeContents
-from ostler.sandbox.home.prepare import list_left_out, prepare_home
+from ostler.sandbox.home.prepare import prepare_home
 from ostler.sandbox.network.policy import ModelRoute
 from ostler.secrets.variables import is_secret_name
 
@@ -54,15 +54,6 @@ def prepare_agent(
         left_out,
         () if access else _warn(executor, url),
     )
-
-
-def list_left_out_files(executor: Executor, call: AgentCall, bring: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the files of the home directory that an agent reads and does not get in a sandbox."""
-    needs = executor.spec.sandbox if isinstance(executor, ProgramExecutor) else None
-    if not isinstance(executor, ProgramExecutor) or needs is None:
-        return ()
-    outside = executor.describe_outside(call)
-    return list_left_out(outside.home, needs.contents(outside, None), bring)
 
 
 def _check_login(

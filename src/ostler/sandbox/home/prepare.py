@@ -12,10 +12,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ostler.config.home_files import KEY_MARK, parse_home_file
 from ostler.errors import Code, OstlerError, PathEscape
 from ostler.files.atomic import make_private_dir
 from ostler.files.disk import to_disk_error
-from ostler.files.paths import split_beneath
 from ostler.sandbox.home.contents import HomeContents, HomeFile, Table
 from ostler.sandbox.home.tables import find_part, read_table, remove_part, set_part, write_table
 from ostler.sandbox.home.writer import remove_private, write_private
@@ -23,7 +23,6 @@ from ostler.sandbox.home.writer import remove_private, write_private
 _MAX_FILE = 4 << 20
 _MAX_FILES = 2000  # of one directory that the setting names
 _MAX_TOTAL = 64 << 20
-_MARK = "#"  # between a file and its key
 
 
 def prepare_home(
@@ -60,7 +59,7 @@ def _list_left_keys(source: Path, file: HomeFile) -> Iterator[str]:
         return
     for key in file.left_out:
         if find_part(table, key) not in (None, {}, [], ""):
-            yield f"{file.path}{_MARK}{key}"
+            yield f"{file.path}{KEY_MARK}{key}"
 
 
 def _fill(place: Path, user_home: Path, contents: HomeContents, wanted: tuple[str, ...]) -> None:
@@ -71,7 +70,7 @@ def _fill(place: Path, user_home: Path, contents: HomeContents, wanted: tuple[st
             remove_private(place, path)  # an agent must not leave instructions for the next one
     settings = {file.path for file in contents.files}
     for entry in wanted:
-        path, _, key = entry.partition(_MARK)
+        path, _, key = entry.partition(KEY_MARK)
         if path not in settings:
             _bring(place, contents.find_source(path, user_home), path, key)
     for path in contents.removed:
@@ -99,7 +98,7 @@ def _cut(table: Table, file: HomeFile, wanted: tuple[str, ...]) -> Table:
     kept = _select(table, file.keep)
     for key in file.left_out:
         value = find_part(table, key)
-        if f"{file.path}{_MARK}{key}" in wanted and value is not None:
+        if f"{file.path}{KEY_MARK}{key}" in wanted and value is not None:
             kept = set_part(kept, key, value)
         else:
             kept = remove_part(kept, key)
@@ -165,11 +164,11 @@ def _has_content(source: Path) -> bool:
 
 def _check_entry(entry: str) -> str:
     """Return an entry of the setting without `~/`; raise CONFIG_INVALID when it leaves the home directory."""
-    path, mark, key = entry.removeprefix("~/").partition(_MARK)
     try:
-        return f"{'/'.join(split_beneath(path))}{mark}{key}"
+        path, key = parse_home_file(entry)
     except PathEscape as error:
         raise _refuse(entry, "is not a path below the home directory", "correct it") from error
+    return f"{path}{KEY_MARK}{key}" if key else path
 
 
 def _refuse(entry: str, reason: str, hint: str) -> OstlerError:
