@@ -45,6 +45,7 @@ from ostler.sandbox.links.build import shares_cargo_target
 from ostler.sandbox.links.command import find_command_links
 from ostler.sandbox.links.committed import find_committed_links
 from ostler.sandbox.links.find import find_links
+from ostler.sandbox.links.hops import mount_hops
 from ostler.sandbox.links.link import Link
 from ostler.sandbox.links.python import list_prefixes
 from ostler.sandbox.mounts import Mount, Needs, View, plan_mounts, prepare_mount_points, relocate_tools
@@ -234,6 +235,7 @@ def _list_box_mounts(situation: _Situation) -> tuple[Mount, ...]:
         Mount(private, private, writable=True),
         *(Mount(one, one) for one in borrowed if not one.is_relative_to(hidden)),
         *situation.view.mounts,
+        *mount_hops(situation.checkout, situation.links),
     )
 
 

@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configuration
+from ostler.calls.sandbox.pinned_configuration import (
+    PinnedTree,
+    hide_configuration,
+    pin_configuration,
+    pin_in_place,
+)
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
@@ -24,6 +29,7 @@ from ostler.git.worktree.work_trees import list_work_trees
 from ostler.model.warning import WarningDetail
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.links.find import find_links
+from ostler.sandbox.links.hops import mount_hops
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 
 
@@ -44,7 +50,7 @@ def create_workspace(
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
-        mounts = partial(_open_project, directory, root, place)
+        mounts = partial(_open_project, directory, root, place, services.settings.sandbox.writable_config)
     return Workspace(directory, place, root, mounts, records=records)
 
 
@@ -60,7 +66,8 @@ def _open_worktree(
     checkout = _locate(worktree, repository)
     environ = services.environ
     needs = Needs(services.settings.workspace.link, None, partial(_is_tracked, repository))
-    planned = plan_mounts(checkout, find_links(checkout, environ), environ, needs)
+    links = find_links(checkout, environ)
+    planned = (*plan_mounts(checkout, links, environ, needs), *mount_hops(checkout, links))
     # Before the mount points exist, which replace links of [workspace] in the worktree.
     kept = pin_configuration(pinned, checkout.user) if pinned is not None else ()
     git = _create_git(worktree, git_place)
@@ -119,7 +126,9 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 
 @contextmanager
-def _open_project(directory: Path, root: Path, place: Path) -> Generator[tuple[Mount, ...]]:
+def _open_project(
+    directory: Path, root: Path, place: Path, exempt: tuple[str, ...]
+) -> Generator[tuple[Mount, ...]]:
     """Mount the project without Ostler's files; it is writable if the task works in it."""
     empty = place / "empty"
     make_private_dir(empty)
@@ -131,4 +140,5 @@ def _open_project(directory: Path, root: Path, place: Path) -> Generator[tuple[M
     mounts += [Mount(empty, one) for one in hidden if one.is_dir()]
     if directory != root:
         mounts.append(Mount(directory, directory, writable=True))
-    yield tuple(mounts)
+    pinned = pin_in_place(root, exempt) if directory == root else hide_configuration(directory, place)
+    yield (*mounts, *pinned)

@@ -87,7 +87,8 @@ def _find_refused_files(
 ) -> tuple[Refusal, ...]:
     if sandbox.box is None:
         return ()
-    return find_refusals(read_end(shell.log, _LOG_BYTES), create_sight(sandbox.box, workspace.records))
+    sight = create_sight(sandbox.box, workspace.records, agent=False)
+    return find_refusals(read_end(shell.log, _LOG_BYTES), sight)
 
 
 def _notify(refusals: tuple[Refusal, ...], context: TaskContext, services: StepServices) -> None:
