@@ -209,13 +209,14 @@ async def _run_in_sandbox(
     situation: _Situation, shell: ShellCommand, context: TaskContext, services: StepServices
 ) -> IsolatedRun:
     """Run the command in a sandbox like that of an agent, with a home directory of its own."""
-    checkout = situation.checkout
+    # Before the mount points exist, which replace links in the checkout.
+    checkout, mounts = situation.checkout, _list_box_mounts(situation)
     with _open_view(situation) as launch:
         workspace = Workspace(
             situation.view.directory,
             checkout.private / "sandbox",
             services.layout.root,
-            lambda: nullcontext(_list_box_mounts(situation)),
+            lambda: nullcontext(mounts),
             records=list_records(services),
         )
         run = await run_in_sandbox(shell, workspace, context, services, launch, situation.view.network)
