@@ -1,11 +1,11 @@
-"""A sandbox's proxy with real sockets: listeners are handed over as the first program of a sandbox does it."""
+"""A sandbox's proxy with real sockets: listeners are handed over as a sandbox does it."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from ostler.model.sandbox import Refusal
 from ostler.model.usage import Usage
@@ -70,22 +70,28 @@ async def open_proxy(
             raise OSError(f"no address for {host}")
         return addresses[host]
 
+    def refuse(refusal: Refusal) -> None:
+        world.refusals.append(refusal)
+
     def check(name: str, usage: Usage) -> str:
         world.used.append((name, usage))
         return world.reason
 
     proxy = Proxy(
         NetworkPolicy(hosts, local_ports, model),
-        lambda refusal: world.refusals.append(refusal),
+        refuse,
         check,
         environ=environ,
         resolve=resolve,
         timeouts=timeouts,
     )
     world = ProxyWorld(proxy)
+    failures: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
     async with proxy:
         world.port = world.hand_over()
         yield world
+    assert failures == []
 
 
 @asynccontextmanager
@@ -106,6 +112,11 @@ class Origin:
         self.received: list[bytes] = []
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, EOFError):  # a request that is never completed
+            await self._answer(reader, writer)
+        writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         self.received.append(head)
         lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
@@ -115,7 +126,6 @@ class Origin:
             self.received[-1] += await reader.readuntil(b"0\r\n\r\n")
         writer.write(self.response)
         await writer.drain()
-        writer.close()
 
 
 def route_to(port: int, *paths: str, wire: str = "", headers: Mapping[str, str] | None = None) -> ModelRoute:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from ostler.model.sandbox import Refusal
+from ostler.sandbox.network.rules import HostRules
 from proxy_world import Origin, open_proxy, serve
 
 
@@ -117,14 +118,14 @@ def test_name_is_resolved_once_and_its_checked_address_is_used() -> None:
     [
         ("*.corp.example", "mirror.corp.example", "10.1.2.3", "mirror.corp.example"),
         ("*.corp.example", "mirror.corp.example", "fd00::5", "mirror.corp.example"),
-        ("evil.example", "evil.example", "127.0.0.1", "127.0.0.1"),
+        ("evil.example", "evil.example", "127.0.0.1", "localhost:443"),
         ("evil.example", "evil.example", "169.254.169.254", "169.254.169.254"),
         ("evil.example", "evil.example", "fd00:ec2::254", "[fd00:ec2::254]"),
-        ("evil.example", "evil.example", "::ffff:127.0.0.1", "[::ffff:127.0.0.1]"),
+        ("evil.example", "evil.example", "::ffff:127.0.0.1", ""),
         ("evil.example", "evil.example", "64:ff9b::7f00:1", "[64:ff9b::7f00:1]"),
         ("evil.example", "evil.example", "0.0.0.0", "0.0.0.0"),
         ("evil.example", "evil.example", "224.0.0.1", "224.0.0.1"),
-        ("evil.example", "evil.example", "fe80::1%eth0", "[fe80::1%eth0]"),
+        ("evil.example", "evil.example", "fe80::1%eth0", ""),
     ],
 )
 def test_addresses_of_allowed_names_are_checked(entry: str, host: str, address: str, setting: str) -> None:
@@ -134,7 +135,21 @@ def test_addresses_of_allowed_names_are_checked(entry: str, host: str, address: 
         async with open_proxy(entry, addresses={host: [address]}) as world:
             answer = await world.exchange(f"CONNECT {host}:443 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         assert answer.startswith(b"HTTP/1.1 403 ")
-        assert world.refusals == [Refusal("network", f"{host}:443", f'sandbox.allow_hosts = ["{setting}"]')]
+        text = f'sandbox.allow_hosts = ["{setting}"]' if setting else ""
+        assert world.refusals == [Refusal("network", f"{host}:443", text)]
+        assert not setting or HostRules([setting])  # it is a valid entry
+
+    asyncio.run(run())
+
+
+def test_name_of_this_machine_with_both_entries() -> None:
+    """A name that leads to this machine works when the settings have both the name and the local service."""
+
+    async def run() -> None:
+        async with serve(Origin()) as port:
+            hosts = (f"db.example:{port}", f"localhost:{port}")
+            async with open_proxy(*hosts, addresses={"db.example": ["127.0.0.1"]}) as world:
+                assert b" 200 OK" in await world.ask(f"http://db.example:{port}/")
 
     asyncio.run(run())
 
@@ -205,5 +220,16 @@ def test_local_port_is_forwarded_raw() -> None:
             assert await talk(world.hand_over(port)) == b"database: sql"
             with pytest.raises(OSError):
                 await talk(world.hand_over(port - 1))
+
+    asyncio.run(run())
+
+
+def test_local_service_through_the_proxy() -> None:
+    """A program that ignores NO_PROXY reaches a local service through the proxy as well."""
+
+    async def run() -> None:
+        async with serve(Origin()) as port, open_proxy(local_ports=(port,)) as world:
+            assert b" 200 OK" in await world.ask(f"http://127.0.0.1:{port}/")
+            assert world.refusals == []
 
     asyncio.run(run())

@@ -61,10 +61,10 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    chosen = await _choose(request)
+    chosen = await choose_sandbox(request.settings, request.environ)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
-        yield OpenSandbox(record, env=dict(request.environ))
+        yield OpenSandbox(record, env=await asyncio.to_thread(_guard_environment, request))
         return
     async with AsyncExitStack() as stack:
         own = stack.enter_context(request.workspace.open_mounts())
@@ -86,12 +86,17 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
         )
 
 
-async def _choose(request: SandboxRequest) -> ChosenTier:
-    tier = request.settings.tier
-    if tier == "supervised":
-        return ChosenTier(tier)
+def _guard_environment(request: SandboxRequest) -> dict[str, str]:
+    guard = request.workspace.guard
+    return {**request.environ, **(guard(request.environ) if guard else {})}
+
+
+async def choose_sandbox(settings: SandboxSettings, environ: Mapping[str, str]) -> ChosenTier:
+    """Return the tier of the settings that works here."""
+    if settings.tier == "supervised":
+        return ChosenTier(settings.tier)
     # The first choice runs the self-test.
-    return await asyncio.to_thread(choose_tier, tier, request.environ)
+    return await asyncio.to_thread(choose_tier, settings.tier, environ)
 
 
 def _create_launcher(chosen: ChosenTier, box: Box, attach: Attach | None) -> Launcher:

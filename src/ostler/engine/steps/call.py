@@ -24,7 +24,8 @@ from ostler.engine.steps.agent_call.evidence import (
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
-from ostler.engine.steps.workspaces.box_files import create_workspace, take_agent_commits
+from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
+from ostler.engine.steps.workspaces.box_files import create_workspace
 from ostler.engine.steps.workspaces.watch import Watch, end_watch, start_watch
 from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
 from ostler.errors import Code, needs_account_fix
@@ -75,7 +76,7 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
 
 def _end_call(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
     """Take over the commits of the agent, and return what it changed that it should not."""
-    return (*take_agent_commits(context, services), *end_watch(watch, context, services))
+    return (*take_agent_commits(context.state, services), *end_watch(watch, context, services))
 
 
 def _add_details(ended: CallEnded, details: tuple[WarningDetail, ...]) -> CallEnded:

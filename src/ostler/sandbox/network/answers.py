@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import suppress
 
 import msgspec
 
-from ostler.sandbox.network.body import PIECE, Body
+from ostler.sandbox.network.body import Body
 from ostler.sandbox.network.head import MessageInvalid, RequestHead, format_head
 from ostler.sandbox.network.peer import Peer
 
 _MAX_DISCARDED = 32 << 20
 _DISCARD_SECONDS = 10.0
-_LINGER_SECONDS = 0.5
 _REASONS = {
     204: "No Content",
     400: "Bad Request",
@@ -55,7 +53,7 @@ async def _answer(
     shown = b"" if request is not None and request.method == "HEAD" else body
     await client.send(format_head(f"HTTP/1.1 {status} {reason}", headers) + shown)
     if not keep:
-        await _linger(client)
+        await client.linger()
     return keep
 
 
@@ -77,12 +75,3 @@ async def _discard(client: Peer, request: RequestHead) -> bool:
     except (TimeoutError, MessageInvalid):
         return False
     return True
-
-
-async def _linger(client: Peer) -> None:
-    """Close the sending side and read for a moment: unread bytes would reset the connection."""
-    with suppress(OSError, RuntimeError, TimeoutError):
-        client.writer.write_eof()
-        async with asyncio.timeout(_LINGER_SECONDS):
-            while await client.reader.read(PIECE):
-                pass

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
-from ostler.model.host import LOCALHOST, AllowedHost, format_authority
+from ostler.model.host import LOCALHOST, format_authority
 from ostler.sandbox.network.addresses import Resolve, resolve_name
 from ostler.sandbox.network.company_proxy import CompanyProxy, find_company_proxy
 from ostler.sandbox.network.head import MAX_HEAD_BYTES, MessageInvalid, format_head, parse_response
@@ -52,7 +52,7 @@ class Connector:
 
     async def open_model(self, host: str, port: int, *, tls: bool) -> tuple[Peer, CompanyProxy | None]:
         """Connect to the API of a model, whose address a person configured."""
-        target = Target(host, port, AllowedHost(host, (port,)))
+        target = Target(host, port)
         is_direct = target.is_local or host in LOOPBACK_ADDRESSES
         via = None if is_direct else find_company_proxy("https" if tls else "http", host, self._environ)
         if not tls:

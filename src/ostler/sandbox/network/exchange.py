@@ -30,7 +30,12 @@ _LAST_CHUNK = b"0\r\n\r\n"
 
 
 async def send_request(
-    client: Peer, server: Peer, request: RequestHead, target: str, headers: Iterable[Header]
+    client: Peer,
+    server: Peer,
+    request: RequestHead,
+    target: str,
+    headers: Iterable[Header],
+    on_piece: OnPiece,
 ) -> bool:
     """Send a request with its body; return False when the server stopped reading.
 
@@ -45,6 +50,7 @@ async def send_request(
         return False
     body = Body(client.reader, framing)
     while piece := await body.read():
+        on_piece(piece)
         if not await _try_send(server, _chunk(piece) if framing.chunked else piece):
             return False
     return not framing.chunked or await _try_send(server, _LAST_CHUNK)
@@ -68,12 +74,18 @@ async def receive_response(server: Peer, method: str) -> ResponseHead:
 
 
 async def pass_response(
-    client: Peer, server: Peer, request: RequestHead, head: ResponseHead, on_piece: OnPiece, *, keep: bool
+    client: Peer,
+    server: Peer,
+    request: RequestHead,
+    head: ResponseHead,
+    on_piece: OnPiece,
+    *,
+    request_sent: bool,
 ) -> bool:
     """Send a response to the client; return whether the client's connection can be used again."""
     framing = head.framing
     chunked = framing.length is None and request.version == "HTTP/1.1"
-    keep = keep and request.keeps_alive and (chunked or framing.length is not None)
+    keep = request_sent and request.keeps_alive and (chunked or framing.length is not None)
     # The answer to HEAD has the length of a body that does not come.
     is_empty = framing.length == 0
     headers = head.headers.end_to_end().without(() if is_empty else ("content-length",)).items
@@ -91,7 +103,13 @@ async def pass_response(
         raise ConnectionAbortedError(f"the answer is not valid: {error}") from None
     if chunked:
         await client.send(_LAST_CHUNK)
+    if not request_sent:
+        await client.linger()
     return keep
+
+
+def ignore(piece: bytes) -> None:
+    """Nothing is counted."""
 
 
 async def until_gone(client: Peer, work: Coroutine[Any, Any, T]) -> T:

@@ -9,6 +9,7 @@ from ostler.sandbox.network.answers import answer_text
 from ostler.sandbox.network.connect import Connector, describe_failure
 from ostler.sandbox.network.exchange import (
     ServerFailed,
+    ignore,
     pass_response,
     receive_response,
     send_request,
@@ -21,7 +22,7 @@ from ostler.sandbox.network.relay import relay
 from ostler.sandbox.network.rules import HostRules, Refused, Target
 
 _URL = re.compile(r"http://([^/?#\\]*)([/?][^#\\]*)?\Z", re.IGNORECASE)
-_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 class Forwarder:
@@ -42,7 +43,7 @@ class Forwarder:
         except OSError as error:
             return await answer_text(client, None, 502, describe_failure(request.target, error))
         try:
-            await client.send(_ESTABLISHED)
+            await client.send(ESTABLISHED)
             await relay(client, server)
             await server.finish()
         finally:
@@ -54,7 +55,7 @@ class Forwarder:
         found = _URL.match(request.target)
         if found is None:
             text = "the proxy of the sandbox accepts URLs of http and CONNECT"
-            return await answer_text(client, request, 400, text)
+            return await answer_text(client, None, 400, text)
         authority, rest = found[1], found[2] or "/"
         path = rest if rest.startswith("/") else f"/{rest}"
         try:
@@ -85,9 +86,9 @@ class Forwarder:
     async def _pass(
         self, client: Peer, server: Peer, request: RequestHead, url: str, headers: Iterable[Header]
     ) -> bool:
-        sent = await send_request(client, server, request, url, headers)
+        sent = await send_request(client, server, request, url, headers, ignore)
         head = await receive_response(server, request.method)
-        return await pass_response(client, server, request, head, _ignore, keep=sent)
+        return await pass_response(client, server, request, head, ignore, request_sent=sent)
 
     async def _refuse(self, client: Peer, request: RequestHead | None, refused: Refused) -> bool:
         self._refusals.record(refused.refusal)
@@ -97,7 +98,3 @@ class Forwarder:
 def _rewrite_headers(request: RequestHead, authority: str) -> tuple[Header, ...]:
     kept = request.headers.end_to_end().without(("host", "content-length", "expect")).items
     return (("Host", authority), *kept)
-
-
-def _ignore(_: bytes) -> None:
-    """Nothing is counted."""

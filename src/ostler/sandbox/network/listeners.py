@@ -11,17 +11,18 @@ from contextlib import suppress
 
 _MAX_LINE = 16
 _MAX_DESCRIPTORS = 16
+_FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)  # no program that is started meanwhile gets them
 
 
 async def receive_listeners(connection: socket.socket) -> AsyncIterator[tuple[int, socket.socket]]:
-    """Yield each listener with its port until the end of file; close the connection."""
+    """Yield each listener with its port until the end of file."""
     connection.setblocking(False)
     text, descriptors = b"", deque[int]()
     try:
         while True:
             await _wait_readable(connection)
             with suppress(BlockingIOError):
-                data, received, _, _ = socket.recv_fds(connection, 1024, _MAX_DESCRIPTORS)
+                data, received, _, _ = socket.recv_fds(connection, 1024, _MAX_DESCRIPTORS, _FLAGS)
                 descriptors.extend(received)
                 text += data
                 if not data:
@@ -37,7 +38,6 @@ async def receive_listeners(connection: socket.socket) -> AsyncIterator[tuple[in
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
-        connection.close()
 
 
 def _open(line: bytes, descriptor: int) -> socket.socket | None:

@@ -18,7 +18,7 @@ from ostler.sandbox.network.exchange import (
     until_gone,
 )
 from ostler.sandbox.network.head import Header, RequestHead, ResponseHead, is_header_value
-from ostler.sandbox.network.meter import TokenMeter, can_count
+from ostler.sandbox.network.meter import ByteCount, TokenMeter, can_count
 from ostler.sandbox.network.model_path import (
     is_plain_path,
     is_plain_query,
@@ -101,7 +101,8 @@ class ModelGateway:
     async def _exchange(
         self, client: Peer, server: Peer, request: RequestHead, target: str, headers: Iterable[Header]
     ) -> bool:
-        sent = await send_request(client, server, request, target, headers)
+        asked = ByteCount()
+        sent = await send_request(client, server, request, target, headers, asked.add)
         try:
             head = await receive_response(server, request.method)
             if self._route.wire and not can_count(head.headers):
@@ -110,13 +111,13 @@ class ModelGateway:
             return await self._fail(client, request.without_body() if sent else None, error)
         meter = TokenMeter(self._route.wire, head.headers)
         try:
-            return await pass_response(client, server, request, head, meter.read, keep=sent)
+            return await pass_response(client, server, request, head, meter.read, request_sent=sent)
         finally:
+            meter.finish(asked.total)
             self._count(meter, head)
 
     def _count(self, meter: TokenMeter, head: ResponseHead) -> None:
         """Pass the tokens on, also those of an answer that was cut off."""
-        meter.finish()
         if self._route.wire and head.status // 100 == 2 and meter.usage.total + meter.usage.cache_read_tokens:
             self._exhausted = self._check_usage(meter.model, meter.usage) or self._exhausted
 

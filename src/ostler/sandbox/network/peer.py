@@ -6,10 +6,11 @@ import asyncio
 import socket
 from contextlib import suppress
 
-from ostler.sandbox.network.body import read_line
+from ostler.sandbox.network.body import PIECE, read_line
 from ostler.sandbox.network.head import MAX_HEAD_BYTES, MessageInvalid
 
 _FLUSH_SECONDS = 5.0
+_LINGER_SECONDS = 0.5
 
 
 class WatchedReader(asyncio.StreamReader):
@@ -47,6 +48,14 @@ class Peer:
             if len(head) > MAX_HEAD_BYTES:
                 raise MessageInvalid(f"its head is longer than {MAX_HEAD_BYTES >> 10} KiB")
         return head + b"\r\n"
+
+    async def linger(self) -> None:
+        """Close the sending side and read for a moment: unread bytes would reset the connection."""
+        with suppress(OSError, RuntimeError):
+            self.writer.write_eof()
+            async with asyncio.timeout(_LINGER_SECONDS):
+                while await self.reader.read(PIECE):
+                    pass
 
     async def finish(self) -> None:
         """Send what is buffered within a few seconds, then close the socket."""

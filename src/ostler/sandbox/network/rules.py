@@ -8,6 +8,7 @@ from ostler.model.host import (
     LOCALHOST,
     AllowedHost,
     HostInvalid,
+    canonical_host,
     describe_setting,
     format_authority,
     parse_allowed_host,
@@ -32,10 +33,10 @@ class Refused(Exception):
 class Target:
     """A host and a port that the policy allows, not yet the addresses behind it."""
 
-    def __init__(self, host: str, port: int, rule: AllowedHost) -> None:
+    def __init__(self, host: str, port: int, rules: Iterable[AllowedHost] = ()) -> None:
         self.host = host
         self.port = port
-        self._rule = rule
+        self._rules = tuple(rules)
 
     @property
     def is_local(self) -> bool:
@@ -60,14 +61,24 @@ class Target:
         raise self._refuse_address(addresses[0])
 
     def _allows(self, address: str) -> bool:
-        scope = classify(address)
-        return scope == "public" or (scope == "private" and not self._rule.wildcard)
+        match classify(address):
+            case "public":
+                return True
+            case "private":
+                return self._is_named(self.host)
+            case "forbidden":
+                return self._is_named(_canonical_address(address))
+
+    def _is_named(self, host: str) -> bool:
+        """Whether an entry has exactly this host, not a domain above it."""
+        return any(rule.covers(host, self.port) for rule in self._rules if not rule.wildcard)
 
     def _refuse_address(self, address: str) -> Refused:
         is_private = classify(address) == "private"
-        setting = describe_setting(self.host if is_private else address, self.port)
-        kind = "a private address" if is_private else "an address that only an entry of its own allows"
-        return Refused(Refusal("network", self.authority, setting), f"{address} is {kind}")
+        needed = self.host if is_private else _canonical_address(address)
+        setting = describe_setting(needed, self.port) if needed else ""
+        kind = "a private address" if is_private else "an address that needs an entry of its own"
+        return Refused(Refusal("network", self.authority, setting), f"its address {address} is {kind}")
 
 
 class HostRules:
@@ -82,11 +93,17 @@ class HostRules:
             host, port = split_authority(authority, default_port)
         except HostInvalid as error:
             raise Refused(Refusal("network", _printable(authority)), str(error)) from None
-        # An exact entry allows more than a wildcard, so it comes first.
-        for rule in sorted(self._rules, key=lambda one: one.wildcard):
-            if rule.covers(host, port):
-                return Target(host, port, rule)
+        if any(rule.covers(host, port) for rule in self._rules):
+            return Target(host, port, self._rules)
         raise Refused(Refusal("network", format_authority(host, port), describe_setting(host, port)))
+
+
+def _canonical_address(address: str) -> str:
+    """Return an address as an entry has it; empty: no entry can have it."""
+    try:
+        return canonical_host(format_authority(address))
+    except HostInvalid:
+        return ""
 
 
 def _printable(text: str) -> str:

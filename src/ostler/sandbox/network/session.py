@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+from msgspec.structs import replace
 
+from ostler.model.host import LOCALHOST, format_authority
 from ostler.sandbox.network.answers import answer_empty, answer_text
 from ostler.sandbox.network.body import Body
-from ostler.sandbox.network.forward import Forwarder
+from ostler.sandbox.network.forward import ESTABLISHED, Forwarder
 from ostler.sandbox.network.head import MessageInvalid, RequestHead, parse_request
 from ostler.sandbox.network.model_gateway import ModelGateway
 from ostler.sandbox.network.peer import Peer
-from ostler.sandbox.network.policy import Timeouts
+from ostler.sandbox.network.policy import PROXY_PORT, Timeouts
 from ostler.sandbox.network.refusals import Refusals, ReportedRefusal
 
 _RESERVED = "/.ostler/"
 _REFUSAL_PATH = "/.ostler/refusal"
 _MAX_REPORT_BYTES = 4096
+# Programs that ignore NO_PROXY ask the proxy for itself.
+_OWN_AUTHORITIES = tuple(format_authority(host, PROXY_PORT) for host in ("127.0.0.1", LOCALHOST, "::1"))
 
 
 class Session:
@@ -56,7 +60,11 @@ class Session:
 
     async def _dispatch(self, client: Peer, request: RequestHead) -> bool:
         if request.method == "CONNECT":
+            if request.target in _OWN_AUTHORITIES:
+                await client.send(ESTABLISHED)
+                return True
             return await self._forwarder.tunnel(client, request)
+        request = _to_origin_form(request)
         if not request.target.startswith("/"):
             return await self._forwarder.forward(client, request)
         if request.target.startswith(_RESERVED):
@@ -85,3 +93,12 @@ class Session:
             return msgspec.json.decode(text, type=ReportedRefusal)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
+
+
+def _to_origin_form(request: RequestHead) -> RequestHead:
+    """Return a request to the proxy itself as one without its host."""
+    for authority in _OWN_AUTHORITIES:
+        start = f"http://{authority}/"
+        if request.target.startswith(start):
+            return replace(request, target=request.target[len(start) - 1 :])
+    return request

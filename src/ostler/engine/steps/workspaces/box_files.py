@@ -19,14 +19,13 @@ from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
 from ostler.engine.steps.workspaces.sandboxed_shell import list_records
 from ostler.engine.steps.workspaces.worktree import find_worktree
-from ostler.errors import WarningCode
 from ostler.files.atomic import make_private_dir
 from ostler.git.private.importing import import_commits
 from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
+from ostler.git.private.unsandboxed import refuse_push_variables
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import list_work_trees
-from ostler.model.warning import WarningDetail
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.links.find import find_links
 from ostler.sandbox.links.hops import mount_hops
@@ -46,7 +45,10 @@ def create_workspace(
     if worktree is not None and services.repository and directory.is_relative_to(worktree.path):
         pinned = find_pinned_tree(context.state, services) if pins else None
         mounts = partial(_open_worktree, worktree, services.repository, pinned, place / GIT, services)
-        return Workspace(directory, place, root, mounts, programs=(INSIDE / BIN,), records=records)
+        guard = partial(refuse_push_variables, worktree.repository, place / "push")
+        return Workspace(
+            directory, place, root, mounts, programs=(INSIDE / BIN,), guard=guard, records=records
+        )
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
@@ -87,15 +89,6 @@ def _create_git(worktree: Worktree, place: Path) -> PrivateGit:
 def _convert(mounts: tuple[GitMount, ...]) -> Generator[Mount]:
     for one in mounts:
         yield Mount(one.source, one.destination, one.writable)
-
-
-def take_agent_commits(context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
-    """Import what an agent committed in its sandbox; return why that was not possible."""
-    worktree = find_worktree(context.state, services)
-    if worktree is None:
-        return ()
-    imported = import_commits(services.layout.sandbox(context.state.task) / GIT, worktree)
-    return (WarningDetail(WarningCode.REPOSITORY_CHANGED, imported.problem),) if imported.problem else ()
 
 
 def _repeat_below(planned: tuple[Mount, ...], user: Path, path: Path) -> Generator[Mount]:
