@@ -58,6 +58,7 @@ async def run_in_sandbox(
         workspace,
         settings if network else replace(settings, network="off"),
         build_shell_environment(context, services) | launch.env,
+        host_environ=services.environ,
         on_refusal=refused.append,
     )
     async with open_sandbox(request) as sandbox:
