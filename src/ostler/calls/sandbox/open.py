@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.sandbox.environment import build_inner_environment
-from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy
+from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy, write_index_settings
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
@@ -108,6 +108,7 @@ def _create_box(
 ) -> Box:
     workspace, settings = request.workspace, request.settings
     make_private_dir(workspace.home)
+    write_index_settings(indexes, workspace.home)
     return Box(
         directory=workspace.directory,
         home=workspace.home,
