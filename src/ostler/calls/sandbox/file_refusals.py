@@ -20,7 +20,7 @@ _MAX_REFUSALS = 20  # per attempt or log
 _MAX_TEXT, _MAX_LINE = 400_000, 2_000
 _MAX_INPUTS = 200  # tools whose result is awaited
 _MISSING = re.compile(
-    r"no such file|ENOENT|not found|does ?n[o']t exist|do not exist|cannot find"
+    r"no such file|ENOENT|ENOTDIR|not a directory|not found|does ?n[o']t exist|do not exist|cannot find"
     r"|permission denied|EACCES|EPERM|operation not permitted",
     re.IGNORECASE,
 )
@@ -194,6 +194,9 @@ def _suggest_path(path: Path, sight: Sight) -> str:
 
 
 def _shorten(path: Path, sight: Sight) -> str:
+    """Return the path as a person writes it: below the working directory or the home directory."""
+    if path.is_relative_to(sight.directory):
+        return str(path.relative_to(sight.directory))
     return f"~/{path.relative_to(sight.home)}" if path.is_relative_to(sight.home) else str(path)
 
 
