@@ -161,6 +161,14 @@ def test_a_home_directory_of_a_task_is_not_that_of_its_gate(world: GateWorld) ->
     assert world.command("ls -A ~; test ! -e ~/.config", inside(world)).verdict == "pass"
 
 
+def test_a_tier_without_mounts_is_not_recorded_for_a_gate(world: GateWorld) -> None:
+    """Gates are isolated as without a sandbox, and the record has the reason."""
+    event = world.command("exit 0", world.settings(tier="limits"))
+    assert event.verdict == "pass" and event.check and event.check.sandbox
+    assert event.check.sandbox.tier == "supervised"
+    assert event.check.sandbox.reason == "gates do not use the tier limits"
+
+
 def test_records_of_refusals_are_read() -> None:
     """Old records have neither."""
     assert GateDecided("test", "command", "pass").warning_details == ()

@@ -131,6 +131,9 @@ def _open_project(
         mounts.append(Mount(git, git))
     hidden = (root / ".ostler", git / "ostler")
     mounts += [Mount(empty, one) for one in hidden if one.is_dir()]
+    if directory != root and (git / "config").is_file():
+        # Addresses of remotes can contain a password; the agent of a document only reads.
+        mounts.append(Mount(Path(os.devnull), git / "config"))
     if directory != root:
         mounts.append(Mount(directory, directory, writable=True))
     pinned = pin_in_place(root, exempt) if directory == root else hide_configuration(directory, place)

@@ -33,8 +33,12 @@ class SandboxedRun(Struct, frozen=True):
 
 
 def find_sandbox(services: StepServices, environ: Mapping[str, str]) -> SandboxRecord:
-    """Return the sandbox of commands. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    chosen = choose_tier(services.settings.sandbox.tier, environ)
+    """Return the sandbox of gates. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
+    settings = services.settings.sandbox
+    chosen = choose_tier(settings.tier, environ, settings.network, settings.image)
+    if chosen.tier in ("landlock", "limits"):
+        # Neither has mounts, and no mounts can be made in the first one.
+        return SandboxRecord(reason=f"gates do not use the tier {chosen.tier}")
     return SandboxRecord(chosen.tier, chosen.verified, chosen.reason)
 
 
