@@ -19,6 +19,7 @@ from ostler.files.disk import to_disk_error
 from ostler.model.event import GateDecided
 from ostler.model.notice import PhaseFailed, PhaseRetried
 from ostler.model.plan import Gate
+from ostler.model.sandbox import SandboxRecord
 from ostler.model.state import GateCheck
 
 
@@ -102,7 +103,9 @@ def test_the_commit_is_looked_at_and_not_the_worktree(world: GateWorld) -> None:
     lines = world.output(event).splitlines()
     assert lines[:3] == ["one", "a.txt", world.commit]
     assert lines[3] == str(world.root)  # the checkout is mounted there
-    assert event.check == GateCheck(event.reason.split("`")[1], "bind-over")
+    assert event.check == GateCheck(
+        event.reason.split("`")[1], "bind-over", sandbox=SandboxRecord(tier="supervised")
+    )
     assert (worktree.path / "a.txt").read_text() == "not committed"
     assert not (worktree.path / "y").exists()
     assert snapshot_of(world.root) == before

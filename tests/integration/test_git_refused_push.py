@@ -104,9 +104,9 @@ def test_a_refusal_is_reported_to_the_proxy(world: World):
 
 
 def agent_environment(world: World, worktree: Worktree) -> dict[str, str]:
-    home = {"HOME": str(world.root), "LC_ALL": "C.UTF-8"}
-    made = refuse_push_variables(worktree.repository, world.root / "guard", os.environ["PATH"])
-    return home | made
+    env = {"HOME": str(world.root), "LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]}
+    more = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Kept"}
+    return env | more | refuse_push_variables(worktree.repository, world.root / "guard", env | more)
 
 
 @pytest.mark.parametrize("push_url", ["", "../origin.git", "file-url"])
@@ -127,6 +127,7 @@ def test_every_push_is_refused_without_a_sandbox(world: World, push_url: str):
         assert PUSH_REFUSED in done.stderr, (push, done.stderr)
     assert git(origin, "for-each-ref") == before
     assert run(worktree.path, "git fetch -q origin", env).returncode == 0
+    assert run(worktree.path, "git config user.name", env).stdout == "Kept\n"
     plain = {name: value for name, value in env.items() if not name.startswith("GIT_CONFIG")}
     assert run(worktree.path, f"git push -q {origin} HEAD:main", plain).returncode == 0  # the control
 

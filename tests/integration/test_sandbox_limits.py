@@ -95,7 +95,7 @@ def test_no_more_processes_than_the_limit() -> None:
 @pytest.mark.parametrize("prefix", [(), pytest.param(BWRAP, marks=needs_bwrap)])
 def test_the_kernel_ends_a_program_that_grows_fast(prefix: tuple[str, ...]) -> None:
     """It ends as AGENT_OOM by the counter of its own group, also where bubblewrap exits with 137."""
-    command = python(HOG.format(mb=300, seconds=5), launcher=Grouped(Limits(memory_mb=50)), memory_mb=50)
+    command = python(HOG.format(mb=300, seconds=5), launcher=Grouped(Limits(memory_mb=50)), memory_mb=900)
     ended, lines = run(replace(command, argv=(*prefix, *command.argv)))
     assert lines == []
     assert ended.oom_killed
@@ -103,7 +103,7 @@ def test_the_kernel_ends_a_program_that_grows_fast(prefix: tuple[str, ...]) -> N
     ending = classify_exit(ended, "claude")
     assert ending.code is Code.AGENT_OOM
     assert "at the limit of its memory" in ending.message
-    assert ending.message.endswith("memory_mb of its pool is 50")
+    assert ending.message.endswith("memory_mb of its pool is 900")
     assert list_groups() == []
 
 

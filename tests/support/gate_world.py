@@ -24,6 +24,7 @@ from ostler.git.repository import Worktree, locate_worktree
 from ostler.model.event import GateDecided, TaskStarted
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.plan import Gate
+from ostler.model.sandbox import Tier
 from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
@@ -90,12 +91,14 @@ class GateWorld:
         return self.project.layout.task(self.task.id)
 
     @staticmethod
-    def settings(workspace: WorkspaceSettings | None = None, **gates: object) -> Settings:
+    def settings(
+        workspace: WorkspaceSettings | None = None, tier: Tier = "supervised", **gates: object
+    ) -> Settings:
         return Settings(
             run=RunSettings(grace_seconds=1.0),
             gates=msgspec.convert({"control": False, **gates}, GateSettings),
             workspace=workspace or WorkspaceSettings(),
-            sandbox=SandboxSettings(tier="supervised", env_allow=("ALLOWED_*",)),
+            sandbox=SandboxSettings(tier=tier, env_allow=("ALLOWED_*",)),
         )
 
     def say(self, text: str) -> None:

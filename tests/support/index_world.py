@@ -16,6 +16,7 @@ class Page(NamedTuple):
     location: str = ""
     hangs: bool = False
     endless: bool = False
+    drips: bool = False  # one byte of a header at a time
 
 
 class IndexServer:
@@ -35,7 +36,11 @@ class IndexServer:
     @property
     def proxy(self) -> dict[str, str]:
         """The variables that send every request here."""
-        return {"http_proxy": self.url, "HTTPS_PROXY": self.url}
+        return {
+            "http_proxy": self.url,
+            "HTTPS_PROXY": self.url.replace("://", "://me:pw@"),
+            "NO_PROXY": "own.test",
+        }
 
     def __enter__(self) -> IndexServer:
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -60,10 +65,26 @@ class IndexServer:
                 if page is not None and page.hangs:
                     owner._ended.wait(20)
                     return
+                if page is not None and page.drips:
+                    self._drip()
+                    return
                 with suppress(ConnectionError):
                     self._answer(page)
 
             do_HEAD = do_GET
+
+            def do_CONNECT(self) -> None:
+                owner.asked.append(f"CONNECT {self.path}")
+                owner.logins[self.path] = self.headers.get("Proxy-Authorization", "")
+                self.send_error(502)
+
+            def _drip(self) -> None:
+                self.wfile.write(b"HTTP/1.0 200 OK\r\nX: ")
+                with suppress(ConnectionError):
+                    for _ in range(150):
+                        if owner._ended.wait(0.1):
+                            return
+                        self.wfile.write(b"x")
 
             def _answer(self, page: Page | None) -> None:
                 self.send_response(404 if page is None else 302 if page.location else 200)

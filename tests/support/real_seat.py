@@ -26,7 +26,7 @@ class RealSeat:
         self.events: list[AgentEvent] = []
         self.executor = executor
         self.marker = str(uuid.uuid4())
-        self._env = {"PATH": os.environ["PATH"], "OSTLER_ATTEMPT": self.marker, **env}
+        self.environ = {"PATH": os.environ["PATH"], "OSTLER_ATTEMPT": self.marker, **env}
         self._model = model
         self._seconds = seconds
 
@@ -36,7 +36,7 @@ class RealSeat:
             prompt=prompt,
             session_id=session or str(uuid.uuid4()),
             cwd=str(self.workspace),
-            env=self._env,
+            env=self.environ,
             transcript=str(self.transcript),
             allow_unsandboxed_skip=True,  # some tests use `skip`
             **{"model": self._model, "timeout_seconds": self._seconds, "grace_seconds": 2.0, **more},

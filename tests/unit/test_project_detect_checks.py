@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.calls.attempts.attempt import create_base_call
+from ostler.calls.attempts.base_call import create_base_call
 from ostler.config.load import load_settings
 from ostler.config.settings import GateSettings, Settings
 from ostler.config.template import starter_config

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.sandbox.network.indexes.address import Address, hide_secrets, read_address
+from ostler.model.host import PROXY_PORT, parse_allowed_host
+from ostler.sandbox.network.indexes.address import Address, hide_secrets, may_link, read_address
 from ostler.sandbox.network.indexes.found import Found
 from ostler.sandbox.network.indexes.settings_file import (
     Format,
@@ -119,18 +120,52 @@ def test_no_file(tmp_path: Path) -> None:
         ("http://127.0.0.1:3141/root/pypi", Address(local_port=3141)),
         ("http://localhost/simple", Address(local_port=80)),
         ("https://[::1]/simple", Address(local_port=443)),
-        ("http://[2001:db8::1]:80/", Address(host="[2001:db8::1]:80")),
+        ("http://[2620:fe::1]:80/", Address(host="[2620:fe::1]")),
+        ("http://[2620:fe::1]:81/", Address(host="[2620:fe::1]:81")),
+        ("https://Index.Example:443/", Address(host="index.example")),
+        ("http://10.0.0.5/simple", Address(host="10.0.0.5")),
+        ("http://0.0.0.0/", None),
+        ("http://127.0.0.2:5432/", None),
+        ("http://169.254.169.254/", None),
+        (f"http://127.0.0.1:{PROXY_PORT}/", None),
         ("file:///opt/my%20index", Address(path=Path("/opt/my index"))),
         ("file:relative", None),
         ("ssh://git@index.example/x", None),
         ("https://[broken", None),
         ("https://index.example:99999/", None),
         ("https:///simple", None),
+        ("https://${HOST}/simple", None),
+        ("http://127.1:5432/", None),
+        ("http://2130706433/", None),
+        ("http://0x7f.0x1/", None),
+        ("http://[::ffff:127.0.0.1]:5432/", None),
     ],
 )
 def test_addresses(url: str, expected: Address | None) -> None:
     """A URL leads to a host, a local port or a directory."""
-    assert read_address(url) == expected
+    found = read_address(url)
+    assert found == expected
+    if found is not None and found.host:
+        assert parse_allowed_host(found.host)  # the proxy accepts it
+
+
+@pytest.mark.parametrize(
+    ("index", "host", "expected"),
+    [
+        ("index.example", "files.example", True),
+        ("index.example", "8.8.8.8", True),
+        ("index.example", "10.0.0.7", False),
+        ("index.example", "localhost", False),
+        ("index.example", "::1", False),
+        ("10.0.0.5", "10.0.0.7", True),
+        ("10.0.0.5", "localhost", False),
+        ("10.0.0.5", "169.254.169.254", False),
+        ("localhost", "localhost", True),
+    ],
+)
+def test_links(index: str, host: str, expected: bool) -> None:
+    """A foreign index does not open this machine or its network."""
+    assert may_link(index, host) == expected
 
 
 @pytest.mark.parametrize(

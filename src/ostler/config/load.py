@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from msgspec import Struct, ValidationError, convert
 
@@ -37,7 +37,8 @@ def load_settings(
 ) -> Loaded:
     """Read all layers; raise SettingsInvalid with every error in them."""
     reading = gather(Settings, project_root, environ, flags)
-    settings = build(Settings, reading, find_unknown_phases(reading, project_root))
+    more = (*find_unknown_phases(reading, project_root), *_find_invalid_hosts(reading))
+    settings = build(Settings, reading, more)
     keys = (format_key(path) for path, _ in list_values(settings))
     values = {key: reading.sources.get(key, DEFAULT) for key in keys}
     return Loaded(settings, values, reading.sources | values)
@@ -73,6 +74,16 @@ def _read_file(kind: type, path: Path, name: str, layer: Layer) -> LayerValues:
     from ostler.config.toml_file import read_file  # noqa: PLC0415
 
     return read_file(kind, path, name, layer)
+
+
+def _find_invalid_hosts(reading: LayerValues) -> Iterable[ConfigError]:
+    # Most projects have no such entry, and a list of tasks does not need the parser.
+    sandbox: dict[str, Any] = reading.values.get("sandbox") or {}
+    if not sandbox.get("allow_hosts"):
+        return ()
+    from ostler.config.allow_hosts import find_invalid_hosts  # noqa: PLC0415
+
+    return find_invalid_hosts(reading, sandbox["allow_hosts"])
 
 
 def build(kind: type[_Tree], reading: LayerValues, more: Iterable[ConfigError] = ()) -> _Tree:

@@ -42,7 +42,7 @@ def starter_config(executor: str, test_command: str = "") -> str:
         f"[{format_key(('executors', executor))}]",
         *_command_lines(executor),
         _default("args", agent.args, "extra arguments for each call"),
-        _default("permissions", agent.permissions, 'or "ask", "skip"'),
+        _default("permissions", agent.permissions, 'or "ask", "accept-edits", "skip"'),
         "",
         "[git]",
         _default("target", git.target, "base branch; empty: the one checked out"),

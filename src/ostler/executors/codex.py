@@ -20,6 +20,7 @@ from ostler.executors.limits.retries import RetryLines
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
+from ostler.executors.sandboxed.codex import NEEDS
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import Permissions
 from ostler.model.usage import Usage
@@ -246,4 +247,5 @@ class CodexExecutor(ProgramExecutor):
         DEFAULT_ENV,
         schema_in_file=True,
         read_windows=read_session_windows,
+        sandbox=NEEDS,
     )

@@ -29,6 +29,7 @@ from ostler.model.call import (
     CallResult,
     OnEvent,
     Permissions,
+    PermissionSetting,
     RetryReported,
     SessionStarted,
     TextReceived,
@@ -69,6 +70,11 @@ class CommandExecutor:
         self.capabilities = Capabilities(
             resumes=has_session_id, accepts_session_id=has_session_id, answers=False
         )
+
+    @property
+    def permissions(self) -> PermissionSetting:
+        """The setting, limited to what the task allows."""
+        return self._settings.permissions
 
     def validate_availability(self) -> None:
         """Raise AgentUnavailable when the program is not installed."""

@@ -16,6 +16,7 @@ from ostler.executors.failures import FailureTable, classify_failure, text_rules
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
+from ostler.executors.sandboxed.others import COPILOT_NEEDS
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import Permissions
 
@@ -154,4 +155,6 @@ def arguments(options: LaunchOptions) -> tuple[str, ...]:
 class CopilotExecutor(ProgramExecutor):
     """Runs copilot."""
 
-    spec = AgentSpec(COPILOT, CAPABILITIES, arguments, decode_with(OUTPUT), DEFAULT_ENV)
+    spec = AgentSpec(
+        COPILOT, CAPABILITIES, arguments, decode_with(OUTPUT), DEFAULT_ENV, sandbox=COPILOT_NEEDS
+    )

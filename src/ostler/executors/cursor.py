@@ -19,6 +19,7 @@ from ostler.executors.failures import FailureTable, text_rules
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
+from ostler.executors.sandboxed.others import CURSOR_NEEDS
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import Permissions
 
@@ -162,4 +163,4 @@ def arguments(options: LaunchOptions) -> tuple[str, ...]:
 class CursorExecutor(ProgramExecutor):
     """Runs cursor-agent."""
 
-    spec = AgentSpec(CURSOR, CAPABILITIES, arguments, decode_with(OUTPUT))
+    spec = AgentSpec(CURSOR, CAPABILITIES, arguments, decode_with(OUTPUT), sandbox=CURSOR_NEEDS)

@@ -16,6 +16,7 @@ from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
 from ostler.executors.root_owned import find_insecurity
+from ostler.executors.sandboxed.gemini import make_needs
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import Permissions
 from ostler.model.usage import Usage
@@ -118,6 +119,8 @@ DEFAULT_SETTINGS = DefaultSettings(
     find_refusal=find_insecurity,
 )
 
+NEEDS = make_needs(DEFAULT_SETTINGS.content)
+
 _PERMISSIONS: dict[Permissions, str] = {"ask": "default", "accept-edits": "auto_edit", "skip": "yolo"}
 
 OUTPUT = OutputFormat(
@@ -173,4 +176,5 @@ class GeminiExecutor(ProgramExecutor):
         read_output=decode_with(OUTPUT),
         default_env=DEFAULT_ENV,
         default_settings=DEFAULT_SETTINGS,
+        sandbox=NEEDS,
     )

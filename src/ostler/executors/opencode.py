@@ -25,6 +25,7 @@ from ostler.executors.limits.retries import RetryLines
 from ostler.executors.output import OutputFormat
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
 from ostler.executors.protocol import Capabilities
+from ostler.executors.sandboxed.opencode import NEEDS
 from ostler.executors.stream_state import StreamState
 from ostler.files.paths import open_beneath
 from ostler.files.user_cache import find_user_cache
@@ -254,4 +255,5 @@ class OpencodeExecutor(ProgramExecutor):
         default_env=DEFAULT_ENV,
         permission_env=PERMISSION_ENV,
         repair=repair_cache,
+        sandbox=NEEDS,
     )

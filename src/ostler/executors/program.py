@@ -23,6 +23,7 @@ from ostler.executors.limits.reading import add_limits
 from ostler.executors.output import OutputFormat, StreamReader
 from ostler.executors.permissions import require_sandbox, resolve_permissions
 from ostler.executors.protocol import Capabilities, supports_resumption
+from ostler.executors.sandboxed.needs import Outside, SandboxNeeds
 from ostler.files.atomic import make_private_dir
 from ostler.files.user_cache import find_user_cache
 from ostler.model.call import (
@@ -31,6 +32,7 @@ from ostler.model.call import (
     CallResult,
     OnEvent,
     Permissions,
+    PermissionSetting,
     RetryReported,
     SessionReplaced,
     SessionStarted,
@@ -88,7 +90,8 @@ class DefaultSettings(Struct, frozen=True):
 
     variable: str  # holds the path of the file
     content: bytes
-    find_refusal: Callable[[Path], str] | None = None  # why the agent skips a file there; empty: it does not
+    # Why the agent skips a file there; empty: it does not. A private home directory then has the settings.
+    find_refusal: Callable[[Path], str] | None = None
 
 
 class AgentSpec(Struct, frozen=True):
@@ -107,6 +110,7 @@ class AgentSpec(Struct, frozen=True):
     schema_in_file: bool = False  # the schema is passed as the path of a file
     read_windows: ReadWindows | None = None  # for an agent that stores limits and does not print them
     repair: Repair | None = None  # after a repair the program is started once more
+    sandbox: SandboxNeeds | None = None  # None: keys go in, and no settings of the user
 
 
 def decode_with(output_format: OutputFormat) -> MakeReader:
@@ -128,6 +132,11 @@ class ProgramExecutor:
     def capabilities(self) -> Capabilities:
         """See Executor.capabilities."""
         return self.spec.capabilities
+
+    @property
+    def permissions(self) -> PermissionSetting:
+        """The setting, limited to what the task allows."""
+        return self._settings.permissions
 
     def validate_availability(self) -> None:
         """Raise AgentUnavailable when the program is not installed."""
@@ -178,9 +187,9 @@ class ProgramExecutor:
             on_event(WarningRaised(warning))
         on_event = self._warn_of_retries(call, on_event)
         result, error_output = await self._run_once(call, on_event, resume=resume)
-        if result.ok or self.spec.repair is None:
+        if result.ok or self.spec.repair is None or _has_linked_cache(call):
             return result
-        repaired = await asyncio.to_thread(self.spec.repair, self._environment(call), error_output)
+        repaired = await asyncio.to_thread(self.spec.repair, self._environment_on_host(call), error_output)
         if not repaired:
             return result
         on_event(WarningRaised(f"{repaired}; it is started once more"))
@@ -210,19 +219,26 @@ class ProgramExecutor:
     async def _add_stored_windows(self, call: AgentCall, result: CallResult, since: float) -> CallResult:
         if self.spec.read_windows is None or not result.session_id:
             return result
-        env = self._environment(call)
+        env = self._environment_on_host(call)
         stored = await asyncio.to_thread(self.spec.read_windows, env, result.session_id, since)
         return add_limits(result, "", stored) if stored else result
 
     @contextmanager
     def _write_settings(self, call: AgentCall) -> Generator[AgentCall, None, None]:
         # Each call gets its own copy, because some agents rewrite the file.
-        defaults = self.spec.default_settings
-        if defaults is None or defaults.variable in call.env:
+        defaults = self._find_default_settings(call)
+        if defaults is None:
             yield call
             return
         with write_call_file(self._settings_place(call), "settings.json", defaults.content) as path:
             yield replace(call, env={**call.env, defaults.variable: path})
+
+    def _find_default_settings(self, call: AgentCall) -> DefaultSettings | None:
+        """Return the settings to pass, unless the user or the private home directory has them."""
+        defaults = self.spec.default_settings
+        if defaults is None or defaults.variable in call.env:
+            return None
+        return None if call.home and defaults.find_refusal else defaults
 
     def _settings_place(self, call: AgentCall) -> str:
         """Return a path that the agent accepts for its settings, without the suffix; else the transcript."""
@@ -235,8 +251,8 @@ class ProgramExecutor:
 
     def _warn_of_retries(self, call: AgentCall, on_event: OnEvent) -> OnEvent:
         """Add a warning to the second retry when the agent skips the settings that allow one."""
-        defaults = self.spec.default_settings
-        if defaults is None or defaults.find_refusal is None or defaults.variable in call.env:
+        defaults = self._find_default_settings(call)
+        if defaults is None or defaults.find_refusal is None:
             return on_event
         refusal = defaults.find_refusal(Path(self._settings_place(call)))
         retries = 0
@@ -291,17 +307,31 @@ class ProgramExecutor:
         permissions = resolve_permissions(self._settings.permissions, call)
         options = LaunchOptions(call.session_id, resume, call.model, permissions, schema)
         extra = self._extra_arguments(call).arguments
-        return (*extra, *self.spec.arguments(options), *self._settings.args)
+        return (*extra, *self.spec.arguments(options), *self._settings.args, *call.access.arguments)
 
     def _extra_arguments(self, call: AgentCall) -> ExtraArguments:
         if self.spec.extra_arguments is None:
             return ExtraArguments()
         return self.spec.extra_arguments(call, self._settings.args)
 
-    def _environment(self, call: AgentCall) -> dict[str, str]:
+    def find_path(self) -> str:
+        """Return the path of the program; raise AgentUnavailable when it is not installed."""
+        return self._program()
+
+    def describe_outside(self, call: AgentCall) -> Outside:
+        """Return the start of the agent as it would be without a sandbox."""
         permissions = resolve_permissions(self._settings.permissions, call)
         by_permissions = self.spec.permission_env.get(permissions, {})
-        return {**self.spec.default_env, **call.env, **by_permissions, **self._settings.env}
+        env = {**self.spec.default_env, **call.env, **by_permissions, **self._settings.env}
+        return Outside(env, self._settings.args, call.model, call.cwd)
+
+    def _environment(self, call: AgentCall) -> dict[str, str]:
+        return call.access.apply(self.describe_outside(call).env)
+
+    def _environment_on_host(self, call: AgentCall) -> dict[str, str]:
+        """Return the variables with which this process finds the files of the agent."""
+        env = self._environment(call)
+        return {**env, "HOME": call.home} if call.home else env
 
     def _without_foreign_id(self, call: AgentCall) -> AgentCall:
         """Return the call without a session id for an agent that chooses its own."""
@@ -327,6 +357,11 @@ class ProgramExecutor:
 def collect_error_output(exit: Exit, result: CallResult) -> str:
     """Return what a run reported about its own end, without the text of the agent."""
     return f"{exit.stderr_tail}\n{result.message}"
+
+
+def _has_linked_cache(call: AgentCall) -> bool:
+    """Return whether the agent replaced the cache of its private home directory by a link."""
+    return bool(call.home) and Path(call.home, ".cache").is_symlink()
 
 
 def _make_directory(path: Path) -> bool:

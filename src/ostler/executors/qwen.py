@@ -17,6 +17,7 @@ from ostler.executors.failures import FailureTable, classify_failure, text_rules
 from ostler.executors.limits.reading import add_limits
 from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor
 from ostler.executors.protocol import Capabilities
+from ostler.executors.sandboxed.others import QWEN_NEEDS
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageReported
 from ostler.model.command import Exit
 from ostler.model.usage import Usage
@@ -134,5 +135,11 @@ class QwenExecutor(ProgramExecutor):
     """Runs qwen."""
 
     spec = AgentSpec(
-        QWEN, CAPABILITIES, arguments, QwenReader, DEFAULT_ENV, default_settings=DEFAULT_SETTINGS
+        QWEN,
+        CAPABILITIES,
+        arguments,
+        QwenReader,
+        DEFAULT_ENV,
+        default_settings=DEFAULT_SETTINGS,
+        sandbox=QWEN_NEEDS,
     )

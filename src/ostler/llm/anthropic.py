@@ -36,6 +36,7 @@ from ostler.llm.exchange import ToolUseBuilder, decode_part, read_answer, requir
 from ostler.llm.failure import ModelError, make_error, read_rejection, redact
 from ostler.llm.http import TIMEOUT, iter_chunks, make_network_error, open_http, parse_host
 from ostler.llm.limits import find_retry_after, read_limit_headers
+from ostler.llm.usage import MessagesUsage
 from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 from ostler.text import one_line
@@ -155,16 +156,9 @@ class _Event(Struct, frozen=True):
     usage: Raw = _EMPTY
 
 
-class _Usage(Struct, frozen=True):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-
 class _Message(Struct, frozen=True):
     model: str = ""
-    usage: _Usage = _Usage()
+    usage: MessagesUsage = MessagesUsage()
 
 
 class _Block(Struct, frozen=True):
@@ -219,7 +213,7 @@ class MessagesAnswer:
                 self._add(event.index, decode_part(_Block, event.delta))
             case "message_delta":
                 self._reason = decode_part(_End, event.delta).stop_reason or self._reason
-                self._count(decode_part(_Usage, event.usage))
+                self.usage = decode_part(MessagesUsage, event.usage).update(self.usage)
             case "message_stop":
                 self.stop = _STOPS.get(self._reason, "end_turn")
             case "error":
@@ -230,7 +224,7 @@ class MessagesAnswer:
 
     def _begin(self, message: _Message) -> None:
         self.model = message.model
-        self._count(message.usage)
+        self.usage = message.usage.update(self.usage)
 
     def _add(self, index: int, block: _Block) -> None:
         match block.type:
@@ -243,13 +237,3 @@ class MessagesAnswer:
             case _:
                 # Thinking and other kinds are not part of the answer.
                 pass
-
-    def _count(self, used: _Usage) -> None:
-        # Each count replaces the one before: they are running totals.
-        old = self.usage
-        self.usage = Usage(
-            old.input_tokens if used.input_tokens is None else used.input_tokens,
-            old.output_tokens if used.output_tokens is None else used.output_tokens,
-            used.cache_read_input_tokens or old.cache_read_tokens,
-            used.cache_creation_input_tokens or old.cache_write_tokens,
-        )

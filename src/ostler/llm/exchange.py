@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 
 from ostler.errors import Code
 from ostler.llm.client import ClaudeClientConfig, ClaudeRequest, ClaudeResponse, StopReason, ToolUse
+from ostler.llm.event_stream import EventStream
 from ostler.llm.failure import ModelError, redact
 from ostler.llm.timeouts import enforce_timeouts
 from ostler.model.limits.window import ReportedWindow
@@ -69,17 +70,10 @@ async def read_answer(
 
 async def read_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the data of each server-sent event; comments, names and other lines are skipped."""
-    buffer = bytearray()
-    searched = 0
+    stream = EventStream()
     async for chunk in chunks:
-        buffer += chunk
-        while (end := buffer.find(b"\n", searched)) >= 0:
-            line = bytes(buffer[:end])
-            del buffer[: end + 1]
-            searched = 0
-            if line.startswith(b"data:"):
-                yield line[5:].strip()
-        searched = len(buffer)
+        for event in stream.read(chunk):
+            yield event
 
 
 def decode_part(kind: type[T], data: bytes | Raw) -> T:

@@ -25,6 +25,7 @@ from ostler.llm.exchange import ToolUseBuilder, decode_part, read_answer, requir
 from ostler.llm.failure import ModelError, make_error, read_rejection, redact
 from ostler.llm.http import iter_chunks, make_network_error, open_http, parse_host
 from ostler.llm.limits import find_retry_after, read_limit_headers
+from ostler.llm.usage import ChatUsage
 from ostler.model.limits.window import ReportedWindow
 from ostler.model.usage import Usage
 
@@ -150,20 +151,10 @@ class _Choice(Struct, frozen=True):
     finish_reason: str | None = None
 
 
-class _Cached(Struct, frozen=True):
-    cached_tokens: int | None = None
-
-
-class _Usage(Struct, frozen=True):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Cached | None = None
-
-
 class _Chunk(Struct, frozen=True):
     model: str | None = None
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: ChatUsage | None = None
     error: Raw = _NOTHING
 
 
@@ -197,7 +188,7 @@ class ChatAnswer:
             raise make_error(read_rejection(200, data), self._host)
         self.model = chunk.model or self.model
         if chunk.usage is not None:
-            self.usage = _count(chunk.usage)
+            self.usage = chunk.usage.count()
         for choice in chunk.choices or ():
             self._read_choice(choice)
         return True
@@ -216,9 +207,3 @@ class ChatAnswer:
         function = call.function or _Function()
         self._tools.start(index, call.id or "", function.name or "")
         self._tools.add(index, function.arguments or "")
-
-
-def _count(used: _Usage) -> Usage:
-    # This API counts cached tokens as prompt tokens, too.
-    cached = (used.prompt_tokens_details and used.prompt_tokens_details.cached_tokens) or 0
-    return Usage((used.prompt_tokens or 0) - cached, used.completion_tokens or 0, cached)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from msgspec import Raw, Struct
@@ -19,6 +19,18 @@ PermissionSetting = Literal["auto", "ask", "accept-edits", "skip"]
 """The same in the settings; `auto`: skip in a sandbox whose self-test passed, else accept-edits."""
 Billing = Literal["api", "subscription", "proxy", "unknown"]
 """How the account is billed: per token, by a plan (costs are then estimates), or through a proxy."""
+
+
+class SandboxAccess(Struct, frozen=True):
+    """What is different in the start of an agent in a sandbox, after all settings."""
+
+    env: dict[str, str] = {}  # the address of the proxy, and placeholders instead of keys
+    removed: tuple[str, ...] = ()  # variables that the agent does not get
+    arguments: tuple[str, ...] = ()
+
+    def apply(self, env: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables in the sandbox."""
+        return {**{name: value for name, value in env.items() if name not in self.removed}, **self.env}
 
 
 class AgentCall(Struct, frozen=True):
@@ -50,6 +62,7 @@ class AgentCall(Struct, frozen=True):
     in_verified_sandbox: bool = False  # the self-test of its sandbox passed in this process
     home: str = ""  # the directory on this machine that is the home directory in the sandbox
     model_url: str = ""  # address of the proxy for model calls, inside the sandbox; empty: there is none
+    access: SandboxAccess = SandboxAccess()  # changes of the start in its sandbox
 
 
 class SessionStarted(Struct, frozen=True, tag="session_started"):

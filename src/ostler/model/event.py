@@ -121,6 +121,7 @@ class GateDecided(UsageEvent, frozen=True, tag="gate_decided"):
     signature: str = ""  # of a failure; equal failures have equal signatures
     check: GateCheck | None = None
     warnings: tuple[str, ...] = ()
+    warning_details: tuple[WarningDetail, ...] = ()
     review: str = ""  # why a person has to decide in spite of the verdict; empty: the verdict counts
     by: str = ""  # person who decided
     original: GateVerdict | None = None  # verdict that a person overruled

@@ -105,6 +105,14 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "the commits of the work change no file",
         "read ostler log ID; then ostler approve ID, or ostler reject ID -m TEXT",
     ),
+    WarningCode.NETWORK_REFUSED: (
+        "the sandbox refused a connection",
+        "if it is needed, add the setting that ostler show ID names; then ostler config accept",
+    ),
+    WarningCode.FILE_REFUSED: (
+        "the sandbox refused access to a file",
+        "if it is needed, add the setting that ostler show ID names; then ostler config accept",
+    ),
     WarningCode.FILES_LEFT: (
         "the agent left files that no commit contains, such as ignored ones",
         "copy what you need from the directory that ostler show ID names",

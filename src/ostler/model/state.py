@@ -13,6 +13,7 @@ from ostler.model.plan import GateType, Phase, Plan, Publishing
 from ostler.model.predecessor import Predecessor
 from ostler.model.protection import Protection, protection_of_plan
 from ostler.model.remote import Remote
+from ostler.model.sandbox import SandboxRecord
 from ostler.model.status import TaskStatus
 from ostler.model.task import PipelineMember, Priority, Weight
 from ostler.model.usage import Usage
@@ -22,7 +23,7 @@ PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 # overruled: a person approved what the gate did not pass; not_checked: there was nothing to check it with
 GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped", "overruled", "not_checked"]
 # Why a gate could not run; each has its own next step.
-GateObstacle = Literal["missing program", "isolation", "timeout", "network", "killed", "setup"]
+GateObstacle = Literal["missing program", "isolation", "timeout", "network", "killed", "setup", "refused"]
 BY_TIMEOUT = "a timeout"
 """`by` of a decision that `gates.human_timeout_action` made; no user name contains a space."""
 
@@ -63,6 +64,8 @@ class GateCheck(Struct, frozen=True, omit_defaults=True):
     settings: str = ""  # version of the settings that were used
     weakened: tuple[str, ...] = ()  # a line for each check that the work weakened
     no_environment: str = ""  # why a weaker isolation than an environment of the lockfile was used
+    sandbox: SandboxRecord | None = None  # None: written by an older version, or not run
+    refused: tuple[str, ...] = ()  # a line for each access that the sandbox refused
 
 
 class GateState(Struct, frozen=True, omit_defaults=True):

@@ -9,7 +9,7 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.attempts.attempt import create_base_call, identity_variables
+from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.models.selector import ModelSelector
 from ostler.calls.models.slots import WorkerPool
 from ostler.clock import SystemClock

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ostler.sandbox.checkout import Checkout, below
 from ostler.sandbox.links.link import Link, list_directory
 from ostler.sandbox.links.python import ENVIRONMENT_PARTS
+from ostler.sandbox.mount_points import create_mount_point
 from ostler.sandbox.readable import has_directory, has_file, has_path
 
 # Variables that name directories of programs; `True`: programs write there.
@@ -184,8 +185,9 @@ def prepare_mount_points(checkout: Checkout, mounts: Iterable[Mount]) -> Generat
         over: list[Mount] = []
         for mount in mounts:
             place = _find_real_place(mount.destination, over)
-            if checkout.is_own(place) or place.is_relative_to(checkout.private):
-                _create(place, mount.source.is_dir(), undo)
+            if place.is_relative_to(checkout.private):
+                relative = place.relative_to(checkout.private)
+                create_mount_point(checkout.private, relative, mount.source.is_dir(), undo)
             if checkout.is_own(mount.source):
                 over.append(mount)
         yield
@@ -197,36 +199,3 @@ def _find_real_place(path: Path, over: list[Mount]) -> Path:
         if path.is_relative_to(mount.destination):
             return mount.source / path.relative_to(mount.destination)
     return path
-
-
-def _create(place: Path, is_directory: bool, undo: contextlib.ExitStack) -> None:
-    """Create an empty file or directory, in place of a symbolic link if there is one."""
-    if place.is_symlink():
-        target = str(place.readlink())
-        place.unlink()
-        undo.callback(_restore_link, place, target)
-    elif place.exists():
-        return
-    for parent in [one for one in reversed(place.parents) if not one.exists()]:
-        parent.mkdir()
-        undo.callback(_remove, parent)
-    if is_directory:
-        place.mkdir()
-    else:
-        place.touch()
-    undo.callback(_remove, place)
-
-
-def _remove(place: Path) -> None:
-    """Remove an empty mount point; the command may have replaced it."""
-    with contextlib.suppress(OSError):
-        if place.is_dir() and not place.is_symlink():
-            if not list_directory(place):
-                place.rmdir()
-        elif place.stat().st_size == 0:
-            place.unlink()
-
-
-def _restore_link(place: Path, target: str) -> None:
-    with contextlib.suppress(FileExistsError):
-        place.symlink_to(target)

@@ -73,6 +73,8 @@ _OBSTACLES: dict[GateObstacle, str] = {
     "timeout": "raise gates.timeout_seconds, or make the gate's command faster; then",
     "network": "check the connection; then",
     "killed": "free memory, or find what killed the gate's command; then",
+    "refused": "allow what the sandbox refused with the setting that   ostler show {id}   names, then   "
+    "ostler config accept   and",
     "setup": "correct [workspace] in ostler.toml; then   ostler config accept   and",
 }
 _PERMISSION_DENIED = "ostler log {id}   shows what was denied; allow it, then   ostler resume {id}"

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.attempts.journal import AttemptJournal, create_notices
 from ostler.calls.attempts.kept_answer import (
     AnswerPlaces,
@@ -33,7 +34,7 @@ from ostler.calls.spending.running import RunningCost
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, UsageError, is_host_failure
-from ostler.executors.protocol import Capabilities, Executor, select_environment
+from ostler.executors.protocol import Executor
 from ostler.executors.registry import find_section, resolve_type
 from ostler.files.failpoint import reach
 from ostler.files.full_disk import repeat_while_full
@@ -55,7 +56,6 @@ from ostler.model.limits.window import ReportedWindow
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import AgentIdle, Notice
 from ostler.model.usage import Usage
-from ostler.process.environment import build_child_environment
 from ostler.process.sweep import kill_marked_processes
 from ostler.secrets.redact import redact_struct, redact_text, redact_value
 
@@ -264,12 +264,10 @@ class AttemptRunner:
         started = self._clock.monotonic()
         try:
             start = spec.executor.resume if attempt.resumed else spec.executor.spawn
-            agent = AgentSandbox(
-                call, spec.executor, self._settings, on_event, spec.request.workspace, spec.running
-            )
-            async with open_agent_sandbox(agent) as sandboxed:
+            async with open_agent_sandbox(self._describe_sandbox(spec, call, on_event)) as sandboxed:
                 observed.sandboxed = sandboxed
-                return _end_at_budget(await start(sandboxed.call, on_event), spec.running)
+                receive = sandboxed.on_event or on_event
+                return _end_at_budget(await start(sandboxed.call, receive), spec.running)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
             known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)
@@ -282,6 +280,10 @@ class AttemptRunner:
         finally:
             if waits:
                 waits.close()
+
+    def _describe_sandbox(self, spec: AttemptSpec, call: AgentCall, on_event: OnEvent) -> AgentSandbox:
+        workspace, running = spec.request.workspace, spec.running
+        return AgentSandbox(call, spec.executor, self._settings, on_event, workspace, running, self._environ)
 
     def _report_waits(self, call: AgentCall, attempt: Attempt) -> WaitReport | None:
         if not isinstance(call.supervision, LivenessMonitor):
@@ -367,33 +369,3 @@ def _bill_once(result: CallResult, request: CallRequest) -> CallResult:
     earlier = [one for one in request.attempts if one.step == request.key and one.usage != Usage()]
     is_billed = result.replayed and any(one.session_id == result.session_id for one in earlier)
     return replace(result, usage=Usage(), cost_usd=0.0) if is_billed else result
-
-
-def create_base_call(
-    settings: Settings, capabilities: Capabilities, environ: Mapping[str, str], identity: Mapping[str, str]
-) -> AgentCall:
-    """Return a call without a prompt: its environment, which includes `identity`, and its timeouts."""
-    run = settings.run
-    own = {**select_environment(capabilities, environ), **identity}
-    return AgentCall(
-        agent="",
-        prompt="",
-        env=build_child_environment(environ, settings.sandbox.env_allow, own),
-        timeout_seconds=run.timeout_seconds,
-        idle_timeout_seconds=run.idle_timeout_seconds,
-        result_grace_seconds=run.result_grace_seconds,
-        grace_seconds=run.grace_seconds,
-        allowed_commands=tuple(dict.fromkeys(settings.gates.commands.values())),
-        allow_unsandboxed_skip=settings.sandbox.allow_unsandboxed_skip,
-    )
-
-
-def identity_variables(marker: str, project: str, task: str = "", state_file: str = "") -> dict[str, str]:
-    """Return the environment variables that identify the attempt of a process and its state file."""
-    variables = {
-        "OSTLER_ATTEMPT": marker,
-        "OSTLER_PROJECT": project,
-        "OSTLER_TASK": task,
-        "OSTLER_STATE": state_file,
-    }
-    return {name: value for name, value in variables.items() if value}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,16 +11,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.environment import format_proxy_url
-from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, open_sandbox
+from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
+from ostler.calls.sandbox.launchers import open_port
+from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import Settings
+from ostler.executors.command import CommandExecutor
 from ostler.executors.permissions import resolve_permissions
+from ostler.executors.program import ProgramExecutor
 from ostler.executors.protocol import Executor
-from ostler.executors.registry import find_section
+from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
 from ostler.files.user_state import find_user_state
-from ostler.model.call import AccessRefused, AgentCall, OnEvent
+from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, WarningRaised
 from ostler.model.sandbox import Refusal, SandboxRecord
+from ostler.sandbox.box.box import Box
+from ostler.sandbox.box.tiers import ChosenTier
 
 
 class AgentSandbox(Struct, frozen=True):
@@ -31,6 +38,7 @@ class AgentSandbox(Struct, frozen=True):
     on_event: OnEvent
     workspace: Workspace | None = None  # None: the working directory of the call
     running: RunningCost | None = None
+    host_environ: Mapping[str, str] = {}  # of Ostler
 
 
 class SandboxedCall(Struct, frozen=True):
@@ -39,6 +47,7 @@ class SandboxedCall(Struct, frozen=True):
     call: AgentCall
     record: SandboxRecord
     permissions: str = ""
+    on_event: OnEvent | None = None  # also finds refused files; None: nothing is refused
 
 
 @asynccontextmanager
@@ -49,18 +58,38 @@ async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCal
         return
     workspace = agent.workspace or _create_workspace(agent.call)
     if workspace is None:
-        yield _apply(agent, OpenSandbox(SandboxRecord(reason="there is no home directory")))
+        no_home = OpenSandbox(SandboxRecord(reason="there is no home directory"))
+        yield _apply(agent, no_home, PreparedAgent())
         return
-    request = SandboxRequest(
-        workspace,
-        agent.settings.sandbox,
-        agent.call.env,
-        memory_mb=agent.call.memory_mb,
-        on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
-        check_usage=agent.running.add if agent.running else allow_usage,
-    )
-    async with open_sandbox(request) as sandbox:
-        yield _apply(agent, sandbox)
+    chosen = await choose_sandbox(agent.settings.sandbox, agent.call.env)
+    with open_port(chosen) as port:
+        prepared = await _prepare(agent, workspace, chosen, format_proxy_url(port.number))
+        request = SandboxRequest(
+            workspace,
+            agent.settings.sandbox,
+            agent.call.env,
+            host_environ=agent.host_environ,
+            route=prepared.route,
+            memory_mb=agent.call.memory_mb,
+            on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
+            check_usage=agent.running.add if agent.running else allow_usage,
+            port=port,
+        )
+        for warning in prepared.warnings:
+            agent.on_event(WarningRaised(warning))
+        async with open_sandbox(request) as sandbox:
+            yield _apply(agent, sandbox, prepared)
+
+
+async def _prepare(
+    agent: AgentSandbox, workspace: Workspace, chosen: ChosenTier, proxy_url: str
+) -> PreparedAgent:
+    """Fill the home directory of the sandbox, if there is one, and find the route to the model."""
+    settings, call = agent.settings.sandbox, agent.call
+    if not chosen.is_sandbox:
+        return PreparedAgent()
+    url = proxy_url if settings.network == "proxy" else ""
+    return await asyncio.to_thread(prepare_agent, agent.executor, call, workspace.home, url, settings.home)
 
 
 def _create_workspace(call: AgentCall) -> Workspace | None:
@@ -68,7 +97,7 @@ def _create_workspace(call: AgentCall) -> Workspace | None:
     return create_plain_workspace(Path(call.cwd).resolve(), state) if state else None
 
 
-def _apply(agent: AgentSandbox, sandbox: OpenSandbox) -> SandboxedCall:
+def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -> SandboxedCall:
     call = agent.call
     box = sandbox.box
     if sandbox.launcher is not None:
@@ -79,9 +108,34 @@ def _apply(agent: AgentSandbox, sandbox: OpenSandbox) -> SandboxedCall:
             home=str(box.home) if box else "",
             in_verified_sandbox=sandbox.record.verified,
             model_url=format_proxy_url(box.proxy_port) if box and box.network == "proxy" else "",
+            access=prepared.access,
         )
-    setting = find_section(agent.executor.name, agent.settings.executors).permissions
-    return SandboxedCall(call, sandbox.record, resolve_permissions(setting, call))
+    elif sandbox.env:
+        call = replace(call, env=sandbox.env)
+    record = replace(sandbox.record, left_out=prepared.left_out)
+    permissions = _find_permissions(agent.executor, call)
+    return SandboxedCall(call, record, permissions, _watch_files(agent, sandbox.box))
+
+
+def _find_permissions(executor: Executor, call: AgentCall) -> str:
+    """Return the permissions that the agent gets; empty for a program without them."""
+    if not isinstance(executor, ProgramExecutor | CommandExecutor):
+        return ""
+    return resolve_permissions(executor.permissions, call)
+
+
+def _watch_files(agent: AgentSandbox, box: Box | None) -> OnEvent | None:
+    """Return a receiver of events that adds one for each file which the sandbox hides from a tool."""
+    if box is None:
+        return None
+    refusals = FileRefusals(create_sight(box, agent.workspace.records if agent.workspace else ()))
+
+    def on_event(event: AgentEvent) -> None:
+        agent.on_event(event)
+        for one in refusals.read(event):
+            agent.on_event(one)
+
+    return on_event
 
 
 def _describe(refusal: Refusal) -> AccessRefused:

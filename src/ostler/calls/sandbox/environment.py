@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from ostler.model.sandbox import Network, Tier
 from ostler.sandbox.network.policy import PROXY_PORT
@@ -20,12 +22,17 @@ def format_proxy_url(port: int) -> str:
 
 
 def build_inner_environment(
-    env: Mapping[str, str], tier: Tier, network: Network, port: int = PROXY_PORT
+    env: Mapping[str, str],
+    tier: Tier,
+    network: Network,
+    programs: Iterable[Path] = (),
+    port: int = PROXY_PORT,
 ) -> dict[str, str]:
-    """Return the variables of a program, changed for the inside of a sandbox."""
+    """Return the variables of a program, changed for the inside; `programs` are first in PATH."""
     kept = {name: value for name, value in env.items() if not _is_outside(name, network)}
     proxy = _proxy_variables(port) if network == "proxy" else {}
-    return {**kept, "TMPDIR": _TMP, TIER_VARIABLE: tier, **proxy}
+    path = os.pathsep.join((*map(str, programs), env.get("PATH", os.defpath)))
+    return {**kept, "PATH": path, "TMPDIR": _TMP, TIER_VARIABLE: tier, **proxy}
 
 
 def _is_outside(name: str, network: Network) -> bool:

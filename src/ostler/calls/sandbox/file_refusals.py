@@ -10,8 +10,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct
 
+from ostler.files.protected import EXECUTED
 from ostler.model.call import AccessRefused, AgentEvent, ToolReturned, ToolUsed
 from ostler.model.sandbox import Refusal
+from ostler.sandbox.box.box import Box
 from ostler.sandbox.mounts import Mount
 
 _MAX_REFUSALS = 20  # per attempt or log
@@ -63,17 +65,30 @@ class Sight(Struct, frozen=True):
     home: Path  # of the user; inside, another directory is mounted there
     mounts: tuple[Mount, ...]  # in order
     pinned: tuple[Path, ...] = ()  # configuration that is mounted read-only
-    private: tuple[Path, ...] = ()  # records of Ostler: journal, other tasks
+    records: tuple[Path, ...] = ()  # of Ostler: journal, other tasks
 
     def shows(self, path: Path) -> bool:
         """Return whether the path inside is the one of the host."""
         if any(path.is_relative_to(one) for one in _SYSTEM):
             return True
-        if any(path.is_relative_to(one) for one in self.private) and not path.is_relative_to(self.directory):
+        if any(path.is_relative_to(one) for one in self.records) and not path.is_relative_to(self.directory):
             return False
         return any(
             path.is_relative_to(one.destination) for one in self.mounts if one.destination != self.home
         )
+
+
+def create_sight(box: Box, records: tuple[Path, ...] = ()) -> Sight:
+    """Return what a program in this box can reach; `records`: files of Ostler."""
+    readable = (Mount(one, one) for one in box.readable)
+    pinned = [one.destination for one in box.mounts if not one.writable]
+    return Sight(
+        box.directory,
+        box.home_path,
+        (*readable, *box.mounts),
+        tuple(one for one in pinned if one.name.casefold() in EXECUTED),
+        records,
+    )
 
 
 class FileRefusals:
@@ -166,7 +181,7 @@ def _suggest_path(path: Path, sight: Sight) -> str:
     """Return the setting that makes a path readable; nothing for logins, records and whole directories."""
     secret = any(path.is_relative_to(sight.home / one) for one in _CREDENTIALS)
     broad = sight.home.is_relative_to(path)
-    if secret or broad or any(path.is_relative_to(one) or one.is_relative_to(path) for one in sight.private):
+    if secret or broad or any(path.is_relative_to(one) or one.is_relative_to(path) for one in sight.records):
         return ""
     return f'sandbox.allow_paths = ["{_shorten(path, sight)}"]'
 

@@ -11,19 +11,20 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.sandbox.environment import build_inner_environment
-from ostler.calls.sandbox.launchers import limit, list_allowed_paths, open_launcher
+from ostler.calls.sandbox.launchers import Port, limit, list_allowed_paths, open_launcher, open_port
+from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
 from ostler.model.command import Launcher
 from ostler.model.sandbox import Refusal, SandboxRecord
 from ostler.model.usage import Usage
-from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box, Limits
 from ostler.sandbox.box.system import list_named_paths, list_toolchains
 from ostler.sandbox.box.tiers import ChosenTier, choose_tier
 from ostler.sandbox.mounts import Mount
-from ostler.sandbox.network.policy import ModelRoute
+from ostler.sandbox.network.indexes.found import Indexes
+from ostler.sandbox.network.policy import ModelRoute, NetworkPolicy
 
 
 def ignore_refusal(refusal: Refusal) -> None:
@@ -41,8 +42,10 @@ class SandboxRequest(Struct, frozen=True):
     workspace: Workspace
     settings: SandboxSettings
     environ: Mapping[str, str]  # of the program, as it would be without a sandbox
+    host_environ: Mapping[str, str] = {}  # of Ostler: names package indexes and a company's proxy
     route: ModelRoute | None = None  # its model calls; None: it makes none through the proxy
     memory_mb: int | None = None
+    port: Port | None = None  # of the proxy; None: opened with the sandbox
     on_refusal: Callable[[Refusal], None] = ignore_refusal
     check_usage: Callable[[str, Usage], str] = allow_usage
 
@@ -59,54 +62,63 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    settings, chosen = request.settings, await _choose(request)
+    settings, chosen = request.settings, await choose_sandbox(request.settings, request.environ)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
         is_limited = chosen.tier == "limits"
         launcher = limit(None, _limits(request), settings, request.workspace) if is_limited else None
-        yield OpenSandbox(record, launcher, env=dict(request.environ))
+        yield OpenSandbox(record, launcher, await asyncio.to_thread(_guard_environment, request))
         return
     async with AsyncExitStack() as stack:
         own = stack.enter_context(request.workspace.open_mounts())
-        attach = await _open_network(request, stack)
-        box = _create_box(request, own)
-        launcher, box = stack.enter_context(open_launcher(chosen, box, attach, settings, request.workspace))
-        env = build_inner_environment(request.environ, chosen.tier, settings.network, box.proxy_port)
+        network = settings.network
+        outside = request.host_environ or request.environ
+        indexes = await find_package_indexes(settings, outside, request.workspace.project)
+        policy = build_policy(settings, indexes, request.route)
+        attach = None
+        if network == "proxy":
+            attach = await open_proxy(policy, outside, request.on_refusal, request.check_usage, stack)
+        port = request.port or stack.enter_context(open_port(chosen))
+        box = _create_box(request, own, indexes, policy)
+        launcher, box = open_launcher(chosen, box, attach, port, settings, request.workspace)
+        environ = {**request.environ, **indexes.environment}
+        env = build_inner_environment(
+            environ, chosen.tier, network, request.workspace.programs, box.proxy_port
+        )
         yield OpenSandbox(
-            SandboxRecord(chosen.tier, chosen.verified, network=settings.network),
+            SandboxRecord(chosen.tier, chosen.verified, network=network),
             launcher,
             env | {"HOME": str(box.home_path)},
             box,
         )
 
 
-async def _choose(request: SandboxRequest) -> ChosenTier:
-    settings = request.settings
+def _guard_environment(request: SandboxRequest) -> dict[str, str]:
+    guard = request.workspace.guard
+    return {**request.environ, **(guard(request.environ) if guard else {})}
+
+
+async def choose_sandbox(settings: SandboxSettings, environ: Mapping[str, str]) -> ChosenTier:
+    """Return the tier of the settings that works here."""
     if settings.tier == "supervised":
         return ChosenTier(settings.tier)
     # The first choice runs the self-test.
-    return await asyncio.to_thread(
-        choose_tier, settings.tier, request.environ, settings.network, settings.image
-    )
+    return await asyncio.to_thread(choose_tier, settings.tier, environ, settings.network, settings.image)
 
 
-async def _open_network(request: SandboxRequest, stack: AsyncExitStack) -> Attach | None:
-    if request.settings.network != "proxy":
-        return None
-    # TODO: until part B lands
-    return None
-
-
-def _create_box(request: SandboxRequest, own: tuple[Mount, ...]) -> Box:
+def _create_box(
+    request: SandboxRequest, own: tuple[Mount, ...], indexes: Indexes, policy: NetworkPolicy
+) -> Box:
     workspace, settings = request.workspace, request.settings
     make_private_dir(workspace.home)
     return Box(
         directory=workspace.directory,
         home=workspace.home,
         home_path=_find_home(request.environ),
-        readable=_list_readable(request),
+        readable=(*_list_readable(request), *indexes.directories),
         mounts=own,
         network=settings.network,
+        local_ports=policy.local_ports,
         limits=_limits(request),
     )
 

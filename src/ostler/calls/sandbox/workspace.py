@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -14,6 +14,9 @@ from ostler.sandbox.mounts import Mount
 OpenMounts = Callable[[], AbstractContextManager[tuple[Mount, ...]]]
 """Prepares the mounts for one program; afterwards the files are as before."""
 
+Guard = Callable[[Mapping[str, str]], dict[str, str]]
+"""Returns variables for a program with these that gets no sandbox: they refuse a push."""
+
 
 class Workspace(Struct, frozen=True):
     """The files of one sandbox; `open_mounts` is called at each start."""
@@ -22,6 +25,9 @@ class Workspace(Struct, frozen=True):
     place: Path  # private files that stay between two starts: the home directory, the git directory
     project: Path  # the user's checkout, whose configuration of tools applies
     open_mounts: OpenMounts
+    programs: tuple[Path, ...] = ()  # directories inside that are first in PATH
+    guard: Guard | None = None
+    records: tuple[Path, ...] = ()  # of Ostler: journal and other tasks, which no setting makes readable
     keeps_home: bool = True  # False: each start has a new home directory
 
     @property

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from ostler.engine.core.left import add_details
 from ostler.engine.core.no_changes import forget_no_changes, needs_review, request_review
 from ostler.engine.core.verdicts import (
     checks_files,
@@ -139,6 +140,7 @@ def apply_gate_decided(state: State, event: GateDecided) -> State:
     if state.stage is Stage.FINAL:
         state = focus_gate(state, event.phase)
     checked = replace(state, checks=state.checks + 1, warnings=add_warnings(state, event.warnings))
+    checked = replace(checked, warning_details=add_details(state, event.warning_details))
     gate = _build_gate_state(state, event)
     if event.review:
         # The stage stays the same: a person decides at this gate, with the verdict in view.

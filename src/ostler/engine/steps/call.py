@@ -24,8 +24,9 @@ from ostler.engine.steps.agent_call.evidence import (
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
 from ostler.engine.steps.workspaces.box_files import create_workspace
-from ostler.engine.steps.workspaces.watch import end_watch, start_watch
+from ostler.engine.steps.workspaces.watch import Watch, end_watch, start_watch
 from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
 from ostler.errors import Code, needs_account_fix
 from ostler.files.atomic import sync_filesystem
@@ -58,10 +59,10 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         outcome = await make_caller(context, services).run(request)
     except asyncio.CancelledError:
         interrupted = _build_interruption(step, context, request, services)
-        details = await run_in_thread(end_watch, watch, context, services)
+        details = await run_in_thread(_end_call, watch, context, services)
         return StepResult(_add_details(interrupted, details))
     # Before the evaluation: patterns that the agent wrote to info/exclude would hide its changes.
-    details = await run_in_thread(end_watch, watch, context, services)
+    details = await run_in_thread(_end_call, watch, context, services)
     if outcome.result.ok:
         reading = _read_report(request, outcome, after, services) or read_agent_state(
             Path(request.state_file), agent_state
@@ -71,6 +72,11 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         return StepResult(_add_details(ended, details))
     ended, notices = _build_failure(step, outcome, services)
     return StepResult(_add_details(ended, details), notices)
+
+
+def _end_call(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
+    """Take over the commits of the agent, and return what it changed that it should not."""
+    return (*take_agent_commits(context.state, services), *end_watch(watch, context, services))
 
 
 def _add_details(ended: CallEnded, details: tuple[WarningDetail, ...]) -> CallEnded:

@@ -68,7 +68,9 @@ async def _run_gate(step: CheckGate, context: TaskContext, services: StepService
         other = await _run_other_check(step, context, services)
         if not isinstance(other, GateResult):
             return other
-        result = replace(other, check=result.check, warnings=(*result.warnings, *other.warnings))
+        warnings = (*result.warnings, *other.warnings)
+        details = result.warning_details
+        result = replace(other, check=result.check, warnings=warnings, warning_details=details)
     return await add_quality_checks(step, result, context, services)
 
 
@@ -128,6 +130,7 @@ def _build_result(
         signature=result.signature,
         check=result.check,
         warnings=result.warnings,
+        warning_details=result.warning_details,
         review=result.review,
         cause=result.cause,
         checks=result.checks,
@@ -158,6 +161,7 @@ def _keep_approval(step: CheckGate, result: GateResult, context: TaskContext) ->
         return None
     decided = GateDecided(step.phase, _name_type(step, result), "overruled", before.reason, step.sha)
     decided = replace(decided, check=result.check, warnings=result.warnings, checks=result.checks)
+    decided = replace(decided, warning_details=result.warning_details)
     return replace(decided, output=result.output, by=before.by, original="not_checked")
 
 
@@ -192,6 +196,7 @@ def _ask_person(
     approved = before is not None and before.by_person and before.verdict == "pass"
     if passed and before and approved and (before.is_approved_by_person or not guarded):
         decided = GateDecided(step.phase, "human", "pass", before.reason, step.sha, check=check, by=before.by)
+        decided = replace(decided, warning_details=passed.warning_details)
         return replace(decided, checks=passed.checks, warnings=passed.warnings)
     criteria = f"; criteria: {'; '.join(step.gate.criteria)}" if step.gate.criteria else ""
     what = context.state.output or f"{step.phase}{_describe_change(step, context, services)}"

@@ -12,6 +12,7 @@ from ostler.calls.sandbox.pinned_configuration import remember_setup
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.box_files import create_workspace
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
 from ostler.engine.steps.workspaces.follow import follow_predecessors
 from ostler.engine.steps.workspaces.left import find_in_worktree
@@ -65,7 +66,13 @@ async def _set_up_once(worktree: Worktree, context: TaskContext, services: StepS
     task_dir = services.layout.task(context.state.task)
     untouched = not services.journal.attempts(context.state.task)
     setup = WorkspaceSetup(
-        worktree.repository, worktree.cwd, task_dir / _LOG, task_dir / _STATE_DIR, untouched
+        worktree.repository,
+        worktree.cwd,
+        task_dir / _LOG,
+        task_dir / _STATE_DIR,
+        untouched,
+        # The command can write configuration that is pinned for agents.
+        workspace=create_workspace(worktree.cwd, context, services, pins=False),
     )
     before = Found() if untouched else await run_in_thread(find_in_worktree, worktree, settings)
     await setup_workspace(setup, context, services)

@@ -13,6 +13,7 @@ from ostler.executors.limits.retries import RetryLines
 from ostler.executors.opencode import repair_cache
 from ostler.executors.program import DefaultSettings, Repair
 from ostler.executors.protocol import Capabilities
+from ostler.executors.sandboxed.needs import SandboxNeeds
 from ostler.model.call import Permissions
 
 
@@ -30,6 +31,7 @@ class AcpAgent(Struct, frozen=True):
     repair: Repair | None = None
     retry_lines: RetryLines = RetryLines()  # in its error output
     rules: tuple[Rule, ...] = ()  # of its own failures
+    sandbox: SandboxNeeds | None = None
 
 
 _CLAUDE_ADAPTER = "npm install -g @agentclientprotocol/claude-agent-acp"
@@ -53,6 +55,7 @@ AGENTS: dict[str, AcpAgent] = {
         args=(),
         capabilities=replace(claude.CAPABILITIES, accepts_session_id=False, structured_output=False),
         default_env=claude.DEFAULT_ENV,
+        sandbox=claude.NEEDS,
     ),
     "codex": AcpAgent(
         program=AgentProgram("codex-acp", _CODEX_ADAPTER),
@@ -61,6 +64,7 @@ AGENTS: dict[str, AcpAgent] = {
         modes=_CODEX_MODES,
         default_env=codex.DEFAULT_ENV,
         retry_lines=codex.RETRY_LINES,
+        sandbox=codex.NEEDS,
     ),
     "copilot": AcpAgent(
         program=COPILOT,
@@ -68,6 +72,7 @@ AGENTS: dict[str, AcpAgent] = {
         capabilities=replace(copilot.CAPABILITIES, accepts_session_id=False, reports_usage=True),
         model_flag="--model",
         default_env=copilot.DEFAULT_ENV,
+        sandbox=copilot.COPILOT_NEEDS,
     ),
     "gemini": AcpAgent(
         program=GEMINI,
@@ -80,6 +85,7 @@ AGENTS: dict[str, AcpAgent] = {
         default_env=gemini.DEFAULT_ENV,
         rules=gemini.OUTPUT.failures.rules,
         default_settings=gemini.DEFAULT_SETTINGS,
+        sandbox=gemini.NEEDS,
     ),
     "opencode": AcpAgent(
         program=OPENCODE,
@@ -89,6 +95,7 @@ AGENTS: dict[str, AcpAgent] = {
         permission_env=opencode.PERMISSION_ENV,
         repair=repair_cache,
         retry_lines=opencode.RETRY_LINES,
+        sandbox=opencode.NEEDS,
     ),
     "qwen": AcpAgent(
         program=QWEN,
@@ -97,5 +104,6 @@ AGENTS: dict[str, AcpAgent] = {
         model_flag="--model",
         default_env=qwen.DEFAULT_ENV,
         default_settings=qwen.DEFAULT_SETTINGS,
+        sandbox=qwen.QWEN_NEEDS,
     ),
 }

@@ -89,6 +89,7 @@ def _make_spec(agent: AcpAgent) -> AgentSpec:
         permission_env=agent.permission_env,
         default_settings=agent.default_settings,
         repair=agent.repair,
+        sandbox=agent.sandbox,
     )
 
 

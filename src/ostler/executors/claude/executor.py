@@ -7,6 +7,7 @@ from ostler.executors.claude.evaluate import ClaudeReader
 from ostler.executors.discover import CLAUDE
 from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor
 from ostler.executors.protocol import Capabilities
+from ostler.executors.sandboxed.claude import NEEDS
 from ostler.model.call import Permissions
 
 CAPABILITIES = Capabilities(
@@ -63,4 +64,5 @@ class ClaudeExecutor(ProgramExecutor):
         optional_flags=tool_rules.FLAGS,
         # The help of claude does not list this flag, so the check of drift cannot cover it.
         system_prompt_flag="--append-system-prompt-file",
+        sandbox=NEEDS,
     )

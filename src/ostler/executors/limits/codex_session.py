@@ -11,7 +11,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from ostler.errors import PathEscape
 from ostler.executors.agent_json import decode_json
+from ostler.files.paths import open_beneath
 from ostler.model.limits.names import QUOTA, name_length
 from ostler.model.limits.numbers import read_length, read_share, read_time
 from ostler.model.limits.window import ReportedWindow
@@ -50,8 +52,9 @@ _LINE = Decoder(_Line)
 
 def read_session_windows(env: Mapping[str, str], session_id: str, since: float) -> tuple[ReportedWindow, ...]:
     """Return the last windows that codex stored for a session since this time; empty without any."""
-    path = _find_file(_home(env) / "sessions", session_id)
-    lines = _read_tail(path) if path else []
+    home = _home(env)
+    path = _find_file(home / "sessions", session_id)
+    lines = _read_tail(home, path) if path else []
     for line in reversed(lines):
         if _MARK in line and (windows := _read_line(line, since)):
             return windows
@@ -99,12 +102,13 @@ def _find_file(sessions: Path, session_id: str) -> Path | None:
     return next(found, None)
 
 
-def _read_tail(path: Path) -> list[bytes]:
+def _read_tail(home: Path, path: Path) -> list[bytes]:
     try:
-        with path.open("rb") as file:
+        # An agent in a sandbox may replace its files by links and pipes.
+        with os.fdopen(open_beneath(home, str(path.relative_to(home)), os.O_RDONLY), "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _MAX_TAIL))
             return file.read(_MAX_TAIL).splitlines()
-    except OSError:
+    except (OSError, PathEscape):
         # Removed meanwhile, or not readable: the text of a rejection has the time, too.
         return []
 

@@ -33,7 +33,7 @@ _ALWAYS = (
     ("core.fsmonitor", "false"),
     ("gc.autodetach", "false"),  # nothing runs on after its git command
     ("maintenance.auto", "false"),
-    ("push.default", "nothing"),
+    ("push.default", "current"),  # so that a push without arguments is refused with the same sentence
     ("advice.detachedhead", "false"),
 )
 _LFS = (

@@ -11,7 +11,7 @@ is possible if a power cut lost the record, moves the branch only forward.
 
 from __future__ import annotations
 
-import filecmp
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +27,7 @@ from ostler.git.identity import OSTLER
 from ostler.git.private.agent_refs import AgentRefs, read_agent_refs
 from ostler.git.private.private_git import GIT
 from ostler.git.private.quarantine import (
+    MAX_INDEX_BYTES,
     Quarantine,
     find_types,
     is_refusal,
@@ -35,7 +36,7 @@ from ostler.git.private.quarantine import (
 )
 from ostler.git.private.record import PrivateRecord, read_record, write_record
 from ostler.git.private.ref_names import HEADS, STASH, SYMBOLIC, TAGS, resolve_ref
-from ostler.git.private.untrusted import TooLarge, is_real_directory
+from ostler.git.private.untrusted import TooLarge, is_real_directory, read_untrusted
 from ostler.git.repository import Worktree
 from ostler.git.run.command import run_git
 from ostler.git.run.failure import with_git_errors
@@ -44,6 +45,8 @@ from ostler.git.worktree.registration import require_worktree
 
 _KEPT = "refs/ostler/agent"
 _MAX_KEPT = 200
+_MAX_REASON = 200
+_GIT_PREFIX = re.compile(r"\b(?:fatal|error): ")
 _REASON = "commits of the agent"
 
 
@@ -84,10 +87,13 @@ def import_commits(place: Path, worktree: Worktree) -> Imported:
         record = read_record(place)
         try:
             agent = read_agent_refs(place / GIT)
+            tips = _find_tips(agent, record, worktree)
+            if not tips.all() and _has_same_index(place, worktree):
+                return Imported()
             with open_quarantine(place, worktree.repository) as made:
-                imported = _take(made, worktree, _find_tips(agent, record, worktree), agent, record)
+                imported = _take(made, worktree, tips, agent, record)
         except TooLarge as error:
-            return Imported(problem=f"the agent's commits were not taken over: {error}")
+            return Imported(problem=_describe_refusal(str(error)))
         write_record(place, replace(record, refs=record.refs | agent.refs, head=agent.head or record.head))
         return imported
 
@@ -108,8 +114,6 @@ def _take(
     made: Quarantine, worktree: Worktree, tips: _Tips, agent: AgentRefs, record: PrivateRecord
 ) -> Imported:
     """Take over the objects, then move the refs."""
-    if not tips.all() and _has_same_index(made, worktree):
-        return Imported()
     types = find_types(made, tips.all())
     sound = _Tips(
         _require_commit(tips.branch, types),
@@ -117,24 +121,38 @@ def _take(
         {name: value for name, value in tips.others.items() if _fits(name, types.get(value, ""))},
     )
     known = set(record.refs.values()) | {worktree.base}
-    taken, problem = _take_objects(made, worktree, sound, known - {""})
+    taken, has_index, problem = _take_objects(made, worktree, sound, known - {""})
     if taken is None:
         return Imported(problem=problem)
     reach("import.packed")
     _move_refs(worktree, taken, agent, record)
     kept = _keep_others(worktree, taken.others)
     reach("import.moved")
-    _install_index(made, worktree, has_objects=not problem, has_moved=bool(taken.branch or taken.head))
+    _install_index(made, worktree, is_usable=has_index, has_moved=bool(taken.branch or taken.head))
     reach("import.index")
     lost = sorted({*tips.all()} - {*taken.all()})
     if lost and not problem:
-        problem = f"{len(lost)} refs of the agent lead to no commit and were not taken over"
+        problem = _describe_refusal(f"{lost[0]} is not a commit")
     return Imported(taken.branch or taken.head, kept, problem)
 
 
-def _has_same_index(made: Quarantine, worktree: Worktree) -> bool:
-    index = worktree.repository.git_dir / "index"
-    return not made.index.exists() or (index.is_file() and filecmp.cmp(made.index, index, shallow=False))
+def _describe_refusal(reason: str) -> str:
+    """Return why commits were not taken over; only git's own words, without the paths of the quarantine."""
+    words = _GIT_PREFIX.split(reason)[-1]
+    shown = "".join(one if one.isprintable() else "?" for one in words)[:_MAX_REASON]
+    return f"commits of the agent were refused, only its files are in the task's commit: {shown}"
+
+
+def _has_same_index(place: Path, worktree: Worktree) -> bool:
+    index = read_untrusted(place, f"{GIT}/index", MAX_INDEX_BYTES)
+    return index is None or index == _read(worktree.repository.git_dir / "index")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def _require_commit(name: str, types: Mapping[str, str]) -> str:
@@ -148,8 +166,11 @@ def _fits(ref: str, kind: str) -> bool:
 
 def _take_objects(
     made: Quarantine, worktree: Worktree, tips: _Tips, known: set[str]
-) -> tuple[_Tips | None, str]:
-    """Take over as much as is sound: all, without the index, or only the task's commits."""
+) -> tuple[_Tips | None, bool, str]:
+    """Take over as much as is sound: all, all without the index, or only the task's commits.
+
+    Returns the tips, whether the index is usable, and why others were not taken over.
+    """
     problem = ""
     has_index = made.index.exists()
     for wanted, with_index in ((tips, has_index), (tips, False), (tips.own(), False)):
@@ -158,10 +179,10 @@ def _take_objects(
         except GitError as error:
             if not is_refusal(error):
                 raise
-            problem = problem or f"commits of the agent were not taken over: {error.message}"
+            problem = _describe_refusal(error.message)
             continue
-        return wanted, problem if with_index != has_index or wanted is not tips else ""
-    return None, problem
+        return wanted, with_index, "" if wanted is tips else problem
+    return None, False, problem
 
 
 def _move_refs(worktree: Worktree, tips: _Tips, agent: AgentRefs, record: PrivateRecord) -> None:
@@ -200,10 +221,10 @@ def _keep_others(worktree: Worktree, others: Mapping[str, str]) -> dict[str, str
     return refs
 
 
-def _install_index(made: Quarantine, worktree: Worktree, *, has_objects: bool, has_moved: bool) -> None:
+def _install_index(made: Quarantine, worktree: Worktree, *, is_usable: bool, has_moved: bool) -> None:
     """Replace the worktree's index by the agent's; without one, the next checkpoint builds it."""
     git_dir = worktree.repository.git_dir
-    if not (made.index.exists() and has_objects):
+    if not is_usable:
         if has_moved:
             (git_dir / "index").unlink(missing_ok=True)
         return

@@ -27,7 +27,7 @@ while read -r line; do
     case "$line" in
     capabilities) printf 'fetch\\npush\\n\\n' ;;
     "list for-push") refuse {push} push "$1" ;;
-    *) refuse {fetch} network "$2" ;;
+    *) refuse {fetch} file "$2" ;;
     esac
 done
 """
@@ -58,7 +58,7 @@ def main(kind: str, target: str) -> None:
     proxy = urllib.parse.urlsplit(os.environ.get("http_proxy") or os.environ.get("HTTP_PROXY") or "")
     if proxy.hostname != "127.0.0.1" or not proxy.port:
         return
-    shown = re.sub(r"//[^/\\s]*@", "//", target)[:500]
+    shown = re.sub(r"//[^/\\s]*@", "//", target)[:300]
     body = json.dumps({"kind": kind, "target": shown})
     connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=2)
     connection.request("POST", "/.ostler/refusal", body, {"Content-Type": "application/json"})
@@ -76,16 +76,14 @@ if __name__ == "__main__":
 def write_programs(folder: Path, *, allows_fetch: bool = False) -> None:
     """Write the programs to a directory; with `allows_fetch` ssh works for everything except a push."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    otherwise = (
-        'exec ssh "$@"' if allows_fetch else f'refuse {shlex.quote(_FETCH_REFUSED)} network "$host:22"'
-    )
+    otherwise = 'exec ssh "$@"' if allows_fetch else f'refuse {shlex.quote(_FETCH_REFUSED)} file "$host"'
     texts = {_HELPER: _HELPER_TEXT, SSH_PROGRAM: _SSH_TEXT}
     for name, text in texts.items():
         filled = text.format(
             push=shlex.quote(PUSH_REFUSED), fetch=shlex.quote(_FETCH_REFUSED), otherwise=otherwise
         )
-        _write_once(folder / name, _start() + filled, 0o755)
-    _write_once(folder / _REPORT, _REPORT_TEXT, 0o644)
+        write_once(folder / name, _start() + filled, 0o755)
+    write_once(folder / _REPORT, _REPORT_TEXT, 0o644)
 
 
 def _start() -> str:
@@ -93,7 +91,7 @@ def _start() -> str:
     return _START.format(python=python, report=f'"$(dirname "$0")"/{_REPORT}')
 
 
-def _write_once(path: Path, text: str, mode: int) -> None:
+def write_once(path: Path, text: str, mode: int) -> None:
     """Write a program unless it has this text: a running agent may execute it."""
     try:
         if path.read_text() == text:

@@ -26,7 +26,7 @@ from ostler.git.worktree.work_trees import quote_alternate
 
 MAX_BYTES = 4 << 30  # of all objects of a task
 _MAX_FILES = 500_000
-_MAX_INDEX_BYTES = 512 << 20
+MAX_INDEX_BYTES = 512 << 20
 _LOOSE = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?")
 _PACK = re.compile(r"objects/pack/pack-[0-9a-f]{40}([0-9a-f]{24})?\.pack")
 # Larger objects are streams for git; a commit or tree of this size is refused: it would fill the memory.
@@ -123,7 +123,7 @@ def _index_pack(made: Quarantine, pack: Path) -> None:
 
 
 def _copy_index(place: Path, made: Quarantine) -> None:
-    _copy_file(place, "git/index", made.index, _MAX_INDEX_BYTES)
+    _copy_file(place, "git/index", made.index, MAX_INDEX_BYTES)
     if made.index.exists() and not is_valid_index(made.index):
         made.index.unlink()
 

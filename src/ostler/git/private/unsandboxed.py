@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.git.private.config import format_config
-from ostler.git.private.programs import PUSH_REFUSED, SSH_PROGRAM, write_programs
+from ostler.git.private.programs import PUSH_REFUSED, SSH_PROGRAM, write_once, write_programs
 from ostler.git.private.remotes import ANY_ADDRESS, REFUSED, Remotes, find_remotes
 from ostler.git.repository import Repository
 from ostler.git.run.failure import with_git_errors
@@ -33,8 +34,8 @@ _GLOB = re.compile(r"([\\*?\[\]])")
 
 
 @with_git_errors
-def refuse_push_variables(repository: Repository, place: Path, path: str) -> dict[str, str]:
-    """Return variables for an agent whose PATH is `path`; `place` is a directory of Ostler.
+def refuse_push_variables(repository: Repository, place: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return variables for an agent with this environment; `place` is a directory of Ostler.
 
     With them git has no login, every push to a remote of this worktree is refused, and hooks of the user
     work as before.
@@ -46,8 +47,19 @@ def refuse_push_variables(repository: Repository, place: Path, path: str) -> dic
     settings = format_config(_build_settings(find_remotes(entries), place))
     write_projection(place / _SETTINGS, settings)
     pattern = _GLOB.sub(r"\\\1", os.path.realpath(repository.git_dir))
-    included = {f"includeIf.gitdir:{pattern}.path": str(place / _SETTINGS)}
-    return {**settings_environment(included), "PATH": f"{place / _BIN}{os.pathsep}{path}"}
+    path = f"{place / _BIN}{os.pathsep}{environ.get('PATH', os.defpath)}"
+    return {"PATH": path, **_add_setting(environ, f"includeIf.gitdir:{pattern}.path", str(place / _SETTINGS))}
+
+
+def _add_setting(environ: Mapping[str, str], name: str, value: str) -> dict[str, str]:
+    """Return variables that add a setting to those that the environment has."""
+    count = environ.get("GIT_CONFIG_COUNT", "0")
+    number = int(count) if count.isdecimal() else 0
+    return {
+        "GIT_CONFIG_COUNT": str(number + 1),
+        f"GIT_CONFIG_KEY_{number}": name,
+        f"GIT_CONFIG_VALUE_{number}": value,
+    }
 
 
 def _read_user_entries(repository: Repository) -> tuple[Entry, ...]:
@@ -66,6 +78,7 @@ def _build_settings(remotes: Remotes, place: Path) -> list[Entry]:
         ANY_ADDRESS,
         *named,  # `pushinsteadof` does not apply to them
         ("credential.helper", ""),
+        ("push.default", "current"),  # so that a push without arguments is refused with the same sentence
         ("core.hookspath", str(place / _HOOKS)),
         ("core.sshcommand", shlex.quote(str(place / _BIN / SSH_PROGRAM))),
     ]
@@ -86,5 +99,4 @@ def _write_hooks(folder: Path, user: Path) -> None:
         hook = shlex.quote(str(user / name))
         texts[name] = f'#!/bin/sh\nif [ -x {hook} ]; then exec {hook} "$@"; fi\n'
     for name, text in texts.items():
-        write_projection(folder / name, text.encode())
-        (folder / name).chmod(0o700)
+        write_once(folder / name, text, 0o700)

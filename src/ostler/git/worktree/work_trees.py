@@ -10,6 +10,7 @@ from pathlib import Path
 from ostler.git.repository import Repository
 
 _ALTERNATES = Path("objects", "info", "alternates")
+_MAX_ALTERNATES = 50
 
 
 def list_work_trees(repository: Repository) -> tuple[Path, ...]:
@@ -40,6 +41,28 @@ def borrow_objects_from(tree: Path, repository: Repository, objects: Path) -> Ge
         # A command can have replaced the git directory; then there is nothing to restore.
         with contextlib.suppress(OSError):
             file.write_bytes(before)
+
+
+def list_alternates(repository: Repository) -> tuple[Path, ...]:
+    """Return the directories of objects that the repository borrows, and those that they borrow."""
+    found: dict[Path, None] = {}
+    waiting = [repository.common_dir / "objects"]
+    while waiting and len(found) < _MAX_ALTERNATES:
+        directory = waiting.pop()
+        for one in _read_alternates(directory):
+            if one not in found and one.is_dir():
+                found[one] = None
+                waiting.append(one)
+    return tuple(found)
+
+
+def _read_alternates(objects: Path) -> list[Path]:
+    try:
+        lines = (objects / "info" / "alternates").read_bytes().splitlines()
+    except OSError:
+        return []
+    names = [os.fsdecode(line.strip(b'"')) for line in lines if line and not line.startswith(b"#")]
+    return [Path(os.path.normpath(objects / one)) for one in names]
 
 
 def _read_further(repository: Repository) -> bytes:

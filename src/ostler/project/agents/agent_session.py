@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ostler.calls.attempts.attempt import create_base_call, identity_variables
+from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.errors import CODES, Code, OstlerError, UsageError
 from ostler.executors.protocol import Executor, supports_resumption
 from ostler.executors.registry import ExecutorRegistry

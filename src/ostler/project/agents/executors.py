@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,6 +16,7 @@ from ostler.executors.registry import ExecutorRegistry, find_section, resolve_na
 from ostler.executors.survey import get_spec, probe_programs
 from ostler.model.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
+from ostler.sandbox.box.tiers import choose_tier
 from ostler.store.last_calls import LastCall
 
 
@@ -22,14 +25,13 @@ def check_permissions(settings: Settings, model: ModelConfig) -> None:
     name = resolve_name(model.executor, settings.executors)
     section = find_section(name, settings.executors)
     section = replace(section, args=(*section.args, *model.args))
-    allowed = settings.sandbox.allow_unsandboxed_skip
-    require_sandbox(name, section, allowed, resolve_type(name, settings.executors))
+    kind = resolve_type(name, settings.executors)
+    if find_skipped_checks(section, kind):
+        require_sandbox(name, section, _may_skip(settings), kind)
 
 
 def find_skipping_sections(settings: Settings) -> dict[str, str]:
     """Return each setting that skips all permission checks without a sandbox, with its value."""
-    if settings.sandbox.allow_unsandboxed_skip:
-        return {}
     found = {
         f"executors.{name}": find_skipped_checks(section, resolve_type(name, settings.executors))
         for name, section in settings.executors.items()
@@ -37,8 +39,21 @@ def find_skipping_sections(settings: Settings) -> dict[str, str]:
     for index, model in enumerate(settings.models):
         kind = resolve_type(model.executor, settings.executors)
         found[f"models[{index}]"] = find_skipped_checks(ExecutorSettings(args=model.args), kind)
-    pairs = ((section, reason.partition(" = ")) for section, reason in found.items() if reason)
+    pairs = [(section, reason.partition(" = ")) for section, reason in found.items() if reason]
+    if pairs and _may_skip(settings):
+        return {}
     return {f"{section}.{key}": value for section, (key, _, value) in pairs}
+
+
+def _may_skip(settings: Settings) -> bool:
+    """Return whether agents may skip their permission checks: in a verified sandbox, or if it is set."""
+    sandbox = settings.sandbox
+    if sandbox.allow_unsandboxed_skip:
+        return True
+    try:
+        return choose_tier(sandbox.tier, os.environ).verified
+    except OstlerError:  # the tier does not work here; the run reports it
+        return False
 
 
 class ExecutorStatus(Struct, frozen=True):

@@ -10,7 +10,7 @@ from contextlib import closing
 
 from msgspec.structs import replace
 
-from ostler.calls.attempts.attempt import create_base_call, identity_variables
+from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.models.availability import ModelAvailability, Unavailable
 from ostler.clock import SystemClock
 from ostler.errors import OstlerError, is_provider_limit

@@ -22,9 +22,11 @@ _OUTER = 'trap "" TERM INT HUP; exec "$0" "$@"'
 # Kernel interfaces that are writable for root inside a user namespace too.
 _PROC = (
     *("sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi"),
-    *("driver", "asound", "tty", "keys", "timer_list"),
+    *("driver", "asound", "tty", "keys", "timer_list", "mtrr", "pressure", "dynamic_debug"),
 )
-_MASKED = ("kcore", "kallsyms", "kmsg", "config.gz")
+_MASKED = ("kcore", "kallsyms", "kmsg", "config.gz", "kpagecount", "kpageflags", "kpagecgroup", "vmallocinfo")
+# The first process is bwrap, which has no system call filter: a program must not write its memory.
+_FIRST = ("--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
 _TMP_BYTES = 2 << 30
 _SHM_BYTES = 256 << 20
 
@@ -36,11 +38,16 @@ def wrap_with_bubblewrap(
     return (
         "/bin/sh", "-c", _OUTER, program, *_unshare(namespaces, box),
         "--die-with-parent", "--cap-drop", "ALL", *(() if terminal else ("--new-session",)),
-        *_mount_system(), "--bind", str(box.home), str(box.home_path),
-        *_mount_all(Mount(one, one) for one in _select_readable(box)), *_mount_all(box.mounts),
+        *_mount_system(), *_mount_all(list_mounts(box)),
         "--remount-ro", "/dev", "--remount-ro", "/",
         "--seccomp", str(filter_fd), "--chdir", str(box.directory), "--", *build_entry(box, control),
     )  # fmt: skip
+
+
+def list_mounts(box: Box) -> tuple[Mount, ...]:
+    """Return all mounts apart from those of the system, in order."""
+    home = Mount(box.home, box.home_path, writable=True)
+    return (home, *(Mount(one, one) for one in _select_readable(box)), *box.mounts)
 
 
 def build_entry(box: Box, control: str) -> tuple[str, ...]:
@@ -77,6 +84,7 @@ def _mount_system() -> Iterable[str]:
     for name in _MASKED:
         if Path("/proc", name).exists():
             yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
+    yield from _FIRST
     yield from ("--dev", "/dev", "--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--size", str(_TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108
     yield from ("--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", "/var/tmp", "--dir", "/run")  # noqa: S108

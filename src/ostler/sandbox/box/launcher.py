@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from ostler.model.command import Command
 from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box
-from ostler.sandbox.box.bubblewrap import wrap_with_bubblewrap
+from ostler.sandbox.box.bubblewrap import list_mounts, wrap_with_bubblewrap
 from ostler.sandbox.box.program_paths import list_program_paths
 from ostler.sandbox.box.seccomp import open_filter
 from ostler.sandbox.box.tiers import ChosenTier
+from ostler.sandbox.mount_points import prepare_writable
 
 _FILTER, _CONTROL = 3, 4  # descriptors of the started program
 
@@ -31,21 +32,21 @@ class BubblewrapLauncher(Struct, frozen=True):
     @contextmanager
     def launch(self, command: Command) -> Generator[Command]:
         """See Launcher.launch."""
-        descriptors = [open_filter()]
-        try:
+        box = replace(self.box, readable=(*self.box.readable, *list_program_paths(command)))
+        with ExitStack() as stack:
+            descriptors = [open_filter()]
+            stack.callback(os.close, descriptors[0])
             if self.attach is not None:
                 descriptors.append(self._connect(self.attach))
-            argv = (*self._wrap(command), *command.argv)
-            yield replace(command, argv=argv, passed=tuple(descriptors))
-        finally:
-            for one in descriptors:
-                os.close(one)
+                stack.callback(os.close, descriptors[1])
+            stack.enter_context(prepare_writable(list_mounts(box)))
+            yield replace(command, argv=(*self._wrap(command, box), *command.argv), passed=tuple(descriptors))
 
-    def _wrap(self, command: Command) -> tuple[str, ...]:
+    def _wrap(self, command: Command, box: Box) -> tuple[str, ...]:
         return wrap_with_bubblewrap(
             self.chosen.program,
             self.chosen.namespaces,
-            replace(self.box, readable=(*self.box.readable, *list_program_paths(command))),
+            box,
             filter_fd=_FILTER,
             control=str(_CONTROL) if self.attach else "-",
             terminal=command.pty,

@@ -41,11 +41,14 @@ refused("write", lambda: opened(other + "/planted", posix.O_WRONLY | posix.O_CRE
 refused("read", lambda: opened(secret))
 refused("system", lambda: opened("/usr/ostler-planted", posix.O_WRONLY | posix.O_CREAT))
 refused("kernel", lambda: opened("/proc/sys/kernel/domainname", posix.O_WRONLY))
+refused("first", lambda: opened("/proc/1/mem", posix.O_WRONLY))
 refused("connect", connect)
 refused("process", count_processes)
 refused("family", lambda: _socket.socket(40, _socket.SOCK_STREAM))
 """
-_CHECKS = frozenset({"work", "home", "write", "read", "system", "kernel", "connect", "process", "family"})
+_CHECKS = frozenset(
+    {"work", "home", "write", "read", "system", "kernel", "first", "connect", "process", "family"}
+)
 RunProbe = Callable[[Box, tuple[str, ...]], ToolResult]
 """Runs Python with these arguments in a box."""
 

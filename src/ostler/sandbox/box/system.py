@@ -62,7 +62,8 @@ def list_named_paths(environ: Mapping[str, str], programs: Iterable[str] = ()) -
     named = (*_ROOTS, *_CERTIFICATES)
     found += [Path(environ[name]) for name in named if environ.get(name, "").startswith("/")]
     for program in programs:
-        found += _find_installation(program)
+        if program.startswith("/"):  # others are in the directories of PATH
+            found += _find_installation(program)
     return tuple(one for one in found if has_path(one))
 
 

@@ -33,8 +33,10 @@ from ostler.sandbox.containers.arguments import (
     build_client_environment,
     build_remove_arguments,
     build_run_arguments,
+    list_all_mounts,
 )
 from ostler.sandbox.containers.control import Control
+from ostler.sandbox.mount_points import prepare_writable
 from ostler.sandbox.mounts import Mount
 from ostler.sandbox.owner import create_name
 
@@ -66,12 +68,13 @@ class ContainerLauncher(Struct, frozen=True):
             control = Control(shared / SOCKET, shared / START, outside / "oom", self.attach)
             container = self._describe(command, shared)
             try:
-                yield replace(
-                    command,
-                    argv=build_run_arguments(container),
-                    env=self._client_env(command),
-                    oom_counter=str(outside / "oom"),
-                )
+                with prepare_writable(list_all_mounts(container)):
+                    yield replace(
+                        command,
+                        argv=build_run_arguments(container),
+                        env=self._client_env(command),
+                        oom_counter=str(outside / "oom"),
+                    )
             finally:
                 if not control.close():
                     self._remove(container.name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from typing import Any, NoReturn
 _OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _FAILED = 125
+_SET_DUMPABLE = 4
 _SHELL_SIGNAL = 128
 
 
@@ -30,6 +32,9 @@ def main(path: str) -> NoReturn:
     if os.getpid() != 1:
         # It kills all other processes that it can reach.
         _end("the supervisor must be the first process of a container")
+    # It has no system call filter: the program, which has the same user, must not write its memory.
+    if ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        _end("the supervisor cannot be protected")
     with open(path, encoding="utf-8") as file:  # noqa: PTH123
         start = json.load(file)
     try:

@@ -7,10 +7,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ostler.model import host
 from ostler.model.sandbox import Refusal
 from ostler.model.usage import Usage
 
-PROXY_PORT = 47821  # on 127.0.0.1 inside the sandbox, which has a network of its own
+PROXY_PORT = host.PROXY_PORT  # on 127.0.0.1 inside the sandbox, which has a network of its own
 
 Wire = Literal["anthropic", "openai", "gemini", ""]
 """The format of the answers, from which tokens are counted; empty: they are not counted."""
@@ -20,7 +21,8 @@ class ModelRoute(Struct, frozen=True):
     """The API of the agent's model; requests to the proxy itself, not through it, are sent there."""
 
     upstream: str  # base URL
-    paths: tuple[str, ...]  # patterns of the paths below the base URL that are model calls
+    # Paths below the base URL that are model calls; "*" is any text without a slash: /v1/models/*:generate
+    paths: tuple[str, ...]
     read_headers: Callable[[], Mapping[str, str]]  # the credentials; read for each request
     wire: Wire = ""
 
@@ -36,3 +38,13 @@ class NetworkPolicy(Struct, frozen=True):
 OnRefusal = Callable[[Refusal], None]
 CheckUsage = Callable[[str, Usage], str]
 """Receives the model and the tokens of one answer; returns why no further call is allowed, or nothing."""
+
+
+class Timeouts(Struct, frozen=True):
+    """How long a connection to the proxy may take; a tunnel and an answer have no limit."""
+
+    head_seconds: float = 20.0  # from the first byte of a request to the end of its head
+    idle_seconds: float = 300.0  # between two requests
+
+
+TIMEOUTS = Timeouts()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from ostler.engine.steps.services import StepServices, TaskContext
@@ -11,6 +12,7 @@ from ostler.files.atomic import make_private_dir, write_projection
 from ostler.prompt.report import StateFileReport, parse_state_file
 
 _FOLDER, _FILE = AGENT_STATE.split("/")
+_IGNORED = ".gitignore"
 _LARGEST_BYTES = 1 << 18
 
 
@@ -25,8 +27,8 @@ def agent_state_path(context: TaskContext, services: StepServices) -> Path:
 def write_agent_state(path: Path, context: TaskContext) -> str:
     """Write the file and return its text; later changes are the agent's."""
     if path.parent.name == _FOLDER:
-        path.parent.mkdir(exist_ok=True)
-        write_projection(path.parent / ".gitignore", b"*\n")
+        _remake_folder(path.parent)
+        write_projection(path.parent / _IGNORED, b"*\n")
     else:
         make_private_dir(path.parent)
     text = format_state_file(context.state)
@@ -34,10 +36,21 @@ def write_agent_state(path: Path, context: TaskContext) -> str:
     return text
 
 
+def _remake_folder(folder: Path) -> None:
+    """Create the folder; what an agent put in its place, such as a link to another directory, is removed."""
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    folder.mkdir(exist_ok=True)
+    for name in (_IGNORED, _FILE):
+        place = folder / name
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+
+
 def read_agent_state(path: Path, written: str) -> StateFileReport:
     """Return the status that the agent wrote; nothing if the file is missing or unchanged."""
     try:
-        if path.is_symlink() or not path.is_file():
+        if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
             return StateFileReport()
         with path.open("rb") as file:
             text = file.read(_LARGEST_BYTES).decode("utf-8", "replace")

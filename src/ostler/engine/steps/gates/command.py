@@ -16,11 +16,14 @@ from ostler.engine.steps.gates.result import GateResult, gate_log_path
 from ostler.engine.steps.gates.signature import compute_signature
 from ostler.engine.steps.gates.weakened import ChangedChecks, find_changed_checks
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.sandboxed_shell import describe_refusals
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
 from ostler.errors import WarningCode
 from ostler.model.command import Exit, StopReason
 from ostler.model.plan import MERGE
+from ostler.model.sandbox import describe_refusal
 from ostler.model.state import GateCheck, GateObstacle
+from ostler.model.warning import WarningDetail
 from ostler.store.gate_controls import GateControl
 
 _NOT_FOUND = (126, 127)  # exit codes of a shell for a command that it cannot run
@@ -44,6 +47,7 @@ async def run_command_gate(step: CheckGate, context: TaskContext, services: Step
     done = await run_on_commit(step.sha, step.gate.command, log, context, services, report=report)
     run = done.run
     check = GateCheck(step.gate.command, run.isolation, run.links, no_environment=run.no_environment)
+    check = replace(check, sandbox=run.sandbox, refused=list_refused(run))
     result = replace(evaluate_run(done.shell, done.run, name), check=check)
     if result.verdict == "could_not_run" and done.run.exit.status in _NOT_FOUND and not done.run.blocked:
         result = replace(result, reason=result.reason + _suggest_link(step.gate.command, services))
@@ -66,12 +70,28 @@ def evaluate_run(shell: ShellCommand, run: IsolatedRun, name: str) -> GateResult
     if run.blocked:
         return GateResult("could_not_run", run.blocked, name, cause="isolation")
     if ended.status == 0 and ended.stopped is None:
-        return GateResult("pass", f"`{shell.title}` succeeded", name)
+        return _add_refusals(GateResult("pass", f"`{shell.title}` succeeded", name), run)
     reason = describe_failure(shell, ended)
-    if cause := _find_cause(ended):
+    if cause := _find_cause(ended) or ("refused" if run.refusals else None):
+        reason = "; ".join(filter(None, (reason, describe_refusals(run.refusals))))
         return GateResult("could_not_run", reason, name, cause=cause)
     output = read_end(shell.log, _OUTPUT_BYTES)
     return GateResult("fail", reason, name, output, compute_signature(f"exit {ended.status}\n{output}"))
+
+
+def list_refused(run: IsolatedRun) -> tuple[str, ...]:
+    """Return a line for each access that the sandbox refused."""
+    return tuple(describe_refusal(one.kind, one.target, one.setting) for one in run.refusals)
+
+
+def _add_refusals(result: GateResult, run: IsolatedRun) -> GateResult:
+    """Add a warning: the command passed although the sandbox refused something."""
+    codes = [
+        WarningCode.FILE_REFUSED if one.kind == "file" else WarningCode.NETWORK_REFUSED
+        for one in run.refusals
+    ]
+    details = [WarningDetail(code, line) for code, line in zip(codes, list_refused(run), strict=True)]
+    return replace(result, warnings=tuple(dict.fromkeys(codes)), warning_details=tuple(details))
 
 
 def _find_cause(ended: Exit) -> GateObstacle | None:
@@ -113,9 +133,8 @@ async def _add_control(
     if not control.cannot_fail or acceptance is not None:
         return result
     review = _describe_inert(gate, control)
-    return replace(
-        result, verdict="not_checked", reason=review, review=review, warnings=(WarningCode.GATE_INERT,)
-    )
+    warnings = (*result.warnings, WarningCode.GATE_INERT)
+    return replace(result, verdict="not_checked", reason=review, review=review, warnings=warnings)
 
 
 def _describe_inert(gate: PassedGate, control: GateControl) -> str:

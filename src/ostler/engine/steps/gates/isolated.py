@@ -5,13 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ostler.calls.sandbox.workspace import Workspace
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.environment import GateEnvironment, open_environment
+from ostler.engine.steps.workspaces.sandboxed_shell import (
+    find_sandbox,
+    has_own_files,
+    list_records,
+    run_in_sandbox,
+)
 from ostler.engine.steps.workspaces.shell import (
     ShellCommand,
     build_shell_environment,
@@ -22,8 +31,9 @@ from ostler.engine.steps.workspaces.shell import (
 from ostler.git.commit.variant import list_tree
 from ostler.git.repository import Repository
 from ostler.git.run.command import query_git
-from ostler.git.worktree.work_trees import borrow_objects_from, list_work_trees
+from ostler.git.worktree.work_trees import borrow_objects_from, list_alternates, list_work_trees
 from ostler.model.command import Exit
+from ostler.model.sandbox import Refusal, SandboxRecord
 from ostler.sandbox.bubblewrap import wrap_with_bubblewrap
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.choice import Choice, choose_isolation
@@ -37,7 +47,7 @@ from ostler.sandbox.links.committed import find_committed_links
 from ostler.sandbox.links.find import find_links
 from ostler.sandbox.links.link import Link
 from ostler.sandbox.links.python import list_prefixes
-from ostler.sandbox.mounts import Needs, View, plan_mounts, prepare_mount_points, relocate_tools
+from ostler.sandbox.mounts import Mount, Needs, View, plan_mounts, prepare_mount_points, relocate_tools
 from ostler.sandbox.unshare import wrap_with_unshare
 
 _NOT_RUN = Exit(status=126, duration_seconds=0.0)
@@ -61,6 +71,8 @@ class IsolatedRun(Struct, frozen=True):
     links: tuple[str, ...] = ()  # links to the user's checkout, and what was done about each
     blocked: str = ""  # why no verdict is possible; empty: the exit status counts
     no_environment: str = ""  # why the environment of a lockfile, which would be stronger, was not used
+    sandbox: SandboxRecord | None = None  # None: the command did not run
+    refusals: tuple[Refusal, ...] = ()  # what the sandbox refused while it ran
 
 
 class _Situation(Struct, frozen=True):
@@ -72,6 +84,11 @@ class _Situation(Struct, frozen=True):
     links: tuple[Link, ...]
     choice: Choice
     view: View  # what the command sees, if it is isolated by mounts
+    sandbox: SandboxRecord  # that of agents; the command runs in it if it has files of its own
+
+    @property
+    def sandboxed(self) -> bool:
+        return has_own_files(self.sandbox)
 
 
 async def run_isolated(
@@ -93,8 +110,8 @@ async def run_isolated(
     links = _describe_links(situation)
     if situation.choice.blocked:
         return IsolatedRun(_NOT_RUN, "none", links, situation.choice.blocked, reason)
-    ended, blocked = await _run(situation, shell, context, services)
-    return IsolatedRun(ended, situation.choice.isolation, links, blocked, reason)
+    ended = await _run(situation, shell, context, services)
+    return replace(ended, isolation=situation.choice.isolation, links=links, no_environment=reason)
 
 
 async def _run_with_environment(
@@ -108,19 +125,23 @@ async def _run_with_environment(
         launch = Launch(env=_private_variables(situation, checkout.tree) | found.env)
         ended = await run_shell(shell, context, services, launch)
     blocked = await run_in_thread(read_guard, checkout, found.needs_guard) if found.guarded else ""
-    return IsolatedRun(
-        ended, found.isolation, links, blocked and f"{blocked} ({situation.links[0].describe()})"
-    )
+    blocked = blocked and f"{blocked} ({situation.links[0].describe()})"
+    return IsolatedRun(ended, found.isolation, links, blocked, sandbox=situation.sandbox)
 
 
-async def run_isolated_setup(shell: ShellCommand, context: TaskContext, services: StepServices) -> Exit:
+async def run_isolated_setup(
+    shell: ShellCommand, context: TaskContext, services: StepServices
+) -> IsolatedRun:
     """Run the setup of a gate's checkout with the paths that the gate will have."""
     assert services.repository is not None
     situation = await run_in_thread(_examine, shell, services.repository, context, services, True, True)
-    if situation.choice.isolation not in _IN_VIEW or situation.choice.blocked:
-        return await run_shell(shell, context, services)
-    ended, blocked = await _run(situation, shell, context, services)
-    return Exit(status=126, duration_seconds=ended.duration_seconds, reason=blocked) if blocked else ended
+    if not situation.sandboxed and (situation.choice.isolation not in _IN_VIEW or situation.choice.blocked):
+        return IsolatedRun(await run_shell(shell, context, services))
+    ended = await _run(situation, shell, context, services)
+    if not ended.blocked:
+        return ended
+    failed = Exit(status=126, duration_seconds=ended.exit.duration_seconds, reason=ended.blocked)
+    return replace(ended, exit=failed)
 
 
 def _examine(
@@ -133,13 +154,15 @@ def _examine(
 ) -> _Situation:
     checkout = _locate_checkout(shell.cwd, repository)
     environ = build_shell_environment(context, services)
-    links = find_links(checkout, environ)
-    choice = choose_isolation(services.settings.gates.isolation, links, environ, network)
+    links, sandbox = find_links(checkout, environ), find_sandbox(services, environ)
+    requested = services.settings.gates.isolation
+    in_box = has_own_files(sandbox) and requested != "none"
+    choice = Choice("bind-over") if in_box else choose_isolation(requested, links, environ, network)
     if choice.isolation not in _IN_VIEW and not for_setup:
         # Mounts redirect these links; nothing else does.
         links += tuple(find_committed_links(checkout, _list_committed_links(checkout)))
         links += tuple(find_command_links(shell.command, checkout, environ))
-        choice = choose_isolation(services.settings.gates.isolation, links, environ, network)
+        choice = choose_isolation(requested, links, environ, network)
     needs = Needs(
         services.settings.workspace.link,
         repository.common_dir / "objects",
@@ -148,8 +171,8 @@ def _examine(
     )
     in_view = choice.isolation in _IN_VIEW and not choice.blocked
     mounts = plan_mounts(checkout, links, environ, needs) if in_view else ()
-    view = View(mounts, checkout.user / checkout.prefix, network)
-    return _Situation(repository, checkout, environ, links, choice, view)
+    view = View(mounts, (checkout.user if in_view else checkout.tree) / checkout.prefix, network)
+    return _Situation(repository, checkout, environ, links, choice, view, sandbox)
 
 
 def _list_committed_links(checkout: Checkout) -> list[str]:
@@ -173,8 +196,50 @@ def _locate_checkout(cwd: Path, repository: Repository) -> Checkout:
 
 async def _run(
     situation: _Situation, shell: ShellCommand, context: TaskContext, services: StepServices
-) -> tuple[Exit, str]:
+) -> IsolatedRun:
     """Return how the command ended, and why its exit status does not count."""
+    if situation.sandboxed:
+        return await _run_in_sandbox(situation, shell, context, services)
+    ended, blocked = await _run_outside(situation, shell, context, services)
+    return IsolatedRun(ended, blocked=blocked, sandbox=situation.sandbox)
+
+
+async def _run_in_sandbox(
+    situation: _Situation, shell: ShellCommand, context: TaskContext, services: StepServices
+) -> IsolatedRun:
+    """Run the command in a sandbox like that of an agent, with a home directory of its own."""
+    checkout = situation.checkout
+    with _open_view(situation) as launch:
+        workspace = Workspace(
+            situation.view.directory,
+            checkout.private / "sandbox",
+            services.layout.root,
+            lambda: nullcontext(_list_box_mounts(situation)),
+            records=list_records(services),
+        )
+        run = await run_in_sandbox(shell, workspace, context, services, launch, situation.view.network)
+    blocked = ""
+    if not was_started(checkout.private) and run.exit.stopped is None:
+        blocked = _describe_no_start(f"the sandbox ({run.sandbox.tier})", shell, run.exit)
+    return IsolatedRun(run.exit, blocked=blocked, sandbox=run.sandbox, refusals=run.refusals)
+
+
+def _list_box_mounts(situation: _Situation) -> tuple[Mount, ...]:
+    """Return the mounts of the view, after the directory of the checkout and the objects that it borrows."""
+    private, common = situation.checkout.private, situation.repository.common_dir
+    borrowed = [common / "objects", *list_alternates(situation.repository)]
+    # The view has those of the user's work tree, which the checkout is mounted over, at another path.
+    hidden = situation.checkout.user if situation.view.mounts else private
+    return (
+        Mount(private, private, writable=True),
+        *(Mount(one, one) for one in borrowed if not one.is_relative_to(hidden)),
+        *situation.view.mounts,
+    )
+
+
+async def _run_outside(
+    situation: _Situation, shell: ShellCommand, context: TaskContext, services: StepServices
+) -> tuple[Exit, str]:
     match situation.choice.isolation:
         case "bind-over" | "unshare":
             return await _run_in_view(situation, shell, context, services)
@@ -198,8 +263,12 @@ async def _run_in_view(
         ended = await run_shell(shell, context, services, launch)
     if was_started(private) or ended.stopped is not None:
         return ended, ""
+    return ended, _describe_no_start(situation.choice.program, shell, ended)
+
+
+def _describe_no_start(what: str, shell: ShellCommand, ended: Exit) -> str:
     last = last_line(read_end(shell.log, 8192)) or f"it exited with {ended.status}"
-    return ended, f"{situation.choice.program} could not start the command: {last}"
+    return f"{what} could not start the command: {last}"
 
 
 @contextlib.contextmanager
@@ -207,6 +276,9 @@ def _open_view(situation: _Situation) -> Generator[Launch]:
     """Prepare the checkout to be mounted over the user's work tree, and yield how to start a command."""
     checkout, environ = situation.checkout, situation.environ
     mounts = situation.view.mounts
+    if not mounts:
+        yield Launch((), _private_variables(situation, checkout.tree), record_start(checkout.private))
+        return
     env = _private_variables(situation, checkout.user) | relocate_tools(checkout, mounts, environ)
     paths = find_import_paths(checkout, situation.links)
     env |= extend_python_path((checkout.user / one for one in paths), environ)
@@ -219,6 +291,8 @@ def _open_view(situation: _Situation) -> Generator[Launch]:
 
 def _wrap(situation: _Situation) -> tuple[str, ...]:
     program, view = situation.choice.program, situation.view
+    if situation.sandboxed:
+        return ()
     if situation.choice.isolation == "bind-over":
         return wrap_with_bubblewrap(program, view)
     return wrap_with_unshare(program, view, situation.checkout.private)

@@ -29,12 +29,21 @@ async def add_quality_checks(
     for name, check in list_checks(step, context, services).items():
         checked = await _run_check(step, name, check, context, services)
         if checked.verdict == "pass":
+            result = _join_warnings(result, checked)
             continue
         reason = f"check {name}: {checked.reason}"
         if check.on_failure == "block":
-            return replace(checked, reason=reason, warnings=result.warnings)
+            return replace(_join_warnings(checked, result), reason=reason)
         result = replace(result, warnings=(*result.warnings, reason))
     return result
+
+
+def _join_warnings(result: GateResult, other: GateResult) -> GateResult:
+    return replace(
+        result,
+        warnings=tuple(dict.fromkeys((*other.warnings, *result.warnings))),
+        warning_details=(*other.warning_details, *result.warning_details),
+    )
 
 
 def list_checks(step: CheckGate, context: TaskContext, services: StepServices) -> dict[str, QualityCheck]:

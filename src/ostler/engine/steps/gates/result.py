@@ -9,6 +9,7 @@ from ostler.engine.steps.services import TaskContext
 from ostler.errors import Code, OstlerError
 from ostler.executors.failures import classify_failure
 from ostler.model.state import GateCheck, GateObstacle, GateVerdict
+from ostler.model.warning import WarningDetail
 
 _CAUSES: dict[Code, GateObstacle] = {Code.SANDBOX_UNAVAILABLE: "isolation", Code.NETWORK: "network"}
 
@@ -21,6 +22,7 @@ class GateResult(Struct, frozen=True):
     signature: str = ""  # of a failure
     check: GateCheck | None = None
     warnings: tuple[str, ...] = ()
+    warning_details: tuple[WarningDetail, ...] = ()
     review: str = ""  # why a person has to decide in spite of the verdict
     cause: GateObstacle | None = None  # why it could not run
     checks: tuple[str, ...] = ()  # quality checks that the verdict includes

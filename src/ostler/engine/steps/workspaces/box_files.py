@@ -12,8 +12,12 @@ from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configurat
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
+from ostler.engine.steps.workspaces.sandboxed_shell import list_records
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
+from ostler.git.private.importing import import_commits
+from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
+from ostler.git.private.unsandboxed import refuse_push_variables
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import list_work_trees
@@ -22,24 +26,37 @@ from ostler.sandbox.links.find import find_links
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 
 
-def create_workspace(directory: Path, context: TaskContext, services: StepServices) -> Workspace:
-    """Return the files of a program that works in this directory of the task."""
-    place = services.layout.sandbox(context.state.task)
+def create_workspace(
+    directory: Path, context: TaskContext, services: StepServices, *, pins: bool = True
+) -> Workspace:
+    """Return the files of a program that works in this directory of the task.
+
+    `pins`: the configuration that programs execute is that of the base commit.
+    """
+    place, records = services.layout.sandbox(context.state.task), list_records(services)
     worktree = find_worktree(context.state, services)
     root = services.layout.root
     if worktree is not None and services.repository and directory.is_relative_to(worktree.path):
-        pinned = find_pinned_tree(context.state, services)
-        mounts = partial(_open_worktree, worktree, services.repository, pinned, services)
-    elif services.repository and not directory.is_relative_to(root):
+        pinned = find_pinned_tree(context.state, services) if pins else None
+        mounts = partial(_open_worktree, worktree, services.repository, pinned, place / GIT, services)
+        guard = partial(refuse_push_variables, worktree.repository, place / "push")
+        return Workspace(
+            directory, place, root, mounts, programs=(INSIDE / BIN,), guard=guard, records=records
+        )
+    if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
         mounts = partial(_open_project, directory, root, place)
-    return Workspace(directory, place, root, mounts)
+    return Workspace(directory, place, root, mounts, records=records)
 
 
 @contextmanager
 def _open_worktree(
-    worktree: Worktree, repository: Repository, pinned: PinnedTree | None, services: StepServices
+    worktree: Worktree,
+    repository: Repository,
+    pinned: PinnedTree | None,
+    git_place: Path,
+    services: StepServices,
 ) -> Generator[tuple[Mount, ...]]:
     """Mount the worktree over the user's checkout too, so that installed packages import the task's code."""
     checkout = _locate(worktree, repository)
@@ -48,9 +65,23 @@ def _open_worktree(
     planned = plan_mounts(checkout, find_links(checkout, environ), environ, needs)
     # Before the mount points exist, which replace links of [workspace] in the worktree.
     kept = pin_configuration(pinned, checkout.user) if pinned is not None else ()
+    git = _create_git(worktree, git_place)
+    pointers = tuple(_convert(git.pointers))
     with prepare_mount_points(checkout, planned):
         own = Mount(checkout.tree, worktree.path, writable=True)
-        yield (*planned, own, *_repeat_below(planned, checkout.user, worktree.path), *kept)
+        below = (*_repeat_below(planned, checkout.user, worktree.path), *_convert(git.mounts), *pointers)
+        yield (*planned, own, *below, *_repeat_below(pointers, worktree.path, checkout.user), *kept)
+
+
+def _create_git(worktree: Worktree, place: Path) -> PrivateGit:
+    """Create the git directory of the sandbox, after the commits of an interrupted attempt were imported."""
+    import_commits(place, worktree)
+    return create_private_git(worktree.repository, place)
+
+
+def _convert(mounts: tuple[GitMount, ...]) -> Generator[Mount]:
+    for one in mounts:
+        yield Mount(one.source, one.destination, one.writable)
 
 
 def _repeat_below(planned: tuple[Mount, ...], user: Path, path: Path) -> Generator[Mount]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec import Struct
 
+from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.gates.isolated import run_isolated_setup
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
-from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, run_shell
+from ostler.engine.steps.workspaces.sandboxed_shell import describe_refusals, run_in_sandbox
+from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure
 from ostler.errors import Code, OstlerError
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.files.placement import place_all, plan_copies, plan_links
@@ -18,6 +21,9 @@ from ostler.git.commit.exclude import list_untracked, write_exclude
 from ostler.git.repository import Repository
 from ostler.git.run.command import encode_names
 from ostler.git.worktree.trash import erase
+from ostler.git.worktree.work_trees import list_alternates
+from ostler.model.command import Exit
+from ostler.sandbox.mounts import Mount
 
 _RESERVED = (".git", ".ostler")
 
@@ -31,6 +37,7 @@ class WorkspaceSetup(Struct, frozen=True):
     state_dir: Path | None = None  # where the added paths are stored; None: not stored
     untouched: bool = True  # no agent has worked in it yet
     isolated: bool = False  # the command runs like a gate: isolated from the user's checkout
+    workspace: Workspace | None = None  # files of its sandbox; None: those of the directory
 
 
 async def setup_workspace(setup: WorkspaceSetup, context: TaskContext, services: StepServices) -> None:
@@ -41,12 +48,35 @@ async def setup_workspace(setup: WorkspaceSetup, context: TaskContext, services:
         return
     before = () if setup.untouched else await run_in_thread(list_untracked, setup.repository)
     shell = ShellCommand(settings.setup, setup.directory, setup.log, settings.timeout_seconds)
-    run = run_isolated_setup if setup.isolated else run_shell
-    ended = await run(shell, context, services)
+    ended, refused = await _run_setup(setup, shell, context, services)
     if ended.status != 0 or ended.stopped:
-        message = f"workspace.setup failed: {describe_failure(shell, ended)}; its output is in {shell.log}"
+        parts = (f"workspace.setup failed: {describe_failure(shell, ended)}", refused)
+        message = "; ".join((*filter(None, parts), f"its output is in {shell.log}"))
         raise OstlerError(Code.WORKSPACE_WRITE_FAILED, message, "fix [workspace] setup, then: ostler retry")
     await run_in_thread(_exclude_created_files, setup, before, placed)
+
+
+async def _run_setup(
+    setup: WorkspaceSetup, shell: ShellCommand, context: TaskContext, services: StepServices
+) -> tuple[Exit, str]:
+    """Return how the command ended, and what the sandbox refused."""
+    if setup.isolated:
+        run = await run_isolated_setup(shell, context, services)
+    else:
+        workspace = setup.workspace or _create_checkout_workspace(setup, services)
+        run = await run_in_sandbox(shell, workspace, context, services)
+    return run.exit, describe_refusals(run.refusals)
+
+
+def _create_checkout_workspace(setup: WorkspaceSetup, services: StepServices) -> Workspace:
+    """Return the files of a checkout outside the project: its own, and the objects that it borrows."""
+    tree = setup.repository.work_tree
+    mounts = [Mount(tree, tree, writable=True)]
+    if services.repository is not None:
+        objects = (services.repository.common_dir / "objects", *list_alternates(services.repository))
+        mounts += [Mount(one, one) for one in objects]
+    place = tree.parent / "sandbox"
+    return Workspace(setup.directory, place, services.layout.root, lambda: nullcontext(tuple(mounts)))
 
 
 def _place_files(setup: WorkspaceSetup, settings: WorkspaceSettings, root: Path) -> list[str]:

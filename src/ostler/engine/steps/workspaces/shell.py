@@ -11,7 +11,7 @@ from msgspec import Struct
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.files.atomic import make_private_dir
-from ostler.model.command import Command, Exit, StopReason
+from ostler.model.command import Command, Exit, Launcher, StopReason
 from ostler.process.environment import build_child_environment
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.sweep import MARKER
@@ -42,21 +42,29 @@ def process_marker(context: TaskContext, services: StepServices) -> str:
 
 
 async def run_shell(
-    shell: ShellCommand, context: TaskContext, services: StepServices, launch: Launch | None = None
+    shell: ShellCommand,
+    context: TaskContext,
+    services: StepServices,
+    launch: Launch | None = None,
+    launcher: Launcher | None = None,
 ) -> Exit:
-    """Run the command; its processes hold the task's lock while they are alive."""
+    """Run the command; its processes hold the task's lock while they are alive.
+
+    `launcher`: starts it in a sandbox, whose variables are those of `launch`.
+    """
     launch = launch or Launch()
     make_private_dir(shell.log.parent)
     shell.log.unlink(missing_ok=True)
     command = Command(
         argv=(*launch.prefix, "/bin/sh", "-c", launch.prelude + _ONE_STREAM + shell.command),
         cwd=str(shell.cwd),
-        env=build_shell_environment(context, services) | launch.env,
+        env=launch.env if launcher else build_shell_environment(context, services) | launch.env,
         transcript=str(shell.log),
         timeout_seconds=shell.timeout_seconds,
         idle_timeout_seconds=shell.timeout_seconds,
         grace_seconds=services.settings.run.grace_seconds,
         nice=_nice(context, services),
+        launcher=launcher,
     )
     with report_progress(f"running `{shell.title}`", context, services, shell.log):
         return await DefaultCommandRunner(held=(context.lock,)).run(command, lambda line: False)

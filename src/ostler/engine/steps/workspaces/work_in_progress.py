@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ostler.engine.steps.services import StepServices
+from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
 from ostler.engine.steps.workspaces.worktree import find_worktree, release_workspace
 from ostler.errors import Code, GitError, OstlerError
 from ostler.git.commit.checkpoint import create_checkpoint, rewind_branch
@@ -23,6 +24,7 @@ def save_work_in_progress(state: State, services: StepServices) -> str | None:
     worktree = find_worktree(state, services)
     if worktree is None or not worktree.path.exists():
         return None
+    take_agent_commits(state, services)  # of an attempt that a kill ended
     if not has_changed_since(worktree, read_heads(worktree).tip):
         return None
     key = f"{state.task}/{state.round}.{state.current.id}.{state.iteration}.{state.call}.{state.claims}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from ostler.model.host import LOCALHOST, PROXY_PORT, WEB_PORTS, canonical_host, format_authority
+from ostler.sandbox.network.addresses import classify
 from ostler.secrets.find import find_secrets
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -28,41 +29,48 @@ class Address(Struct, frozen=True):
 
 
 def read_address(url: str) -> Address | None:
-    """Return where a URL leads; None if it is neither HTTP nor a local file."""
+    """Return where a URL leads; None if it is neither HTTP to a plain host nor a local file."""
     try:
         parts = urlsplit(url)
-        name, port = parts.hostname or "", parts.port
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
     except ValueError:
         return None
     if parts.scheme == "file":
         return Address(path=Path(unquote(parts.path))) if parts.path.startswith("/") else None
-    if parts.scheme not in _DEFAULT_PORTS or not name:
+    host = read_host(url)
+    if not port or not host or port == PROXY_PORT:
         return None
-    if is_loopback(name):
-        return Address(local_port=port or _DEFAULT_PORTS[parts.scheme])
-    shown = f"[{name}]" if ":" in name else name
-    return Address(host=f"{shown}:{port}" if port else shown)
+    if host == LOCALHOST:
+        return Address(local_port=port)
+    if _is_literal(host) and classify(host) == "forbidden":
+        return None
+    return Address(host=format_authority(host, None if port in WEB_PORTS else port))
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
+def read_host(url: str) -> str:
+    """Return the host of an HTTP URL in the form of the proxy; empty for one that the proxy refuses."""
     try:
-        address = ip_address(host)
+        parts = urlsplit(url)
+        name = parts.hostname or ""
+        return canonical_host(format_authority(name)) if parts.scheme in _DEFAULT_PORTS else ""
     except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
+        return ""
 
 
-def is_internal(host: str) -> bool:
-    """Return whether a host is this machine, or an address that only a network of this machine has."""
-    if is_loopback(host):
-        return True
-    try:
-        return not ip_address(host).is_global
-    except ValueError:
-        return False
+def may_link(index: str, host: str) -> bool:
+    """Return whether files of an index on one host can be on another.
+
+    An index does not open this machine or its network.
+    """
+    if host == index or not _is_literal(host):
+        return host == index or host != LOCALHOST
+    if _is_literal(index) and classify(index) == "private":
+        return classify(host) != "forbidden"
+    return classify(host) == "public"
+
+
+def _is_literal(host: str) -> bool:
+    return ":" in host or host.rpartition(".")[2].isdigit()
 
 
 def hide_secrets(text: str) -> str:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import base64
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from http.client import HTTPException, HTTPMessage, HTTPResponse
-from typing import IO, Any, NamedTuple
+from pathlib import Path
+from typing import IO, NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
 from urllib.request import (
+    BaseHandler,
     HTTPRedirectHandler,
     HTTPSHandler,
     OpenerDirector,
     ProxyHandler,
     Request,
     build_opener,
-    proxy_bypass_environment,  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 )
 
+from ostler.model.host import format_authority
+from ostler.sandbox.network.company_proxy import find_company_proxy
 from ostler.sandbox.network.indexes.address import hide_secrets
+from ostler.sandbox.network.trust import make_tls_context
+from ostler.sandbox.readable import has_file
 
 MAX_BYTES = 2 * 1024 * 1024
 _BLOCK = 64 * 1024
@@ -84,31 +88,31 @@ def _build_request(url: str, accept: str, method: str) -> Request:
 def _build_opener(
     environ: Mapping[str, str], certificates: tuple[str, ...], on_hop: Callable[[str], bool]
 ) -> OpenerDirector:
-    context = ssl.create_default_context()
-    for path in certificates:
-        try:
-            context.load_verify_locations(path)
-        except (OSError, ssl.SSLError):
-            continue  # the tool itself reports it
-    return build_opener(_Proxy(environ), HTTPSHandler(context=context), _Redirect(on_hop))
+    trusted = next((path for path in certificates if has_file(Path(path))), "")
+    context = make_tls_context({**environ, "NODE_EXTRA_CA_CERTS": trusted} if trusted else environ)
+    handlers = (_CompanyProxy(environ), HTTPSHandler(context=context), _Redirect(on_hop))
+    return build_opener(ProxyHandler({}), *handlers)  # not the proxies of this process
 
 
-class _Proxy(ProxyHandler):
-    """The proxies that an environment names, which need not be that of this process."""
+class _CompanyProxy(BaseHandler):
+    """Sends requests to the proxy that the environment names."""
+
+    handler_order = 100  # before the handlers that connect
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        read = {name.lower(): value for name, value in environ.items() if name.lower().endswith("_proxy")}
-        read |= {name: value for name, value in environ.items() if name.endswith("_proxy") and value}
-        proxies = {
-            scheme: read[f"{scheme}_proxy"] for scheme in ("http", "https") if read.get(f"{scheme}_proxy")
-        }
-        super().__init__(proxies)
-        self._no_proxy = {"no": read.get("no_proxy", "")}
+        self._environ = environ
 
-    def proxy_open(self, req: Request, proxy: str, type: str) -> Any:
-        if proxy_bypass_environment(req.host, self._no_proxy):
-            return None
-        return super().proxy_open(req, proxy, type)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
+    def http_open(self, req: Request) -> None:
+        via = find_company_proxy(req.type, urlsplit(req.full_url).hostname or "", self._environ)
+        if via is None:
+            return
+        if via.tls:
+            raise OSError("a proxy with https:// is not used for questions to package indexes")
+        for name, value in via.headers:
+            req.add_unredirected_header(name, value)
+        req.set_proxy(format_authority(via.host, via.port), "http")
+
+    https_open = http_open
 
 
 class _Redirect(HTTPRedirectHandler):

@@ -40,7 +40,7 @@ class _Answer(Struct, frozen=True):
     asked_at: float
 
 
-_answers: dict[tuple[frozenset[tuple[str, str]], Path], _Answer] = {}
+_answers: dict[tuple[frozenset[tuple[str, str]], tuple[Path, ...]], _Answer] = {}
 _lock = threading.Lock()  # two attempts that start together ask once
 
 
@@ -65,14 +65,15 @@ def find_indexes(
 
 
 def _ask_once(environ: Mapping[str, str], cwd: Path, seconds: float, monotonic: Callable[[], float]) -> Found:
-    key = (frozenset(one for one in environ.items() if _matters(one[0])), cwd)
+    variables = frozenset(one for one in environ.items() if _matters(one[0]))
+    key = (variables, (cwd, *python_project.list_requirements(cwd)))
     known = _answers.get(key)
     if known is not None and _is_valid(known, monotonic()):
         return known.found
     found = _ask_all(environ, cwd, seconds)
     tools = Tools(environ, cwd, 0.0)
     programs = tuple(Path(path) for name in _PROGRAMS if (path := tools.find(name)))
-    watched = (*found.watched, *programs, cwd)
+    watched = (*found.watched, *programs)
     _answers[key] = _Answer(found, watched, _read_stamp(watched), monotonic())
     return found
 

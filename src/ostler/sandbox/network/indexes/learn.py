@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from ostler.sandbox.network.indexes.address import hide_secrets, is_internal, read_address
+from ostler.sandbox.network.indexes.address import hide_secrets, may_link, read_address, read_host
 from ostler.sandbox.network.indexes.found import Index
 from ostler.sandbox.network.indexes.pages import ACCEPT, FILES, PAGES, read_links
 
@@ -92,8 +91,8 @@ class _Lesson(threading.Thread):
         # On use: the import takes 35 ms.
         from ostler.sandbox.network.indexes import fetch  # noqa: PLC0415
 
-        fetcher = fetch.Fetcher(self._environ, self._certificates, self._add, self._seconds)
         try:
+            fetcher = fetch.Fetcher(self._environ, self._certificates, self._add, self._seconds)
             files = self._read_page(fetcher.fetch)
         except fetch.FAILURES as error:
             self._problem = str(error) or type(error).__name__
@@ -128,8 +127,7 @@ class _Lesson(threading.Thread):
         address = read_address(url)
         if address is None or address.path is not None:
             return False
-        own = urlsplit(self.index.url).hostname or ""
-        if is_internal(urlsplit(url).hostname or "") and not is_internal(own):
+        if not may_link(read_host(self.index.url), read_host(url)):
             return False
         place = address.host or f":{address.local_port}"
         if len(self._found) < MAX_HOSTS:

@@ -98,7 +98,7 @@ def find_conda(tools: Tools) -> Found:
 
 
 def _read_channels(values: Mapping[str, Any]) -> Found:
-    alias = str(values.get("channel_alias") or "").rstrip("/")
+    alias = "".join(_list_texts(values.get("channel_alias"))).rstrip("/")
     texts = _list_texts([values.get(key) for key in ("channels", "default_channels", "custom_channels")])
     names = [one for one in _list_texts(values.get("channels")) if "://" not in one and one != "defaults"]
     return _list_urls("conda", [*texts, *(f"{alias}/{name}" for name in names if alias)])
@@ -110,6 +110,8 @@ def _list_texts(value: Any) -> list[str]:
             return [value]
         case list():
             return [text for one in cast("list[Any]", value) for text in _list_texts(one)]
+        case {"scheme": str() as scheme, "location": str() as location, **rest}:
+            return [f"{scheme}://{location}/{rest.get('name') or ''}"]
         case dict():
             return [text for one in cast("dict[str, Any]", value).values() for text in _list_texts(one)]
         case _:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from ostler.sandbox.network.indexes.found import Found, Index, join_found
-from ostler.sandbox.network.indexes.settings_file import Unreadable, read_settings
+from ostler.sandbox.network.indexes.settings_file import Unreadable, clean_settings, read_settings
 from ostler.sandbox.network.indexes.tools import NoAnswer, Tools
 from ostler.sandbox.network.indexes.user_file import copy_values
 
@@ -46,8 +46,17 @@ def find_pip(tools: Tools) -> Found:
             notes.append(f"pip was not asked for its index: {error}")
             continue
         if answer:  # pip is installed
-            return _read_answer(answer, tools)
-    return Found(notes=tuple(notes), failed=bool(notes))
+            default = _DEFAULT.search(answer)
+            return _read_files(_list_files(answer), default[1] if default else "", tools)
+    if not notes:
+        return Found()
+    places = (
+        ("global", Path("/etc/pip.conf")),
+        ("user", tools.home / ".pip" / "pip.conf"),
+        ("user", _own_file(tools)),
+    )
+    # The default index stays unknown.
+    return join_found([_read_files(places, "", tools), Found(notes=tuple(notes), failed=True)])
 
 
 def _list_pythons(tools: Tools) -> list[str]:
@@ -59,15 +68,16 @@ def _list_pythons(tools: Tools) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))[:_MAX_PROGRAMS]
 
 
-def _read_answer(answer: str, tools: Tools) -> Found:
-    default = _DEFAULT.search(answer)
-    levels = _list_files(answer)
+def _own_file(tools: Tools) -> Path:
+    return tools.config_home / "pip" / "pip.conf"
+
+
+def _read_files(levels: Sequence[tuple[str, Path]], default: str, tools: Tools) -> Found:
     notes: list[str] = []
     merged, copied = _merge(levels, notes)
-    found = _find_indexes(merged, tools, default[1] if default else "")
-    place = tools.config_home / "pip" / "pip.conf"
+    found = _find_indexes(merged, tools, default)
     watched = tuple(path for _, path in levels)
-    parts = [copy_values(place, "ini", copied, found) if copied else found]
+    parts = [copy_values(_own_file(tools), "ini", copied, found) if copied else found]
     return join_found([*parts, Found(watched=watched, notes=tuple(notes))])
 
 
@@ -93,6 +103,8 @@ def _merge(levels: Iterable[tuple[str, Path]], notes: list[str]) -> tuple[Values
         except Unreadable as error:
             notes.append(str(error))
             continue
+        if level == "site" and clean_settings(values)[1]:
+            notes.append(f"{path} holds a password, which programs in the sandbox can read")
         for merged in (every,) if level == "site" else (every, copied):
             for section, keys in cast("Values", values).items():
                 merged.setdefault(section, {}).update(keys)

@@ -86,8 +86,13 @@ def _read_uv_variables(tools: Tools) -> Found:
     return join_found([read_options(options, tools), *(_read_index(url, tools) for url in urls)])
 
 
+def list_requirements(cwd: Path) -> list[Path]:
+    """Return the requirements files of the project."""
+    return sorted(cwd.glob("*requirements*.txt"))
+
+
 def _read_requirements(tools: Tools) -> Iterator[Found]:
-    for path in sorted(tools.cwd.glob("*requirements*.txt")):
+    for path in list_requirements(tools.cwd):
         try:
             with path.open("rb") as file:
                 text = file.read(_MAX_BYTES).decode("utf-8", "replace")

@@ -27,6 +27,7 @@ _NOT_INSIDE = re.compile(
     r"(?i)(?:^|[-_.:/])(?:(?:https?[-_]?)?proxy|no-?proxy|proxy_servers|cache|cache[-_]?(?:dir|folder)"
     r"|store-dir|logs-dir|pkgs_dirs|envs_dirs|credential[-_]provider|keyring-provider)$"
 )
+_PROXY = re.compile(r"(?i)(?:https?[-_]?)?proxy|proxy_servers")
 _MORE_SECRETS = re.compile(r"(?i)(?:auth|ident|otp|pass|secret|token|password|apikey)\d*$")
 _PAIR = re.compile(r"([^=\s][^=]*?)\s*=\s*(.*?)\s*")
 _WORDS = re.compile(r"\"?([^\s\"]+)\"?\s+\"?([^\"]*)\"?\s*")
@@ -131,6 +132,16 @@ def clean_settings(values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str
     left: list[str] = []
     cleaned = _clean(values, "", left)
     return cast("dict[str, Any]", cleaned), tuple(left)
+
+
+def names_proxy(values: Mapping[str, Any]) -> bool:
+    """Return whether a key of the file, or of a table in it, names a proxy."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and names_proxy(cast("Mapping[str, Any]", value)):
+            return True
+        if value and _PROXY.fullmatch(key):
+            return True
+    return False
 
 
 def _clean(value: object, name: str, left: list[str]) -> object:

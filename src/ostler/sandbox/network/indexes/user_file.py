@@ -11,6 +11,7 @@ from ostler.sandbox.network.indexes.settings_file import (
     Format,
     Unreadable,
     clean_settings,
+    names_proxy,
     read_settings,
     write_settings,
 )
@@ -48,6 +49,8 @@ def copy_values(place: Path, form: Format, values: Mapping[str, Any], found: Fou
     notes = found.notes
     if left:
         notes += (f"{place}: left out of the sandbox, because they are secrets: {', '.join(left)}",)
+    if names_proxy(values):
+        notes += (f"{place}: its proxy is not used in the sandbox; set HTTPS_PROXY instead",)
     content = write_settings(cleaned, form)
     if find_secrets(content):
         notes += (f"{place}: left out of the sandbox, because it holds a secret",)

@@ -1,0 +1,46 @@
+"""The network of a sandbox: its proxy, and the package indexes that it allows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from ostler.config.settings import SandboxSettings
+from ostler.model.host import parse_allow_hosts
+from ostler.sandbox.box.attach import Attach
+from ostler.sandbox.network.indexes.found import Indexes
+from ostler.sandbox.network.policy import CheckUsage, ModelRoute, NetworkPolicy, OnRefusal
+
+
+async def find_package_indexes(
+    settings: SandboxSettings, environ: Mapping[str, str], project: Path
+) -> Indexes:
+    """Return the indexes that the tools use in the user's checkout; none without the proxy."""
+    if settings.network != "proxy":
+        return Indexes()
+    from ostler.sandbox.network.indexes.find import find_indexes  # noqa: PLC0415  (imported on use)
+
+    return await asyncio.to_thread(find_indexes, environ, project)
+
+
+def build_policy(settings: SandboxSettings, indexes: Indexes, route: ModelRoute | None) -> NetworkPolicy:
+    """Return what the proxy allows: the settings, the indexes and the model."""
+    hosts, ports = parse_allow_hosts(settings.allow_hosts)
+    every_port = tuple(dict.fromkeys((*ports, *indexes.local_ports)))
+    return NetworkPolicy(tuple(dict.fromkeys((*hosts, *indexes.hosts))), every_port, route)
+
+
+async def open_proxy(
+    policy: NetworkPolicy,
+    environ: Mapping[str, str],
+    on_refusal: OnRefusal,
+    check_usage: CheckUsage,
+    stack: AsyncExitStack,
+) -> Attach:
+    """Start the proxy, which ends with the stack."""
+    from ostler.sandbox.network.proxy import Proxy  # noqa: PLC0415  (imported on use)
+
+    proxy = await stack.enter_async_context(Proxy(policy, on_refusal, check_usage, environ=environ))
+    return proxy.attach

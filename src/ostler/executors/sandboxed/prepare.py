@@ -1,0 +1,93 @@
+"""Prepares an agent for one attempt in a sandbox: its home directory, the route to its model, its login."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ostler.executors.program import ProgramExecutor
+from ostler.executors.protocol import Capabilities, Executor
+from ostler.executors.sandboxed.logins import require_login
+from ostler.executors.sandboxed.needs import ModelAccess, Outside, SandboxNeeds
+from ostler.model.call import AgentCall, SandboxAccess
+from ostler.sandbox.home.contents import HomeContents
+from ostler.sandbox.home.prepare import prepare_home
+from ostler.sandbox.network.policy import ModelRoute
+from ostler.secrets.variables import is_secret_name
+
+
+class PreparedAgent(Struct, frozen=True):
+    """What the sandbox of one attempt needs for its agent."""
+
+    route: ModelRoute | None = None  # None: its keys are in the sandbox, or it has none
+    access: SandboxAccess = SandboxAccess()
+    left_out: tuple[str, ...] = ()  # files of the user's home directory that the agent reads and does not get
+    warnings: tuple[str, ...] = ()
+
+
+def prepare_agent(
+    executor: Executor, call: AgentCall, home: Path, url: str = "", bring: tuple[str, ...] = ()
+) -> PreparedAgent:
+    """Fill the private home directory of a call that would run without a sandbox, and find its route.
+
+    `url` is the address of the proxy in the sandbox; empty: there is none, and keys go in. `bring` is the
+    setting sandbox.home. Raises AUTH_FAILED for a login that has ended.
+    """
+    user_home = Path(call.env.get("HOME") or "/")
+    needs = executor.spec.sandbox if isinstance(executor, ProgramExecutor) else None
+    if not isinstance(executor, ProgramExecutor) or needs is None:
+        left_out = prepare_home(home, user_home, HomeContents(), bring)
+        return PreparedAgent(left_out=left_out, warnings=_warn(executor, url))
+    outside = executor.describe_outside(call)
+    access = needs.find_access(outside, url) if url else None
+    if access and access.login:
+        require_login(access.login, executor.spec.program, executor.find_path(), outside)
+    contents = _complete(needs.contents(outside, access), needs, access)
+    left_out = prepare_home(home, user_home, contents, bring if access else (*bring, *needs.logins))
+    return PreparedAgent(
+        access.route if access else None,
+        _describe_access(needs, executor.capabilities, access, outside),
+        left_out,
+        () if access else _warn(executor, url),
+    )
+
+
+def _complete(contents: HomeContents, needs: SandboxNeeds, access: ModelAccess | None) -> HomeContents:
+    """Return the files with the placeholder of the login; an earlier login is removed."""
+    if access is None:
+        return contents
+    settings = {file.path for file in contents.files}
+    stale = tuple(path for path in needs.logins if path not in settings and path not in access.files)
+    return replace(contents, written={**contents.written, **access.files}, removed=stale)
+
+
+def _describe_access(
+    needs: SandboxNeeds, capabilities: Capabilities, access: ModelAccess | None, outside: Outside
+) -> SandboxAccess:
+    if access is None:
+        return SandboxAccess(needs.env, needs.removed)
+    removed = (*needs.removed, *access.removed, *_list_keys(capabilities, outside))
+    return SandboxAccess({**needs.env, **access.env}, tuple(dict.fromkeys(removed)), access.arguments)
+
+
+def _list_keys(capabilities: Capabilities, outside: Outside) -> Iterator[str]:
+    """Yield the variables of the agent that hold a secret, used or not."""
+    more = (one for patterns in capabilities.environment_with.values() for one in patterns)
+    patterns = (*capabilities.environment, *more)
+    for name in outside.env:
+        if is_secret_name(name) and any(fnmatchcase(name, pattern) for pattern in patterns):
+            yield name
+
+
+def _warn(executor: Executor, url: str) -> tuple[str, ...]:
+    if not url or not executor.capabilities.has_account:
+        return ()
+    message = (
+        f"the keys of {executor.name} are in its sandbox, because the proxy cannot call its model; "
+        "sandbox.allow_hosts must name the hosts that it calls"
+    )
+    return (message,)

@@ -1,0 +1,79 @@
+"""Creates mount points in directories that a sandboxed program can write.
+
+A symbolic link on the way to a mount point would lead bubblewrap, which resolves paths outside the sandbox,
+to another place: it would create files there, and what the mount has to cover would stay uncovered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ostler.sandbox.links.link import list_directory
+
+if TYPE_CHECKING:
+    from ostler.sandbox.mounts import Mount
+
+
+@contextlib.contextmanager
+def prepare_writable(mounts: Iterable[Mount]) -> Generator[None]:
+    """Create the mount points that are inside earlier writable mounts; afterwards all is as before."""
+    done: list[Mount] = []
+    with contextlib.ExitStack() as undo:
+        for mount in mounts:
+            outer = _find_outer(mount.destination, done)
+            if outer is not None and outer.writable:
+                relative = mount.destination.relative_to(outer.destination)
+                create_mount_point(outer.source, relative, mount.source.is_dir(), undo)
+            done.append(mount)
+        yield
+
+
+def _find_outer(path: Path, mounts: list[Mount]) -> Mount | None:
+    """Return the mount that has this path: of those around it, the last one hides the others."""
+    around = (one for one in reversed(mounts) if path.is_relative_to(one.destination))
+    return next(around, None)
+
+
+def create_mount_point(root: Path, relative: Path, is_directory: bool, undo: contextlib.ExitStack) -> None:
+    """Create an empty file or directory below `root`, in place of symbolic links on the way."""
+    place = root
+    for number, part in enumerate(relative.parts, 1):
+        place /= part
+        if place.is_symlink():
+            target = str(place.readlink())
+            place.unlink()
+            undo.callback(_restore_link, root, place, target)
+        elif place.exists():
+            continue
+        if is_directory or number < len(relative.parts):
+            place.mkdir()
+        else:
+            place.touch()
+        undo.callback(_remove, root, place)
+
+
+def _remove(root: Path, place: Path) -> None:
+    """Remove an empty mount point; the program may have replaced it, or a directory on the way."""
+    with contextlib.suppress(OSError):
+        if not _is_reached(root, place):
+            return
+        if place.is_dir() and not place.is_symlink():
+            if not list_directory(place):
+                place.rmdir()
+        elif place.lstat().st_size == 0:
+            place.unlink()
+
+
+def _restore_link(root: Path, place: Path, target: str) -> None:
+    with contextlib.suppress(OSError):
+        if _is_reached(root, place):
+            place.symlink_to(target)
+
+
+def _is_reached(root: Path, place: Path) -> bool:
+    """Return whether no directory between both is a symbolic link."""
+    between = place.parent.relative_to(root).parts
+    return not any(root.joinpath(*between[:count]).is_symlink() for count in range(1, len(between) + 1))

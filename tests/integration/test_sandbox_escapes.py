@@ -1,0 +1,95 @@
+"""A task's agent makes about a hundred attempts to leave its sandbox; none succeeds. Outside, they do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from another_user import USER, as_root_without_user_namespaces, as_user, can_use
+from escape_world import ESCAPES, EscapeWorld
+
+sys.path.insert(0, str(ESCAPES))
+from attempt import load_attempts
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+ATTEMPTS = load_attempts()
+IS_ROOT = os.geteuid() == 0
+HARMLESS = ("unshare", "--mount", "--uts", "--ipc", "--") if IS_ROOT else ()
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory that every user can reach."""
+    with tempfile.TemporaryDirectory(prefix="ostler-escapes-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def check(world: EscapeWorld, prefix: tuple[str, ...] = ()) -> dict[str, str]:
+    """Make the attempts in a sandbox; check that none succeeded and that nothing changed outside."""
+    results = world.attack(prefix)
+    assert results.keys() == ATTEMPTS.keys()
+    assert len(results) >= 100
+    assert {name: text for name, text in results.items() if text.startswith("succeeded")} == {}
+    assert world.find_changes() == []
+    assert world.find_trapped() == []
+    left = [one.info["cmdline"] for one in psutil.process_iter(["cmdline"])]
+    assert [one for one in left if (one or [""])[0] == world.facts["daemon_name"]] == []
+    return results
+
+
+def test_no_attempt_succeeds(place: Path) -> None:
+    """No attempt succeeds inside; outside, each one does that is harmless there."""
+    world = EscapeWorld(place)
+    try:
+        check(world)
+        control = world.attack_without_sandbox(HARMLESS)
+        failed = {name for name, text in control.items() if not text.startswith("succeeded")}
+        wanted = {"user", "root"} if IS_ROOT else {"user"}
+        assert [name for name in failed if ATTEMPTS[name].control in wanted] == []
+        assert len(control) - len(failed) >= 40
+        assert len(world.find_changes()) == 8  # the canaries work
+    finally:
+        world.close()
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can become another user")
+def test_no_attempt_of_another_user_succeeds(place: Path) -> None:
+    """The sandbox holds for a user who is not root."""
+    if not can_use():
+        pytest.skip("this container cannot start programs as another user")
+    world = EscapeWorld(place, USER)
+    try:
+        check(world, as_user())
+    finally:
+        world.close()
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not IS_ROOT, reason="only root can use a sandbox without a user namespace")
+def test_no_attempt_succeeds_without_user_namespace(place: Path) -> None:
+    """Root where user namespaces are refused: the sandbox has none, and holds as well."""
+    world = EscapeWorld(place)
+    try:
+        check(world, as_root_without_user_namespaces())
+    finally:
+        world.close()
+
+
+def test_links_lead_bubblewrap_elsewhere(tmp_path: Path) -> None:
+    """Without our own mount points, bubblewrap creates a directory where a link of an agent leads."""
+    home, trap, tool = (tmp_path / name for name in ("home", "trap", "tool"))
+    for one in (home, trap, tool):
+        one.mkdir()
+    (home / ".local").symlink_to(f"/oldroot{trap}")
+    mounts = ["--bind", str(home), "/home/me", "--ro-bind", str(tool), "/home/me/.local/bin"]
+    subprocess.run(["bwrap", "--ro-bind", "/", "/", "--tmpfs", "/home", *mounts, "true"], check=False)
+    assert [one.name for one in trap.iterdir()] == ["bin"]

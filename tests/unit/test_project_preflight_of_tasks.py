@@ -1,0 +1,145 @@
+"""What a new task or a run lacks is found before an agent starts."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ostler.config.load import load_settings
+from ostler.errors import Code, OstlerError, PreflightFailed, Problem, UsageError
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.task import Task
+from ostler.process import tool
+from ostler.project.inspection.refuse import refuse
+from ostler.project.inspection.setup import Setup
+from ostler.project.preflight import check_new, check_ready, find_ready_tasks
+from ostler.project.project import Project
+
+
+def write(root: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def setup(root: Path, text: str, environ: Mapping[str, str] = {}) -> Setup:
+    write(root, {"ostler.toml": text})
+    return Setup(root, load_settings(root, environ), environ, ExecutorRegistry())
+
+
+def git(root: Path, *args: str) -> None:
+    subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b", *args], cwd=root, check=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    return tmp_path
+
+
+PULL = '[git]\non_complete = "pr"\n'
+
+
+def project(root: Path, text: str = "") -> Project:
+    write(root, {"ostler.toml": text})
+    return Project.open(root, {"PATH": "/usr/bin:/bin", "HOME": str(root)}, create=True)
+
+
+def test_a_new_task_is_refused_with_everything_that_it_lacks(tmp_path: Path) -> None:
+    """Executor, role, skills, the next skill and the task before it; nothing is written."""
+    with project(tmp_path) as opened:
+        task = Task("t", executor="claud", role="zz", skill="no", next=("nope",), after=("other",))
+        with pytest.raises(PreflightFailed) as caught:
+            opened.add(task)
+        assert [one.message.split(";")[0] for one in caught.value.problems] == [
+            'unknown executor "claud"',
+            'unknown role "zz"',
+            "no skill no in .agents/skills, .claude/skills",
+            "the next skill of the task: no skill nope in .agents/skills, .claude/skills",
+            "no task other",
+        ]
+        assert caught.value.exit == 2 and not opened.tasks()
+
+
+def test_a_new_task_of_a_missing_agent_is_a_warning(tmp_path: Path) -> None:
+    """It can be installed before the run."""
+    with project(tmp_path, '[executors.gone]\ntype = "command"\ncommand = "/nowhere/x"\n') as opened:
+        [warning] = check_new(opened, Task("t", executor="gone"))
+        assert warning.severity == "warning" and "/nowhere/x" in warning.message
+
+
+def test_a_phase_of_a_task_that_resembles_a_known_one_is_a_warning(tmp_path: Path) -> None:
+    """Any name is allowed, with the general template."""
+    with project(
+        tmp_path, '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+    ) as opened:
+        found = check_new(opened, Task("t", phases=("implement", "tets", "zebra")))
+        assert [one.text for one in found] == ['no phase has the name "tets"; did you mean "test"?']
+
+
+def test_the_reviewer_of_a_gate_is_checked_before_the_run(repository: Path) -> None:
+    """The agent of an ai gate is needed only after the first phase was paid for."""
+    text = (
+        '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+        '[executors.gone]\ntype = "command"\ncommand = "/nowhere/x"\n'
+        '[agents]\nreviewer = "gone"\n[gates.phases]\nimplement = "ai"\n'
+    )
+    with project(repository, text) as opened:
+        with pytest.raises(PreflightFailed) as caught:
+            check_ready(opened, [opened.add(Task("t", weight="trivial"))])
+        assert (caught.value.code, caught.value.exit) == (Code.AGENT_NOT_FOUND, 2)
+        assert "/nowhere/x" in caught.value.message
+
+
+def test_an_unknown_executor_is_reported_once(repository: Path) -> None:
+    """With the setting that names it, and not again for each task."""
+    with project(repository, "") as opened:
+        task = opened.add(Task("t"))
+    with project(repository, '[run]\nexecutor = "claud"\n') as opened:
+        with pytest.raises(PreflightFailed) as caught:
+            check_ready(opened, [task])
+        assert [one.key for one in caught.value.problems] == ["run.executor"]
+
+
+def test_a_task_that_lacks_something_is_refused_alone(repository: Path) -> None:
+    """The others are ready; the message names the task and the reason."""
+    text = '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+    text += '[executors.gone]\ntype = "command"\ncommand = "/nowhere/x"\n'
+    with project(repository, text) as opened:
+        bad, good = opened.add(Task("bad", executor="gone")), opened.add(Task("good"))
+        found = find_ready_tasks(opened)
+        assert found.ready == [good.id]
+        [message] = found.refused
+        assert message.startswith(f"not run: {bad.id}: ") and "/nowhere/x" in message
+
+
+def test_the_preflight_of_a_run_starts_only_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three calls of git, as many as before the preflight; with pull requests also three."""
+    started: list[list[str]] = []
+    run = tool._run_once
+    monkeypatch.setattr(tool, "_run_once", lambda argv, *rest: started.append(argv) or run(argv, *rest))
+    text = '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+    text += '[gates.commands]\ntest = "make"\n[[notify]]\ncommand = ["true"]\n' + PULL
+    git(repository, "remote", "add", "origin", "/somewhere/else")
+    write(repository, {".agents/prompts/test.md": "Test it.", ".claude/settings.json": "{}"})
+    with project(repository, text) as opened:
+        task = opened.add(Task("t"))
+        started.clear()
+        check_ready(opened, [task])
+    assert [argv[:2] for argv in started] == [["git", "rev-parse"], ["git", "config"], ["git", "rev-parse"]]
+
+
+def test_one_error_keeps_its_code_and_hint() -> None:
+    """Several become one list; warnings alone refuse nothing."""
+    warning = Problem("a", 1, "k", "m", "warning")
+    refuse([], [warning])
+    with pytest.raises(PreflightFailed) as caught:
+        refuse([OstlerError(Code.GIT_NO_COMMITS, "no commits", "git commit")])
+    assert (caught.value.code, caught.value.hint, caught.value.exit) == (Code.GIT_NO_COMMITS, "git commit", 2)
+    with pytest.raises(PreflightFailed) as caught:
+        refuse([UsageError("one", "do it"), UsageError("two")], [warning])
+    assert caught.value.message.splitlines() == ["one; do it", "two", "warning: a:1: k: m"]
