@@ -145,7 +145,7 @@ def test_hidden_directories_are_not_readable(box: Box) -> None:
 def test_a_stop_reaches_the_program_itself(box: Box) -> None:
     """SIGTERM is not caught on the way, and the limit of file size applies."""
     script = "trap 'echo bye; exit 3' TERM; echo $$; while :; do sleep 0.05; done"
-    ended, lines = run(LandlockLauncher(box), script, timeout_seconds=0.5)
+    ended, lines = run(LandlockLauncher(box), script, timeout_seconds=1.0, grace_seconds=10.0)
     assert (ended.status, lines[1:]) == (3, ["bye"])
     small = replace(box, limits=Limits(file_mb=1))
     ended, _ = run(LandlockLauncher(small), "head -c 3000000 /dev/zero > big")
