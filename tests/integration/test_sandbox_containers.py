@@ -87,6 +87,17 @@ def test_a_program_runs_with_its_input_and_files(launcher: ContainerLauncher, en
     assert env[MARKER] == "store:T1:2"
 
 
+def test_programs_of_the_task_are_first_on_the_path(launcher: ContainerLauncher) -> None:
+    """Directories of PATH that are mounted are kept, before those of the image; others do not exist there."""
+    tool = launcher.box.directory / "bin" / "tool"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\necho tool\n")
+    tool.chmod(0o755)
+    command = create_command(launcher, 'tool; echo "$PATH"')
+    env = {**command.env, "PATH": f"{tool.parent}:/opt/nowhere:/usr/bin"}
+    assert run(replace(command, env=env))[1] == ["tool", f"{tool.parent}:/usr/bin:/bin"]
+
+
 def test_the_self_test_passes_and_fails(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """All checks of bubblewrap are made in the container; with a network of the machine one fails."""
     why_container_fails.cache_clear()

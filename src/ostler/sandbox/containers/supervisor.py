@@ -3,7 +3,8 @@
 It connects to the run that started the container, sends it the listening ports of the proxy, starts the
 program, and exits with its status. When the connection ends, the run is dead or has stopped the program: all
 processes of the container are killed. It runs with the Python of the image (3.8 or newer) and uses only the
-standard library. The start file is JSON: {"control": PATH, "ports": [PORT], "argv": [ARGUMENT], "env": {}}.
+standard library. The start file is JSON: {"control": PATH, "ports": [PORT], "argv": [ARGUMENT], "env": {},
+"path": [DIRECTORY]}; the directories are before those of the image.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def _start_program(start: dict[str, Any], control: socket.socket) -> int:
         return pid
     control.close()
     argv, env = start["argv"], {**os.environ, **start["env"]}
+    env["PATH"] = os.pathsep.join([*start["path"], os.environ.get("PATH", os.defpath)])
     try:
         os.execvpe(argv[0], argv, env)  # noqa: S606
     except OSError as error:
