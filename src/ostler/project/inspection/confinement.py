@@ -36,7 +36,7 @@ _SWITCHES = (
     ),
 )
 _CONTAINER_FILES = ("/.dockerenv", "/run/.containerenv")
-_IN_CONTAINER = "this container refuses user namespaces: docs/sandbox.md names what to change, or run Ostler outside of it"
+_IN_CONTAINER = "this container refuses user namespaces: see docs/sandbox.md, or run Ostler outside of it"
 
 
 class Confinement(Struct, frozen=True):

@@ -90,6 +90,6 @@ def _check_limits(settings: SandboxSettings) -> Check:
     # The kernel does not limit the processes of root.
     inherited = ["file size"] + (["processes"] if "pids" not in groups and os.geteuid() != 0 else [])
     by_group = f"{' and '.join(groups)} by control groups, " if groups else ""
-    values = f"{settings.max_processes} processes, {settings.max_file_mb} MB per file, {settings.max_disk_mb} MB in all"
+    values = f"{settings.max_processes} processes, {settings.max_file_mb} MB per file"
     detail = f"{by_group}{' and '.join(inherited)} by resource limits: {values}"
-    return Check("limits", True, detail, required=False)
+    return Check("limits", True, f"{detail}, {settings.max_disk_mb} MB in all", required=False)
