@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from another_user import USER, as_root_without_user_namespaces, as_user, can_use
-from escape_world import ESCAPES, EscapeWorld
+from escape_world import ESCAPES, SECRET, EscapeWorld
 
 sys.path.insert(0, str(ESCAPES))
 from attempt import load_attempts
@@ -93,3 +93,24 @@ def test_links_lead_bubblewrap_elsewhere(tmp_path: Path) -> None:
     mounts = ["--bind", str(home), "/home/me", "--ro-bind", str(tool), "/home/me/.local/bin"]
     subprocess.run(["bwrap", "--ro-bind", "/", "/", "--tmpfs", "/home", *mounts, "true"], check=False)
     assert [one.name for one in trap.iterdir()] == ["bin"]
+
+
+def test_a_document_task_has_no_passwords_of_remotes(place: Path) -> None:
+    """A task without a worktree has the project's history, and no address with a password."""
+    world = EscapeWorld(place)
+    try:
+        lines = ("#!/bin/sh", f"cd {world.root}", "cat .git/config", "git log --oneline", "ls .ostler")
+        (world.agent / "probe").write_text("\n".join(lines))
+        skill = world.root / ".agents/skills/writer/SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text("---\nname: writer\ndescription: writes\nsquad: creative\n---\nWrite.\n")
+        task = world.ostler("new", "Write it", "--skill", "writer", "--executor", "probe").stdout.strip()
+        done = world.ostler("run", task, OSTLER_SANDBOX__NETWORK="off")
+        assert done.returncode == 0, done.stdout + done.stderr
+        text = (world.root / f"outputs/creative/writer/{task}.md").read_text()
+        assert "https://example.org/x.git" in text
+        assert " first\n" in text
+        assert text.endswith("\ndesks")
+        assert SECRET not in text
+    finally:
+        world.close()

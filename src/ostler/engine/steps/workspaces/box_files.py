@@ -46,8 +46,9 @@ def create_workspace(
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
-        mounts = partial(_open_project, directory, root, place)
-    return Workspace(directory, place, root, mounts, records=records)
+        mounts = partial(_open_project, directory, root, place, services.repository)
+    programs = (INSIDE / BIN,) if services.repository else ()
+    return Workspace(directory, place, root, mounts, programs=programs, records=records)
 
 
 @contextmanager
@@ -112,16 +113,33 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 
 @contextmanager
-def _open_project(directory: Path, root: Path, place: Path) -> Generator[tuple[Mount, ...]]:
+def _open_project(
+    directory: Path, root: Path, place: Path, repository: Repository | None
+) -> Generator[tuple[Mount, ...]]:
     """Mount the project without Ostler's files; it is writable if the task works in it."""
-    empty = place / "empty"
-    make_private_dir(empty)
-    mounts = [Mount(root, root, writable=directory == root)]
-    git = root / ".git"
-    if git.exists():
-        mounts.append(Mount(git, git))
-    hidden = (root / ".ostler", git / "ostler")
-    mounts += [Mount(empty, one) for one in hidden if one.is_dir()]
+    mounts = [Mount(root, root, writable=directory == root), *_hide_state(directory, root, place)]
+    mounts += _hide_git(root, place, repository)
     if directory != root:
         mounts.append(Mount(directory, directory, writable=True))
     yield tuple(mounts)
+
+
+def _hide_state(directory: Path, root: Path, place: Path) -> Generator[Mount]:
+    """Yield an empty directory over Ostler's files; it has only the mount point of the working directory."""
+    state = root / ".ostler"
+    if state.is_dir():
+        view = place / "view"
+        make_private_dir(view / directory.relative_to(state) if directory.is_relative_to(state) else view)
+        yield Mount(view, state)
+
+
+def _hide_git(root: Path, place: Path, repository: Repository | None) -> Generator[Mount]:
+    """Yield a private git directory for the project's own, whose addresses can have passwords."""
+    git = root / ".git"
+    if repository is not None and repository.work_tree == root and git.exists():
+        made = create_private_git(repository, place / GIT)
+        yield from _convert((*made.mounts, *made.pointers))
+    elif git.is_dir():
+        empty = place / "empty"
+        make_private_dir(empty)
+        yield Mount(empty, git)
