@@ -1,4 +1,4 @@
-"""P15: the start of /bin/true in a sandbox: alone, and as an attempt with its proxy and private git directory."""
+"""P15: the start of /bin/true in a sandbox, and in an attempt with its proxy and private git directory."""
 
 from __future__ import annotations
 

@@ -94,7 +94,13 @@ def _select_readable(box: Box) -> list[Path]:
     """Return the paths without those that the system's directories contain; none may contain the home."""
     system, _ = list_system_paths()
     found = select_outer((*list_own_paths(), *box.readable), (box.home_path, box.home))
-    return [one for one in found if not any(one.is_relative_to(known) for known in system)]
+    return [one for one in found if not _is_inside(one, system)]
+
+
+def _is_inside(path: Path, directories: tuple[Path, ...]) -> bool:
+    """Return whether one of the directories has the path, also through a link such as /bin."""
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(one) for one in directories)
 
 
 def _mount_all(mounts: Iterable[Mount]) -> Iterable[str]:
