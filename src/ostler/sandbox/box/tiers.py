@@ -12,7 +12,7 @@ from ostler.model.sandbox import Tier
 from ostler.sandbox.box.bubblewrap import Namespaces
 from ostler.sandbox.box.self_test import why_bubblewrap_fails
 from ostler.sandbox.bubblewrap import find_bubblewrap
-from ostler.sandbox.choice import INSTALL_HINT
+from ostler.sandbox.choice import find_hint
 
 
 class ChosenTier(Struct, frozen=True):
@@ -38,7 +38,7 @@ def choose_tier(requested: Tier, environ: Mapping[str, str]) -> ChosenTier:
         case "bubblewrap":
             found = _try_bubblewrap(environ)
             if not found.verified:
-                raise unavailable(requested, found.reason, INSTALL_HINT)
+                raise unavailable(requested, found.reason, find_hint(found.reason))
             return found
         case "supervised" | "limits":
             return ChosenTier(requested)
