@@ -28,7 +28,7 @@ HARMLESS = ("unshare", "--mount", "--uts", "--ipc", "--") if IS_ROOT else ()
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A directory that every user can reach."""
-    with tempfile.TemporaryDirectory(prefix="ostler-escapes-", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix="escapes-", ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o755)
         yield Path(name)
 

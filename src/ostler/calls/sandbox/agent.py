@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.sandbox.environment import PROXY_URL
+from ostler.calls.sandbox.environment import PROXY_URL, format_proxy_url
 from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
@@ -92,14 +92,15 @@ def _create_workspace(call: AgentCall) -> Workspace | None:
 
 def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -> SandboxedCall:
     call = agent.call
+    box = sandbox.box
     if sandbox.launcher is not None:
         call = replace(
             call,
             env=sandbox.env,
             launcher=sandbox.launcher,
-            home=str(sandbox.box.home) if sandbox.box else "",
+            home=str(box.home) if box else "",
             in_verified_sandbox=sandbox.record.verified,
-            model_url=PROXY_URL if sandbox.record.network == "proxy" else "",
+            model_url=format_proxy_url(box.proxy_port) if box and box.network == "proxy" else "",
             access=prepared.access,
         )
     elif sandbox.env:
