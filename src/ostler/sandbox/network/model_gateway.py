@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from ostler.errors import OstlerError
@@ -38,6 +39,8 @@ _CREDENTIALS = (
     "cookie",
 )
 _REPLACED = ("host", "content-length", "accept-encoding", "expect", "forwarded", "via")
+_METHODS = ("GET", "HEAD", "POST")  # others change or delete what the account has
+_OTHER_METHODS = ("x-http-method-override", "x-http-method", "x-method-override")  # honoured by some servers
 _BUDGET = "budget.task_usd"
 _PROBES = ("HEAD", "OPTIONS")  # some agents look whether the server is there
 
@@ -66,7 +69,7 @@ class ModelGateway:
             if path == "/" and request.method in _PROBES:
                 return await answer_text(client, request, 404, "the sandbox allows only model calls here")
             return await self._refuse_path(client, request, path)
-        if not matches_path(path, self._route.paths):
+        if request.method not in _METHODS or not matches_path(path, self._route.paths):
             return await self._refuse_path(client, request, path)
         if self._exhausted:
             return await self._refuse_call(client, request)
@@ -75,7 +78,7 @@ class ModelGateway:
         return await until_gone(client, self._call(client, request, target))
 
     async def _refuse_path(self, client: Peer, request: RequestHead, path: str) -> bool:
-        refused = Refused(Refusal("network", f"{self._host}{path[:200]}"), "it is not a path of model calls")
+        refused = Refused(Refusal("network", f"{self._host}{path[:200]}"), "it is not a model call")
         self._refusals.record(refused.refusal)
         return await answer_text(client, request, 403, explain(refused))
 
@@ -85,7 +88,8 @@ class ModelGateway:
 
     async def _call(self, client: Peer, request: RequestHead, target: str) -> bool:
         try:
-            headers = self._replace_headers(request)
+            # In a thread: the agent's own program may have to renew a login first.
+            headers = self._replace_headers(request, await asyncio.to_thread(self._route.read_headers))
             server, via = await self._connector.open_model(self._host, self._port, tls=self._tls)
         except OstlerError as error:
             return await answer_error(client, request, 401, "authentication_error", error.message)
@@ -121,12 +125,11 @@ class ModelGateway:
         if self._route.wire and head.status // 100 == 2 and meter.usage.total + meter.usage.cache_read_tokens:
             self._exhausted = self._check_usage(meter.model, meter.usage) or self._exhausted
 
-    def _replace_headers(self, request: RequestHead) -> tuple[Header, ...]:
+    def _replace_headers(self, request: RequestHead, ours: Mapping[str, str]) -> tuple[Header, ...]:
         """Return the headers of the request with the real credentials instead of those of the agent."""
-        ours = self._route.read_headers()
         if not all(map(is_header_value, ours.values())):
             raise OSError("the credentials have characters that are not valid in a header")
-        left = (*_CREDENTIALS, *_REPLACED, *(name.lower() for name in ours))
+        left = (*_CREDENTIALS, *_REPLACED, *_OTHER_METHODS, *(name.lower() for name in ours))
         kept = request.headers.end_to_end().without(left).items
         # An answer that is not compressed can be counted while it passes.
         return (("Host", self._authority), *kept, ("Accept-Encoding", "identity"), *ours.items())

@@ -6,15 +6,19 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 
 from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configuration
-from ostler.calls.sandbox.workspace import Workspace
+from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
 from ostler.engine.steps.workspaces.sandboxed_shell import list_records
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
+from ostler.files.layout import Layout
+from ostler.files.state_folder import VIEW
+from ostler.git.discovery import discover_repository
 from ostler.git.private.importing import import_commits
 from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
 from ostler.git.private.unsandboxed import refuse_push_variables
@@ -46,9 +50,24 @@ def create_workspace(
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
-        mounts = partial(_open_project, directory, root, place, services.repository)
+        desk = services.layout.desk(context.state.task)
+        mounts = partial(_open_project, directory, root, place, desk, services.repository)
     programs = (INSIDE / BIN,) if services.repository else ()
     return Workspace(directory, place, root, mounts, programs=programs, records=records)
+
+
+def create_session_workspace(directory: Path, layout: Layout) -> Workspace:
+    """Return the files of an agent without a task that works in this directory of the project."""
+    directory = directory.resolve()
+    name = blake2b(os.fsencode(directory), digest_size=8).hexdigest()
+    place = layout.state / "sandboxes" / name
+    if not directory.is_relative_to(layout.root):
+        return create_plain_workspace(directory, layout.state)
+    repository = discover_repository(layout.root)
+    mounts = partial(_open_project, directory, layout.root, place, None, repository)
+    programs = (INSIDE / BIN,) if repository else ()
+    records = (layout.state, layout.view)
+    return Workspace(directory, place, layout.root, mounts, programs=programs, records=records)
 
 
 @contextmanager
@@ -114,31 +133,36 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 @contextmanager
 def _open_project(
-    directory: Path, root: Path, place: Path, repository: Repository | None
+    directory: Path, root: Path, place: Path, desk: Path | None, repository: Repository | None
 ) -> Generator[tuple[Mount, ...]]:
-    """Mount the project without Ostler's files; it is writable if the task works in it."""
-    mounts = [Mount(root, root, writable=directory == root), *_hide_state(directory, root, place)]
-    mounts += _hide_git(root, place, repository)
-    if directory != root:
+    """Mount the project without Ostler's files; it is writable if the task works in it.
+
+    The desk has the state file, in which the agent reports.
+    """
+    view = root / VIEW
+    # Mount points cannot be made in a directory that is mounted read-only.
+    for one in (place / "view", *((place / "view" / desk.relative_to(view), desk) if desk else ())):
+        make_private_dir(one)
+    mounts = [Mount(root, root, writable=directory == root), *_hide_git(root, place, repository)]
+    if view.is_dir():
+        mounts.append(Mount(place / "view", view))
+    if desk is not None:
+        mounts.append(Mount(desk, desk, writable=True))
+    if directory != root and (desk is None or not directory.is_relative_to(desk)):
         mounts.append(Mount(directory, directory, writable=True))
     yield tuple(mounts)
 
 
-def _hide_state(directory: Path, root: Path, place: Path) -> Generator[Mount]:
-    """Yield an empty directory over Ostler's files; it has only the mount point of the working directory."""
-    state = root / ".ostler"
-    if state.is_dir():
-        view = place / "view"
-        make_private_dir(view / directory.relative_to(state) if directory.is_relative_to(state) else view)
-        yield Mount(view, state)
-
-
 def _hide_git(root: Path, place: Path, repository: Repository | None) -> Generator[Mount]:
-    """Yield a private git directory for the project's own, whose addresses can have passwords."""
+    """Yield a read-only copy over the project's git directory, whose addresses can have passwords.
+
+    Nothing imports commits of such a program, so it must not be able to make one.
+    """
     git = root / ".git"
     if repository is not None and repository.work_tree == root and git.exists():
         made = create_private_git(repository, place / GIT)
-        yield from _convert((*made.mounts, *made.pointers))
+        yield from _convert(made.mounts)
+        yield from (Mount(one.source, one.destination) for one in made.pointers)
     elif git.is_dir():
         empty = place / "empty"
         make_private_dir(empty)
