@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -79,6 +80,31 @@ def test_no_attempt_succeeds_without_user_namespace(place: Path) -> None:
     world = EscapeWorld(place)
     try:
         check(world, as_root_without_user_namespaces(), OSTLER_SANDBOX__NETWORK="off")
+    finally:
+        world.close()
+
+
+# A gate runs in a checkout of its own, which is deleted afterwards: it may change all of it.
+OWN_CHECKOUT = {"replace_pinned_configuration", "replace_the_pointer_to_the_git_directory"}
+
+
+@pytest.mark.full
+def test_no_attempt_of_a_gate_succeeds(place: Path) -> None:
+    """The command of a gate has the same sandbox, whatever the commit brings along."""
+    world = EscapeWorld(place)
+    try:
+        copy = f"mkdir -p probe; cp {world.agent}/*.py {world.agent}/facts.json probe/"
+        (world.agent / "probe").write_text(f"#!/bin/sh\n{copy}\n")
+        python = os.path.realpath(sys.executable)
+        gate = f"{python} -I probe/probe.py probe/facts.json /tmp/found; cat /tmp/found"
+        commands = json.dumps({"implement": gate})
+        world.ostler("run", "-p", "x", OSTLER_GATES__COMMANDS=commands, OSTLER_GATES__CONTROL="false")
+        (log,) = (world.root / ".git/ostler/tasks").rglob("gates/implement-1.log")
+        text = log.read_text()
+        results = json.JSONDecoder().raw_decode(text[text.index('{"') :])[0]
+        assert results.keys() == ATTEMPTS.keys()
+        assert {name for name, found in results.items() if found.startswith("succeeded")} <= OWN_CHECKOUT
+        assert world.find_changes() == []
     finally:
         world.close()
 
