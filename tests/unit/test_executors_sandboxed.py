@@ -283,6 +283,35 @@ def test_an_agent_without_an_address_gets_its_keys(machine: Machine, kind: str) 
     assert machine.prepare(kind, url="").warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("kind", "path", "content"),
+    [
+        ("claude", ".claude/.credentials.json", {"claudeAiOauth": {"accessToken": SECRET}}),
+        ("claude", ".claude.json", {"primaryApiKey": SECRET, "projects": {"/other": "OTHER-PROJECT"}}),
+        ("claude", ".claude/settings.json", {"env": {"ANTHROPIC_AUTH_TOKEN": SECRET}}),
+        ("codex", ".codex/auth.json", {"OPENAI_API_KEY": SECRET}),
+        ("gemini", ".gemini/.env", f"GEMINI_API_KEY={SECRET}"),
+        ("opencode", ".local/share/opencode/auth.json", {"anthropic": {"type": "api", "key": SECRET}}),
+        ("qwen", ".qwen/settings.json", {"security": {"auth": {"apiKey": SECRET, "baseUrl": GATEWAY}}}),
+        ("copilot", ".copilot/config.json", {"token": SECRET}),
+    ],
+)
+def test_logins_go_in_without_a_proxy_and_are_removed_again(
+    machine: Machine, kind: str, path: str, content: object
+) -> None:
+    """Without a proxy an agent works as before; the next agent of the task does not find its login."""
+    machine.put(path, content)
+    machine.prepare(kind, url="")
+    assert machine.holds_secret()
+    assert "OTHER-PROJECT" not in "".join(one.read_text() for one in machine.private.rglob("*.json"))
+    if kind != "copilot":
+        machine.prepare(kind)
+        assert not machine.holds_secret()
+        machine.prepare(kind, url="")
+    machine.prepare("cursor")
+    assert not machine.holds_secret()
+
+
 @pytest.mark.parametrize("kind", sorted(BUILT_IN))
 def test_every_agent_is_prepared_without_files_of_the_user(machine: Machine, kind: str) -> None:
     """A user who never started the agent has a working home directory too."""
