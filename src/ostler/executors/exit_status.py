@@ -19,6 +19,7 @@ _STOPPED = {
     StopReason.NEEDS_INPUT: Code.NEEDS_INPUT,
     StopReason.AFTER_RESULT: Code.NO_RESULT,
     StopReason.MEMORY: Code.AGENT_OOM,
+    StopReason.DISK: Code.DISK_LIMIT,
     StopReason.PROVIDER: Code.RATE_LIMITED,
 }
 _TIMEOUTS = {StopReason.TIMEOUT: "timeout", StopReason.IDLE: "idle timeout"}

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 VIEW = ".ostler"  # in the project: the readable files, the worktrees, and the state without git
-_STATE = "ostler"  # in the git directory
+STATE = "ostler"  # in the git directory
 _SUBPROJECTS = "projects"  # state of projects in subdirectories of the repository
 _LINKED = "worktrees"  # state of linked work trees
 _COMMON = "commondir"  # in the git directory of a linked work tree: the path of the common one
@@ -65,8 +65,8 @@ def _find_place(git_dir: Path) -> Path:
     try:
         common = os.fsdecode((git_dir / _COMMON).read_bytes()).rstrip("\r\n")
     except OSError:
-        return git_dir / _STATE
-    return (git_dir / common).resolve() / _STATE / _LINKED / git_dir.name
+        return git_dir / STATE
+    return (git_dir / common).resolve() / STATE / _LINKED / git_dir.name
 
 
 def _find_git_dir(root: Path) -> tuple[Path, Path] | None:

@@ -25,6 +25,7 @@ class StopReason(StrEnum):
     NEEDS_INPUT = "needs_input"  # it waits for input
     AFTER_RESULT = "after_result"  # it gave its result but did not exit
     MEMORY = "memory"  # it used more than Command.memory_mb
+    DISK = "disk"  # it wrote more than sandbox.max_disk_mb
     PROVIDER = "provider"  # it waits for its provider longer than the call may wait
 
 
@@ -66,6 +67,14 @@ class Supervision(Protocol):
     async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow: ...
 
 
+class Watch(Protocol):
+    """Observes something that a program uses, such as disk space, while it runs."""
+
+    async def wait_for_excess(self) -> StopNow:
+        """Return when the program must be stopped; cancelled when it ended."""
+        ...
+
+
 class Launcher(Protocol):
     """Changes a command so that it starts in a sandbox."""
 
@@ -94,6 +103,8 @@ class Command(Struct, frozen=True):
     supervision: Supervision | None = None  # None: the idle timeout applies
     on_error_line: ErrorSink | None = None
     launcher: Launcher | None = None  # None: the program starts as it is
+    watches: tuple[Watch, ...] = ()
+    oom_counter: str = ""  # file that counts the kills in its own control group; empty: it is in ours
     passed: tuple[int, ...] = ()  # descriptors that the program gets as 3, 4, ...
 
 

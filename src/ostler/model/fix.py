@@ -65,7 +65,7 @@ FIXES: dict[Code, str] = {
     _C.WORKSPACE_WRITE_FAILED: "make the path writable",
     _C.PATH_ESCAPE: "use a path inside the project",
     _C.DISK_FULL: "free some space; ostler cleanup helps",
-    _C.DISK_LIMIT: READ_LOG,
+    _C.DISK_LIMIT: "delete large files of the task, or raise sandbox.max_disk_mb",
     _C.CONFIG_INVALID: "correct it",
     _C.USAGE: "ostler --help, or --help after the command",
     _C.STATE_BUSY: RETRIED,
@@ -136,6 +136,10 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
     WarningCode.SECRETS_REDACTED: (
         "the document contains [redacted:KIND] in place of a secret, or of text that has the form of one",
         "read the document; if the text is no secret, write it by hand",
+    ),
+    WarningCode.PUSH_REFUSED: (
+        "the agent tried to push, which only Ostler does",
+        "ostler diff ID; git.on_complete sets how the work is published",
     ),
 }
 

@@ -46,14 +46,15 @@ def parse_cgroup_line(line: str) -> list[MemoryGroup]:
     """Parse a line of /proc/self/cgroup: 0::/path (version 2) or 4:memory:/path (version 1)."""
     _, controllers, cgroup_path = line.split(":", 2)
     if controllers == "":
-        return [MemoryGroup(folder) for folder in _list_with_parents(_UNIFIED, cgroup_path)]
+        return [MemoryGroup(folder) for folder in list_with_parents(_UNIFIED, cgroup_path)]
     if "memory" in controllers.split(","):
         names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control")
-        return [MemoryGroup(folder, *names) for folder in _list_with_parents(_MEMORY, cgroup_path)]
+        return [MemoryGroup(folder, *names) for folder in list_with_parents(_MEMORY, cgroup_path)]
     return []
 
 
-def _list_with_parents(root: Path, cgroup_path: str) -> list[Path]:
+def list_with_parents(root: Path, cgroup_path: str) -> list[Path]:
+    """Return the directory of a group and those around it, innermost first."""
     own = root / cgroup_path.lstrip("/")
     return [own, *(parent for parent in own.parents if parent.is_relative_to(root))]
 
@@ -71,14 +72,17 @@ def _read_available_bytes(group: MemoryGroup) -> int | None:
     return max(0, int(limit) - max(0, used - cached))
 
 
-def count_oom_kills() -> int | None:
-    """Return the kills so far in our control group, else on the machine; None if there is no counter."""
-    return _read_count(_find_counter())
+def count_oom_kills(counter: str = "") -> int | None:
+    """Return the kills so far; None if there is no counter.
+
+    Without a `counter`, the file of a group, the kills in our own group, else on the machine are counted.
+    """
+    return _read_count(Path(counter) if counter else _find_counter())
 
 
-def was_oom_killed_since(before: int | None) -> bool:
+def was_oom_killed_since(before: int | None, counter: str = "") -> bool:
     """Return whether the kernel killed a process since `before` was counted."""
-    now = count_oom_kills()
+    now = count_oom_kills(counter)
     return now is not None and before is not None and now > before
 
 

@@ -17,6 +17,7 @@ from ostler.model.command import (
     StopNow,
     StopReason,
     Supervision,
+    Watch,
 )
 from ostler.process.cgroup import count_oom_kills, was_oom_killed_since
 from ostler.process.memory import ResourceSampler
@@ -53,7 +54,8 @@ class Child:
         self._terminate: asyncio.TimerHandle | None = None
         self._marker = command.env.get(MARKER, "")
         self._sampler = ResourceSampler(self._keeper, command.memory_mb, self._stop_for_memory)
-        self._oom_kills = count_oom_kills()
+        self._watching: list[asyncio.Task[None]] = []
+        self._oom_kills = count_oom_kills(command.oom_counter)
         self._stderr_transcript = Transcript(f"{command.transcript}.stderr" if command.transcript else "")
         self._loop = asyncio.get_running_loop()
         self._started_at = self._last_output_at = self._loop.time()
@@ -93,6 +95,7 @@ class Child:
 
     def _start(self) -> None:
         self._sampler.start()
+        self._watching = [asyncio.create_task(self._stop_on_excess(one)) for one in self._command.watches]
         if self._conversation and self._handle.input:
             send = self._handle.input.write
             self._guard(lambda conversation=self._conversation: conversation.start(send))
@@ -179,6 +182,16 @@ class Child:
             f" and memory_mb of its pool is {self._command.memory_mb}"
         )
         self._stop(StopReason.MEMORY)
+
+    async def _stop_on_excess(self, watch: Watch) -> None:
+        try:
+            excess = await watch.wait_for_excess()
+        except Exception as error:  # noqa: BLE001  (as in Output: the program is stopped first)
+            self._fail(error)
+            return
+        if not self._stopping and self._keeper.status is None:
+            self._reason = excess.reason
+            self._stop(excess.cause)
 
     def _notify_stop(self) -> bool:
         """Announce the stop in the conversation and close the input; return False if there is no
@@ -277,6 +290,8 @@ class Child:
     def _close(self) -> None:
         """Read the remaining output and close all files."""
         self._sampler.stop()
+        for task in self._watching:
+            task.cancel()
         if self._terminate:
             self._terminate.cancel()
         for output in (self._stdout, self._stderr):
@@ -311,7 +326,7 @@ class Child:
             stderr_tail=self._stderr_tail.decode("utf-8", "replace"),
             leftovers=self._keeper.leftovers,
             peak_memory_mb=self._sampler.peak_mb,
-            oom_killed=is_killed and was_oom_killed_since(self._oom_kills),
+            oom_killed=is_killed and was_oom_killed_since(self._oom_kills, self._command.oom_counter),
             helper_problem=self._keeper.problem,
             keeper_killed=self._keeper.status is None and not self._keeper.problem,
         )

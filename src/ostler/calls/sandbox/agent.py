@@ -10,19 +10,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.sandbox.environment import PROXY_URL
+from ostler.calls.sandbox.environment import PROXY_URL, format_proxy_url
 from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import Settings
-from ostler.executors.command import CommandExecutor
 from ostler.executors.permissions import resolve_permissions
-from ostler.executors.program import ProgramExecutor
 from ostler.executors.protocol import Executor
 from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
 from ostler.files.user_state import find_user_state
-from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, WarningRaised
+from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, PermissionSetting, WarningRaised
 from ostler.model.sandbox import Refusal, SandboxRecord
 from ostler.sandbox.box.box import Box
 
@@ -92,14 +90,15 @@ def _create_workspace(call: AgentCall) -> Workspace | None:
 
 def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -> SandboxedCall:
     call = agent.call
+    box = sandbox.box
     if sandbox.launcher is not None:
         call = replace(
             call,
             env=sandbox.env,
             launcher=sandbox.launcher,
-            home=str(sandbox.box.home) if sandbox.box else "",
+            home=str(box.home) if box else "",
             in_verified_sandbox=sandbox.record.verified,
-            model_url=PROXY_URL if sandbox.record.network == "proxy" else "",
+            model_url=format_proxy_url(box.proxy_port) if box and box.network == "proxy" else "",
             access=prepared.access,
         )
     elif sandbox.env:
@@ -111,9 +110,8 @@ def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -
 
 def _find_permissions(executor: Executor, call: AgentCall) -> str:
     """Return the permissions that the agent gets; empty for a program without them."""
-    if not isinstance(executor, ProgramExecutor | CommandExecutor):
-        return ""
-    return resolve_permissions(executor.permissions, call)
+    setting: PermissionSetting | None = getattr(executor, "permissions", None)
+    return resolve_permissions(setting, call) if setting else ""
 
 
 def _watch_files(agent: AgentSandbox, box: Box | None) -> OnEvent | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.sandbox.environment import build_inner_environment
+from ostler.calls.sandbox.launchers import limit, list_allowed_paths, open_launcher
 from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
@@ -19,7 +20,6 @@ from ostler.model.command import Launcher
 from ostler.model.sandbox import Refusal, SandboxRecord
 from ostler.model.usage import Usage
 from ostler.sandbox.box.box import Box, Limits
-from ostler.sandbox.box.launcher import Attach, BubblewrapLauncher
 from ostler.sandbox.box.system import list_named_paths, list_toolchains
 from ostler.sandbox.box.tiers import ChosenTier, choose_tier
 from ostler.sandbox.mounts import Mount
@@ -61,27 +61,35 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    chosen = await choose_sandbox(request.settings, request.environ)
+    settings = request.settings
+    chosen = await choose_sandbox(settings, request.environ)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
-        yield OpenSandbox(record, env=await asyncio.to_thread(_guard_environment, request))
+        is_limited = chosen.tier == "limits"
+        launcher = limit(None, _limits(request), settings, request.workspace) if is_limited else None
+        yield OpenSandbox(record, launcher, env=await asyncio.to_thread(_guard_environment, request))
         return
     async with AsyncExitStack() as stack:
         own = stack.enter_context(request.workspace.open_mounts())
-        network = request.settings.network
         outside = request.host_environ or request.environ
-        indexes = await find_package_indexes(request.settings, outside, request.workspace.project)
-        policy = build_policy(request.settings, indexes, request.route)
+        indexes = await find_package_indexes(settings, outside, request.workspace.project)
+        policy = build_policy(settings, indexes, request.route)
         attach = None
-        if network == "proxy":
+        if settings.network == "proxy":
             attach = await open_proxy(policy, outside, request.on_refusal, request.check_usage, stack)
         box = _create_box(request, own, indexes, policy)
+        launcher, box = stack.enter_context(open_launcher(chosen, box, attach, settings, request.workspace))
+        env = build_inner_environment(
+            {**request.environ, **indexes.environment},
+            chosen.tier,
+            settings.network,
+            request.workspace.programs,
+            box.proxy_port,
+        )
         yield OpenSandbox(
-            SandboxRecord(chosen.tier, chosen.verified, network=network),
-            _create_launcher(chosen, box, attach),
-            build_inner_environment(
-                {**request.environ, **indexes.environment}, chosen.tier, network, request.workspace.programs
-            ),
+            SandboxRecord(chosen.tier, chosen.verified, network=settings.network),
+            launcher,
+            env | {"HOME": str(box.home_path)},
             box,
         )
 
@@ -96,11 +104,7 @@ async def choose_sandbox(settings: SandboxSettings, environ: Mapping[str, str]) 
     if settings.tier == "supervised":
         return ChosenTier(settings.tier)
     # The first choice runs the self-test.
-    return await asyncio.to_thread(choose_tier, settings.tier, environ)
-
-
-def _create_launcher(chosen: ChosenTier, box: Box, attach: Attach | None) -> Launcher:
-    return BubblewrapLauncher(chosen, box, attach)
+    return await asyncio.to_thread(choose_tier, settings.tier, environ, settings.network, settings.image)
 
 
 def _create_box(
@@ -116,8 +120,13 @@ def _create_box(
         mounts=own,
         network=settings.network,
         local_ports=policy.local_ports,
-        limits=Limits(settings.max_processes, settings.max_file_mb, request.memory_mb),
+        limits=_limits(request),
     )
+
+
+def _limits(request: SandboxRequest) -> Limits:
+    settings = request.settings
+    return Limits(settings.max_processes, settings.max_file_mb, request.memory_mb)
 
 
 def _find_home(environ: Mapping[str, str]) -> Path:
@@ -127,5 +136,5 @@ def _find_home(environ: Mapping[str, str]) -> Path:
 def _list_readable(request: SandboxRequest) -> tuple[Path, ...]:
     """Return the toolchains, the directories of PATH, and sandbox.allow_paths."""
     home = _find_home(request.environ)
-    allowed = [Path(one.replace("~", str(home), 1)) for one in request.settings.allow_paths]
-    return (*list_toolchains(home), *list_named_paths(request.environ), *filter(Path.exists, allowed))
+    allowed = list_allowed_paths(request.settings, home)
+    return (*list_toolchains(home), *list_named_paths(request.environ), *allowed)

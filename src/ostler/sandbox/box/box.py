@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ostler.model.sandbox import Network
 from ostler.sandbox.mounts import Mount
+from ostler.sandbox.network.policy import PROXY_PORT
 
 
 class Limits(Struct, frozen=True):
@@ -27,5 +28,6 @@ class Box(Struct, frozen=True):
     readable: tuple[Path, ...] = ()  # programs and packages, read-only at their own paths
     mounts: tuple[Mount, ...] = ()  # in order, after all others
     network: Network = "proxy"
+    proxy_port: int = PROXY_PORT  # on 127.0.0.1
     local_ports: tuple[int, ...] = ()  # services of this machine that the proxy connects to
     limits: Limits = Limits()

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.model.command import Command
+from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.bubblewrap import list_mounts, wrap_with_bubblewrap
+from ostler.sandbox.box.program_paths import list_program_paths
 from ostler.sandbox.box.seccomp import open_filter
-from ostler.sandbox.box.system import list_named_paths
 from ostler.sandbox.box.tiers import ChosenTier
 from ostler.sandbox.mount_points import prepare_writable
-from ostler.sandbox.readable import has_file
 
-Attach = Callable[[socket.socket], None]
-"""Receives the socket over which the entry program sends its listening ports."""
 _FILTER, _CONTROL = 3, 4  # descriptors of the started program
 
 
@@ -36,7 +32,7 @@ class BubblewrapLauncher(Struct, frozen=True):
     @contextmanager
     def launch(self, command: Command) -> Generator[Command]:
         """See Launcher.launch."""
-        box = replace(self.box, readable=(*self.box.readable, *_list_program_paths(command)))
+        box = replace(self.box, readable=(*self.box.readable, *list_program_paths(command)))
         with ExitStack() as stack:
             descriptors = [open_filter()]
             stack.callback(os.close, descriptors[0])
@@ -61,17 +57,3 @@ class BubblewrapLauncher(Struct, frozen=True):
         ours, theirs = socket.socketpair()
         attach(ours)
         return theirs.detach()
-
-
-def _list_program_paths(command: Command) -> list[Path]:
-    """Return the program's installation and the files of this call, which are beside its transcript."""
-    return [*list_named_paths({}, command.argv[:1]), *_find_call_files(command)]
-
-
-def _find_call_files(command: Command) -> list[Path]:
-    """Return the files that were written for this call and that its arguments or variables name."""
-    prefixes = [f"{tempfile.gettempdir()}/ostler-"]
-    if command.transcript:
-        prefixes.append(f"{Path(command.transcript).absolute()}.")
-    named = (text.rpartition("=")[2] for text in (*command.argv, *command.env.values()))
-    return [Path(one) for one in named if one.startswith(tuple(prefixes)) and has_file(Path(one))]

@@ -5,18 +5,26 @@ from __future__ import annotations
 import errno
 import os
 import platform
-import struct
 from functools import cache
 
-_LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_ARGUMENT_BYTES = 8
+from ostler.sandbox.box.bpf import (
+    ALLOW,
+    ARCHITECTURE,
+    ERRNO,
+    JUMP_EQUAL,
+    JUMP_GREATER_EQUAL,
+    JUMP_SET,
+    LOAD,
+    NUMBER,
+    RETURN,
+    X32,
+    FilterProgram,
+    locate_argument,
+)
 
 _NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW*, also the one for time
 _TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink
-_X32 = 0x40000000
 
 # System calls that no build or test needs: mounts, namespaces, kernel interfaces, other processes' memory.
 _DENIED = {
@@ -51,31 +59,6 @@ _OTHERS = {  # architecture: its audit number, then clone, clone3, ioctl and soc
 }
 
 
-class _Program:
-    """Instructions with jumps to labels."""
-
-    def __init__(self) -> None:
-        self._code: list[tuple[int, int, str, str]] = []  # operation, value, label if true, label if false
-        self._labels: dict[str, int] = {}
-
-    def add(self, operation: int, value: int, if_true: str = "", if_false: str = "") -> None:
-        """Add an instruction; without a label the next one follows."""
-        self._code.append((operation, value, if_true, if_false))
-
-    def place(self, label: str) -> None:
-        """Place a label before the next instruction."""
-        self._labels[label] = len(self._code)
-
-    def assemble(self) -> bytes:
-        return b"".join(
-            struct.pack("<HBBI", operation, self._offset(at, yes), self._offset(at, no), value)
-            for at, (operation, value, yes, no) in enumerate(self._code)
-        )
-
-    def _offset(self, at: int, label: str) -> int:
-        return self._labels[label] - at - 1 if label else 0
-
-
 def find_architecture() -> str:
     """Return the architecture of this machine if there is a filter for it, or an empty string."""
     machine = platform.machine()
@@ -86,41 +69,46 @@ def find_architecture() -> str:
 def build_filter(architecture: str) -> bytes:
     """Return the filter: denied calls fail with EPERM, calls of another architecture with ENOSYS."""
     number, clone, clone3, ioctl, socket = _OTHERS[architecture]
-    program = _Program()
-    program.add(_LOAD, _ARCH)
-    program.add(_JUMP_EQUAL, number, if_false="missing")
-    program.add(_LOAD, _NUMBER)
+    program = FilterProgram()
+    program.add(LOAD, ARCHITECTURE)
+    program.add(JUMP_EQUAL, number, if_false="missing")
+    program.add(LOAD, NUMBER)
     if architecture == "x86_64":
-        program.add(_JUMP_GREATER_EQUAL, _X32, if_true="missing")
+        program.add(JUMP_GREATER_EQUAL, X32, if_true="missing")
     for call in _DENIED[architecture].values():
-        program.add(_JUMP_EQUAL, call, if_true="denied")
-    program.add(_JUMP_EQUAL, clone3, if_true="missing")  # its flags are in memory: programs use clone then
+        program.add(JUMP_EQUAL, call, if_true="denied")
+    program.add(JUMP_EQUAL, clone3, if_true="missing")  # its flags are in memory: programs use clone then
     for call, label in ((clone, "clone"), (ioctl, "ioctl"), (socket, "socket")):
-        program.add(_JUMP_EQUAL, call, if_true=label)
-    program.add(_RETURN, _ALLOW)
-    _check_argument(program, "clone", 0, _JUMP_SET, (_NAMESPACE_FLAGS,), ("denied", "allowed"))
-    _check_argument(program, "ioctl", 1, _JUMP_EQUAL, _TERMINAL_INJECTION, ("denied", "allowed"))
-    _check_argument(program, "socket", 0, _JUMP_EQUAL, _FAMILIES, ("allowed", "family"))
-    _end(program, "allowed", _ALLOW)
+        program.add(JUMP_EQUAL, call, if_true=label)
+    program.add(RETURN, ALLOW)
+    _check_argument(program, "clone", 0, JUMP_SET, (_NAMESPACE_FLAGS,), ("denied", "allowed"))
+    _check_argument(program, "ioctl", 1, JUMP_EQUAL, _TERMINAL_INJECTION, ("denied", "allowed"))
+    _check_argument(program, "socket", 0, JUMP_EQUAL, _FAMILIES, ("allowed", "family"))
+    _end(program, "allowed", ALLOW)
     for label, error in (("denied", errno.EPERM), ("missing", errno.ENOSYS), ("family", errno.EAFNOSUPPORT)):
-        _end(program, label, _ERRNO | error)
+        _end(program, label, ERRNO | error)
     return program.assemble()
 
 
 def _check_argument(
-    program: _Program, label: str, argument: int, test: int, values: tuple[int, ...], targets: tuple[str, str]
+    program: FilterProgram,
+    label: str,
+    argument: int,
+    test: int,
+    values: tuple[int, ...],
+    targets: tuple[str, str],
 ) -> None:
     """Compare the low half of an argument with each value; the first match decides."""
     program.place(label)
-    program.add(_LOAD, _FIRST_ARGUMENT + _ARGUMENT_BYTES * argument)
+    program.add(LOAD, locate_argument(argument))
     for value in values[:-1]:
         program.add(test, value, if_true=targets[0])
     program.add(test, values[-1], if_true=targets[0], if_false=targets[1])
 
 
-def _end(program: _Program, label: str, result: int) -> None:
+def _end(program: FilterProgram, label: str, result: int) -> None:
     program.place(label)
-    program.add(_RETURN, result)
+    program.add(RETURN, result)
 
 
 def open_filter() -> int:

@@ -6,10 +6,10 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-from ostler.process.tool import ToolTimeout, run_tool
+from ostler.process.tool import ToolResult, ToolTimeout, run_tool
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.bubblewrap import Namespaces, find_interpreter, wrap_with_bubblewrap
 from ostler.sandbox.box.seccomp import find_architecture, open_filter
@@ -49,8 +49,8 @@ refused("family", lambda: _socket.socket(40, _socket.SOCK_STREAM))
 _CHECKS = frozenset(
     {"work", "home", "write", "read", "system", "kernel", "first", "connect", "process", "family"}
 )
-Wrap = Callable[[Box, int], tuple[str, ...]]
-"""Returns the arguments before those of the program, for a box and the descriptor of its filter."""
+RunProbe = Callable[[Box, tuple[str, ...]], ToolResult]
+"""Runs Python with these arguments in a box."""
 
 
 @cache
@@ -58,22 +58,25 @@ def why_bubblewrap_fails(program: str, namespaces: Namespaces) -> str:
     """Return why bubblewrap cannot be used here; empty if it works."""
     if not find_architecture():
         return f"there is no system call filter for {os.uname().machine}"
-    return run_self_test(
-        lambda box, fd: wrap_with_bubblewrap(program, namespaces, box, filter_fd=fd, control="-")
-    )
+    return run_self_test(partial(_run_in_bubblewrap, program, namespaces))
 
 
-def run_self_test(wrap: Wrap) -> str:
+def run_self_test(run: RunProbe) -> str:
     """Run the checks in a box; return which ones failed, or an empty string."""
     with (
-        tempfile.TemporaryDirectory(prefix="ostler-sandbox-") as name,
+        tempfile.TemporaryDirectory(prefix="self-test-") as name,
         socket.create_server(("127.0.0.1", 0)) as server,
     ):
         directory = Path(os.path.realpath(name))
         box = _create_box(directory)
         secret = directory / "other" / "secret"
         port = str(server.getsockname()[1])
-        return _run(wrap, box, [str(box.directory), str(secret.parent), str(secret), port])
+        arguments = (str(box.directory), str(secret.parent), str(secret), port)
+        try:
+            ended = run(box, ("-I", "-S", "-c", _PROBE, *arguments))
+        except (OSError, ToolTimeout) as error:
+            return str(error)
+        return find_failed_checks(ended, _CHECKS) or _check_files(box)
 
 
 def _create_box(directory: Path) -> Box:
@@ -85,30 +88,33 @@ def _create_box(directory: Path) -> Box:
     return Box(work, private, home, mounts=(Mount(work, work, writable=True),))
 
 
-def _run(wrap: Wrap, box: Box, arguments: list[str]) -> str:
+def _run_in_bubblewrap(
+    program: str, namespaces: Namespaces, box: Box, arguments: tuple[str, ...]
+) -> ToolResult:
     descriptor = open_filter()
     try:
-        argv = [*wrap(box, descriptor), *_probe_command(), *arguments]
-        env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(box.home_path)}
-        ended = run_tool(
-            argv, env=env, cwd=str(box.directory), timeout_seconds=_SECONDS, pass_fds=(descriptor,)
+        wrapped = wrap_with_bubblewrap(program, namespaces, box, filter_fd=descriptor, control="-")
+        return run_tool(
+            [*wrapped, find_interpreter(), *arguments],
+            env={"PATH": os.environ.get("PATH", os.defpath), "HOME": str(box.home_path)},
+            cwd=str(box.directory),
+            timeout_seconds=_SECONDS,
+            pass_fds=(descriptor,),
         )
-    except (OSError, ToolTimeout) as error:
-        return str(error)
     finally:
         os.close(descriptor)
-    return _evaluate(ended.status, ended.stdout.decode(), ended.stderr.decode("utf-8", "replace"), box)
 
 
-def _probe_command() -> list[str]:
-    return [find_interpreter(), "-I", "-S", "-c", _PROBE]
+def find_failed_checks(ended: ToolResult, checks: frozenset[str]) -> str:
+    """Return which checks did not print that they passed; empty if all did."""
+    lines = ended.stdout.decode("utf-8", "replace").splitlines()
+    passed = {line.removeprefix(_PASSED) for line in lines if line.startswith(_PASSED)}
+    if ended.status != 0:
+        last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        return f"its self-test failed (exit {ended.status}" + "".join(f": {one}" for one in last) + ")"
+    failed = sorted(checks - passed)
+    return f"its self-test failed ({', '.join(failed)})" if failed else ""
 
 
-def _evaluate(status: int, output: str, errors: str, box: Box) -> str:
-    passed = {line.removeprefix(_PASSED) for line in output.splitlines() if line.startswith(_PASSED)}
-    if status != 0:
-        last = errors.strip().splitlines()[-1:]
-        return f"its self-test failed (exit {status}" + "".join(f": {one}" for one in last) + ")"
-    if failed := sorted(_CHECKS - passed):
-        return f"its self-test failed ({', '.join(failed)})"
+def _check_files(box: Box) -> str:
     return "" if (box.directory / "written").exists() else "its self-test failed (its files are not written)"

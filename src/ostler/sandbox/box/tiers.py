@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 
 from msgspec import Struct
 
 from ostler.errors import Code, OstlerError
-from ostler.model.sandbox import Tier
+from ostler.model.sandbox import Network, Tier
 from ostler.sandbox.box.bubblewrap import Namespaces
+from ostler.sandbox.box.landlock_self_test import why_landlock_fails
 from ostler.sandbox.box.self_test import why_bubblewrap_fails
 from ostler.sandbox.bubblewrap import find_bubblewrap
 from ostler.sandbox.choice import INSTALL_HINT
+from ostler.sandbox.containers.arguments import Engine
+from ostler.sandbox.containers.self_test import why_container_fails
 
 
 class ChosenTier(Struct, frozen=True):
@@ -29,7 +33,9 @@ class ChosenTier(Struct, frozen=True):
         return self.tier not in ("supervised", "limits")
 
 
-def choose_tier(requested: Tier, environ: Mapping[str, str]) -> ChosenTier:
+def choose_tier(
+    requested: Tier, environ: Mapping[str, str], network: Network = "proxy", image: str = ""
+) -> ChosenTier:
     """Return the tier to use. Raises SANDBOX_UNAVAILABLE when a named tier does not work here."""
     match requested:
         case "auto":
@@ -42,8 +48,26 @@ def choose_tier(requested: Tier, environ: Mapping[str, str]) -> ChosenTier:
             return found
         case "supervised" | "limits":
             return ChosenTier(requested)
-        case _:
-            raise unavailable(requested, "it is not supported yet", 'set sandbox.tier = "auto"')
+        case "landlock":
+            if reason := why_landlock_fails(network):
+                raise unavailable(requested, reason, "use another tier")
+            # Weaker than the others: it never allows an agent to skip its permission checks.
+            return ChosenTier(requested)
+        case "docker" | "podman":
+            return _try_container(requested, environ, image)
+
+
+def _try_container(engine: Engine, environ: Mapping[str, str], image: str) -> ChosenTier:
+    program = shutil.which(engine, path=environ.get("PATH"))
+    if program is None:
+        raise unavailable(engine, f"{engine} is not installed", f"install {engine}")
+    if not image:
+        hint = "set sandbox.image to an image that has python3 and the agent"
+        raise unavailable(engine, "sandbox.image is not set", hint)
+    if reason := why_container_fails(engine, program, image):
+        hint = f"check the image with: {engine} run --rm --entrypoint python3 {image} --version"
+        raise unavailable(engine, reason, hint)
+    return ChosenTier(engine, program, verified=True)
 
 
 def unavailable(tier: Tier, reason: str, hint: str) -> OstlerError:

@@ -19,7 +19,7 @@ from ostler.engine.steps.services import StepServices, TaskContext, run_in_threa
 from ostler.engine.steps.workspaces.sandboxed_shell import describe_refusals
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
 from ostler.errors import WarningCode
-from ostler.model.command import Exit
+from ostler.model.command import Exit, StopReason
 from ostler.model.plan import MERGE
 from ostler.model.sandbox import describe_refusal
 from ostler.model.state import GateCheck, GateObstacle
@@ -96,6 +96,8 @@ def _add_refusals(result: GateResult, run: IsolatedRun) -> GateResult:
 
 def _find_cause(ended: Exit) -> GateObstacle | None:
     """Return why a command that did not succeed has no result; None: it failed."""
+    if ended.stopped in (StopReason.DISK, StopReason.MEMORY):
+        return "killed"
     if ended.stopped is not None:
         return "timeout"
     if ended.oom_killed or ended.was_killed:

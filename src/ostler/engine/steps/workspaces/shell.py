@@ -74,6 +74,8 @@ def describe_failure(shell: ShellCommand, ended: Exit) -> str:
     """Return a message about a command that failed."""
     if ended.stopped in (StopReason.TIMEOUT, StopReason.IDLE):
         return f"`{shell.title}` did not exit within {shell.timeout_seconds:g} s and was stopped"
+    if ended.stopped in (StopReason.DISK, StopReason.MEMORY):
+        return f"`{shell.title}` was stopped: {ended.reason}"
     if ended.oom_killed:
         return f"`{shell.title}` was killed because the machine is out of memory"
     killed = ended.was_killed or ended.status < 0

@@ -1,0 +1,1 @@
+"""Docker and Podman as sandboxes."""

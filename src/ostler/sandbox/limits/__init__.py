@@ -1,0 +1,1 @@
+"""Limits of processes, memory, file size and disk use."""
