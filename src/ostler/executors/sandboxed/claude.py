@@ -29,7 +29,7 @@ from ostler.secrets.variables import is_secret_name
 _API = "https://api.anthropic.com"
 _BASE_URL = "ANTHROPIC_BASE_URL"
 _CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
-_PATHS = ("/v1/messages", "/v1/messages/count_tokens", "/v1/models", "/v1/models/*")
+_PATHS = ("/v1/messages", "/v1/messages/count_tokens")
 _KEYS = (
     Key("ANTHROPIC_API_KEY", "x-api-key"),
     Key("ANTHROPIC_AUTH_TOKEN", "authorization", BEARER),
