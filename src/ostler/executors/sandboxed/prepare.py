@@ -64,7 +64,7 @@ def prepare_agent(
         access.route if access else None,
         _describe_access(needs, executor.capabilities, access, outside),
         left_out,
-        () if access else _warn(executor, url),
+        () if access else _warn(executor, url, outside),
     )
 
 
@@ -113,8 +113,11 @@ def _list_keys(capabilities: Capabilities, outside: Outside) -> Iterator[str]:
             yield name
 
 
-def _warn(executor: Executor, url: str) -> tuple[str, ...]:
+def _warn(executor: Executor, url: str, outside: Outside) -> tuple[str, ...]:
     if not url or not executor.capabilities.has_account:
+        return ()
+    # A program of the user has the keys that its variables name, or none.
+    if not isinstance(executor, ProgramExecutor) and not any(map(is_secret_name, outside.env)):
         return ()
     message = (
         f"the keys of {executor.name} are in its sandbox, because the proxy cannot call its model; "
