@@ -51,9 +51,10 @@ def prepare_agent(
     user_home = Path(call.env.get("HOME") or "/")
     needs = executor.spec.sandbox if isinstance(executor, ProgramExecutor) else None
     if not isinstance(executor, ProgramExecutor) or needs is None:
-        contents = HomeContents(removed=tuple(_list_private_files(Outside(call.env))))
+        outside = Outside(call.env)
+        contents = HomeContents(removed=tuple(_list_private_files(outside)))
         left_out = prepare_home(home, user_home, contents, bring)
-        return PreparedAgent(left_out=left_out, warnings=_warn(executor, url))
+        return PreparedAgent(left_out=left_out, warnings=_warn(executor, url, outside))
     outside = executor.describe_outside(call)
     access = needs.find_access(outside, url) if url else None
     if access and access.login:
