@@ -117,8 +117,8 @@ def _list_keys(capabilities: Capabilities, outside: Outside) -> Iterator[str]:
 def _warn(executor: Executor, url: str, outside: Outside) -> tuple[str, ...]:
     if not url or not executor.capabilities.has_account:
         return ()
-    # A program of the user has the keys that its variables name, or none.
-    if not isinstance(executor, ProgramExecutor) and not any(map(is_secret_name, outside.env)):
+    is_of_user = getattr(executor, "kind", "") == "command"
+    if is_of_user and not any(map(is_secret_name, outside.env)):
         return ()
     message = (
         f"the keys of {executor.name} are in its sandbox, because the proxy cannot call its model; "
