@@ -76,6 +76,8 @@ def test_credentials_are_swapped() -> None:
         "/v1/messages?a;b",
         "/v1/models/a/b:generate",
         "/V1/messages",
+        "/v1/things/..",
+        "/v1/things/.",
     ],
 )
 def test_other_paths_are_refused(target: str) -> None:
@@ -84,15 +86,29 @@ def test_other_paths_are_refused(target: str) -> None:
     async def run() -> None:
         origin = Origin(OK)
         async with serve(origin) as port:
-            route = route_to(port, "/v1/messages", "/v1/models/*:generate")
+            route = route_to(port, "/v1/messages", "/v1/models/*:generate", "/v1/things/*")
             async with open_proxy(model=route) as world:
                 answer = await world.ask(target, method="POST", body=b"{}")
                 control = await world.ask(
                     "/v1/models/some-model%3A1:generate?alt=sse", method="POST", body=b"{}"
                 )
-        assert answer.startswith(b"HTTP/1.1 403 ") and b"it is not a path of model calls" in answer
+        assert answer.startswith(b"HTTP/1.1 403 ") and b"it is not a model call" in answer
         assert [refusal.kind for refusal in world.refusals] == ["network"] and world.refusals[0].setting == ""
         assert control.startswith(b"HTTP/1.1 200 ") and len(origin.received) == 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("method", ["DELETE", "PUT", "PATCH", "TRACE"])
+def test_other_methods_are_refused(method: str) -> None:
+    """Nothing of the account is changed or deleted, also not by a header that names another method."""
+
+    async def run() -> None:
+        origin = Origin(OK)
+        async with serve(origin) as port, open_proxy(model=route_to(port)) as world:
+            assert (await world.ask("/v1/messages", method=method)).startswith(b"HTTP/1.1 403 ")
+            await world.ask("/v1/messages", f"X-HTTP-Method-Override: {method}", method="POST", body=b"{}")
+        assert len(origin.received) == 1 and method.encode() not in origin.received[0]
 
     asyncio.run(run())
 
@@ -166,7 +182,7 @@ def test_request_body_streams_and_connection_is_kept() -> None:
                 head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
                 assert b"Connection: keep-alive" in head and await reader.readexactly(2) == b"{}"
             writer.write(b"POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
-            refused = await asyncio.wait_for(reader.readuntil(b"calls.\n"), 5)
+            refused = await asyncio.wait_for(reader.readuntil(b"call.\n"), 5)
             assert refused.startswith(b"HTTP/1.1 403")
             writer.write(
                 b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from ostler.sandbox.network.head import MessageInvalid, parse_request
 from proxy_world import Origin, open_proxy, route_to, serve
 
 POST = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\n"
@@ -100,6 +101,15 @@ def test_ambiguous_chunks_are_refused(name: str) -> None:
         assert origin.received in ([], [head]) or b"0\r\n\r\n" not in origin.received[0]
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\0"])
+def test_stray_line_ends_are_refused_by_the_parser(end: bytes) -> None:
+    """The parser refuses them by itself, whatever read the lines."""
+    head = b"GET / HTTP/1.1\r\nHost: x\r\nA: b%bc: d\r\n\r\n"
+    assert parse_request(head % b"\r\n").headers.get("c") == "d"
+    with pytest.raises(MessageInvalid, match="line end that is not CR LF"):
+        parse_request(head % end)
 
 
 def test_slow_head_ends() -> None:

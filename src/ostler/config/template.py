@@ -19,7 +19,7 @@ _TAIL = """
 #   [[models]] [selection] [tiers]       several models and their order
 #   [retry] [limits] [pools.NAME]        retries, windows of subscriptions, concurrency
 #   [budget] [prices."MODEL"] [server]   cost limits; address of ostler serve
-#   [agents] [plugins] [sandbox] [host]  executor per role, plugins, confinement, resources
+#   [agents] [plugins] [sandbox] [host]  executor per role, plugins, reach of agents, resources
 #   [[notify]] [telemetry] [secrets]     messages, traces, values to redact"""
 
 

@@ -14,6 +14,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from ostler import __version__
+from ostler.config.find import find_root
 from ostler.errors import OstlerError
 from ostler.files.disk import to_machine_error
 from ostler.mcp import protocol
@@ -21,6 +22,7 @@ from ostler.mcp.resources import TEMPLATES, list_resources, read_resource
 from ostler.mcp.tools import TOOLS, list_inside_tools, read_arguments
 from ostler.project.actions import ACTIONS
 from ostler.project.current_attempt import CurrentAttempt
+from ostler.project.inside_sandbox import find_inside_sandbox
 from ostler.project.project import Project
 
 _Context = ServerRequestContext[Any]
@@ -77,7 +79,9 @@ class McpHandlers:
 
     def __init__(self, start: Path, environ: Mapping[str, str], attempt: CurrentAttempt | None) -> None:
         self._start, self._environ = start, environ
-        self._tools = {tool.name: tool for tool in (list_inside_tools(attempt) if attempt else TOOLS)}
+        self._inside = find_inside_sandbox(environ, find_root(start, environ)) if attempt else None
+        tools = list_inside_tools(attempt, self._inside is not None) if attempt else TOOLS
+        self._tools = {tool.name: tool for tool in tools}
         self._lock = asyncio.Lock()
 
     async def list_tools(self, _context: _Context, _page: _Page) -> mcp.ListToolsResult:
@@ -92,7 +96,10 @@ class McpHandlers:
             raise MCPError(mcp.INVALID_PARAMS, f"unknown tool {params.name!r:.80}; use one of {names}")
         try:
             arguments = read_arguments(tool, params.arguments or {})
-            result = await self._with_project(lambda project: tool.call(project, arguments))
+            if self._inside is not None and tool.call_in_sandbox is not None:
+                result = tool.call_in_sandbox(self._inside, arguments)
+            else:
+                result = await self._with_project(lambda project: tool.call(project, arguments))
         except OstlerError as error:
             return protocol.to_error_result(error)
         return protocol.to_call_result(result)

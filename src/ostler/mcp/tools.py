@@ -20,6 +20,7 @@ from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.apply_action import apply_action
 from ostler.project.bulk_retry import RetriedTasks, RetryFilter, retry_matching
 from ostler.project.current_attempt import CurrentAttempt
+from ostler.project.inside_sandbox import InsideSandbox
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
@@ -50,6 +51,8 @@ class ToolSpec(Struct, frozen=True):
     call: Callable[[Project, Any], ToolResult]
     effect: Effect = "adds"
     always_load: bool = False  # Claude Code lists it without a search
+    # Instead of `call`, in the sandbox of a task, where there is no journal.
+    call_in_sandbox: Callable[[InsideSandbox, Any], ToolResult] | None = None
 
 
 class TaskListRow(Struct, frozen=True):
@@ -79,6 +82,12 @@ class ReportResult(Struct, frozen=True, kw_only=True):
     task_id: str
     attempt: int
     status: str
+
+
+class ProposalResult(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.proposal/1"
+    id: str
+    proposed_by: str
 
 
 def read_arguments(tool: ToolSpec, values: dict[str, Any]) -> Struct:
@@ -136,15 +145,34 @@ def report(attempt: CurrentAttempt, project: Project, arguments: ReportArguments
     return ToolResult(f"{task} is reported {arguments.status}. End your turn now.", to_builtins(result))
 
 
-def list_inside_tools(attempt: CurrentAttempt) -> tuple[ToolSpec, ...]:
+def report_in_sandbox(
+    attempt: CurrentAttempt, inside: InsideSandbox, arguments: ReportArguments
+) -> ToolResult:
+    """Leave the agent's report in its state file."""
+    inside.report(parse_report(arguments.status, arguments.reason))
+    result = ReportResult(task_id=inside.task, attempt=attempt.attempt, status=arguments.status)
+    return ToolResult(
+        f"{inside.task} is reported {arguments.status}. End your turn now.", to_builtins(result)
+    )
+
+
+def propose_in_sandbox(inside: InsideSandbox, arguments: SubmitArguments) -> ToolResult:
+    """Leave a proposal for the run, which records it after the attempt."""
+    found = inside.propose(create_task(arguments))
+    text = f"{found} is recorded when your turn ends, and starts when a person approves it."
+    return ToolResult(text, to_builtins(ProposalResult(id=found, proposed_by=inside.task)))
+
+
+def list_inside_tools(attempt: CurrentAttempt, is_sandboxed: bool = False) -> tuple[ToolSpec, ...]:
     """Return the tools inside a task: a report takes no id, since the task is that of this process."""
     propose = ToolSpec(
         "submit",
         "Propose a task",
         "Propose a task for work that does not belong to yours. It starts when a person approves it.",
         SubmitArguments,
-        TaskResult,
+        ProposalResult if is_sandboxed else TaskResult,
         submit,
+        call_in_sandbox=propose_in_sandbox,
     )
     return _make_report_tool(attempt), propose
 
@@ -159,6 +187,7 @@ def _make_report_tool(attempt: CurrentAttempt) -> ToolSpec:
         ReportResult,
         partial(report, attempt),
         always_load=True,
+        call_in_sandbox=partial(report_in_sandbox, attempt),
     )
 
 

@@ -17,6 +17,7 @@ from ostler.model.plan import GateType, Plan, Publishing
 from ostler.model.predecessor import Predecessor
 from ostler.model.protection import Protection
 from ostler.model.remote import Remote
+from ostler.model.sandbox import SandboxRecord
 from ostler.model.state import GateCheck, GateObstacle, GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage
@@ -86,6 +87,8 @@ class CallEnded(UsageEvent, frozen=True, tag="call_ended"):
     warning_details: tuple[WarningDetail, ...] = ()
     resumes_at: float | None = None
     files: str = ""  # hash of the workspace after a call that did not complete its phase
+    sandbox: SandboxRecord | None = None  # of its last attempt; null: none started, or an older version
+    permissions: str = ""  # that the agent got
 
 
 class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
@@ -352,6 +355,9 @@ class FeedEvent(Struct, frozen=True):
     account: str = ""
     window: str = ""
     reported: bool = False
+    kind: str = ""
+    target: str = ""
+    setting: str = ""
 
     @property
     def error_text(self) -> str:

@@ -137,6 +137,10 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "the document contains [redacted:KIND] in place of a secret, or of text that has the form of one",
         "read the document; if the text is no secret, write it by hand",
     ),
+    WarningCode.PUSH_REFUSED: (
+        "the agent tried to push, which only Ostler does",
+        "ostler diff ID; git.on_complete sets how the work is published",
+    ),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostler.errors import Code
 from ostler.model.event import Body
-from ostler.model.sandbox import RefusalKind
+from ostler.model.sandbox import RefusalKind, SandboxRecord
 from ostler.model.usage import Usage
 
 
@@ -35,6 +35,8 @@ class AttemptEnded(Body, frozen=True, tag="attempt_ended"):
     exit_code: int | None = None
     usage: Usage = Usage()
     cost_usd: float | None = None
+    sandbox: SandboxRecord | None = None  # null: it did not start, or an older version wrote it
+    permissions: str = ""  # that the agent got
 
 
 class ToolUsedNotice(Body, frozen=True, tag="tool_used"):

@@ -6,6 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+TIER_VARIABLE = "OSTLER_SANDBOX"
+"""Set inside a sandbox, to its tier."""
+
 Tier = Literal["auto", "supervised", "limits", "landlock", "bubblewrap", "docker", "podman"]
 """How agents are confined; `auto`: by bubblewrap if its self-test passes, else supervised."""
 
@@ -24,15 +27,27 @@ class Refusal(Struct, frozen=True):
 
 def describe_refusal(kind: RefusalKind, target: str, setting: str = "") -> str:
     """Return the refusal in one line, with the setting that would allow it."""
-    what = {
-        "network": f"the sandbox refused a connection to {target}",
-        "file": f"the sandbox refused access to {target}",
-        "push": f"the sandbox refused a push to {target}",
-    }[kind]
+    noun = {"network": "a connection to", "push": "a push to"}.get(kind, "access to")
+    what = f"the sandbox refused {noun} {target}"
+    if kind == "push" and not setting:
+        return f"{what}; Ostler publishes the work itself (git.on_complete)"
     return f"{what}; to allow it: {setting}" if setting else what
 
 
-class SandboxRecord(Struct, frozen=True, omit_defaults=True):
+class RefusedAccess(Struct, frozen=True):
+    """An access that the sandbox of a task refused, and how many times."""
+
+    kind: RefusalKind
+    target: str
+    setting: str = ""
+    count: int = 1
+
+    @property
+    def text(self) -> str:
+        return describe_refusal(self.kind, self.target, self.setting)
+
+
+class SandboxRecord(Struct, frozen=True):
     """The sandbox that one attempt or gate used."""
 
     tier: Tier = "supervised"
@@ -40,3 +55,16 @@ class SandboxRecord(Struct, frozen=True, omit_defaults=True):
     reason: str = ""  # why the tier auto found no sandbox
     network: Network = "on"
     left_out: tuple[str, ...] = ()  # files of the home directory that the agent reads and did not get
+
+
+def is_confined(tier: Tier) -> bool:
+    """Return whether programs of this tier run in a sandbox."""
+    return tier not in ("supervised", "limits")
+
+
+def describe_sandbox(record: SandboxRecord) -> str:
+    """Return the tier and the network, or why there is no sandbox."""
+    if not is_confined(record.tier):
+        return f"none ({record.reason or f'sandbox.tier is {record.tier}'})"
+    unverified = "" if record.verified else ", not verified by a self-test"
+    return f"{record.tier}, network {record.network}{unverified}"

@@ -158,6 +158,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     warnings: tuple[str, ...] = ()
     warning_details: tuple[WarningDetail, ...] = ()
     left: LeftFiles | None = None  # files that no commit contains
+    sandbox: SandboxRecord | None = None  # of the last attempt; None: none started, or an older version
+    permissions: str = ""  # that the last agent got
     resumes_at: float | None = None
     failures: int = 0
     cancel_requested: bool = False  # a person cancelled the task

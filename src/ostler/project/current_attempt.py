@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.errors import UsageError
+from ostler.model.sandbox import TIER_VARIABLE
 
 SHELL_VARIABLE = "OSTLER_SHELL"
 """Set with OSTLER_TASK in the shell of a person (`ostler shell`), who may decide about tasks there."""
@@ -41,6 +42,13 @@ def find_current_attempt(environ: Mapping[str, str], root: Path | None) -> Curre
         names = " and ".join(sorted(f"attempt {one.attempt} of {one.task}" for one in found))
         raise UsageError(f"this process claims to belong to {names}", _UNSET)
     return next(iter(found), None)
+
+
+def find_sandbox_variables(environ: Mapping[str, str], root: Path | None) -> Mapping[str, str] | None:
+    """Return the variables of the attempt if this process runs in its sandbox; None outside a sandbox."""
+    if environ.get(TIER_VARIABLE) and environ.get("OSTLER_TASK"):
+        return environ
+    return next((one for one in _parent_environments(root) if one.get(TIER_VARIABLE)), None)
 
 
 def _parse_variables(marks: Mapping[str, str]) -> CurrentAttempt | None:

@@ -13,13 +13,16 @@ from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.models.selector import ModelSelector
 from ostler.calls.models.slots import WorkerPool
 from ostler.clock import SystemClock
-from ostler.executors.registry import ExecutorRegistry
+from ostler.executors.permissions import resolve_permissions
+from ostler.executors.registry import ExecutorRegistry, find_section
 from ostler.model.command import Command, Exit, Sink
 from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.sandbox import SandboxRecord
 from ostler.model.task import Task
 from ostler.process.protocol import Conversation
 from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.model_choice import select_models
+from ostler.project.inspection.confinement import find_confinement
 from ostler.project.project import Project
 from ostler.prompt.builder import CallHistory, WorkingDirectory, build_prompt
 from ostler.prompt.role import find_agent, load_prompt
@@ -39,6 +42,9 @@ class DryRun(Struct, frozen=True):
     argv: tuple[str, ...]  # empty: this executor starts no program
     environment: tuple[str, ...]  # names only
     prompt: str
+    sandbox: SandboxRecord = SandboxRecord()
+    sandbox_error: str = ""  # why no agent starts: the tier of the settings does not work
+    permissions: str = ""  # that the agent gets
 
 
 class _Recorder:
@@ -61,6 +67,7 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
     place, settings = _choose_workdir(project, task), project.settings
     pool = select_models(task, project.loaded)
     choice = _choose_first_model(pool, project)
+    confined = find_confinement(settings.sandbox, environ)
     check_permissions(settings, choice)
     recorder = _Recorder()
     executor = ExecutorRegistry().make_for(choice, settings.executors, recorder)
@@ -74,6 +81,7 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
         session_id="00000000-0000-0000-0000-000000000000",
         model=choice.model,
         cwd=place.directory,
+        in_verified_sandbox=confined.record.verified,
     )
     if executor.capabilities.starts_program:
         asyncio.run(executor.spawn(call, lambda _: None))
@@ -90,6 +98,9 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
         argv=command.argv if command else (),
         environment=tuple(sorted(command.env if command else call.env)),
         prompt=call.prompt,
+        sandbox=confined.record,
+        sandbox_error=confined.error,
+        permissions=resolve_permissions(find_section(executor.name, settings.executors).permissions, call),
     )
 
 

@@ -15,10 +15,13 @@ from ostler.calls.host import get_available_memory_mb
 from ostler.calls.models.availability import Unavailable
 from ostler.calls.models.circuits import ACCOUNT_CODES
 from ostler.calls.models.slots import PoolStats
+from ostler.calls.sandbox.workspace import Workspace
 from ostler.calls.services import CallServices
 from ostler.clock import Clock, SystemClock
 from ostler.engine.driver import LocalDriver, TaskSelection
-from ostler.engine.steps.services import StepServices, lock_path, unchanged
+from ostler.engine.steps.services import StepServices, TaskContext, lock_path, unchanged
+from ostler.engine.steps.workspaces.box_files import create_workspace
+from ostler.engine.steps.workspaces.worktree import working_directory
 from ostler.engine.task_runner import TaskRunner
 from ostler.errors import UsageError
 from ostler.executors.protocol import Executor
@@ -42,11 +45,13 @@ from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.holds import HoldFinder
 from ostler.project.agents.model_pool import find_models
 from ostler.project.apply_action import apply_action
+from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.integrations import Integrations, start_integrations
 from ostler.project.project import Project
 from ostler.project.tasks.documents import create_follow_up
 from ostler.project.tasks.merged import approve_merged
 from ostler.project.tasks.outcome_details import add_details
+from ostler.project.tasks.proposal_files import has_proposals, take_in_proposals
 from ostler.project.tasks.retarget import find_retargetable, list_stacked, reopen_stacked
 from ostler.project.tasks.write_back import update_source
 from ostler.store.accounts.sqlite import open_accounts
@@ -131,6 +136,12 @@ class Ostler:
         self._accounts.close()
         if self._call_services is not None:
             await self._call_services.plugins.close()
+
+    def create_workspace(self, task: TaskId, directory: Path | None) -> Workspace:
+        """Return the files of a task's sandbox; without a directory, that of its agents is used."""
+        state, services = self.project.state(task), self._create_step_services()
+        cwd = directory or working_directory(state, services)
+        return create_workspace(cwd, TaskContext(self.project.task(task), state, -1), services)
 
     async def add(self, task: Task) -> Task:
         """Add a task and return it with its id; raise UsageError for invalid fields."""
@@ -335,7 +346,17 @@ class Ostler:
             read_settings=lambda: self.project.settings,
             find_hold=self.find_hold,
             take_in_file=self._take_in_file,
+            take_in_proposals=self._take_in_proposals,
         )
+
+    def _take_in_proposals(self, task: TaskId, attempt: int, state_file: Path) -> tuple[str, ...]:
+        """Runs in a thread, so it opens its own journal; repeating it has no effect."""
+        if not has_proposals(state_file):
+            return ()
+        load, journal = lambda: self.project.loaded, SqliteJournal(self.project.layout.database)
+        with Project(self.project.layout, load, journal) as project:
+            project.current_attempt = CurrentAttempt(task, attempt)
+            return take_in_proposals(project, state_file)
 
     def _take_in_file(self, task: Task, state: State) -> Event | None:
         # Most runs find no changed file, and planning is not needed then.

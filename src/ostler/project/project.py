@@ -38,13 +38,14 @@ from ostler.model.task_record import find_current_task
 from ostler.project.actions import decode_params, find_action
 from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
+from ostler.project.inside_sandbox import refuse_in_sandbox
 from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
 from ostler.project.tasks.title import normalize_title
 from ostler.secrets.redact import redact_struct
 from ostler.secrets.registry import SECRETS
 from ostler.store.sqlite import SqliteJournal
-from ostler.views.task import TaskView, view_task
+from ostler.views.task import TaskView, add_refused, view_task
 
 if TYPE_CHECKING:
     from ostler.config.load import Loaded
@@ -86,6 +87,7 @@ class Project:
         if root is None and not create:
             raise UsageError(f"no Ostler project in {start} or above it", "create one: ostler init")
         layout = Layout(root or start.resolve())
+        refuse_in_sandbox(environ, layout)
         live = LiveSettings(layout.root, environ, flags or {})
         SECRETS.add_source(live.list_secrets)
         if create:
@@ -190,6 +192,7 @@ class Project:
         if row is None:
             raise UsageError(f"no task {task}", "run ostler status to see the tasks")
         view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
+        view = add_refused(view, self.journal.refusals(task))
         return replace(view, pending_settings=self.list_unused_settings(decode_state(row)))
 
     def list_unused_settings(self, state: State) -> tuple[str, ...]:

@@ -95,6 +95,8 @@ def create_ended_notice(attempt: Attempt) -> AttemptEnded:
         attempt.exit_code,
         attempt.usage,
         attempt.cost_usd,
+        attempt.sandbox,
+        attempt.permissions,
     )
 
 

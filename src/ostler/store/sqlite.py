@@ -14,6 +14,7 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import FeedLine, Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
+from ostler.model.sandbox import RefusedAccess
 from ostler.secrets.redact import redact_bytes, redact_text
 from ostler.store import codec
 from ostler.store.busy import StopRequest
@@ -23,6 +24,7 @@ from ostler.store.journal import FEED_LIMIT
 from ostler.store.listing import Listing
 from ostler.store.recovery.backup import copy_database
 from ostler.store.recovery.rescue import copy_lost_journal
+from ostler.store.refusals import SELECT_REFUSALS, count_refusals
 from ostler.store.sqlite_errors import translate_errors
 
 CHECK_UP_TO = 1 << 20  # bytes
@@ -221,6 +223,10 @@ class SqliteJournal:
         else:
             found = self._db.query(_SELECT_FEED_OF_TASK, task, after, limit)
         return [FeedLine(position, at, TaskId(of), Raw(body)) for position, at, of, body in found]
+
+    def refusals(self, task: TaskId) -> tuple[RefusedAccess, ...]:
+        """Return what the sandbox of a task refused, each access once, in the order of the first ones."""
+        return count_refusals(body for (body,) in self._db.query(SELECT_REFUSALS, task))
 
     def has_deferral(self, code: str, resumes_at: float, before: int) -> bool:
         """Return whether a task was deferred with this code until this time, before a position."""

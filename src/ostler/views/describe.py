@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from ostler.model.event import FeedEvent
+from ostler.model.sandbox import describe_refusal
 
 _TEXTS = {
     "task_created": "created",
@@ -64,6 +65,8 @@ def describe_fields(fields: Mapping[str, Any]) -> str:
     if kind == "tool_used":
         denied = "denied: " if fields.get("denied") else ""
         return f"{denied}{fields['tool']} {fields.get('detail') or ''}".strip()
+    if kind == "access_refused":
+        return describe_refusal(fields["kind"], fields["target"], fields.get("setting") or "")
     if kind == "session_replaced":
         how = "exists already and continues" if fields.get("resumed") else "was lost; a new session starts"
         return f"the session {how}"

@@ -30,6 +30,7 @@ _SHOWN = frozenset(
     {
         "tool_used",
         "agent_warned",
+        "access_refused",
         "concurrency_reduced",
         "checkpoint_made",
         "gate_decided",

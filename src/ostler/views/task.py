@@ -14,6 +14,7 @@ from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
 from ostler.model.plan import MERGE, GateType
 from ostler.model.rows import decode_state
+from ostler.model.sandbox import RefusalKind, RefusedAccess, SandboxRecord
 from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.usage import Usage, add_cost
@@ -70,6 +71,8 @@ class AttemptView(Struct, frozen=True):
     transcript: str
     account: str | None = None  # whose windows it used
     windows: tuple[WindowChange, ...] = ()  # use of the provider's windows during the attempt
+    sandbox: SandboxRecord | None = None  # null: it did not start, or an older version wrote it
+    permissions: str | None = None  # that the agent got
 
 
 class PredecessorView(Struct, frozen=True):
@@ -78,6 +81,16 @@ class PredecessorView(Struct, frozen=True):
     task: str
     commit: str
     merged: bool  # the target contained it when this task started
+
+
+class RefusedView(Struct, frozen=True):
+    """Accesses to one target that the sandbox refused."""
+
+    kind: RefusalKind
+    target: str
+    setting: str  # that would allow it; empty: none
+    count: int
+    text: str
 
 
 class TaskView(Struct, frozen=True, kw_only=True):
@@ -105,6 +118,9 @@ class TaskView(Struct, frozen=True, kw_only=True):
     warning_texts: tuple[str, ...] = ()  # each warning with its explanation
     warning_details: tuple[WarningDetail, ...] = ()
     left: LeftFiles | None = None  # files that no commit contains, and where they are
+    sandbox: SandboxRecord | None = None  # of the last attempt
+    permissions: str | None = None  # that the agent of the last attempt got
+    refused: tuple[RefusedView, ...] = ()  # accesses that the sandbox refused, each once
     resumes_at: str | None
     usage: Usage
     cost_usd: float | None
@@ -135,6 +151,7 @@ def view_task(
     tasks that must be completed first. `login` logs in to the agent that refused the task.
     """
     state = decode_state(row)
+    confined = next((one for one in reversed(attempts) if one.sandbox), state)
     alive = state.status is TaskStatus.IN_PROGRESS and not abandoned
     return TaskView(
         id=state.task,
@@ -160,6 +177,8 @@ def view_task(
         warning_texts=describe_warnings(state),
         warning_details=state.warning_details,
         left=state.left,
+        sandbox=confined.sandbox,
+        permissions=confined.permissions or None,
         resumes_at=_time(state.resumes_at),
         usage=sum((one.usage for one in attempts), Usage()) if attempts else state.usage,
         cost_usd=reduce(add_cost, (one.cost_usd for one in attempts)) if attempts else state.cost_usd,
@@ -178,6 +197,12 @@ def view_task(
         gates=_named_gates(state),
         attempts=tuple(_attempt(attempt, alive and attempt is attempts[-1]) for attempt in attempts),
     )
+
+
+def add_refused(view: TaskView, refused: tuple[RefusedAccess, ...]) -> TaskView:
+    """Return the view with what the sandbox of the task refused."""
+    shown = tuple(RefusedView(one.kind, one.target, one.setting, one.count, one.text) for one in refused)
+    return replace(view, refused=shown)
 
 
 def as_json(view: TaskView, attempts: bool = True) -> dict[str, object]:
@@ -258,4 +283,6 @@ def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
         transcript=attempt.transcript,
         account=attempt.account or None,
         windows=attempt.windows,
+        sandbox=attempt.sandbox,
+        permissions=attempt.permissions or None,
     )

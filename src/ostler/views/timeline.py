@@ -63,6 +63,7 @@ _MARKED = frozenset(
         "decision_recorded",
         "session_replaced",
         "agent_warned",
+        "access_refused",
         "agent_reported",
         "agent_idle",
         "budget_warned",

@@ -16,13 +16,11 @@ from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, 
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import Settings
-from ostler.executors.command import CommandExecutor
 from ostler.executors.permissions import resolve_permissions
-from ostler.executors.program import ProgramExecutor
 from ostler.executors.protocol import Executor
 from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
 from ostler.files.user_state import find_user_state
-from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, WarningRaised
+from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, PermissionSetting, WarningRaised
 from ostler.model.sandbox import Refusal, SandboxRecord
 from ostler.sandbox.box.box import Box
 
@@ -112,9 +110,8 @@ def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -
 
 def _find_permissions(executor: Executor, call: AgentCall) -> str:
     """Return the permissions that the agent gets; empty for a program without them."""
-    if not isinstance(executor, ProgramExecutor | CommandExecutor):
-        return ""
-    return resolve_permissions(executor.permissions, call)
+    setting: PermissionSetting | None = getattr(executor, "permissions", None)
+    return resolve_permissions(setting, call) if setting else ""
 
 
 def _watch_files(agent: AgentSandbox, box: Box | None) -> OnEvent | None:

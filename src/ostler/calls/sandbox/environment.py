@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ostler.model.sandbox import Network, Tier
+from ostler.model.sandbox import TIER_VARIABLE, Network, Tier
 from ostler.sandbox.network.policy import PROXY_PORT
 
-TIER_VARIABLE = "OSTLER_SANDBOX"
 _TMP = "/tmp"  # noqa: S108  (a private one)
 # Directories and sockets outside; the defaults below the private home directory are used instead.
 _OUTSIDE = ("XDG_*", "TMP", "TEMP", "SSH_*", "DBUS_*", "GPG_*", "WAYLAND_*", "DISPLAY", "*_PROXY", "*_proxy")

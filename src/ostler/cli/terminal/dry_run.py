@@ -10,6 +10,7 @@ from msgspec import to_builtins
 
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.text import escape_controls, wrap_hanging
+from ostler.model.sandbox import describe_sandbox
 from ostler.model.task import Task
 from ostler.project.dry_run import DryRun, plan_dry_run
 from ostler.project.project import Project
@@ -40,6 +41,7 @@ def _format_plan(plan: DryRun) -> str:
         "pool": plan.pool,
         "directory": plan.directory,
         "branch": plan.branch or "none (works in place)",
+        "sandbox": f"{plan.sandbox_error or describe_sandbox(plan.sandbox)}; permissions {plan.permissions}",
         "command": shlex.join(plan.argv) if plan.argv else "none",
         "variables": " ".join(plan.environment),
     }

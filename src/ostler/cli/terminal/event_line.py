@@ -7,6 +7,7 @@ from typing import Any
 
 from ostler.cli.terminal.text import format_usd, screen_width, to_one_line, truncate
 from ostler.clock import format_local_time
+from ostler.views.describe import describe_fields
 from ostler.views.feed import EventJson
 
 # The longest generated id.
@@ -54,6 +55,8 @@ def format_event(line: EventJson) -> str:
 def _format_details(line: EventJson) -> str:
     if line["type"] == "task_created":
         return str(line["task"]["title"])
+    if line["type"] == "access_refused":
+        return describe_fields(line)
     if line["type"] == "work_rebased":
         return f"onto {line['base']:.10}, as {line['commit']:.10}"
     fields = [form.format(line[name]) for name, form in _FIELD_FORMATS.items() if line.get(name)]

@@ -26,6 +26,7 @@ from ostler.cli.terminal.text import (
 )
 from ostler.clock import format_local_time
 from ostler.model.call import describe_retry
+from ostler.model.sandbox import describe_refusal
 from ostler.views.attempt_log import LogEntry
 
 # Columns of output that is not a terminal.
@@ -124,6 +125,9 @@ class LogRenderer:
             case "session_replaced":
                 how = "exists already and continues" if entry["resumed"] else "was lost; a new session starts"
                 message = f"! the session {how}"
+            case "access_refused":
+                refused = describe_refusal(entry["kind"], entry["target"], entry.get("setting", ""))
+                message = f"✗ {refused}"
             case "warning_raised":
                 message = f"! {entry['message']}"
             case _:

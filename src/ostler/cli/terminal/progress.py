@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -59,6 +59,7 @@ _PRINTED_TYPES = {
     "step_progress",
     "agent_idle",
     "agent_warned",
+    "access_refused",
     "budget_warned",
     "model_recovered",
     "session_replaced",
@@ -131,9 +132,12 @@ class LiveProgress:
         self._lanes = Lanes()
         self._lanes.waiting.update(waiting)
         self._layout = layout
+        self.print_above: Callable[[str], None] | None = None  # prints a line that stays on the screen
 
     def handle(self, line: EventJson, at: float) -> None:
         self._lanes.apply(line, at)
+        if line["type"] == "access_refused" and self.print_above:
+            self.print_above(wrap_hanging(format_event(line), _INDENT))
 
     def tick(self, now: float) -> None:
         """rich redraws it ten times a second."""
@@ -203,8 +207,9 @@ def open_progress(
         from rich.console import Console  # noqa: PLC0415
         from rich.live import Live  # noqa: PLC0415
 
-        progress = LiveProgress(waiting, layout)
-        with Live(progress, console=Console(), refresh_per_second=10, transient=True):
+        progress, console = LiveProgress(waiting, layout), Console()
+        progress.print_above = lambda text: console.print(text, markup=False, highlight=False)
+        with Live(progress, console=console, refresh_per_second=10, transient=True):
             yield progress
 
 

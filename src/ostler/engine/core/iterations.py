@@ -30,6 +30,8 @@ def apply_call_ended(state: State, event: CallEnded) -> State:
         answer=event.answer or state.answer,
         warnings=add_warnings(state, event.warnings),
         warning_details=add_details(state, event.warning_details),
+        sandbox=event.sandbox or state.sandbox,
+        permissions=event.permissions or state.permissions,
     )
     match event.verdict:
         case "complete" | "review":

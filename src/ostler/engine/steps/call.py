@@ -22,6 +22,7 @@ from ostler.engine.steps.agent_call.evidence import (
     repeats,
 )
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
+from ostler.engine.steps.agent_call.sandbox_record import add_sandbox, find_refusals
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
@@ -55,23 +56,28 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     agent_state = "" if is_kept else write_agent_state(Path(request.state_file), context)
     # Last, so that the notices and the start of the attempt share one commit.
     _notify_started(step, services)
+
+    def complete(ended: CallEnded) -> CallEnded:
+        refused = find_refusals(after, step.task, services)
+        return add_sandbox(_add_details(ended, (*details, *refused)), request, services)
+
     try:
         outcome = await make_caller(context, services).run(request)
     except asyncio.CancelledError:
         interrupted = _build_interruption(step, context, request, services)
         details = await run_in_thread(_end_call, watch, context, services)
-        return StepResult(_add_details(interrupted, details))
+        return StepResult(complete(interrupted))
     # Before the evaluation: patterns that the agent wrote to info/exclude would hide its changes.
     details = await run_in_thread(_end_call, watch, context, services)
+    state_file = Path(request.state_file)
+    refused = await run_in_thread(services.take_in_proposals, step.task, outcome.attempt, state_file)
     if outcome.result.ok:
-        reading = _read_report(request, outcome, after, services) or read_agent_state(
-            Path(request.state_file), agent_state
-        )
+        reading = _read_report(request, outcome, after, services) or read_agent_state(state_file, agent_state)
         ended = await _build_success(step, context, services, outcome, reading)
-        ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings))
-        return StepResult(_add_details(ended, details))
+        ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings, *refused))
+        return StepResult(complete(ended))
     ended, notices = _build_failure(step, outcome, services)
-    return StepResult(_add_details(ended, details), notices)
+    return StepResult(complete(ended), notices)
 
 
 def _end_call(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:

@@ -19,6 +19,7 @@ from ostler.executors.protocol import Executor
 from ostler.files.layout import Layout
 from ostler.git.repository import Repository
 from ostler.model.event import Event
+from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.notice import Notice
 from ostler.model.state import State
@@ -47,6 +48,11 @@ def never_held(state: State) -> Unavailable | None:
     return None
 
 
+def take_no_proposals(task: TaskId, attempt: int, state_file: Path) -> tuple[str, ...]:
+    """Take in nothing."""
+    return ()
+
+
 def no_event(task: Task, state: State) -> None:
     """Take in nothing."""
 
@@ -68,6 +74,8 @@ class StepServices(Struct, frozen=True):
     run: str  # id of this run
     amend: Callable[[Task], Task] = unchanged  # applies options of this run to a task
     take_in_file: Callable[[Task, State], Event | None] = no_event  # a change of task.md, asked at each claim
+    # Takes in the proposals that an agent left beside its state file; returns warnings about refused ones.
+    take_in_proposals: Callable[[TaskId, int, Path], tuple[str, ...]] = take_no_proposals
     find_hold: Callable[[State], Unavailable | None] = never_held  # why no model of a task may be called
     explicit_settings: frozenset[str] = frozenset()  # set by a flag or variable of this run
     read_settings: Callable[[], Settings] | None = None  # reads changed files again; None: never

@@ -12,6 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ostler.calls.attempts.base_call import create_base_call, identity_variables
+from ostler.calls.sandbox.agent import AgentSandbox, open_agent_sandbox
+from ostler.engine.steps.workspaces.box_files import create_session_workspace
 from ostler.errors import CODES, Code, OstlerError, UsageError
 from ostler.executors.protocol import Executor, supports_resumption
 from ostler.executors.registry import ExecutorRegistry
@@ -83,7 +85,10 @@ async def send_prompt(
             on_event(event)
 
         start = executor.resume if session.turns else executor.spawn
-        result = await start(call, receive)
+        workspace = create_session_workspace(Path(session.cwd), project.layout)
+        agent = AgentSandbox(call, executor, project.settings, receive, workspace, host_environ=environ)
+        async with open_agent_sandbox(agent) as sandboxed:
+            result = await start(sandboxed.call, sandboxed.on_event or receive)
         turn = _update_id(project, turn, result.session_id)
         reported = replace(turn, cost_usd=result.session_cost_usd or turn.cost_usd)
         _save(project, reported)

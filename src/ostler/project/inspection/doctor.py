@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import apsw
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.clock import SystemClock
@@ -33,7 +32,9 @@ from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.process.tool import run_tool
 from ostler.project.agents.retry_budget import describe_retry_budget
+from ostler.project.inspection.check import Check
 from ostler.project.inspection.inspect_project import inspect_project
+from ostler.project.inspection.sandbox import check_sandbox, describe_left_out, list_left_out
 from ostler.project.project import Project
 from ostler.sandbox.choice import INSTALL_HINT, choose_isolation
 from ostler.secrets.registry import MIN_LENGTH, SecretRegistry
@@ -44,15 +45,6 @@ from ostler.store.sqlite import SqliteJournal
 from ostler.views.last_call import describe_last_call
 
 _FIXED_SQLITE = (3, 51, 3)
-
-
-class Check(Struct, frozen=True):
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-    required: bool = True
-    state: str = ""  # of an agent: its health, drift or logged_out
 
 
 def run_checks(start: Path, environ: Mapping[str, str]) -> list[Check]:
@@ -67,13 +59,18 @@ def run_checks(start: Path, environ: Mapping[str, str]) -> list[Check]:
     ]
     settings = _run_check("settings", lambda: _check_settings(root, environ))
     checks.append(settings)
+    sandbox = check_sandbox(root, environ) if settings.ok else []
+    checks += sandbox
     checks.append(_run_check("tasks", lambda: _check_journal(Layout(root))))
     checks += _check_notify(Layout(root), environ) if settings.ok else []
     checks += [_check_secrets(root, environ)] if settings.ok else []
     checks += _check_project(root, environ)
     calls, now = read_last_calls(Layout(root).database).by_executor, SystemClock.now()
     checks += _check_retries(root, environ) if settings.ok else []
-    return checks + [_add_last_call(_check_agent(agent), agent, calls, now) for agent in survey_all(environ)]
+    agents = [(agent, _check_agent(agent)) for agent in survey_all(environ)]
+    if len(sandbox) > 1:  # agents run in a sandbox
+        agents = [(agent, _add_left_out(check, agent, root, environ)) for agent, check in agents]
+    return checks + [_add_last_call(check, agent, calls, now) for agent, check in agents]
 
 
 def _run_check(name: str, check: Callable[[], str]) -> Check:
@@ -211,6 +208,16 @@ def _check_agent(agent: SurveyedAgent) -> Check:
         return Check(name, False, detail, program.login_command, required=False, state="logged_out")
     detail = f"{agent.health.version}{_describe_tested_version(agent)} at {agent.path}"
     return Check(name, True, detail, required=False, state=agent.health.state)
+
+
+def _add_left_out(check: Check, agent: SurveyedAgent, root: Path, environ: Mapping[str, str]) -> Check:
+    """Return the check with what its agent does not get of the home directory."""
+    if not agent.path:
+        return check
+    try:
+        return replace(check, more=describe_left_out(list_left_out(agent.program.name, root, environ)))
+    except OstlerError as error:
+        return replace(check, more=(f"its files for the sandbox cannot be prepared: {error.message}",))
 
 
 def _add_last_call(check: Check, agent: SurveyedAgent, calls: Mapping[str, LastCall], now: float) -> Check:

@@ -48,14 +48,22 @@ def take_over(project: Project, task: TaskId) -> Generator[TakenOver]:
         yield TakenOver(_find_workspace(state, project, repository), environ)
 
 
-def find_session_command(project: Project, task: TaskId) -> list[str]:
+class SessionCommand(Struct, frozen=True):
+    """The command that opens an agent's own program on a session."""
+
+    executor: str
+    argv: tuple[str, ...]
+
+
+def find_session_command(project: Project, task: TaskId) -> SessionCommand:
     """Return the command that opens the agent's own program on the task's last session."""
     used = [one for one in project.journal.attempts(task) if one.session_id]
     if not used:
         raise UsageError(f"{task} has no session of an agent", f"ostler run {task}")
     last = used[-1]
     settings = project.settings.executors.get(last.executor, ExecutorSettings())
-    return build_interactive_command(last.executor, settings, last.session_id)
+    argv = build_interactive_command(last.executor, settings, last.session_id)
+    return SessionCommand(last.executor, tuple(argv))
 
 
 def build_environment(environ: Mapping[str, str], taken: TakenOver) -> dict[str, str]:

@@ -14,6 +14,7 @@ from ostler.model.command import Command
 from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.bubblewrap import list_mounts, wrap_with_bubblewrap
+from ostler.sandbox.box.program_paths import list_program_paths
 from ostler.sandbox.box.seccomp import open_filter
 from ostler.sandbox.box.tiers import ChosenTier
 from ostler.sandbox.mount_points import prepare_writable

@@ -38,6 +38,8 @@ _CREDENTIALS = (
     "cookie",
 )
 _REPLACED = ("host", "content-length", "accept-encoding", "expect", "forwarded", "via")
+_METHODS = ("GET", "HEAD", "POST")  # others change or delete what the account has
+_OTHER_METHODS = ("x-http-method-override", "x-http-method", "x-method-override")  # honoured by some servers
 _BUDGET = "budget.task_usd"
 _PROBES = ("HEAD", "OPTIONS")  # some agents look whether the server is there
 
@@ -66,7 +68,7 @@ class ModelGateway:
             if path == "/" and request.method in _PROBES:
                 return await answer_text(client, request, 404, "the sandbox allows only model calls here")
             return await self._refuse_path(client, request, path)
-        if not matches_path(path, self._route.paths):
+        if request.method not in _METHODS or not matches_path(path, self._route.paths):
             return await self._refuse_path(client, request, path)
         if self._exhausted:
             return await self._refuse_call(client, request)
@@ -75,7 +77,7 @@ class ModelGateway:
         return await until_gone(client, self._call(client, request, target))
 
     async def _refuse_path(self, client: Peer, request: RequestHead, path: str) -> bool:
-        refused = Refused(Refusal("network", f"{self._host}{path[:200]}"), "it is not a path of model calls")
+        refused = Refused(Refusal("network", f"{self._host}{path[:200]}"), "it is not a model call")
         self._refusals.record(refused.refusal)
         return await answer_text(client, request, 403, explain(refused))
 
@@ -126,7 +128,7 @@ class ModelGateway:
         ours = self._route.read_headers()
         if not all(map(is_header_value, ours.values())):
             raise OSError("the credentials have characters that are not valid in a header")
-        left = (*_CREDENTIALS, *_REPLACED, *(name.lower() for name in ours))
+        left = (*_CREDENTIALS, *_REPLACED, *_OTHER_METHODS, *(name.lower() for name in ours))
         kept = request.headers.end_to_end().without(left).items
         # An answer that is not compressed can be counted while it passes.
         return (("Host", self._authority), *kept, ("Accept-Encoding", "identity"), *ours.items())

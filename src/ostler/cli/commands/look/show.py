@@ -22,7 +22,9 @@ from ostler.cli.terminal.text import (
     use_colour,
     wrap_hanging,
 )
+from ostler.errors import WarningCode
 from ostler.model.ids import TaskId
+from ostler.model.sandbox import describe_sandbox
 from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
 from ostler.project.limits import add_start_hold
@@ -35,6 +37,7 @@ from ostler.views.verdict import format_verdict
 
 # The column where the values of a card start.
 _INDENT = 12
+_REFUSALS = (WarningCode.NETWORK_REFUSED, WarningCode.FILE_REFUSED, WarningCode.PUSH_REFUSED)
 _MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate have more
 
 
@@ -58,6 +61,8 @@ def command(task: str, as_json: bool) -> None:
         print_text(f"\n{weakened}")
     if links := format_links(view.phases):
         print_text("\n" + links)
+    if refused := format_refused(view):
+        print_text(f"\n{refused}")
     if view.attempts:
         print_text("\n" + format_attempts(view.attempts))
     if view.pending_settings:
@@ -85,9 +90,10 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "worktree": view.worktree or "",
         "document": view.output_path or "",
         "published": format_published(view),
+        "sandbox": format_sandbox(view),
         "tokens": format_usage(view.usage),
         "cost": format_cost(view.attempts, budget_usd),
-        "warnings": "\n".join(describe_warnings(view)),
+        "warnings": "\n".join(list_warnings(view)),
         "created": view.created_at,
         "updated": view.updated_at,
     }
@@ -98,6 +104,34 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         if value
     ]
     return "\n".join(lines)
+
+
+def format_sandbox(view: TaskView) -> str:
+    """Return the sandbox of the last attempt, or why there was none, and the agent's permissions."""
+    found = describe_sandbox(view.sandbox) if view.sandbox else ""
+    permissions = f"permissions {view.permissions}" if view.permissions else ""
+    left_out = ", ".join(view.sandbox.left_out) if view.sandbox else ""
+    home = f"without {left_out} of your home directory (sandbox.home)" if left_out else ""
+    return "; ".join(filter(None, (found, permissions, home)))
+
+
+def list_warnings(view: TaskView) -> list[str]:
+    """Return the warnings, without the refusals that have a section of their own."""
+    listed = _REFUSALS if view.refused else ()
+    return [
+        text for code, text in zip(view.warnings, describe_warnings(view), strict=True) if code not in listed
+    ]
+
+
+def format_refused(view: TaskView) -> str:
+    """Return what the sandbox refused, with the setting that would allow each; empty if nothing."""
+    lines = [
+        wrap_hanging(f"  {to_one_line(one.text)}" + (f" ({one.count} times)" if one.count > 1 else ""), 4)
+        for one in view.refused
+    ]
+    if any(one.setting for one in view.refused):
+        lines.append("  A setting of ostler.toml applies to open tasks after: ostler config accept")
+    return "\n".join(("Refused by the sandbox:", *lines)) if lines else ""
 
 
 def format_base(view: TaskView) -> str:

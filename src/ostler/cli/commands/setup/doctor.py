@@ -12,7 +12,8 @@ from msgspec import to_builtins
 from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.text import paint, terminal_width, to_one_line, truncate, use_colour
-from ostler.project.inspection.doctor import Check, run_checks
+from ostler.project.inspection.check import Check
+from ostler.project.inspection.doctor import run_checks
 
 _AGENT_PREFIX = "agent "
 _LABELS = {
@@ -69,6 +70,7 @@ def _format_check(check: Check, columns: int) -> list[str]:
     # A fix is a command to copy, so it is never truncated.
     fix = "" if check.ok else to_one_line(check.fix)
     first, *more = [text for text in ((fix,) if label == "missing" else (detail, fix)) if text]
+    more += [to_one_line(line) for line in check.more]
     return [f"{shown_label}{_short_name(check):<{columns}}  {first}", *(" " * indent + line for line in more)]
 
 

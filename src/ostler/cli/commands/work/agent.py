@@ -18,6 +18,7 @@ from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import escape_controls, format_table
 from ostler.errors import UsageError
 from ostler.model.call import (
+    AccessRefused,
     AgentEvent,
     CallResult,
     SessionReplaced,
@@ -26,6 +27,7 @@ from ostler.model.call import (
     ToolUsed,
     WarningRaised,
 )
+from ostler.model.sandbox import describe_refusal
 from ostler.model.task import Task
 from ostler.project.agents.agent_session import (
     AgentSession,
@@ -143,6 +145,8 @@ def _print_event(event: AgentEvent) -> None:
             print_text(escape_controls(f"- {tool} denied {detail}"))
         case SessionReplaced(resumed=resumed):
             print_text("- the session exists already and continues" if resumed else _SESSION_LOST)
+        case AccessRefused(kind=kind, target=target, setting=setting):
+            print_text(escape_controls(f"- {describe_refusal(kind, target, setting)}"))
         case WarningRaised(message=message):
             print_text(escape_controls(f"- {message}"))
         case _:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from math import isfinite
+from pathlib import Path
 
 import click
 from msgspec.structs import replace
@@ -12,9 +14,11 @@ from ostler.cli.task_input import read_task
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.problems import print_warnings
 from ostler.clock import read_time
+from ostler.config.find import find_root
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Task, Weight
+from ostler.project.inside_sandbox import InsideSandbox, find_inside_sandbox
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
 from ostler.secrets.redact import redact_struct
@@ -133,6 +137,9 @@ def command(
         raise UsageError("--order-only needs --after", "ostler new TITLE --after ID --order-only")
     if task.is_document and not task.sender:
         task = replace(task, sender="person")
+    if (inside := find_inside_sandbox(os.environ, find_root(Path.cwd(), os.environ))) is not None:
+        _propose(inside, task, include_changes, as_json)
+        return
     with open_project(create=True) as project:
         warnings = check_new(project, task)
         added = add_task(project, task, include_changes)
@@ -142,6 +149,18 @@ def command(
         else:
             click.echo(added.id)
             print_hint(_describe_next(project, added))
+
+
+def _propose(inside: InsideSandbox, task: Task, include_changes: bool, as_json: bool) -> None:
+    """Leave the task for the run, which records it as a proposal after the attempt."""
+    if include_changes:
+        raise UsageError("--include-changes works only outside the sandbox of a task", "omit it")
+    proposal = inside.propose(task)
+    if as_json:
+        print_json({"schema": "ostler.proposal/1", "id": proposal, "proposed_by": inside.task})
+    else:
+        click.echo(proposal)
+        print_hint("It is recorded when your turn ends. A person has to approve it before it starts.")
 
 
 def _describe_next(project: Project, added: Task) -> str:

@@ -13,6 +13,7 @@ from ostler.cli.terminal.output import print_hint, print_json
 from ostler.config.find import find_root
 from ostler.errors import UsageError
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt
+from ostler.project.inside_sandbox import find_inside_sandbox
 from ostler.prompt.report import STATUSES, parse_report
 
 
@@ -27,9 +28,14 @@ def command(status: str, reason: str, as_json: bool) -> None:
     """
     report = parse_report(status, reason)
     current = require_current_attempt(os.environ)
-    with open_project() as project:
-        found = project.resolve(current.task)
-        project.report(found, current.attempt, report)
+    inside = find_inside_sandbox(os.environ, find_root(Path.cwd(), os.environ))
+    if inside is not None:
+        inside.report(report)
+        found = inside.task
+    else:
+        with open_project() as project:
+            found = project.resolve(current.task)
+            project.report(found, current.attempt, report)
     if as_json:
         print_json(
             {

@@ -17,6 +17,7 @@ from ostler.cli.detach import READY_OPTION, notify_when_ready, reject_interactiv
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, StoppableRun
 from ostler.cli.task_input import read_task
+from ostler.cli.terminal.confinement import print_unconfined
 from ostler.cli.terminal.not_started import has_held
 from ostler.cli.terminal.output import print_hint, print_text
 from ostler.cli.terminal.problems import print_warnings
@@ -162,6 +163,7 @@ def command(
             switches = {"--wait": waits, "--no-wait": not waits, "--fail-fast": fail_fast}
             started = run_detached(project.layout, task_ids, options, switches, as_json)
             return combine_with_refusal(started, refused)
+        _print_unconfined(project, task_ids)
         run = run_tasks(project, task_ids, as_json, True, stepper, waits, fail_fast, ready_descriptor)
         return combine_with_refusal(asyncio.run(run), refused)
 
@@ -182,6 +184,12 @@ def _warn_about_settings(project: Project, task_ids: list[TaskId]) -> None:
     due = [task.id for task in list_due_tasks(project, task_ids)]
     for message in describe_unused_settings(project, due):
         print_hint(message)
+
+
+def _print_unconfined(project: Project, task_ids: list[TaskId]) -> None:
+    """Print that agents run without a sandbox, if any agent starts now."""
+    if list_due_tasks(project, task_ids):
+        print_unconfined(project)
 
 
 def _make_task(prompt: str | None, file: str | None, weight: Weight | None) -> Task:

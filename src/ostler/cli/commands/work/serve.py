@@ -12,6 +12,7 @@ import click
 from ostler.cli.commands.work.run import show_progress
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler
+from ostler.cli.terminal.confinement import print_unconfined
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.progress import open_progress
@@ -71,6 +72,7 @@ async def _serve(project: Project, listener: socket.socket, view_only: bool, as_
         return await _serve_until_stopped(
             _Viewer(project), web, as_json, "View only: no tasks are run; stop with Ctrl-C."
         )
+    print_unconfined(project)
     ostler = Ostler(project, os.environ, print_message=print_hint)
     try:
         worker = Worker(ostler, print_hint)

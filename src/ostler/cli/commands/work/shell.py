@@ -7,16 +7,20 @@ import os
 import click
 
 from ostler.cli.options import open_project
-from ostler.cli.terminal.output import print_hint
-from ostler.process.tool import run_in_foreground
-from ostler.project.tasks.take_over import build_environment, describe_changes, take_over
+from ostler.cli.terminal.foreground import run_in_task
+from ostler.project.tasks.take_over import take_over
+
+no_sandbox_option = click.option(
+    "--no-sandbox", is_flag=True, help="Start it with all your files and your whole environment."
+)
 
 
 @click.command("shell", context_settings={"ignore_unknown_options": True})
 @click.argument("task", metavar="ID")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND]...")
-def command(task: str, program: tuple[str, ...]) -> int:
-    """Open a shell in a task's worktree, or run a command there.
+@no_sandbox_option
+def command(task: str, program: tuple[str, ...], no_sandbox: bool) -> int:
+    """Open a shell in a task's worktree and sandbox, or run a command there.
 
     No run can claim the task while the shell is open. The next run continues with
     the files as you leave them.
@@ -24,10 +28,6 @@ def command(task: str, program: tuple[str, ...]) -> int:
     with open_project() as project:
         found = project.resolve(task)
         with take_over(project, found) as taken:
-            argv = list(program) or [os.environ.get("SHELL") or "/bin/sh"]
-            if not program:
-                print_hint(f"{found}: {taken.cwd}  (exit ends the shell and releases the task)")
-            code = run_in_foreground(argv, str(taken.cwd), build_environment(os.environ, taken))
-            if hint := describe_changes(project, found):
-                print_hint(hint)
-            return code
+            argv = program or (os.environ.get("SHELL") or "/bin/sh",)
+            hint = "" if program else "exit ends the shell and releases the task"
+            return run_in_task(project, found, taken, argv, hint, no_sandbox=no_sandbox)

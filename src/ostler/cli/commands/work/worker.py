@@ -11,6 +11,7 @@ import click
 from ostler.cli.commands.work.run import show_progress
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler
+from ostler.cli.terminal.confinement import print_unconfined
 from ostler.cli.terminal.not_started import has_held
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings
@@ -51,6 +52,7 @@ def command(once: bool, listed: bool, jobs: int | None, as_json: bool) -> int:
             _print_schedules(Scheduler(project.layout.root, time.time()), as_json)
             return 0
         print_warnings(check_start(project))
+        print_unconfined(project)
         return asyncio.run(_run_worker(project, once, as_json))
 
 

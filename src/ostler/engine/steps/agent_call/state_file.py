@@ -26,6 +26,8 @@ def agent_state_path(context: TaskContext, services: StepServices) -> Path:
 
 def write_agent_state(path: Path, context: TaskContext) -> str:
     """Write the file and return its text; later changes are the agent's."""
+    if path.parent.is_symlink():  # an agent has replaced the directory
+        path.parent.unlink()
     if path.parent.name == _FOLDER:
         _remake_folder(path.parent)
         write_projection(path.parent / _IGNORED, b"*\n")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 
 from ostler.calls.sandbox.pinned_configuration import (
@@ -14,12 +15,14 @@ from ostler.calls.sandbox.pinned_configuration import (
     pin_configuration,
     pin_in_place,
 )
-from ostler.calls.sandbox.workspace import Workspace
+from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
 from ostler.engine.steps.workspaces.sandboxed_shell import list_records
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
+from ostler.files.layout import Layout
+from ostler.files.state_folder import VIEW
 from ostler.git.private.importing import import_commits
 from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
 from ostler.git.private.unsandboxed import refuse_push_variables
@@ -52,8 +55,20 @@ def create_workspace(
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
-        mounts = partial(_open_project, directory, root, place, services.settings.sandbox.writable_config)
+        desk, exempt = services.layout.desk(context.state.task), services.settings.sandbox.writable_config
+        mounts = partial(_open_project, directory, root, place, desk, exempt)
     return Workspace(directory, place, root, mounts, records=records)
+
+
+def create_session_workspace(directory: Path, layout: Layout) -> Workspace:
+    """Return the files of an agent without a task that works in this directory of the project."""
+    directory = directory.resolve()
+    name = blake2b(os.fsencode(directory), digest_size=8).hexdigest()
+    place = layout.state / "sandboxes" / name
+    if not directory.is_relative_to(layout.root):
+        return create_plain_workspace(directory, layout.state)
+    mounts = partial(_open_project, directory, layout.root, place, None)
+    return Workspace(directory, place, layout.root, mounts, records=(layout.state, layout.view))
 
 
 @contextmanager
@@ -120,21 +135,30 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 @contextmanager
 def _open_project(
-    directory: Path, root: Path, place: Path, exempt: tuple[str, ...]
+    directory: Path, root: Path, place: Path, desk: Path | None, exempt: tuple[str, ...] = ()
 ) -> Generator[tuple[Mount, ...]]:
-    """Mount the project without Ostler's files; it is writable if the task works in it."""
-    empty = place / "empty"
-    make_private_dir(empty)
+    """Mount the project without Ostler's files; it is writable if the task works in it.
+
+    The desk has the state file, in which the agent reports.
+    """
+    empty, view = place / "empty", root / VIEW
+    # Mount points cannot be made in a directory that is mounted read-only.
+    for one in (empty, place / "view", *((place / "view" / desk.relative_to(view), desk) if desk else ())):
+        make_private_dir(one)
     mounts = [Mount(root, root, writable=directory == root)]
     git = root / ".git"
     if git.exists():
         mounts.append(Mount(git, git))
-    hidden = (root / ".ostler", git / "ostler")
-    mounts += [Mount(empty, one) for one in hidden if one.is_dir()]
     if directory != root and (git / "config").is_file():
         # Addresses of remotes can contain a password; the agent of a document only reads.
         mounts.append(Mount(Path(os.devnull), git / "config"))
-    if directory != root:
+    if view.is_dir():
+        mounts.append(Mount(place / "view", view))
+    if desk is not None:
+        mounts.append(Mount(desk, desk, writable=True))
+    if (git / "ostler").is_dir():
+        mounts.append(Mount(empty, git / "ostler"))
+    if directory != root and (desk is None or not directory.is_relative_to(desk)):
         mounts.append(Mount(directory, directory, writable=True))
     pinned = pin_in_place(root, exempt) if directory == root else hide_configuration(directory, place)
     yield (*mounts, *pinned)

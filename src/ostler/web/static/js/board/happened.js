@@ -1,5 +1,7 @@
 /** Applies an event of the feed to the row of its task, without a request. */
 
+import { refusal } from "../refusal.js";
+
 const STATUS = {
   task_claimed: "in_progress", task_completed: "completed", task_failed: "failed", task_cancelled: "cancelled",
   task_deferred: "deferred", task_paused: "paused", task_blocked: "blocked", gate_waiting: "needs_review",
@@ -17,6 +19,7 @@ const ACTIVITY = {
   tool_used: ({ tool, detail = "", denied }) => `${denied ? "denied: " : ""}${tool} ${detail}`.trim(),
   wait_started: ({ reason = "" }) => `waiting: ${reason}`,
   wait_ended: () => "",
+  access_refused: refusal,
   agent_warned: ({ message }) => message,
   concurrency_reduced: ({ message }) => message,
   checkpoint_made: ({ commit }) => `commit ${String(commit ?? "").slice(0, 10)}`.trimEnd(),

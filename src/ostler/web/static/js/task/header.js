@@ -104,8 +104,18 @@ function facts(task) {
     ["Attempts", String(task.attempts.length)],
     ["Tokens", tokens(task.usage.input_tokens + task.usage.output_tokens)],
     ["Cost", money(task.cost_usd)],
+    ...sandbox(task),
     task.resumes_at ? ["Resumes", clock(task.resumes_at)] : ["Created", clock(task.created_at)],
   ];
+}
+
+/** The sandbox of the last attempt; working without one is shown too. */
+function sandbox({ sandbox: used, permissions }) {
+  if (!used) return [];
+  const tier = used.tier ?? "supervised";
+  const none = ["supervised", "limits"].includes(tier);
+  const text = none ? "none" : `${tier}, network ${used.network ?? "on"}`;
+  return [["Sandbox", h("span", { title: used.reason ?? "" }, [text, permissions].filter(Boolean).join(" · "))]];
 }
 
 /** From the first attempt to the end, or to now. */

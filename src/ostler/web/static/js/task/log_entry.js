@@ -3,6 +3,7 @@
 import { h } from "../dom.js";
 import { clock, money, span, tokens } from "../format.js";
 import { markdown } from "../markdown.js";
+import { refusal } from "../refusal.js";
 
 const MARK = /<(\w{1,40})_(complete|blocked)>([^<]{0,2000})<\/\1_\2>/g;
 const ENDS = { succeeded: "Succeeded", failed: "Failed", interrupted: "Interrupted", running: "Running" };
@@ -68,6 +69,7 @@ const WRITERS = {
       entry.resumed ? "The session exists already and continues: " : "The session was lost; a new session starts: ",
       h("code", {}, entry.session_id),
     ),
+  access_refused: (entry) => note("warn", refusal(entry)),
   warning_raised: (entry) => note("warn", entry.message),
   attempt_ended: ended,
 };
