@@ -158,15 +158,15 @@ def _open_project(
     git = root / ".git"
     if git.exists():
         mounts.append(Mount(git, git))
-    if directory != root and (git / "config").is_file():
-        # Addresses of remotes can contain a password; the agent of a document only reads.
-        mounts.append(Mount(Path(os.devnull), git / "config"))
     if view.is_dir():
         mounts.append(Mount(place / "view", view))
     if desk is not None:
         mounts.append(Mount(desk, desk, writable=True))
     if (git / "ostler").is_dir():
         mounts.append(Mount(empty, git / "ostler"))
+    if (git / "config").is_file():
+        # Addresses of remotes can contain a password.
+        mounts.append(Mount(Path(os.devnull), git / "config"))
     if directory != root and (desk is None or not directory.is_relative_to(desk)):
         mounts.append(Mount(directory, directory, writable=True))
     pinned = pin_in_place(root, exempt) if directory == root else hide_configuration(directory, place)
