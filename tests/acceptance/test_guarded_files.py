@@ -147,6 +147,7 @@ def test_a_person_approves_guarded_files_once_for_all_successors(world: World) -
 
 def test_executed_configuration_is_flagged(world: World) -> None:
     """By `show`, ignored files included, and by `diff`."""
+    world.environ["OSTLER_SANDBOX__TIER"] = "limits"  # with `supervised`, files of agents are not compared
     (world.root / ".gitignore").write_text(".claude/settings.local.json\n")
     world.git("add", ".gitignore")
     world.git("commit", "-q", "-m", "ignore")

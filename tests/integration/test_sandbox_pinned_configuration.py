@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from gate_world import GateWorld
 from git_world import World, git
 from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configuration, remember_setup
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
+from ostler.engine.steps.workspaces.box_files import create_workspace
+from ostler.engine.steps.workspaces.checkout import check_out_commit
 from ostler.errors import PathEscape
 from ostler.git.run import command as git_command
 from ostler.sandbox.bubblewrap import find_bubblewrap, wrap_with_bubblewrap
@@ -204,3 +208,30 @@ def test_git_is_not_started_without_configuration(tmp_path: Path, monkeypatch: p
     also = pin_configuration(cli.tree, Path("/elsewhere"))
     assert [str(one.destination) for one in also] == [f"{cli.worktree}/.claude", "/elsewhere/.claude"]
     assert len(started) == count
+
+
+def test_a_reviewer_does_not_execute_configuration_of_the_work(tmp_path: Path) -> None:
+    """The checkout of the reviewed commit has the configuration of the base."""
+    world = GateWorld(tmp_path, {".mcp.json": "of the base\n"})
+    worktree = world.worktree()
+    for name, text in ((".mcp.json", "planted\n"), (".vscode/tasks.json", "planted\n")):
+        (worktree.path / name).parent.mkdir(exist_ok=True)
+        (worktree.path / name).write_text(text)
+    git(worktree.path, "add", "-A")
+    git(worktree.path, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "work")
+    work = git(worktree.path, "rev-parse", "HEAD")
+    found: dict[str, str] = {}
+
+    async def act(services: StepServices, context: TaskContext) -> StepResult | None:
+        async with check_out_commit(work, tmp_path / "log", context, services) as directory:
+            with create_workspace(directory, context, services).open_mounts() as mounts:
+                argv = [*wrap_with_bubblewrap(BWRAP, View(mounts, directory)), "/bin/sh", "-c"]
+                command = "cat .mcp.json; ls -A .vscode"
+                found["outside"] = subprocess.check_output(
+                    ["/bin/sh", "-c", command], cwd=directory, text=True
+                )
+                found["inside"] = subprocess.check_output([*argv, command], cwd=directory, text=True)
+        return None
+
+    world.run(act)
+    assert found == {"outside": "planted\ntasks.json\n", "inside": "of the base\n"}

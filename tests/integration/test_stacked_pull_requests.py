@@ -133,4 +133,3 @@ def test_the_body_lists_executed_configuration(world: WorkflowWorld, github: Fak
     world.ostler("run", task)
     (pull,) = github.pulls
     assert "changes files that agents, editors or CI execute: .vscode/tasks.json" in pull.body
-    assert "CONFIGURATION_CHANGED: created .vscode/tasks.json" in pull.body

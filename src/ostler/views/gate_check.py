@@ -14,7 +14,9 @@ def describe_isolation(check: GateCheck | None) -> str:
     """Return how the command was isolated; empty for records of older versions."""
     if check is None or not check.isolation:
         return ""
-    return "not isolated" if check.isolation == "none" else f"isolated ({check.isolation})"
+    isolated = "not isolated" if check.isolation == "none" else f"isolated ({check.isolation})"
+    tier = check.sandbox.tier if check.sandbox else "supervised"
+    return isolated if tier == "supervised" else f"{isolated}, sandbox {tier}"
 
 
 def describe_control(check: GateCheck | None) -> str:

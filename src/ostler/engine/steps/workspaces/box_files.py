@@ -9,6 +9,8 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ostler.calls.sandbox.pinned_configuration import (
     PinnedTree,
     hide_configuration,
@@ -54,7 +56,8 @@ def create_workspace(
             directory, place, root, mounts, programs=(INSIDE / BIN,), guard=guard, records=records
         )
     if services.repository and not directory.is_relative_to(root):
-        mounts = partial(_open_checkout, directory, services.repository)
+        pinned = find_pinned_tree(context.state, services) if pins else None
+        mounts = partial(_open_checkout, directory, services.repository, pinned)
     else:
         desk, exempt = services.layout.desk(context.state.task), services.settings.sandbox.writable_config
         mounts = partial(_open_project, directory, root, place, desk, services.repository, exempt)
@@ -129,13 +132,19 @@ def _is_tracked(repository: Repository, path: str) -> bool:
 
 
 @contextmanager
-def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[Mount, ...]]:
-    """Mount the checkout of a commit, and the objects that it borrows."""
+def _open_checkout(
+    directory: Path, repository: Repository, pinned: PinnedTree | None
+) -> Generator[tuple[Mount, ...]]:
+    """Mount the checkout of a commit, and the objects that it borrows.
+
+    A reviewer does not execute configuration of the work that it reviews.
+    """
     tree = directory
     for _ in Path(repository.prefix).parts:
         tree = tree.parent
     objects = repository.common_dir / "objects"
-    yield (Mount(tree, tree, writable=True), Mount(objects, objects))
+    kept = pin_configuration(replace(pinned, worktree=tree)) if pinned is not None else ()
+    yield (Mount(tree, tree, writable=True), Mount(objects, objects), *kept)
 
 
 @contextmanager
