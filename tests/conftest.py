@@ -31,6 +31,7 @@ REAL = [
     "real/test_real_drift.py",
     "real/test_real_limits.py",
     "real/test_real_others.py",
+    "real/test_real_sandbox.py",
     "real/test_real_waits.py",
 ]
 collect_ignore = [] if FULL else REAL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -22,6 +23,8 @@ from git_world import (
     snapshot_of,
     tree,
 )
+from ostler.git.left.submodules import find_changed
+from ostler.git.private import quarantine
 from ostler.git.private.importing import import_commits, kept_agent_ref
 from private_git_world import Inside, needs_bubblewrap
 
@@ -79,6 +82,8 @@ def test_attempts_follow_each_other(world: World, inside: Inside):
         inside.sh(f"echo {number} > n.txt; {COMMIT}; echo more >> n.txt")
         assert take(inside) == ""
         made = commit_step(inside.worktree, f"t/{number}/checkpoint")
+        assert take(inside) == ""  # before each start, for an attempt that a kill ended
+        assert_settled(world)
         inside.refresh()
         assert inside.sh("git rev-parse HEAD; git status --porcelain") == made.commit
     assert git(world.project, "rev-list", "--count", f"main..{BRANCH}") == "4"
@@ -107,6 +112,18 @@ def test_other_branches_and_tags_are_kept_for_the_task(world: World, inside: Ins
     assert git(world.project, "rev-parse", "main") == main
     assert git(world.project, "branch", "--list", "side") == ""
     assert git(world.project, "rev-parse", BRANCH) == main
+
+
+def test_a_branch_with_the_name_of_an_earlier_directory_is_kept(world: World, inside: Inside):
+    """git cannot have the refs x and x/y: the second one is kept by its commit."""
+    inside.sh(f"git checkout -q -b x; echo 1 > n; {COMMIT}; git checkout -q {BRANCH}")
+    assert take(inside) == ""
+    inside.refresh()
+    inside.sh(f"git branch -q -m x x/y; git checkout -q x/y; echo 2 > n; {COMMIT}; git checkout -q {BRANCH}")
+    commit = inside.sh("git rev-parse x/y")
+    kept = import_commits(inside.place, inside.worktree).kept
+    assert kept == {"refs/heads/x/y": f"refs/ostler/agent/{TASK}/commits/{commit}"}
+    assert git(world.project, "rev-parse", *kept.values()) == commit
 
 
 def test_head_elsewhere_is_merged_by_the_checkpoint(world: World, inside: Inside):
@@ -149,11 +166,68 @@ def test_packed_objects_are_imported(world: World, inside: Inside):
     assert git(world.project, "fsck", "--strict", "--no-dangling") == ""
 
 
+def test_commits_in_a_submodule_are_imported(world: World, tmp_path: Path):
+    """The submodule's own repository has the commit that the task's branch refers to."""
+    library = World(tmp_path, "library", {"l.txt": "x\n"})
+    allow = ("-c", "protocol.file.allow=always")
+    git(world.project, *allow, "submodule", "add", "-q", str(library.project), "lib")
+    git(world.project, "commit", "-qm", "lib")
+    worktree = world.prepare()
+    git(worktree.path, *allow, "submodule", "update", "-q", "--init")
+    inside = Inside(worktree, tmp_path / "private")
+    inside.sh(f"cd lib; echo y > l.txt; {COMMIT}; cd ..; {COMMIT}")
+    commit = inside.sh("git -C lib rev-parse HEAD")
+    assert take(inside) == ""
+    assert git(worktree.path / "lib", "rev-parse", "HEAD") == commit
+    assert git(worktree.path / "lib", "status", "--porcelain") == ""
+    assert git(world.project, "rev-parse", f"{BRANCH}:lib") == commit
+    commit_step(inside.worktree)
+    assert_settled(world)
+    assert find_changed(worktree.path, {"lib": commit}, {}) != {}  # it is not published
+
+
+def test_large_files_of_git_lfs_are_copied_by_their_hash(world: World, inside: Inside):
+    """A file that git-lfs stored inside is in the user's store; one with another content or a link is not."""
+    store = inside.place / "git" / "lfs" / "objects"
+    names = [hashlib.sha256(text).hexdigest() for text in (b"large", b"other", b"secret")]
+    paths = [store / name[:2] / name[2:4] / name for name in names]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+    paths[0].write_bytes(b"large")
+    paths[1].write_bytes(b"forged")
+    (world.root / "secret").write_bytes(b"secret")
+    paths[2].symlink_to(world.root / "secret")
+    inside.sh(f"echo pointer > p.bin; {COMMIT}")
+    assert take(inside) == ""
+    found = [path for path in (world.project / ".git" / "lfs").rglob("*") if path.is_file()]
+    assert [(path.name, path.read_bytes()) for path in found] == [(names[0], b"large")]
+
+
+def test_too_many_bytes_are_refused(world: World, inside: Inside, monkeypatch: pytest.MonkeyPatch):
+    """A limit on all objects; the files are committed without the agent's commits."""
+    monkeypatch.setattr(quarantine, "MAX_BYTES", 100_000)
+    inside.sh(f"head -c 300000 /dev/urandom > big; {COMMIT}")
+    assert "exceeds the limit" in take(inside)
+    assert not (inside.place / "quarantine").exists()
+    commit_step(inside.worktree)
+    assert "big" in tree(world)
+
+
+@pytest.mark.full
+def test_a_large_file_is_imported(world: World, inside: Inside):
+    """A file of 20 MB is no problem."""
+    inside.sh(f"head -c 20000000 /dev/urandom > big; {COMMIT}")
+    assert take(inside) == ""
+    assert git(world.project, "cat-file", "-s", f"{BRANCH}:big") == "20000000"
+
+
 CHILD = """
 import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
 from git_world import World
+from ostler.git.left.submodules import find_changed
+from ostler.git.private import quarantine
 from ostler.git.private.importing import import_commits
 world = World.__new__(World)
 world.project = Path({project!r})

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from git_world import TASK, World, git, make_world
+from git_world import TASK, World, commit_step, git, make_world
 from ostler.git.discovery import discover_repository
+from ostler.git.private.importing import import_commits
+from ostler.git.refs import find_base
 from ostler.git.repository import Repository
+from ostler.git.worktree.worktree import prepare_worktree
 from private_git_world import Inside, as_worktree, needs_bubblewrap
+from unusual_repositories import REPOSITORIES, make_unborn
 
 BRANCH = f"ostler/{TASK}"
 pytestmark = needs_bubblewrap
@@ -97,55 +101,7 @@ def test_a_sparse_shallow_clone_in_a_subdirectory(world: World, tmp_path: Path):
     inside.sh("echo x >> sub/b.txt; git commit -qam x; git fsck --no-dangling; git log -p > /dev/null")
 
 
-def make_sha256(world: World, place: Path) -> Path:
-    git(world.root, "init", "-q", "-b", "main", "--object-format=sha256", str(place))
-    git(place, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
-    return place
-
-
-def make_unborn(world: World, place: Path) -> Path:
-    git(world.root, "init", "-q", "-b", "main", str(place))
-    return place
-
-
-def make_detached(world: World, place: Path) -> Path:
-    git(world.root, "clone", "-q", str(world.project), str(place))
-    git(place, "checkout", "-q", "--detach")
-    return place
-
-
-def make_linked(world: World, place: Path) -> Path:
-    git(world.project, "worktree", "add", "-q", str(place), "-b", "linked")
-    return place
-
-
-def make_submodule(world: World, place: Path) -> Path:
-    git(world.root, "init", "-q", str(place))
-    allow = ("-c", "protocol.file.allow=always")
-    git(place, *allow, "submodule", "add", "-q", str(world.project), "inner")
-    return place / "inner"
-
-
-def make_borrowed(world: World, place: Path) -> Path:
-    middle = str(place) + "-middle"
-    git(world.root, "clone", "-q", "--shared", str(world.project), middle)
-    git(world.root, "clone", "-q", "--shared", middle, str(place))
-    return place
-
-
-def make_partial(world: World, place: Path) -> Path:
-    git(world.project, "config", "uploadpack.allowFilter", "true")
-    git(world.root, "clone", "-q", "--filter=blob:none", f"file://{world.project}", str(place))
-    return place
-
-
-UNUSUAL = (
-    *(make_sha256, make_unborn, make_detached, make_linked, make_submodule, make_borrowed),
-    make_partial,
-)
-
-
-@pytest.mark.parametrize("make", UNUSUAL, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", (make_unborn, *REPOSITORIES), ids=lambda make: make.__name__)
 def test_unusual_repositories(world: World, tmp_path: Path, make: Callable[[World, Path], Path]):
     """A commit works inside whatever the repository is, without a line on the error output."""
     repository = found(make(world, tmp_path / "there"))
@@ -168,3 +124,24 @@ def test_status_works_with_submodules(world: World, tmp_path: Path):
     inside = Inside(worktree, tmp_path / "p")
     assert inside.sh("git status --porcelain; git submodule status | cut -c1") == " "
     inside.sh("cd lib; echo y > l.txt; git commit -qam y; cd ..; git status --porcelain | grep -q 'M lib'")
+
+
+@pytest.mark.parametrize("make", REPOSITORIES, ids=lambda make: make.__name__)
+@pytest.mark.sampled(3)
+def test_commits_of_unusual_repositories_are_imported(
+    world: World, tmp_path: Path, make: Callable[[World, Path], Path]
+):
+    """A task in such a repository has its commits on its branch, and the next attempt continues."""
+    repository = found(make(world, tmp_path / "there"))
+    path = repository.work_tree / ".ostler" / "worktrees" / TASK
+    worktree = prepare_worktree(repository, path, BRANCH, find_base(repository).commit, TASK)
+    inside = Inside(worktree, tmp_path / "p")
+    for number in "12":
+        inside.sh(f"echo {number} > n; git add n; git commit -qm agent-{number}; echo more >> n")
+        assert import_commits(inside.place, worktree).problem == ""
+        commit_step(worktree, f"t/{number}/checkpoint")
+        inside.refresh()
+        assert (
+            inside.sh("git status --porcelain; git log -2 --format=%s").splitlines()[1] == f"agent-{number}"
+        )
+    assert git(repository.work_tree, "show", f"{BRANCH}:n") == "2\nmore"

@@ -150,3 +150,18 @@ def test_other_repositories_are_not_affected(world: World):
     assert run(worktree.path, commit, env).returncode == 0
     assert (world.root / "ran").read_text() == f"{hook}\n"
     assert git(world.project, "log", "-1", "--format=%s", BRANCH) == "x"
+
+
+def test_a_push_from_a_submodule_is_refused(world: World):
+    """The settings apply to the git directories of submodules too, and to a path with special characters."""
+    project = world.project.rename(world.root / "pro[j]ect *")
+    world.project = project
+    allow = ("-c", "protocol.file.allow=always")
+    git(project, *allow, "submodule", "add", "-q", str(world.root / "origin.git"), "lib")
+    git(project, "commit", "-qm", "lib")
+    worktree = world.prepare()
+    git(worktree.path, *allow, "submodule", "update", "-q", "--init")
+    env = agent_environment(world, worktree)
+    for directory in (worktree.path / "lib", worktree.path):
+        done = run(directory, f"git push {world.root}/origin.git HEAD:refs/heads/x", env)
+        assert PUSH_REFUSED in done.stderr, done

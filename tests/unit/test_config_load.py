@@ -67,6 +67,10 @@ BAD_FILES = [
     ("retry.jitter = 2", "ostler.toml:1: retry.jitter: expected float from 0 to 1, got 2"),
     ("git.worktree = 1", "ostler.toml:1: git.worktree: expected true or false, got 1"),
     (
+        'sandbox.home = [".claude/CLAUDE.md", "../x"]',
+        "ostler.toml:1: sandbox.home: '../x' is not a path below its root",
+    ),
+    (
         'sandbox.tier = "x"',
         'ostler.toml:1: sandbox.tier: expected one of "auto", "supervised", "limits", "landlock",'
         ' "bubblewrap", "docker", "podman", got "x"',

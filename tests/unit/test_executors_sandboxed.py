@@ -174,9 +174,39 @@ def test_the_program_of_the_agent_renews_a_login(machine: Machine) -> None:
         machine.prepare("claude")
     assert caught.value.code is Code.AUTH_FAILED and "claude auth login" in caught.value.hint
     assert file.read_bytes() == before
+    machine.program = machine.program.with_name(
+        "renews"
+    )  # a program that failed is not started again at once
     machine.program.write_text(RENEW)
+    machine.program.chmod(0o755)
     prepared = machine.prepare("claude")
     assert prepared.route and prepared.route.read_headers() == {"authorization": "Bearer renewed"}
+
+
+def test_a_login_that_ends_during_an_attempt_is_renewed(machine: Machine) -> None:
+    """The next request renews it, without a new attempt."""
+    login = {"accessToken": "old", "expiresAt": (time.time() + 3600) * 1000}
+    file = machine.put(".claude/.credentials.json", {"claudeAiOauth": login})
+    machine.program.write_text(RENEW)
+    prepared = machine.prepare("claude")
+    assert prepared.route and prepared.route.read_headers() == {"authorization": "Bearer old"}
+    file.write_text(json.dumps({"claudeAiOauth": {**login, "expiresAt": 1}}))
+    assert prepared.route.read_headers() == {"authorization": "Bearer renewed"}
+
+
+def test_a_helper_of_claude_that_prints_the_key(machine: Machine) -> None:
+    """The command runs outside, once for several requests; its failure is that of the login."""
+    count = machine.home / "count"
+    command = f"echo x >> {count}; echo {SECRET}"
+    machine.put(".claude/settings.json", {"apiKeyHelper": command})
+    prepared = machine.prepare("claude")
+    assert prepared.route and prepared.route.read_headers() == {"x-api-key": SECRET} | BEARER
+    assert prepared.route.read_headers() and count.read_text() == "x\n"
+    assert machine.start["ANTHROPIC_API_KEY"] == PLACEHOLDER and not machine.holds_secret()
+    machine.put(".claude/settings.json", {"apiKeyHelper": "exit 3"})
+    prepared = machine.prepare("claude")
+    with pytest.raises(OstlerError, match="apiKeyHelper failed with 3"):
+        assert prepared.route and prepared.route.read_headers()
 
 
 def test_codex_with_a_provider_of_the_settings(machine: Machine) -> None:

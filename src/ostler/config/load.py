@@ -37,7 +37,7 @@ def load_settings(
 ) -> Loaded:
     """Read all layers; raise SettingsInvalid with every error in them."""
     reading = gather(Settings, project_root, environ, flags)
-    more = (*find_unknown_phases(reading, project_root), *_find_invalid_hosts(reading))
+    more = (*find_unknown_phases(reading, project_root), *_find_invalid_entries(reading))
     settings = build(Settings, reading, more)
     keys = (format_key(path) for path, _ in list_values(settings))
     values = {key: reading.sources.get(key, DEFAULT) for key in keys}
@@ -76,14 +76,17 @@ def _read_file(kind: type, path: Path, name: str, layer: Layer) -> LayerValues:
     return read_file(kind, path, name, layer)
 
 
-def _find_invalid_hosts(reading: LayerValues) -> Iterable[ConfigError]:
-    # Most projects have no such entry, and a list of tasks does not need the parser.
+def _find_invalid_entries(reading: LayerValues) -> Iterable[ConfigError]:
+    # Most projects have no such entries, and a list of tasks does not need the parsers.
     sandbox: dict[str, Any] = reading.values.get("sandbox") or {}
-    if not sandbox.get("allow_hosts"):
-        return ()
-    from ostler.config.allow_hosts import find_invalid_hosts  # noqa: PLC0415
+    if hosts := sandbox.get("allow_hosts"):
+        from ostler.config.allow_hosts import find_invalid_hosts  # noqa: PLC0415
 
-    return find_invalid_hosts(reading, sandbox["allow_hosts"])
+        yield from find_invalid_hosts(reading, hosts)
+    if files := sandbox.get("home"):
+        from ostler.config.home_files import find_invalid_home_files  # noqa: PLC0415
+
+        yield from find_invalid_home_files(reading, files)
 
 
 def build(kind: type[_Tree], reading: LayerValues, more: Iterable[ConfigError] = ()) -> _Tree:

@@ -13,6 +13,7 @@ from ostler.executors.sandboxed.keys import (
     BEARER,
     Headers,
     Key,
+    KeyHelper,
     ReadHeaders,
     fixed,
     parse_header_lines,
@@ -68,6 +69,8 @@ def _find_credentials(
                 {},
                 None,
             )
+    if helper := read_file(_config_directory(outside) / "settings.json").get("apiKeyHelper"):
+        return KeyHelper(str(helper), env), {"ANTHROPIC_API_KEY": PLACEHOLDER}, {}, None
     if key := read_file(_find_state(outside)).get("primaryApiKey"):  # from `claude auth login --console`
         return fixed({"x-api-key": str(key)}), {"ANTHROPIC_API_KEY": PLACEHOLDER}, {}, None
     path = _config_directory(outside) / ".credentials.json"

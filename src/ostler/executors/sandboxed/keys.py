@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
+from ostler.errors import Code, OstlerError
+from ostler.process.tool import ToolTimeout, run_tool
 from ostler.sandbox.home.contents import Table
 from ostler.sandbox.home.tables import read_table
 
 _MAX_FILE = 4 << 20
+_HELPER_SECONDS = 300.0  # as claude itself
+_HELPER_LIMIT_SECONDS = 30.0
 
 Headers = dict[str, str]
 ReadHeaders = Callable[[], Mapping[str, str]]
@@ -40,6 +46,35 @@ def select_keys(env: Mapping[str, str], keys: tuple[Key, ...]) -> tuple[Key, ...
 def fixed(headers: Mapping[str, str]) -> ReadHeaders:
     """Return a function for keys that do not change during an attempt."""
     return lambda: headers
+
+
+class KeyHelper:
+    """A command of the user that prints a key; it runs outside the sandbox, at most every five minutes."""
+
+    def __init__(self, command: str, env: Mapping[str, str]) -> None:
+        self._command = command
+        self._env = env
+        self._until = 0.0
+        self._key = ""
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Headers:
+        """Return the headers; raise AUTH_FAILED when the command fails."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._key, self._until = self._run(), time.monotonic() + _HELPER_SECONDS
+        return {"x-api-key": self._key, "authorization": f"{BEARER}{self._key}"}
+
+    def _run(self) -> str:
+        try:
+            argv = ["/bin/sh", "-c", self._command]
+            done = run_tool(argv, env=dict(self._env), cwd="/", timeout_seconds=_HELPER_LIMIT_SECONDS)
+        except (OSError, ToolTimeout) as error:
+            raise OstlerError(Code.AUTH_FAILED, f"apiKeyHelper failed: {error}", "run it by hand") from error
+        key = done.stdout.decode("utf-8", "replace").strip()
+        if done.status != 0 or not key:
+            raise OstlerError(Code.AUTH_FAILED, f"apiKeyHelper failed with {done.status}", "run it by hand")
+        return key
 
 
 def read_file(path: Path) -> Table:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from ostler.executors.program import ProgramExecutor
 from ostler.executors.protocol import Capabilities, Executor
-from ostler.executors.sandboxed.logins import require_login
-from ostler.executors.sandboxed.needs import ModelAccess, Outside, SandboxNeeds
+from ostler.executors.sandboxed.logins import renew_before, require_login
+from ostler.executors.sandboxed.needs import Login, ModelAccess, Outside, SandboxNeeds
 from ostler.model.call import AgentCall, SandboxAccess
 from ostler.sandbox.home.contents import HomeContents
 from ostler.sandbox.home.prepare import prepare_home
@@ -45,7 +45,7 @@ def prepare_agent(
     outside = executor.describe_outside(call)
     access = needs.find_access(outside, url) if url else None
     if access and access.login:
-        require_login(access.login, executor.spec.program, executor.find_path(), outside)
+        access = _check_login(access, access.login, executor, outside)
     contents = _complete(needs.contents(outside, access), needs, access)
     left_out = prepare_home(home, user_home, contents, bring if access else (*bring, *needs.logins))
     return PreparedAgent(
@@ -54,6 +54,16 @@ def prepare_agent(
         left_out,
         () if access else _warn(executor, url),
     )
+
+
+def _check_login(
+    access: ModelAccess, login: Login, executor: ProgramExecutor, outside: Outside
+) -> ModelAccess:
+    """Return the access with a login that is renewed when it ends."""
+    program, path = executor.spec.program, executor.find_path()
+    require_login(login, program, path, outside)
+    read_headers = renew_before(access.route.read_headers, login, program, path, outside)
+    return replace(access, route=replace(access.route, read_headers=read_headers))
 
 
 def _complete(contents: HomeContents, needs: SandboxNeeds, access: ModelAccess | None) -> HomeContents:

@@ -12,7 +12,7 @@ from ostler.git.private.untrusted import read_untrusted, walk_untrusted
 _MAX_REFS = 20_000
 _MAX_DEPTH = 16
 _MAX_REF_BYTES = 4096
-_MAX_PACKED_BYTES = 16 << 20
+_MAX_PACKED_BYTES = 64 << 20
 
 
 class AgentRefs(Struct, frozen=True):

@@ -25,7 +25,8 @@ from ostler.files.failpoint import reach
 from ostler.git.commit.heads import Heads, attach_head, find_merge_base, move_branch, read_heads
 from ostler.git.identity import OSTLER
 from ostler.git.private.agent_refs import AgentRefs, read_agent_refs
-from ostler.git.private.private_git import GIT
+from ostler.git.private.lfs import import_large_files
+from ostler.git.private.private_git import GIT, MODULES
 from ostler.git.private.quarantine import (
     MAX_INDEX_BYTES,
     Quarantine,
@@ -34,14 +35,17 @@ from ostler.git.private.quarantine import (
     open_quarantine,
     take_objects,
 )
-from ostler.git.private.record import PrivateRecord, read_record, write_record
+from ostler.git.private.record import PrivateRecord, hash_index, read_record, write_record
 from ostler.git.private.ref_names import HEADS, STASH, SYMBOLIC, TAGS, resolve_ref
+from ostler.git.private.submodules import find_submodules
 from ostler.git.private.untrusted import TooLarge, is_real_directory, read_untrusted
+from ostler.git.private.user_refs import read_head
 from ostler.git.repository import Worktree
 from ostler.git.run.command import run_git
 from ostler.git.run.failure import with_git_errors
 from ostler.git.run.lock import clear_lock_file, hold_lock
 from ostler.git.worktree.registration import require_worktree
+from ostler.git.worktree.trash import empty_trash
 
 _KEPT = "refs/ostler/agent"
 _MAX_KEPT = 200
@@ -82,20 +86,51 @@ def import_commits(place: Path, worktree: Worktree) -> Imported:
     """Import the commits of an agent that no longer runs; without a private directory there are none."""
     if not is_real_directory(place / GIT):
         return Imported()
+    empty_trash(place)
     require_worktree(worktree)
+    imported = _import(place, worktree)
+    problems = [imported.problem, *(_import_submodules(place, worktree))]
+    return replace(imported, problem=next(filter(None, problems), ""))
+
+
+def _import_submodules(place: Path, worktree: Worktree) -> list[str]:
+    """Import the commits in submodules, and return the problems; HEAD of a submodule is usually detached."""
+    problems: list[str] = []
+    for name, one in find_submodules(worktree.repository).items():
+        if is_real_directory(place / MODULES / name / GIT):
+            branch = read_head(one).removeprefix(SYMBOLIC).removeprefix(HEADS)
+            own = Worktree(one.work_tree, branch, "", one.work_tree, one)
+            problems.append(_import(place / MODULES / name, own).problem)
+            problems += _import_submodules(place / MODULES / name, own)
+    return problems
+
+
+def _import(place: Path, worktree: Worktree) -> Imported:
     with hold_lock(worktree.repository.git_dir):
         record = read_record(place)
         try:
             agent = read_agent_refs(place / GIT)
             tips = _find_tips(agent, record, worktree)
-            if not tips.all() and _has_same_index(place, worktree):
+            index = hash_index(read_untrusted(place, f"{GIT}/index", MAX_INDEX_BYTES))
+            if not tips.all() and index in ("", record.index):
                 return Imported()
+            import_large_files(place / GIT, worktree.repository)
             with open_quarantine(place, worktree.repository) as made:
                 imported = _take(made, worktree, tips, agent, record)
+                # Without a new index or commit the worktree's own fits, and can be newer.
+                if index != record.index and (imported.commit or made.index.exists()):
+                    _install_index(made, worktree)
+                reach("import.index")
         except TooLarge as error:
             return Imported(problem=_describe_refusal(str(error)))
-        write_record(place, replace(record, refs=record.refs | agent.refs, head=agent.head or record.head))
+        write_record(place, _update_record(record, agent, index))
         return imported
+
+
+def _update_record(record: PrivateRecord, agent: AgentRefs, index: str) -> PrivateRecord:
+    of_user = record.refs.keys() - record.own.keys()
+    own = {name: value for name, value in agent.refs.items() if name not in of_user}
+    return PrivateRecord(record.refs | agent.refs, own, agent.head or record.head, index)
 
 
 def _find_tips(agent: AgentRefs, record: PrivateRecord, worktree: Worktree) -> _Tips:
@@ -123,13 +158,14 @@ def _take(
     known = set(record.refs.values()) | {worktree.base}
     taken, has_index, problem = _take_objects(made, worktree, sound, known - {""})
     if taken is None:
+        made.index.unlink(missing_ok=True)
         return Imported(problem=problem)
     reach("import.packed")
     _move_refs(worktree, taken, agent, record)
     kept = _keep_others(worktree, taken.others)
     reach("import.moved")
-    _install_index(made, worktree, is_usable=has_index, has_moved=bool(taken.branch or taken.head))
-    reach("import.index")
+    if not has_index:
+        made.index.unlink(missing_ok=True)
     lost = sorted({*tips.all()} - {*taken.all()})
     if lost and not problem:
         problem = _describe_refusal(f"{lost[0]} is not a commit")
@@ -141,18 +177,6 @@ def _describe_refusal(reason: str) -> str:
     words = _GIT_PREFIX.split(reason)[-1]
     shown = "".join(one if one.isprintable() else "?" for one in words)[:_MAX_REASON]
     return f"commits of the agent were refused, only its files are in the task's commit: {shown}"
-
-
-def _has_same_index(place: Path, worktree: Worktree) -> bool:
-    index = read_untrusted(place, f"{GIT}/index", MAX_INDEX_BYTES)
-    return index is None or index == _read(worktree.repository.git_dir / "index")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def _require_commit(name: str, types: Mapping[str, str]) -> str:
@@ -221,12 +245,11 @@ def _keep_others(worktree: Worktree, others: Mapping[str, str]) -> dict[str, str
     return refs
 
 
-def _install_index(made: Quarantine, worktree: Worktree, *, is_usable: bool, has_moved: bool) -> None:
+def _install_index(made: Quarantine, worktree: Worktree) -> None:
     """Replace the worktree's index by the agent's; without one, the next checkpoint builds it."""
     git_dir = worktree.repository.git_dir
-    if not is_usable:
-        if has_moved:
-            (git_dir / "index").unlink(missing_ok=True)
+    if not made.index.exists():
+        (git_dir / "index").unlink(missing_ok=True)
         return
     clear_lock_file(git_dir / "index.lock", worktree.repository)
     with TemporaryDirectory(prefix="ostler-", dir=git_dir) as directory:

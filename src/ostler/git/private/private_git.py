@@ -28,7 +28,7 @@ from ostler.git.private.agent_refs import AgentRefs, read_agent_refs
 from ostler.git.private.alternates import has_alternates, list_object_directories
 from ostler.git.private.config import build_config
 from ostler.git.private.programs import SSH_PROGRAM, write_programs
-from ostler.git.private.record import PrivateRecord, read_record, write_record
+from ostler.git.private.record import PrivateRecord, hash_index, read_record, write_record
 from ostler.git.private.ref_names import HEADS, STASH, SYMBOLIC, TAGS, drop_conflicting, resolve_ref
 from ostler.git.private.submodules import find_submodules
 from ostler.git.private.untrusted import TooLarge, is_real_directory
@@ -36,7 +36,7 @@ from ostler.git.private.user_refs import read_head, read_user_refs
 from ostler.git.repository import Repository
 from ostler.git.run.failure import with_git_errors
 from ostler.git.run.safe_config import read_config_entries
-from ostler.git.worktree.trash import erase
+from ostler.git.worktree.trash import discard
 from ostler.git.worktree.work_trees import quote_alternate
 
 INSIDE = Path("/run/ostler")  # outside of .git of the user, which is a file inside the sandbox
@@ -80,7 +80,8 @@ def create_private_git(
     """Create the directory for the next attempt, or replace all of it that is not the agent's own work.
 
     What the agent committed in an earlier attempt must have been imported: HEAD, the index and the task's
-    branch are those of the worktree. Nothing in the directory is read by git outside of the sandbox.
+    branch are those of the worktree. Nothing in the directory is read by git outside of the sandbox. What is
+    replaced goes to a trash, which the next import empties: deleting it would delay the start.
     """
     author = identity or read_identity(repository)
     make_private_dir(place, durable=False)
@@ -90,7 +91,7 @@ def create_private_git(
     head = _choose_head(repository, head, earlier, own)
     refs = user_refs | own
     # First, because a crash below can delete the agent's refs.
-    write_record(place, _build_record(refs, own, head, read_head(repository)))
+    write_record(place, _build_record(repository, refs, own, head))
     _write_directory(repository, place, author, inside, refs, head)
     _carry_over(place, is_unchanged=earlier.head_commit == resolve_ref(refs, head))
     objects = list_object_directories(repository.common_dir)
@@ -134,9 +135,12 @@ def _choose_head(repository: Repository, real: str, earlier: AgentRefs, own: dic
     raise GitError(Code.GIT_CORRUPT, f"HEAD of {repository.work_tree} cannot be read", "restore it")
 
 
-def _build_record(refs: dict[str, str], own: dict[str, str], head: str, real_head: str) -> PrivateRecord:
+def _build_record(
+    repository: Repository, refs: dict[str, str], own: dict[str, str], head: str
+) -> PrivateRecord:
     resolved = {name: resolve_ref(refs, value) for name, value in refs.items()}
-    return PrivateRecord({name: value for name, value in resolved.items() if value}, own, head, real_head)
+    index = hash_index(_read(repository.git_dir / "index"))
+    return PrivateRecord({name: value for name, value in resolved.items() if value}, own, head, index)
 
 
 def _write_directory(
@@ -144,7 +148,7 @@ def _write_directory(
 ) -> None:
     """Write everything that Ostler provides to a new directory."""
     new = place / _NEXT
-    erase(new, place)
+    discard(new, place)
     new.mkdir(mode=0o700)
     for name in _DIRECTORIES:
         (new / name).mkdir(parents=True)
@@ -201,16 +205,16 @@ def _carry_over(place: Path, is_unchanged: bool) -> None:
 def _install(place: Path, objects: tuple[Path, ...], inside: Path) -> None:
     for name in (OBJECTS, LOGS):
         if not is_real_directory(place / name):
-            erase(place / name, place)
+            discard(place / name, place)
             (place / name).mkdir(mode=0o700)
-    erase(place / OBJECTS / "info", place)
+    discard(place / OBJECTS / "info", place)
     (place / OBJECTS / "info").mkdir()
     lines = (quote_alternate(_borrowed(inside, number)) for number, _ in enumerate(objects))
     (place / OBJECTS / "info" / "alternates").write_bytes(b"".join(lines))
     write_projection(place / _POINTER, os.fsencode(f"gitdir: {inside / GIT}\n"))
     write_projection(place / _EMPTY, b"")
     write_programs(place / BIN)
-    erase(place / GIT, place)
+    discard(place / GIT, place)
     (place / _NEXT).rename(place / GIT)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,12 @@ class PrivateRecord(Struct, frozen=True, omit_defaults=True):
     refs: dict[str, str] = {}  # all, with object names
     own: dict[str, str] = {}  # those that the agent created
     head: str = ""  # `ref: NAME` or a commit
-    real_head: str = ""  # the same of the worktree in the user's repository
+    index: str = ""  # hash of the index
+
+
+def hash_index(content: bytes | None) -> str:
+    """Return the hash of an index; empty if there is none."""
+    return blake2b(content, digest_size=16).hexdigest() if content else ""
 
 
 def read_record(place: Path) -> PrivateRecord:

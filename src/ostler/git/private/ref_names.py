@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 from ostler.git.refs import is_branch_name
 
@@ -20,6 +21,7 @@ def is_object_name(text: str) -> bool:
     return _COMMIT.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=100_000)  # the same names are checked before and after every attempt
 def is_ref_name(name: str) -> bool:
     """Return whether the name is a valid ref below refs/, by the rules of git check-ref-format."""
     if not name.startswith("refs/") or len(os.fsencode(name)) > _MAX_NAME_BYTES:

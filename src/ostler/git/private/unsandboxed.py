@@ -47,19 +47,20 @@ def refuse_push_variables(repository: Repository, place: Path, environ: Mapping[
     settings = format_config(_build_settings(find_remotes(entries), place))
     write_projection(place / _SETTINGS, settings)
     pattern = _GLOB.sub(r"\\\1", os.path.realpath(repository.git_dir))
+    # With a slash at the end it means the directories below: those of submodules.
+    names = [f"includeIf.gitdir:{one}.path" for one in (pattern, f"{pattern}/")]
     path = f"{place / _BIN}{os.pathsep}{environ.get('PATH', os.defpath)}"
-    return {"PATH": path, **_add_setting(environ, f"includeIf.gitdir:{pattern}.path", str(place / _SETTINGS))}
+    return {"PATH": path, **_add_settings(environ, dict.fromkeys(names, str(place / _SETTINGS)))}
 
 
-def _add_setting(environ: Mapping[str, str], name: str, value: str) -> dict[str, str]:
-    """Return variables that add a setting to those that the environment has."""
+def _add_settings(environ: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """Return variables that add settings to those that the environment has."""
     count = environ.get("GIT_CONFIG_COUNT", "0")
-    number = int(count) if count.isdecimal() else 0
-    return {
-        "GIT_CONFIG_COUNT": str(number + 1),
-        f"GIT_CONFIG_KEY_{number}": name,
-        f"GIT_CONFIG_VALUE_{number}": value,
-    }
+    start = int(count) if count.isdecimal() else 0
+    added = {"GIT_CONFIG_COUNT": str(start + len(settings))}
+    for number, (name, value) in enumerate(settings.items(), start):
+        added |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return added
 
 
 def _read_user_entries(repository: Repository) -> tuple[Entry, ...]:

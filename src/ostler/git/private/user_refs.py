@@ -59,18 +59,25 @@ def _read_packed(common_dir: Path) -> dict[str, str]:
 
 def _read_loose(common_dir: Path) -> dict[str, str]:
     found: dict[str, str] = {}
+    start = len(os.path.join(common_dir, ""))  # noqa: PTH118  (there can be thousands of files)
     for root in _ROOTS:
         for folder, _, files in os.walk(common_dir / root):
             for file in files:
-                path = Path(folder, file)
-                name, value = str(path.relative_to(common_dir)), _read_value(path)
-                if value and is_ref_name(name):
-                    found[name] = value
+                path = f"{folder}/{file}"
+                value = _read_value(path)
+                if value and is_ref_name(path[start:]):
+                    found[path[start:]] = value
     return found
 
 
-def _read_value(path: Path) -> str:
+def _read_value(path: Path | str) -> str:
     try:
-        return parse_ref(path.read_bytes()[:_MAX_REF_BYTES])
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return ""
+    try:
+        return parse_ref(os.read(descriptor, _MAX_REF_BYTES))
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)

@@ -12,10 +12,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ostler.config.home_files import KEY_MARK, parse_home_file
 from ostler.errors import Code, OstlerError, PathEscape
 from ostler.files.atomic import make_private_dir
 from ostler.files.disk import to_disk_error
-from ostler.files.paths import split_beneath
 from ostler.sandbox.home.contents import HomeContents, HomeFile, Table
 from ostler.sandbox.home.tables import find_part, read_table, remove_part, set_part, write_table
 from ostler.sandbox.home.writer import remove_private, write_private
@@ -23,7 +23,6 @@ from ostler.sandbox.home.writer import remove_private, write_private
 _MAX_FILE = 4 << 20
 _MAX_FILES = 2000  # of one directory that the setting names
 _MAX_TOTAL = 64 << 20
-_MARK = "#"  # between a file and its key
 
 
 def prepare_home(
@@ -33,23 +32,45 @@ def prepare_home(
     wanted = tuple(_check_entry(entry) for entry in bring)
     try:
         make_private_dir(place, durable=False)
-        return tuple(_prepare(place, user_home, contents, wanted))
+        _fill(place, user_home, contents, wanted)
     except OSError as error:
         raise to_disk_error(place, error) from error
+    return list_left_out(user_home, contents, bring)
 
 
-def _prepare(place: Path, user_home: Path, contents: HomeContents, wanted: tuple[str, ...]) -> Iterator[str]:
+def list_left_out(user_home: Path, contents: HomeContents, bring: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the files and keys of the user that an agent reads and does not get; writes nothing."""
+    wanted = tuple(_check_entry(entry) for entry in bring)
+    keys = (
+        key
+        for file in contents.files
+        if file.path not in wanted
+        for key in _list_left_keys(contents.find_source(file.path, user_home), file)
+    )
+    files = (path for path in contents.left_out if _has_content(contents.find_source(path, user_home)))
+    return tuple(entry for entry in (*keys, *files) if entry not in wanted)
+
+
+def _list_left_keys(source: Path, file: HomeFile) -> Iterator[str]:
+    content = _read(source)
+    table = read_table(file.path, content) if content is not None else {}
+    if table is None:
+        yield file.path  # not readable as JSON or TOML: its keys cannot be found
+        return
+    for key in file.left_out:
+        if find_part(table, key) not in (None, {}, [], ""):
+            yield f"{file.path}{KEY_MARK}{key}"
+
+
+def _fill(place: Path, user_home: Path, contents: HomeContents, wanted: tuple[str, ...]) -> None:
     for file in contents.files:
-        yield from _copy_settings(place, contents.find_source(file.path, user_home), file, wanted)
+        _copy_settings(place, contents.find_source(file.path, user_home), file, wanted)
     for path in contents.left_out:
-        if path in wanted:
-            continue
-        remove_private(place, path)  # an agent must not leave instructions for the next one
-        if _has_content(contents.find_source(path, user_home)):
-            yield path
+        if path not in wanted:
+            remove_private(place, path)  # an agent must not leave instructions for the next one
     settings = {file.path for file in contents.files}
     for entry in wanted:
-        path, _, key = entry.partition(_MARK)
+        path, _, key = entry.partition(KEY_MARK)
         if path not in settings:
             _bring(place, contents.find_source(path, user_home), path, key)
     for path in contents.removed:
@@ -58,30 +79,30 @@ def _prepare(place: Path, user_home: Path, contents: HomeContents, wanted: tuple
         write_private(place, path, content)
 
 
-def _copy_settings(place: Path, source: Path, file: HomeFile, wanted: tuple[str, ...]) -> Iterator[str]:
-    """Copy one file without its parts that are left out; yield those that exist."""
+def _copy_settings(place: Path, source: Path, file: HomeFile, wanted: tuple[str, ...]) -> None:
+    """Copy one file without its parts that are left out."""
     if file.path in wanted:
         file = HomeFile(file.path, change=file.change)
     content = _read(source)
     table = read_table(file.path, content) if content is not None else {}
-    if table is None:
-        remove_private(place, file.path)
-        yield file.path  # not readable as JSON or TOML: its keys cannot be found
-        return
-    kept = _select(table, file.keep)
-    for key in file.left_out:
-        value = find_part(table, key)
-        if f"{file.path}{_MARK}{key}" in wanted and value is not None:
-            kept = set_part(kept, key, value)
-            continue
-        kept = remove_part(kept, key)
-        if value not in (None, {}, [], ""):
-            yield f"{file.path}{_MARK}{key}"
+    kept = _cut(table, file, wanted) if table is not None else {}
     kept = file.change(kept) if file.change else kept
     if kept:
         write_private(place, file.path, write_table(file.path, kept))
     else:
         remove_private(place, file.path)
+
+
+def _cut(table: Table, file: HomeFile, wanted: tuple[str, ...]) -> Table:
+    """Return the parts of a file that an agent gets."""
+    kept = _select(table, file.keep)
+    for key in file.left_out:
+        value = find_part(table, key)
+        if f"{file.path}{KEY_MARK}{key}" in wanted and value is not None:
+            kept = set_part(kept, key, value)
+        else:
+            kept = remove_part(kept, key)
+    return kept
 
 
 def _select(table: Table, keep: tuple[str, ...] | None) -> Table:
@@ -143,11 +164,11 @@ def _has_content(source: Path) -> bool:
 
 def _check_entry(entry: str) -> str:
     """Return an entry of the setting without `~/`; raise CONFIG_INVALID when it leaves the home directory."""
-    path, mark, key = entry.removeprefix("~/").partition(_MARK)
     try:
-        return f"{'/'.join(split_beneath(path))}{mark}{key}"
+        path, key = parse_home_file(entry)
     except PathEscape as error:
         raise _refuse(entry, "is not a path below the home directory", "correct it") from error
+    return f"{path}{KEY_MARK}{key}" if key else path
 
 
 def _refuse(entry: str, reason: str, hint: str) -> OstlerError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from ostler.errors import OstlerError
@@ -87,7 +88,8 @@ class ModelGateway:
 
     async def _call(self, client: Peer, request: RequestHead, target: str) -> bool:
         try:
-            headers = self._replace_headers(request)
+            # In a thread: the agent's own program may have to renew a login first.
+            headers = self._replace_headers(request, await asyncio.to_thread(self._route.read_headers))
             server, via = await self._connector.open_model(self._host, self._port, tls=self._tls)
         except OstlerError as error:
             return await answer_error(client, request, 401, "authentication_error", error.message)
@@ -123,9 +125,8 @@ class ModelGateway:
         if self._route.wire and head.status // 100 == 2 and meter.usage.total + meter.usage.cache_read_tokens:
             self._exhausted = self._check_usage(meter.model, meter.usage) or self._exhausted
 
-    def _replace_headers(self, request: RequestHead) -> tuple[Header, ...]:
+    def _replace_headers(self, request: RequestHead, ours: Mapping[str, str]) -> tuple[Header, ...]:
         """Return the headers of the request with the real credentials instead of those of the agent."""
-        ours = self._route.read_headers()
         if not all(map(is_header_value, ours.values())):
             raise OSError("the credentials have characters that are not valid in a header")
         left = (*_CREDENTIALS, *_REPLACED, *_OTHER_METHODS, *(name.lower() for name in ours))

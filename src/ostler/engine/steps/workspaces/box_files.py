@@ -9,7 +9,12 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
-from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configuration
+from ostler.calls.sandbox.pinned_configuration import (
+    PinnedTree,
+    hide_configuration,
+    pin_configuration,
+    pin_in_place,
+)
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
@@ -26,6 +31,7 @@ from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import list_work_trees
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.links.find import find_links
+from ostler.sandbox.links.hops import mount_hops
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 
 
@@ -49,7 +55,8 @@ def create_workspace(
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
-        mounts = partial(_open_project, directory, root, place, services.layout.desk(context.state.task))
+        desk, exempt = services.layout.desk(context.state.task), services.settings.sandbox.writable_config
+        mounts = partial(_open_project, directory, root, place, desk, exempt)
     return Workspace(directory, place, root, mounts, records=records)
 
 
@@ -76,7 +83,8 @@ def _open_worktree(
     checkout = _locate(worktree, repository)
     environ = services.environ
     needs = Needs(services.settings.workspace.link, None, partial(_is_tracked, repository))
-    planned = plan_mounts(checkout, find_links(checkout, environ), environ, needs)
+    links = find_links(checkout, environ)
+    planned = (*plan_mounts(checkout, links, environ, needs), *mount_hops(checkout, links))
     # Before the mount points exist, which replace links of [workspace] in the worktree.
     kept = pin_configuration(pinned, checkout.user) if pinned is not None else ()
     git = _create_git(worktree, git_place)
@@ -127,7 +135,7 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 @contextmanager
 def _open_project(
-    directory: Path, root: Path, place: Path, desk: Path | None
+    directory: Path, root: Path, place: Path, desk: Path | None, exempt: tuple[str, ...] = ()
 ) -> Generator[tuple[Mount, ...]]:
     """Mount the project without Ostler's files; it is writable if the task works in it.
 
@@ -147,6 +155,10 @@ def _open_project(
         mounts.append(Mount(desk, desk, writable=True))
     if (git / "ostler").is_dir():
         mounts.append(Mount(empty, git / "ostler"))
+    if (git / "config").is_file():
+        # Addresses of remotes can contain a password.
+        mounts.append(Mount(Path(os.devnull), git / "config"))
     if directory != root and (desk is None or not directory.is_relative_to(desk)):
         mounts.append(Mount(directory, directory, writable=True))
-    yield tuple(mounts)
+    pinned = pin_in_place(root, exempt) if directory == root else hide_configuration(directory, place)
+    yield (*mounts, *pinned)
