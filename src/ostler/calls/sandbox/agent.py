@@ -16,7 +16,8 @@ from ostler.calls.sandbox.launchers import open_port
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
-from ostler.config.settings import Settings
+from ostler.config.settings import SandboxSettings, Settings
+from ostler.errors import OstlerError
 from ostler.executors.permissions import resolve_permissions
 from ostler.executors.protocol import Executor
 from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
@@ -46,6 +47,20 @@ class SandboxedCall(Struct, frozen=True):
     record: SandboxRecord
     permissions: str = ""
     on_event: OnEvent | None = None  # also finds refused files; None: nothing is refused
+
+
+async def find_expected_sandbox(
+    executor: Executor, settings: SandboxSettings, environ: Mapping[str, str]
+) -> SandboxRecord | None:
+    """Return the sandbox that an attempt will get; None if it cannot start."""
+    if not executor.capabilities.starts_program:
+        return SandboxRecord()
+    try:
+        chosen = await choose_sandbox(settings, environ)
+    except OstlerError:
+        return None  # opening the sandbox reports it
+    network = settings.network if chosen.is_sandbox else "on"
+    return SandboxRecord(chosen.tier, chosen.verified, chosen.reason, network)
 
 
 @asynccontextmanager
