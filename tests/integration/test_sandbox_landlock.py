@@ -25,7 +25,7 @@ from ostler.sandbox.box.box import Box, Limits
 from ostler.sandbox.box.landlock import LandlockLauncher, find_missing_feature, open_listener
 from ostler.sandbox.box.landlock_self_test import why_landlock_fails
 from ostler.sandbox.box.restrict import find_landlock_version
-from ostler.sandbox.box.restrictions import wrap_with_restrictions
+from ostler.sandbox.box.restrictions import Restrictions, wrap_with_restrictions
 from ostler.sandbox.mounts import Mount
 from ostler.sandbox.network.policy import PROXY_PORT, NetworkPolicy
 from ostler.sandbox.network.proxy import Proxy
@@ -88,7 +88,7 @@ def test_another_user_can_use_it() -> None:
 @pytest.mark.usefixtures("for_all_users")
 def test_the_self_test_finds_what_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Landlock and without filters the checks fail that need them: a control of the test."""
-    monkeypatch.setattr("ostler.sandbox.box.landlock.wrap_with_restrictions", lambda specification: ())
+    monkeypatch.setattr("ostler.sandbox.box.landlock.wrap_with_restrictions", lambda found: ())
     failed = run_as_other_user(lambda: why_landlock_fails("proxy"))
     for name in ("connect", "list", "read", "remove", "signal", "truncate", "udp", "unix", "write"):
         assert name in failed
@@ -125,6 +125,14 @@ def test_the_proxy_is_the_only_port(box: Box) -> None:
         with socket.socket(fileno=descriptors[0]) as sent, connection:
             assert sent.getsockname() == listener.getsockname()
             assert connection.recv(10) == b""
+
+
+def test_paths_with_special_characters_are_one_rule(box: Box) -> None:
+    """A newline or a percent sign in a name adds no rule and loses none."""
+    odd = box.home.parent / "a\nwritable %n%p"
+    odd.mkdir()
+    (odd / "file").write_text("read")
+    assert run(LandlockLauncher(replace(box, readable=(odd,))), f"cat '{odd}/file'")[1] == ["read"]
 
 
 def test_hidden_directories_are_not_readable(box: Box) -> None:
@@ -184,7 +192,7 @@ def test_it_never_counts_as_verified(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_starts_with_fewer_restrictions() -> None:
     """A filter that the kernel refuses ends the program before it starts."""
-    argv = (*wrap_with_restrictions({"filters": ["AAAAAAAAAAA="]}), "/bin/echo", "started")
+    argv = (*wrap_with_restrictions(Restrictions(filters=(bytes(8),))), "/bin/echo", "started")
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (125, "")
     assert "the restrictions cannot be applied" in ended.stderr
@@ -195,7 +203,7 @@ def test_nothing_starts_with_fewer_restrictions() -> None:
 )
 def test_the_status_of_a_program_that_cannot_start(program: str, status: int) -> None:
     """It is that of a shell."""
-    argv = (*wrap_with_restrictions({}), program, "-c", "pass")
+    argv = (*wrap_with_restrictions(Restrictions()), program, "-c", "pass")
     assert subprocess.run(argv, capture_output=True, check=False).returncode == status
 
 

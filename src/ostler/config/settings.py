@@ -283,7 +283,7 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     home: tuple[Word, ...] = ()
     # Agent configuration that a task may change, such as ".vscode"; else it is that of the base commit
     writable_config: tuple[Word, ...] = ()
-    image: str = ""  # image of the tiers docker and podman
+    image: str = ""  # of the tiers docker and podman; it needs python3 (3.8 or newer) and the agent
     max_processes: AtLeastOne = 2048  # per attempt
     max_file_mb: AtLeastOne = 4096  # largest file that a process may write
     max_disk_mb: AtLeastOne = 20480  # worktree and home directory of a task together

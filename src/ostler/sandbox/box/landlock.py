@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import socket
 import tempfile
 from collections.abc import Generator
@@ -17,7 +16,7 @@ from ostler.model.sandbox import Network
 from ostler.sandbox.box.attach import Attach, send_listener
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.program_paths import list_program_paths
-from ostler.sandbox.box.restrictions import wrap_with_restrictions
+from ostler.sandbox.box.restrictions import Restrictions, Rules, wrap_with_restrictions
 from ostler.sandbox.box.seccomp import build_filter, find_architecture
 from ostler.sandbox.box.socket_filter import build_socket_filter
 from ostler.sandbox.box.system import list_own_paths, list_system_paths, select_outer
@@ -70,19 +69,15 @@ class LandlockLauncher(Struct, frozen=True):
 
     def _wrap(self, command: Command, temporary: str) -> tuple[str, ...]:
         box = replace(self.box, readable=(*self.box.readable, *list_program_paths(command)))
-        specification = {
-            "rlimits": list_rlimits(box.limits, cgroup_limits_processes=False, own_user_namespace=False),
-            "landlock": {
-                "readable": [*map(str, _list_readable(box))],
-                "writable": [*map(str, _list_writable(box)), temporary],
-                "ports": list_ports(box, self.listener),
-            },
-            "filters": [
-                _encode(build_filter(find_architecture())),
-                _encode(build_socket_filter(find_architecture(), box.network)),
-            ],
-        }
-        return wrap_with_restrictions(specification)
+        rules = Rules(
+            readable=tuple(map(str, _list_readable(box))),
+            writable=(*map(str, _list_writable(box)), temporary),
+            ports=list_ports(box, self.listener),
+        )
+        rlimits = list_rlimits(box.limits, cgroup_limits_processes=False, own_user_namespace=False)
+        architecture = find_architecture()
+        filters = (build_filter(architecture), build_socket_filter(architecture, box.network))
+        return wrap_with_restrictions(Restrictions(rlimits, rules, filters))
 
 
 def open_listener() -> socket.socket:
@@ -94,13 +89,13 @@ def open_listener() -> socket.socket:
         return open_listener()
 
 
-def list_ports(box: Box, listener: socket.socket | None) -> list[int] | None:
+def list_ports(box: Box, listener: socket.socket | None) -> tuple[int, ...] | None:
     """Return the ports to which the program may connect; None: all."""
     if box.network == "on":
         return None
     if box.network == "off":
-        return []
-    return [*([listener.getsockname()[1]] if listener else []), *box.local_ports]
+        return ()
+    return (*((listener.getsockname()[1],) if listener else ()), *box.local_ports)
 
 
 def find_missing_feature(version: int, network: Network) -> str:
@@ -146,7 +141,3 @@ def _split(path: Path, hidden: list[Path]) -> list[Path]:
     if path in inside:
         return []
     return [found for entry in path.iterdir() for found in _split(entry, inside)]
-
-
-def _encode(program: bytes) -> str:
-    return base64.b64encode(program).decode()

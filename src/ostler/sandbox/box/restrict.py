@@ -1,23 +1,21 @@
-"""Restricts itself, then becomes another program: python -I -S restrict.py SPECIFICATION PROGRAM ARGUMENT...
+"""Restricts itself, then becomes another program: python -I -S restrict.py RESTRICTIONS PROGRAM ARGUMENT...
 
-The specification is JSON: {"rlimits": {NAME: VALUE}, "landlock": {"readable": [PATH], "writable": [PATH],
-"ports": [PORT] or null}, "filters": [BASE64]}; each part may be absent. Only the standard library is used.
-What cannot be applied ends this program: no program starts with fewer restrictions.
+`ostler.sandbox.box.restrictions` writes the restrictions: one per line, a word and its value. Few modules
+are imported, because the start delays every agent. What cannot be applied ends this program: no program
+starts with fewer restrictions.
 """
 
 from __future__ import annotations
 
-import base64
-import contextlib
+import _struct
 import ctypes
-import json
 import os
 import resource
-import signal
-import stat
-import struct
 import sys
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # the module typing is slow to import
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _GET_VERSION = 1
@@ -38,7 +36,8 @@ _SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER_MODE, _DROP_FROM_BOUNDS = 38, 22, 
 _CAPABILITIES_VERSION = 0x20080522
 _LAST_CAPABILITY = 63
 _FAILED = 125
-_RESET_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a program would inherit that
+_KIND_MASK, _DIRECTORY = 0o170000, 0o040000  # of a file's mode
+_RESET_SIGNALS = (13, 25)  # SIGPIPE, SIGXFSZ: Python ignores them, and a program would inherit it
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -47,9 +46,9 @@ def main(arguments: list[str]) -> NoReturn:
     """Apply the restrictions and start the program."""
     text, *argv = arguments
     try:
-        restrict(json.loads(text))
+        restrict(text)
         for number in _RESET_SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
+            _libc.signal(number, ctypes.c_void_p(0))
     except OSError as error:
         _end(f"the restrictions cannot be applied: {error}")
     try:
@@ -58,16 +57,21 @@ def main(arguments: list[str]) -> NoReturn:
         _end(f"cannot start {argv[0]}: {error.strerror}", 127 if error.errno == 2 else 126)
 
 
-def restrict(specification: dict[str, Any]) -> None:
+def restrict(text: str) -> None:
     """Apply resource limits, then Landlock, then the filters of system calls."""
-    for name, value in specification.get("rlimits", {}).items():
-        _set_limit(getattr(resource, name), value)
-    if rules := specification.get("landlock"):
+    found: dict[str, list[str]] = {}
+    for line in text.split("\n"):
+        word, _, value = line.partition(" ")
+        found.setdefault(word, []).append(value.replace("%n", "\n").replace("%p", "%"))
+    for limit in found.get("limit", ()):
+        name, _, value = limit.partition("=")
+        _set_limit(getattr(resource, name), int(value))
+    if "landlock" in found:
         _set_no_new_privileges()
         _drop_capabilities()
-        _apply_landlock(rules)
-    for encoded in specification.get("filters", []):
-        _apply_filter(base64.b64decode(encoded))
+        _apply_landlock(found)
+    for encoded in found.get("filter", ()):
+        _apply_filter(bytes.fromhex(encoded))
 
 
 def find_landlock_version() -> int:
@@ -97,38 +101,40 @@ def _drop_capabilities() -> None:
     _check(_libc.capset(header, data))
 
 
-def _apply_landlock(rules: dict[str, Any]) -> None:
+def _apply_landlock(rules: dict[str, list[str]]) -> None:
     version = find_landlock_version()
     handled = (1 << _RIGHTS.get(version, _ALL_RIGHTS)) - 1
-    ports = rules.get("ports")  # None: the network is not restricted
+    is_connected = "network" in rules  # the network is not restricted
     parts = [handled]
     if version >= _PORTS_VERSION:
-        parts.append(0 if ports is None else _CONNECT_TCP)
+        parts.append(0 if is_connected else _CONNECT_TCP)
     if version >= _SCOPES_VERSION:
         parts.append(_ABSTRACT_SOCKETS | _SIGNALS)
-    attributes = struct.pack(f"={len(parts)}Q", *parts)
+    attributes = _struct.pack(f"={len(parts)}Q", *parts)
     ruleset = _check(
         _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     )
-    for path in rules["readable"]:
+    for path in rules.get("readable", ()):
         _allow_path(ruleset, path, _READ & handled)
-    for path in rules["writable"]:
+    for path in rules.get("writable", ()):
         _allow_path(ruleset, path, handled & ~_MAKE_CHARACTER & ~_MAKE_BLOCK)
-    for port in (ports or ()) if version >= _PORTS_VERSION else ():
-        _add_rule(ruleset, _RULE_PORT, struct.pack("=QQ", _CONNECT_TCP, port))
+    for port in rules.get("port", ()) if version >= _PORTS_VERSION else ():
+        _add_rule(ruleset, _RULE_PORT, _struct.pack("=QQ", _CONNECT_TCP, int(port)))
     _check(_libc.syscall(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0)))
     os.close(ruleset)
 
 
 def _allow_path(ruleset: int, path: str, rights: int) -> None:
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+    try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                rights &= _FOR_FILES
-            _add_rule(ruleset, _RULE_PATH, struct.pack("=Qi", rights, descriptor))
-        finally:
-            os.close(descriptor)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return  # nothing to allow
+    try:
+        if os.fstat(descriptor).st_mode & _KIND_MASK != _DIRECTORY:
+            rights &= _FOR_FILES
+        _add_rule(ruleset, _RULE_PATH, _struct.pack("=Qi", rights, descriptor))
+    finally:
+        os.close(descriptor)
 
 
 def _add_rule(ruleset: int, kind: int, attributes: bytes) -> None:

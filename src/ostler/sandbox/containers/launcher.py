@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -21,6 +20,7 @@ from ostler.sandbox.box import restrict
 from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.program_paths import find_call_files
+from ostler.sandbox.box.restrictions import Restrictions, encode_restrictions
 from ostler.sandbox.box.seccomp import build_filter, find_architecture
 from ostler.sandbox.containers import supervisor
 from ostler.sandbox.containers.arguments import (
@@ -95,8 +95,8 @@ class ContainerLauncher(Struct, frozen=True):
     def _write_start(self, command: Command, shared: Path) -> None:
         shutil.copy(supervisor.__file__, shared / SUPERVISOR)
         shutil.copy(restrict.__file__, shared / RESTRICT)
-        specification = {"filters": [base64.b64encode(build_filter(find_architecture())).decode()]}
-        program = ("python3", "-I", "-S", str(INSIDE / RESTRICT), json.dumps(specification))
+        restrictions = Restrictions(filters=(build_filter(find_architecture()),))
+        program = ("python3", "-I", "-S", str(INSIDE / RESTRICT), encode_restrictions(restrictions))
         start = {
             "control": str(INSIDE / SOCKET),
             "ports": [self.box.proxy_port, *self.box.local_ports] if self.attach else [],

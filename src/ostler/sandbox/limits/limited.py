@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ostler.model.command import Command, Launcher
 from ostler.process.sweep import MARKER
 from ostler.sandbox.box.box import Limits
-from ostler.sandbox.box.restrictions import wrap_with_restrictions
+from ostler.sandbox.box.restrictions import Restrictions, wrap_with_restrictions
 from ostler.sandbox.limits.cgroup import Cgroup, prepare_cgroup, sweep_once
 from ostler.sandbox.limits.disk import DiskWatch
 from ostler.sandbox.limits.rlimits import list_rlimits
@@ -82,5 +82,5 @@ class LimitedLauncher(Struct, frozen=True):
         has_group = cgroup is not None and cgroup.limits_processes
         rlimits = list_rlimits(self.limits, has_group, own_user_namespace=False)
         return nullcontext(
-            replace(command, argv=(*wrap_with_restrictions({"rlimits": rlimits}), *command.argv))
+            replace(command, argv=(*wrap_with_restrictions(Restrictions(rlimits)), *command.argv))
         )

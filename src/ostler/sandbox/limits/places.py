@@ -12,6 +12,7 @@ from msgspec import Struct
 from ostler.process.cgroup import list_with_parents
 from ostler.process.tool import ToolTimeout, run_tool
 from ostler.sandbox.box.box import Limits
+from ostler.sandbox.owner import create_name
 
 _ROOT = Path("/sys/fs/cgroup")
 _MB = 2**20
@@ -108,7 +109,7 @@ def _read_words(path: Path) -> frozenset[str]:
 
 def _can_join(place: Path) -> bool:
     """Try it once: the rights of a process in its group decide too."""
-    probe = place / f"ostler-probe-{os.getpid()}"
+    probe = place / create_name("probe")
     try:
         probe.mkdir()
         ended = run_tool(
