@@ -37,6 +37,9 @@ command = "{command}"
 [pools.medium]
 size = {slots}
 
+[sandbox]
+tier = "supervised"  # P15 measures the sandbox
+
 [host]
 start_stagger_seconds = 0  # it spreads the starts of real agents and only delays an instant one
 """

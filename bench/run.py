@@ -29,6 +29,7 @@ SCRIPTS = (
     "p12_feed",
     "p13_tasks",
     "p14_output",
+    "p15_sandbox",
     "whole_task",
 )
 HEADER = """# Measured

@@ -29,6 +29,9 @@ command = "{agent}"
 [phases.plans]
 medium = ["implement"]
 
+[sandbox]
+tier = "supervised"  # P15 measures the sandbox
+
 [host]
 start_stagger_seconds = 0  # it spreads the starts of real agents and only delays an instant one
 """

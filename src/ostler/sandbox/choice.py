@@ -14,8 +14,19 @@ from ostler.sandbox.self_test import why_bubblewrap_fails, why_unshare_fails
 Isolation = Literal["bind-over", "unshare", "guard", "none"]
 Requested = Literal["auto", "bind-over", "none"]
 INSTALL_HINT = "install bubblewrap (Debian: apt-get install bubblewrap)"
+_ALLOW_HINT = (
+    "allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns;"
+    " in a container: its security profile)"
+)
+# Parts of what bwrap reports where the kernel, AppArmor or a container refuses its namespaces.
+_REFUSED = ("namespace", "uid map", "Operation not permitted", "Permission denied")
 _USERS = {"commit": "a symbolic link of the commit", "command": "the command"}  # by the kind of the link
 _GUARDED = ("python", "copy")  # kinds of links that the guard can remove
+
+
+def find_hint(reason: str) -> str:
+    """Return what to do so that bubblewrap works, for the reason why it does not."""
+    return _ALLOW_HINT if any(one in reason for one in _REFUSED) else INSTALL_HINT
 
 
 class Choice(Struct, frozen=True):
@@ -39,9 +50,10 @@ def choose_isolation(
         reason = why_bubblewrap_fails(program, network) if program else "bubblewrap is not installed"
         if program and not reason:
             return Choice("bind-over", program)
+        hint = find_hint(reason)
         reason = f"{program}: {reason}" if program else reason
     if requested == "bind-over":
-        blocked = f"SANDBOX_UNAVAILABLE: gates.isolation is bind-over, but {reason}; {INSTALL_HINT}"
+        blocked = f"SANDBOX_UNAVAILABLE: gates.isolation is bind-over, but {reason}; {hint}"
         return Choice("bind-over", blocked=blocked)
     if requested == "auto":
         program = unshare.find_unshare(environ)

@@ -92,9 +92,10 @@ def _mount_system() -> Iterable[str]:
 
 def _select_readable(box: Box) -> list[Path]:
     """Return the paths without those that the system's directories contain; none may contain the home."""
-    system, _ = list_system_paths()
+    system, links = list_system_paths()
+    known = (*system, *(Path(name) for _, name in links))
     found = select_outer((*list_own_paths(), *box.readable), (box.home_path, box.home))
-    return [one for one in found if not any(one.is_relative_to(known) for known in system)]
+    return [one for one in found if not any(one.is_relative_to(place) for place in known)]
 
 
 def _mount_all(mounts: Iterable[Mount]) -> Iterable[str]:

@@ -14,7 +14,7 @@ from ostler.sandbox.box.bubblewrap import Namespaces
 from ostler.sandbox.box.landlock_self_test import why_landlock_fails
 from ostler.sandbox.box.self_test import why_bubblewrap_fails
 from ostler.sandbox.bubblewrap import find_bubblewrap
-from ostler.sandbox.choice import INSTALL_HINT
+from ostler.sandbox.choice import find_hint
 from ostler.sandbox.containers.arguments import Engine
 from ostler.sandbox.containers.self_test import why_container_fails
 
@@ -44,7 +44,7 @@ def choose_tier(
         case "bubblewrap":
             found = _try_bubblewrap(environ)
             if not found.verified:
-                raise unavailable(requested, found.reason, INSTALL_HINT)
+                raise unavailable(requested, found.reason, find_hint(found.reason))
             return found
         case "supervised" | "limits":
             return ChosenTier(requested)

@@ -22,7 +22,8 @@ from ostler.engine.steps.workspaces.sandboxed_shell import list_records
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
-from ostler.files.state_folder import VIEW
+from ostler.files.state_folder import STATE, VIEW
+from ostler.git.discovery import discover_repository
 from ostler.git.private.importing import import_commits
 from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
 from ostler.git.private.unsandboxed import refuse_push_variables
@@ -56,8 +57,9 @@ def create_workspace(
         mounts = partial(_open_checkout, directory, services.repository)
     else:
         desk, exempt = services.layout.desk(context.state.task), services.settings.sandbox.writable_config
-        mounts = partial(_open_project, directory, root, place, desk, exempt)
-    return Workspace(directory, place, root, mounts, records=records)
+        mounts = partial(_open_project, directory, root, place, desk, services.repository, exempt)
+    programs = (INSIDE / BIN,) if services.repository else ()
+    return Workspace(directory, place, root, mounts, programs=programs, records=records)
 
 
 def create_session_workspace(directory: Path, layout: Layout) -> Workspace:
@@ -67,8 +69,11 @@ def create_session_workspace(directory: Path, layout: Layout) -> Workspace:
     place = layout.state / "sandboxes" / name
     if not directory.is_relative_to(layout.root):
         return create_plain_workspace(directory, layout.state)
-    mounts = partial(_open_project, directory, layout.root, place, None)
-    return Workspace(directory, place, layout.root, mounts, records=(layout.state, layout.view))
+    repository = discover_repository(layout.root)
+    mounts = partial(_open_project, directory, layout.root, place, None, repository)
+    programs = (INSIDE / BIN,) if repository else ()
+    records = (layout.state, layout.view)
+    return Workspace(directory, place, layout.root, mounts, programs=programs, records=records)
 
 
 @contextmanager
@@ -135,30 +140,49 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 @contextmanager
 def _open_project(
-    directory: Path, root: Path, place: Path, desk: Path | None, exempt: tuple[str, ...] = ()
+    directory: Path,
+    root: Path,
+    place: Path,
+    desk: Path | None,
+    repository: Repository | None,
+    exempt: tuple[str, ...] = (),
 ) -> Generator[tuple[Mount, ...]]:
     """Mount the project without Ostler's files; it is writable if the task works in it.
 
     The desk has the state file, in which the agent reports.
     """
-    empty, view = place / "empty", root / VIEW
+    view = root / VIEW
     # Mount points cannot be made in a directory that is mounted read-only.
-    for one in (empty, place / "view", *((place / "view" / desk.relative_to(view), desk) if desk else ())):
+    for one in (
+        place / "empty",
+        place / "view",
+        *((place / "view" / desk.relative_to(view), desk) if desk else ()),
+    ):
         make_private_dir(one)
-    mounts = [Mount(root, root, writable=directory == root)]
-    git = root / ".git"
-    if git.exists():
-        mounts.append(Mount(git, git))
+    mounts = [Mount(root, root, writable=directory == root), *_hide_git(root, place, repository)]
     if view.is_dir():
         mounts.append(Mount(place / "view", view))
     if desk is not None:
         mounts.append(Mount(desk, desk, writable=True))
-    if (git / "ostler").is_dir():
-        mounts.append(Mount(empty, git / "ostler"))
-    if (git / "config").is_file():
-        # Addresses of remotes can contain a password.
-        mounts.append(Mount(Path(os.devnull), git / "config"))
     if directory != root and (desk is None or not directory.is_relative_to(desk)):
         mounts.append(Mount(directory, directory, writable=True))
     pinned = pin_in_place(root, exempt) if directory == root else hide_configuration(directory, place)
     yield (*mounts, *pinned)
+
+
+def _hide_git(root: Path, place: Path, repository: Repository | None) -> Generator[Mount]:
+    """Yield mounts over the project's git directory: its journal and addresses with passwords are hidden.
+
+    Nothing imports commits of such a program, so it must not be able to make one.
+    """
+    git = root / ".git"
+    if repository is not None and repository.work_tree == root and git.exists():
+        made = create_private_git(repository, place / GIT)
+        yield from _convert(made.mounts)
+        yield from (Mount(one.source, one.destination) for one in made.pointers)
+    elif git.is_dir():
+        yield Mount(git, git)
+        if (git / STATE).is_dir():
+            yield Mount(place / "empty", git / STATE)
+        if (git / "config").is_file():
+            yield Mount(Path(os.devnull), git / "config")
