@@ -38,13 +38,13 @@ def format_row(view: TaskView) -> tuple[str, ...]:
         format_tokens(view.usage.total) if view.usage.total else "",
         format_usd(view.cost_usd),
         format_age(datetime.fromisoformat(view.updated_at).timestamp()),
-        to_one_line(" ".join((*map(_mark_warning, view.warnings), describe_state(view)))),
+        to_one_line(" ".join((*list_marks(view), describe_state(view)))),
     )
 
 
-def _mark_warning(warning: str) -> str:
-    """Return the code of a warning in brackets; one without a code is in `ostler show`."""
-    return f"[{warning}]" if warning in list(WarningCode) else "[warning]"
+def list_marks(view: TaskView) -> list[str]:
+    """Return the code of each warning in brackets; one without a code is in `ostler show`."""
+    return [f"[{one}]" if one in list(WarningCode) else "[warning]" for one in view.warnings]
 
 
 def describe_state(view: TaskView) -> str:

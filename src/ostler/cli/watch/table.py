@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from ostler.cli.terminal.activity import format_remaining
-from ostler.cli.terminal.task_table import describe_waiting
+from ostler.cli.terminal.task_table import describe_waiting, list_marks
 from ostler.cli.terminal.text import (
     display_width,
     format_duration,
@@ -94,7 +94,7 @@ def make_cells(row: Row, view: TaskView, lane: Lane | None, activity: str, now: 
         tokens=format_tokens(used) if used else "",
         cost=format_usd(view.cost_usd),
         time=format_duration(now - at),
-        text=activity if live else to_one_line(_describe_task(row, view, now)),
+        text=activity if live else to_one_line(" ".join((*list_marks(view), _describe_task(row, view, now)))),
     )
 
 

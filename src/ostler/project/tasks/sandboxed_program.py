@@ -15,7 +15,8 @@ from ostler.calls.sandbox.agent import AgentSandbox, open_agent_sandbox
 from ostler.calls.sandbox.beside import keep_open_beside
 from ostler.calls.sandbox.open import SandboxRequest, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace
-from ostler.executors.registry import ExecutorRegistry, find_section
+from ostler.executors.program import ProgramExecutor
+from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AccessRefused, AgentEvent
 from ostler.model.command import Command, Launcher
 from ostler.model.ids import TaskId
@@ -114,8 +115,9 @@ class TaskSandbox:
         call = replace(base, cwd=str(workspace.directory))
         agent = AgentSandbox(call, executor, settings, self._receive, workspace, host_environ=request.environ)
         async with open_agent_sandbox(agent) as found:
-            access, section = found.call.access, find_section(request.executor, settings.executors)
-            env, added = access.apply({**found.call.env, **section.env}), access.arguments
+            is_program = isinstance(executor, ProgramExecutor)
+            env = executor.describe_outside(found.call).env if is_program else found.call.env
+            env, added = found.call.access.apply(env), found.call.access.arguments
             with self._launch(found.call.launcher, env, found.record, workspace.directory, added) as opened:
                 yield opened
 
