@@ -10,6 +10,7 @@ import pytest
 from gate_world import GateWorld
 from git_world import git
 from ostler.config.settings import Settings, WorkspaceSettings
+from ostler.model.sandbox import Tier
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 FILES = {
@@ -77,9 +78,12 @@ def test_a_package_of_npm_link_is_taken_from_the_commit(world: GateWorld) -> Non
     (outside / "sums").symlink_to(world.root / "packages" / "sums")
     (modules / "sums").unlink()
     (modules / "sums").symlink_to(outside / "sums")
-    assert world.command("node test.js", world.settings(LINKED)).verdict == "pass"
+    tiers: tuple[Tier, ...] = ("supervised", "bubblewrap")
+    for tier in tiers:
+        assert world.command("node test.js", world.settings(LINKED, tier=tier)).verdict == "pass"
     plant(world)
-    assert world.command("node test.js", world.settings(LINKED)).verdict == "fail"
+    for tier in tiers:
+        assert world.command("node test.js", world.settings(LINKED, tier=tier)).verdict == "fail"
 
 
 def test_without_isolation_a_link_is_no_verdict(world: GateWorld) -> None:

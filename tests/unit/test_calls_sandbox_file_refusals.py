@@ -63,6 +63,7 @@ OTHER = ("~/other/main.py", 'sandbox.allow_paths = ["~/other/main.py"]')
         "EACCES: permission denied, scandir '{other}'",
         "open {other}: no such file or directory",
         "File not found: {other}",
+        "cat: {other}: Not a directory",
         "Path does not exist: {other}.",
         "cat: ~/other/main.py: No such file or directory",
         "cat: ../../../../other/main.py: No such file or directory",
@@ -115,8 +116,7 @@ def test_no_setting_for_logins_and_records(user: Places, name: str) -> None:
 def test_pinned_configuration_names_its_setting(user: Places, line: str) -> None:
     """Also as a relative path."""
     (found,) = user.find(line.format(worktree=user.worktree))
-    assert found[0].endswith("/.vscode/settings.json")
-    assert found[1] == 'sandbox.writable_config = [".vscode"]'
+    assert found == (".vscode/settings.json", 'sandbox.writable_config = [".vscode"]')
 
 
 def test_other_read_only_files_have_no_setting(user: Places) -> None:

@@ -181,9 +181,10 @@ def relocate_tools(checkout: Checkout, mounts: Iterable[Mount], environ: Mapping
 def prepare_mount_points(checkout: Checkout, mounts: Iterable[Mount]) -> Generator[None]:
     """Create the mount points in the checkout; afterwards it is as before."""
     with contextlib.ExitStack() as undo:
-        (checkout.private / _EMPTY).mkdir(exist_ok=True)
         over: list[Mount] = []
         for mount in mounts:
+            if mount.source == checkout.private / _EMPTY:
+                mount.source.mkdir(exist_ok=True)
             place = _find_real_place(mount.destination, over)
             if place.is_relative_to(checkout.private):
                 relative = place.relative_to(checkout.private)

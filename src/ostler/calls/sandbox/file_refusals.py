@@ -20,7 +20,7 @@ _MAX_REFUSALS = 20  # per attempt or log
 _MAX_TEXT, _MAX_LINE = 400_000, 2_000
 _MAX_INPUTS = 200  # tools whose result is awaited
 _MISSING = re.compile(
-    r"no such file|ENOENT|not found|does ?n[o']t exist|do not exist|cannot find"
+    r"no such file|ENOENT|ENOTDIR|not a directory|not found|does ?n[o']t exist|do not exist|cannot find"
     r"|permission denied|EACCES|EPERM|operation not permitted",
     re.IGNORECASE,
 )
@@ -66,6 +66,7 @@ class Sight(Struct, frozen=True):
     mounts: tuple[Mount, ...]  # in order
     pinned: tuple[Path, ...] = ()  # configuration that is mounted read-only
     records: tuple[Path, ...] = ()  # of Ostler: journal, other tasks
+    agent: bool = True  # False: a gate or setup command
 
     def shows(self, path: Path) -> bool:
         """Return whether the path inside is the one of the host."""
@@ -78,7 +79,7 @@ class Sight(Struct, frozen=True):
         )
 
 
-def create_sight(box: Box, records: tuple[Path, ...] = ()) -> Sight:
+def create_sight(box: Box, records: tuple[Path, ...] = (), *, agent: bool = True) -> Sight:
     """Return what a program in this box can reach; `records`: files of Ostler."""
     readable = (Mount(one, one) for one in box.readable)
     pinned = [one.destination for one in box.mounts if not one.writable]
@@ -88,6 +89,7 @@ def create_sight(box: Box, records: tuple[Path, ...] = ()) -> Sight:
         (*readable, *box.mounts),
         tuple(one for one in pinned if one.name.casefold() in EXECUTED),
         records,
+        agent,
     )
 
 
@@ -118,7 +120,10 @@ class FileRefusals:
 
 
 def find_refusals(text: str, sight: Sight, inputs: tuple[str, ...] = ()) -> tuple[Refusal, ...]:
-    """Return the refused paths in the output of a program; `inputs`: the arguments of the tool."""
+    """Return the refused paths in the output of a program; `inputs`: the arguments of the tool.
+
+    Writes to read-only files are refusals for agents only: no setting allows them for a command.
+    """
     found: dict[Path, Refusal] = {}
     for line in text[-_MAX_TEXT:].splitlines():
         if len(found) >= _MAX_REFUSALS:
@@ -131,6 +136,8 @@ def find_refusals(text: str, sight: Sight, inputs: tuple[str, ...] = ()) -> tupl
 
 def _read_line(line: str, sight: Sight, inputs: tuple[str, ...]) -> Iterator[tuple[Path, Refusal]]:
     if _READ_ONLY.search(line):
+        if not sight.agent:
+            return
         for path in _list_paths(line, sight, relative=True):
             if os.path.lexists(path) or path.parent.is_dir():
                 yield path, Refusal("file", _shorten(path, sight), _suggest_writable(path, sight))
@@ -187,6 +194,9 @@ def _suggest_path(path: Path, sight: Sight) -> str:
 
 
 def _shorten(path: Path, sight: Sight) -> str:
+    """Return the path as a person writes it: below the working directory or the home directory."""
+    if path.is_relative_to(sight.directory):
+        return str(path.relative_to(sight.directory))
     return f"~/{path.relative_to(sight.home)}" if path.is_relative_to(sight.home) else str(path)
 
 

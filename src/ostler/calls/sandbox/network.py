@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from ostler.config.settings import SandboxSettings
+from ostler.files.beneath import write_beneath
 from ostler.model.host import parse_allow_hosts
 from ostler.sandbox.box.launcher import Attach
 from ostler.sandbox.network.indexes.found import Indexes
@@ -23,6 +24,18 @@ async def find_package_indexes(
     from ostler.sandbox.network.indexes.find import find_indexes  # noqa: PLC0415  (imported on use)
 
     return await asyncio.to_thread(find_indexes, environ, project)
+
+
+def write_index_settings(indexes: Indexes, home: Path) -> None:
+    """Write the settings of package tools, such as pip.conf, to a private home directory."""
+    for name, content in indexes.files.items():
+        place = home
+        for part in Path(name).parts:
+            place /= part
+            # An agent can have made a link or a file there; nothing may be written through a link.
+            if place.is_symlink() or place.is_file():
+                place.unlink()
+        write_beneath(home, name, content)
 
 
 def build_policy(settings: SandboxSettings, indexes: Indexes, route: ModelRoute | None) -> NetworkPolicy:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ostler.calls.sandbox.environment import build_inner_environment
 from ostler.calls.sandbox.launchers import limit, list_allowed_paths, open_launcher
-from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy
+from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy, write_index_settings
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
@@ -112,6 +112,7 @@ def _create_box(
 ) -> Box:
     workspace, settings = request.workspace, request.settings
     make_private_dir(workspace.home)
+    write_index_settings(indexes, workspace.home)
     return Box(
         directory=workspace.directory,
         home=workspace.home,

@@ -64,6 +64,14 @@ def pin_in_place(directory: Path, exempt: tuple[str, ...] = ()) -> tuple[Mount, 
     return tuple(Mount(one, one) for one in found if not one.is_symlink())
 
 
+def hide_configuration(directory: Path, place: Path) -> tuple[Mount, ...]:
+    """Return mounts that hide configuration in a directory which only agents write to."""
+    found = [directory / one for one in list_executed(directory)]
+    for link in (one for one in found if one.is_symlink()):
+        link.unlink()
+    return tuple(Mount(_find_nothing(one, place), one) for one in found if one.exists())
+
+
 def list_configuration(tree: PinnedTree) -> list[str]:
     """Return the configuration that exists in the worktree, as paths below it."""
     return [
@@ -142,12 +150,17 @@ def _find_source(path: str, place: Path, original: Path, tree: PinnedTree) -> Pa
     source = original / path
     if source.exists() and source.is_dir() == place.is_dir():
         return source
-    if place.is_dir():
-        empty = tree.place / _EMPTY
+    return _find_nothing(place, tree.place)
+
+
+def _find_nothing(hidden: Path, place: Path) -> Path:
+    """Return an empty directory, or a file that configures nothing."""
+    if hidden.is_dir():
+        empty = place / _EMPTY
         make_private_dir(empty)
         return empty
-    name = PurePosixPath(path).name.casefold()
-    neutral = tree.place / _NEUTRAL / name
+    name = hidden.name.casefold()
+    neutral = place / _NEUTRAL / name
     make_private_dir(neutral.parent)
     neutral.write_bytes(
         _NO_SERVERS if name.endswith("mcp.json") else _SUFFIXES.get(PurePosixPath(name).suffix, b"")

@@ -45,6 +45,7 @@ from ostler.sandbox.links.build import shares_cargo_target
 from ostler.sandbox.links.command import find_command_links
 from ostler.sandbox.links.committed import find_committed_links
 from ostler.sandbox.links.find import find_links
+from ostler.sandbox.links.hops import mount_hops
 from ostler.sandbox.links.link import Link
 from ostler.sandbox.links.python import list_prefixes
 from ostler.sandbox.mounts import Mount, Needs, View, plan_mounts, prepare_mount_points, relocate_tools
@@ -208,13 +209,14 @@ async def _run_in_sandbox(
     situation: _Situation, shell: ShellCommand, context: TaskContext, services: StepServices
 ) -> IsolatedRun:
     """Run the command in a sandbox like that of an agent, with a home directory of its own."""
-    checkout = situation.checkout
+    # Before the mount points exist, which replace links in the checkout.
+    checkout, mounts = situation.checkout, _list_box_mounts(situation)
     with _open_view(situation) as launch:
         workspace = Workspace(
             situation.view.directory,
             checkout.private / "sandbox",
             services.layout.root,
-            lambda: nullcontext(_list_box_mounts(situation)),
+            lambda: nullcontext(mounts),
             records=list_records(services),
         )
         run = await run_in_sandbox(shell, workspace, context, services, launch, situation.view.network)
@@ -234,6 +236,7 @@ def _list_box_mounts(situation: _Situation) -> tuple[Mount, ...]:
         Mount(private, private, writable=True),
         *(Mount(one, one) for one in borrowed if not one.is_relative_to(hidden)),
         *situation.view.mounts,
+        *mount_hops(situation.checkout, situation.links),
     )
 
 

@@ -9,7 +9,12 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
-from ostler.calls.sandbox.pinned_configuration import PinnedTree, pin_configuration
+from ostler.calls.sandbox.pinned_configuration import (
+    PinnedTree,
+    hide_configuration,
+    pin_configuration,
+    pin_in_place,
+)
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
@@ -27,6 +32,7 @@ from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import list_work_trees
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.links.find import find_links
+from ostler.sandbox.links.hops import mount_hops
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 
 
@@ -50,8 +56,8 @@ def create_workspace(
     if services.repository and not directory.is_relative_to(root):
         mounts = partial(_open_checkout, directory, services.repository)
     else:
-        desk = services.layout.desk(context.state.task)
-        mounts = partial(_open_project, directory, root, place, desk, services.repository)
+        desk, exempt = services.layout.desk(context.state.task), services.settings.sandbox.writable_config
+        mounts = partial(_open_project, directory, root, place, services.repository, desk, exempt)
     programs = (INSIDE / BIN,) if services.repository else ()
     return Workspace(directory, place, root, mounts, programs=programs, records=records)
 
@@ -64,7 +70,7 @@ def create_session_workspace(directory: Path, layout: Layout) -> Workspace:
     if not directory.is_relative_to(layout.root):
         return create_plain_workspace(directory, layout.state)
     repository = discover_repository(layout.root)
-    mounts = partial(_open_project, directory, layout.root, place, None, repository)
+    mounts = partial(_open_project, directory, layout.root, place, repository)
     programs = (INSIDE / BIN,) if repository else ()
     records = (layout.state, layout.view)
     return Workspace(directory, place, layout.root, mounts, programs=programs, records=records)
@@ -82,7 +88,8 @@ def _open_worktree(
     checkout = _locate(worktree, repository)
     environ = services.environ
     needs = Needs(services.settings.workspace.link, None, partial(_is_tracked, repository))
-    planned = plan_mounts(checkout, find_links(checkout, environ), environ, needs)
+    links = find_links(checkout, environ)
+    planned = (*plan_mounts(checkout, links, environ, needs), *mount_hops(checkout, links))
     # Before the mount points exist, which replace links of [workspace] in the worktree.
     kept = pin_configuration(pinned, checkout.user) if pinned is not None else ()
     git = _create_git(worktree, git_place)
@@ -133,7 +140,12 @@ def _open_checkout(directory: Path, repository: Repository) -> Generator[tuple[M
 
 @contextmanager
 def _open_project(
-    directory: Path, root: Path, place: Path, desk: Path | None, repository: Repository | None
+    directory: Path,
+    root: Path,
+    place: Path,
+    repository: Repository | None,
+    desk: Path | None = None,
+    exempt: tuple[str, ...] = (),
 ) -> Generator[tuple[Mount, ...]]:
     """Mount the project without Ostler's files; it is writable if the task works in it.
 
@@ -150,7 +162,8 @@ def _open_project(
         mounts.append(Mount(desk, desk, writable=True))
     if directory != root and (desk is None or not directory.is_relative_to(desk)):
         mounts.append(Mount(directory, directory, writable=True))
-    yield tuple(mounts)
+    pinned = pin_in_place(root, exempt) if directory == root else hide_configuration(directory, place)
+    yield (*mounts, *pinned)
 
 
 def _hide_git(root: Path, place: Path, repository: Repository | None) -> Generator[Mount]:

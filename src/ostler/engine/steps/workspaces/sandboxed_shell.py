@@ -33,8 +33,12 @@ class SandboxedRun(Struct, frozen=True):
 
 
 def find_sandbox(services: StepServices, environ: Mapping[str, str]) -> SandboxRecord:
-    """Return the sandbox of commands. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    chosen = choose_tier(services.settings.sandbox.tier, environ)
+    """Return the sandbox of gates. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
+    settings = services.settings.sandbox
+    chosen = choose_tier(settings.tier, environ, settings.network, settings.image)
+    if chosen.tier in ("landlock", "limits"):
+        # Neither has mounts, and no mounts can be made in the first one.
+        return SandboxRecord(reason=f"gates do not use the tier {chosen.tier}")
     return SandboxRecord(chosen.tier, chosen.verified, chosen.reason)
 
 
@@ -58,6 +62,7 @@ async def run_in_sandbox(
         workspace,
         settings if network else replace(settings, network="off"),
         build_shell_environment(context, services) | launch.env,
+        host_environ=services.environ,
         on_refusal=refused.append,
     )
     async with open_sandbox(request) as sandbox:
@@ -87,7 +92,8 @@ def _find_refused_files(
 ) -> tuple[Refusal, ...]:
     if sandbox.box is None:
         return ()
-    return find_refusals(read_end(shell.log, _LOG_BYTES), create_sight(sandbox.box, workspace.records))
+    sight = create_sight(sandbox.box, workspace.records, agent=False)
+    return find_refusals(read_end(shell.log, _LOG_BYTES), sight)
 
 
 def _notify(refusals: tuple[Refusal, ...], context: TaskContext, services: StepServices) -> None:
