@@ -20,13 +20,15 @@ from ostler.model.command import Command, Exit
 from ostler.model.sandbox import Network
 from ostler.process.runner import DefaultCommandRunner
 from ostler.sandbox.box import landlock_self_test, restrictions, tiers
+from ostler.sandbox.box.attach import send_listener
 from ostler.sandbox.box.box import Box, Limits
 from ostler.sandbox.box.landlock import LandlockLauncher, find_missing_feature, open_listener
 from ostler.sandbox.box.landlock_self_test import why_landlock_fails
 from ostler.sandbox.box.restrict import find_landlock_version
 from ostler.sandbox.box.restrictions import wrap_with_restrictions
 from ostler.sandbox.mounts import Mount
-from ostler.sandbox.network.policy import PROXY_PORT
+from ostler.sandbox.network.policy import PROXY_PORT, NetworkPolicy
+from ostler.sandbox.network.proxy import Proxy
 from other_user import run_as_other_user
 
 PYTHON = "/usr/bin/python3"  # that every user can run
@@ -145,7 +147,7 @@ def test_hidden_directories_are_not_readable(box: Box) -> None:
 def test_a_stop_reaches_the_program_itself(box: Box) -> None:
     """SIGTERM is not caught on the way, and the limit of file size applies."""
     script = "trap 'echo bye; exit 3' TERM; echo $$; while :; do sleep 0.05; done"
-    ended, lines = run(LandlockLauncher(box), script, timeout_seconds=0.5)
+    ended, lines = run(LandlockLauncher(box), script, timeout_seconds=1.0, grace_seconds=10.0)
     assert (ended.status, lines[1:]) == (3, ["bye"])
     small = replace(box, limits=Limits(file_mb=1))
     ended, _ = run(LandlockLauncher(small), "head -c 3000000 /dev/zero > big")
@@ -195,3 +197,30 @@ def test_the_status_of_a_program_that_cannot_start(program: str, status: int) ->
     """It is that of a shell."""
     argv = (*wrap_with_restrictions({}), program, "-c", "pass")
     assert subprocess.run(argv, capture_output=True, check=False).returncode == status
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
+def test_other_users_cannot_use_the_proxy() -> None:
+    """The port belongs to the machine: a connection of another user is closed without an answer."""
+
+    async def act() -> tuple[bytes, bytes]:
+        with open_listener() as listener:
+            async with Proxy(NetworkPolicy(), lambda refusal: None, lambda model, usage: "") as proxy:
+                send_listener(proxy.attach, listener)
+                address = listener.getsockname()
+                own = await asyncio.to_thread(ask, address)
+                other = await asyncio.to_thread(run_as_other_user, lambda: ask(address).decode())
+                return own, other.encode()
+
+    own, other = asyncio.run(act())
+    assert own.startswith(b"HTTP/1.1 ")
+    assert other == b""
+
+
+def ask(address: tuple[str, int]) -> bytes:
+    with socket.create_connection(address) as connection:
+        connection.sendall(b"GET http://foreign.example/ HTTP/1.1\r\nHost: foreign.example\r\n\r\n")
+        try:
+            return connection.recv(100)
+        except ConnectionError:
+            return b""

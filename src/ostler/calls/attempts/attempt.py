@@ -26,7 +26,12 @@ from ostler.calls.attempts.wait_report import WaitReport
 from ostler.calls.attempts.window_changes import WindowChanges
 from ostler.calls.models.slots import Slot
 from ostler.calls.request import CallOutcome, CallRequest
-from ostler.calls.sandbox.agent import AgentSandbox, SandboxedCall, open_agent_sandbox
+from ostler.calls.sandbox.agent import (
+    AgentSandbox,
+    SandboxedCall,
+    find_expected_sandbox,
+    open_agent_sandbox,
+)
 from ostler.calls.self_healing import extend_timeout
 from ostler.calls.spending.billing import detect_billing
 from ostler.calls.spending.prices import resolve_cost
@@ -87,7 +92,7 @@ class _Observed:
         return replace(
             attempt,
             windows=self.windows.collect(last),
-            sandbox=sandbox.record if sandbox else None,
+            sandbox=sandbox.record if sandbox else attempt.sandbox,
             permissions=sandbox.permissions if sandbox else "",
         )
 
@@ -190,6 +195,7 @@ class AttemptRunner:
             session_id=spec.session.id,
             resumed=spec.session.started,
             account=account_id(window_for(spec.model)),
+            sandbox=await find_expected_sandbox(spec.executor, self._settings.sandbox, self._environ),
         )
         delete_kept_answer(self._answer_places(request))
         reach("attempt.begin")

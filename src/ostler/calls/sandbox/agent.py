@@ -10,12 +10,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.sandbox.environment import PROXY_URL, format_proxy_url
+from ostler.calls.sandbox.environment import format_proxy_url
 from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
+from ostler.calls.sandbox.launchers import open_port
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
-from ostler.config.settings import Settings
+from ostler.config.settings import SandboxSettings, Settings
+from ostler.errors import OstlerError
 from ostler.executors.permissions import resolve_permissions
 from ostler.executors.protocol import Executor
 from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
@@ -23,6 +25,7 @@ from ostler.files.user_state import find_user_state
 from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, PermissionSetting, WarningRaised
 from ostler.model.sandbox import Refusal, SandboxRecord
 from ostler.sandbox.box.box import Box
+from ostler.sandbox.box.tiers import ChosenTier
 
 
 class AgentSandbox(Struct, frozen=True):
@@ -46,6 +49,20 @@ class SandboxedCall(Struct, frozen=True):
     on_event: OnEvent | None = None  # also finds refused files; None: nothing is refused
 
 
+async def find_expected_sandbox(
+    executor: Executor, settings: SandboxSettings, environ: Mapping[str, str]
+) -> SandboxRecord | None:
+    """Return the sandbox that an attempt will get; None if it cannot start."""
+    if not executor.capabilities.starts_program:
+        return SandboxRecord()
+    try:
+        chosen = await choose_sandbox(settings, environ)
+    except OstlerError:
+        return None  # opening the sandbox reports it
+    network = settings.network if chosen.is_sandbox else "on"
+    return SandboxRecord(chosen.tier, chosen.verified, chosen.reason, network)
+
+
 @asynccontextmanager
 async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCall]:
     """Open the sandbox; an executor that starts no program needs none."""
@@ -57,29 +74,34 @@ async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCal
         no_home = OpenSandbox(SandboxRecord(reason="there is no home directory"))
         yield _apply(agent, no_home, PreparedAgent())
         return
-    prepared = await _prepare(agent, workspace)
-    request = SandboxRequest(
-        workspace,
-        agent.settings.sandbox,
-        agent.call.env,
-        host_environ=agent.host_environ,
-        route=prepared.route,
-        memory_mb=agent.call.memory_mb,
-        on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
-        check_usage=agent.running.add if agent.running else allow_usage,
-    )
-    for warning in prepared.warnings:
-        agent.on_event(WarningRaised(warning))
-    async with open_sandbox(request) as sandbox:
-        yield _apply(agent, sandbox, prepared)
+    chosen = await choose_sandbox(agent.settings.sandbox, agent.call.env)
+    with open_port(chosen) as port:
+        prepared = await _prepare(agent, workspace, chosen, format_proxy_url(port.number))
+        request = SandboxRequest(
+            workspace,
+            agent.settings.sandbox,
+            agent.call.env,
+            host_environ=agent.host_environ,
+            route=prepared.route,
+            memory_mb=agent.call.memory_mb,
+            on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
+            check_usage=agent.running.add if agent.running else allow_usage,
+            port=port,
+        )
+        for warning in prepared.warnings:
+            agent.on_event(WarningRaised(warning))
+        async with open_sandbox(request) as sandbox:
+            yield _apply(agent, sandbox, prepared)
 
 
-async def _prepare(agent: AgentSandbox, workspace: Workspace) -> PreparedAgent:
+async def _prepare(
+    agent: AgentSandbox, workspace: Workspace, chosen: ChosenTier, proxy_url: str
+) -> PreparedAgent:
     """Fill the home directory of the sandbox, if there is one, and find the route to the model."""
     settings, call = agent.settings.sandbox, agent.call
-    if not (await choose_sandbox(settings, call.env)).is_sandbox:
+    if not chosen.is_sandbox:
         return PreparedAgent()
-    url = PROXY_URL if settings.network == "proxy" else ""
+    url = proxy_url if settings.network == "proxy" else ""
     return await asyncio.to_thread(prepare_agent, agent.executor, call, workspace.home, url, settings.home)
 
 

@@ -20,9 +20,6 @@ def format_proxy_url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-PROXY_URL = format_proxy_url(PROXY_PORT)
-
-
 def build_inner_environment(
     env: Mapping[str, str],
     tier: Tier,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.workspace import Workspace
@@ -20,35 +22,59 @@ from ostler.sandbox.box.launcher import BubblewrapLauncher
 from ostler.sandbox.box.tiers import ChosenTier
 from ostler.sandbox.containers.launcher import ContainerLauncher
 from ostler.sandbox.limits.limited import DiskLimit, LimitedLauncher
+from ostler.sandbox.mounts import Mount
+from ostler.sandbox.network.policy import PROXY_PORT
+
+
+class Port(Struct, frozen=True):
+    """The port of the proxy inside a sandbox."""
+
+    number: int = PROXY_PORT
+    listener: socket.socket | None = None  # of this machine; None: the sandbox has a network of its own
 
 
 @contextmanager
+def open_port(chosen: ChosenTier) -> Generator[Port]:
+    """Choose the port; attempts of a tier without a network of its own need different ones."""
+    if chosen.tier != "landlock":
+        yield Port()
+        return
+    with open_listener() as listener:
+        yield Port(listener.getsockname()[1], listener)
+
+
 def open_launcher(
-    chosen: ChosenTier, box: Box, attach: Attach | None, settings: SandboxSettings, workspace: Workspace
-) -> Generator[tuple[Launcher, Box]]:
+    chosen: ChosenTier,
+    box: Box,
+    attach: Attach | None,
+    port: Port,
+    settings: SandboxSettings,
+    workspace: Workspace,
+) -> tuple[Launcher, Box]:
     """Return the launcher of a sandbox with its limits, and its box as the tier can provide it."""
     match chosen.tier:
         case "landlock":
-            with _open_landlock(box, attach, workspace.project) as (launcher, changed):
-                yield limit(launcher, box.limits, settings, workspace), changed
+            box = _without_mounts(box, port, workspace.project)
+            launcher = LandlockLauncher(box, attach, port.listener if box.network == "proxy" else None)
         case "docker" | "podman":
+            # The toolchains are those of the image; what a person allowed is mounted.
+            allowed = (Mount(one, one) for one in list_allowed_paths(settings, box.home_path))
+            box = replace(box, mounts=(*allowed, *box.mounts))
             launcher = ContainerLauncher(chosen.tier, chosen.program, settings.image, box, os.environ, attach)
-            yield limit(launcher, box.limits, settings, workspace, uses_cgroup=False), box
         case _:
-            yield limit(BubblewrapLauncher(chosen, box, attach), box.limits, settings, workspace), box
+            launcher = BubblewrapLauncher(chosen, box, attach)
+    uses_cgroup = chosen.tier not in ("docker", "podman")
+    return limit(launcher, box.limits, settings, workspace, uses_cgroup=uses_cgroup), box
 
 
-@contextmanager
-def _open_landlock(box: Box, attach: Attach | None, project: Path) -> Generator[tuple[Launcher, Box]]:
+def _without_mounts(box: Box, port: Port, project: Path) -> Box:
     """Nothing is mounted: the home directory has its own path, and the repository is read-only."""
-    with open_listener() as listener:
-        box = replace(
-            box,
-            home_path=box.home,
-            readable=(*box.readable, *_list_git_files(project)),
-            proxy_port=listener.getsockname()[1],
-        )
-        yield LandlockLauncher(box, attach, listener if box.network == "proxy" else None), box
+    return replace(
+        box,
+        home_path=box.home,
+        readable=(*box.readable, *_list_git_files(project)),
+        proxy_port=port.number,
+    )
 
 
 def list_allowed_paths(settings: SandboxSettings, home: Path) -> list[Path]:

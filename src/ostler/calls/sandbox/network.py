@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from ostler.config.settings import SandboxSettings
-from ostler.files.beneath import write_beneath
 from ostler.model.host import parse_allow_hosts
-from ostler.sandbox.box.launcher import Attach
+from ostler.sandbox.box.attach import Attach
+from ostler.sandbox.home.writer import write_private
 from ostler.sandbox.network.indexes.found import Indexes
 from ostler.sandbox.network.policy import CheckUsage, ModelRoute, NetworkPolicy, OnRefusal
 
@@ -29,13 +29,7 @@ async def find_package_indexes(
 def write_index_settings(indexes: Indexes, home: Path) -> None:
     """Write the settings of package tools, such as pip.conf, to a private home directory."""
     for name, content in indexes.files.items():
-        place = home
-        for part in Path(name).parts:
-            place /= part
-            # An agent can have made a link or a file there; nothing may be written through a link.
-            if place.is_symlink() or place.is_file():
-                place.unlink()
-        write_beneath(home, name, content)
+        write_private(home, name, content)
 
 
 def build_policy(settings: SandboxSettings, indexes: Indexes, route: ModelRoute | None) -> NetworkPolicy:

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.sandbox.environment import build_inner_environment
-from ostler.calls.sandbox.launchers import limit, list_allowed_paths, open_launcher
+from ostler.calls.sandbox.launchers import Port, limit, list_allowed_paths, open_launcher, open_port
 from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy, write_index_settings
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
@@ -45,6 +45,7 @@ class SandboxRequest(Struct, frozen=True):
     host_environ: Mapping[str, str] = {}  # of Ostler: names package indexes and a company's proxy
     route: ModelRoute | None = None  # its model calls; None: it makes none through the proxy
     memory_mb: int | None = None
+    port: Port | None = None  # of the proxy; None: opened with the sandbox
     on_refusal: Callable[[Refusal], None] = ignore_refusal
     check_usage: Callable[[str, Usage], str] = allow_usage
 
@@ -61,33 +62,31 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    settings = request.settings
-    chosen = await choose_sandbox(settings, request.environ)
+    settings, chosen = request.settings, await choose_sandbox(request.settings, request.environ)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
         is_limited = chosen.tier == "limits"
         launcher = limit(None, _limits(request), settings, request.workspace) if is_limited else None
-        yield OpenSandbox(record, launcher, env=await asyncio.to_thread(_guard_environment, request))
+        yield OpenSandbox(record, launcher, await asyncio.to_thread(_guard_environment, request))
         return
     async with AsyncExitStack() as stack:
         own = stack.enter_context(request.workspace.open_mounts())
+        network = settings.network
         outside = request.host_environ or request.environ
         indexes = await find_package_indexes(settings, outside, request.workspace.project)
         policy = build_policy(settings, indexes, request.route)
         attach = None
-        if settings.network == "proxy":
+        if network == "proxy":
             attach = await open_proxy(policy, outside, request.on_refusal, request.check_usage, stack)
+        port = request.port or stack.enter_context(open_port(chosen))
         box = _create_box(request, own, indexes, policy)
-        launcher, box = stack.enter_context(open_launcher(chosen, box, attach, settings, request.workspace))
+        launcher, box = open_launcher(chosen, box, attach, port, settings, request.workspace)
+        environ = {**request.environ, **indexes.environment}
         env = build_inner_environment(
-            {**request.environ, **indexes.environment},
-            chosen.tier,
-            settings.network,
-            request.workspace.programs,
-            box.proxy_port,
+            environ, chosen.tier, network, request.workspace.programs, box.proxy_port
         )
         yield OpenSandbox(
-            SandboxRecord(chosen.tier, chosen.verified, network=settings.network),
+            SandboxRecord(chosen.tier, chosen.verified, network=network),
             launcher,
             env | {"HOME": str(box.home_path)},
             box,

@@ -36,10 +36,7 @@ _SWITCHES = (
     ),
 )
 _CONTAINER_FILES = ("/.dockerenv", "/run/.containerenv")
-_IN_CONTAINER = (
-    "this container refuses user namespaces: start it with the options in docs/sandbox.md, or run Ostler "
-    "outside of it"
-)
+_IN_CONTAINER = "this container refuses user namespaces: see docs/sandbox.md, or run Ostler outside of it"
 
 
 class Confinement(Struct, frozen=True):
@@ -57,7 +54,7 @@ class Confinement(Struct, frozen=True):
 def find_confinement(settings: SandboxSettings, environ: Mapping[str, str]) -> Confinement:
     """Choose the tier as a run does; the first choice of a process runs the self-test."""
     try:
-        chosen = choose_tier(settings.tier, environ)
+        chosen = choose_tier(settings.tier, environ, settings.network, settings.image)
     except OstlerError as error:
         return Confinement(SandboxRecord(settings.tier), error.message, error.hint)
     record = SandboxRecord(

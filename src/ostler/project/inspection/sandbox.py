@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ from ostler.process.runner import DefaultCommandRunner
 from ostler.project.inspection.check import Check
 from ostler.project.inspection.confinement import Confinement, find_confinement
 from ostler.sandbox.home.prepare import prepare_home
+from ostler.sandbox.limits.places import find_places
 from ostler.sandbox.network.indexes.describe import describe_indexes
 
 
@@ -31,7 +33,7 @@ def check_sandbox(root: Path, environ: Mapping[str, str]) -> list[Check]:
     found = find_confinement(settings, environ)
     checks = [_check_tier(settings, found)]
     if is_confined(found.record.tier) and not found.error:
-        checks.append(_check_network(settings, root, environ))
+        checks += [_check_network(settings, root, environ), _check_limits(settings)]
     return checks
 
 
@@ -81,3 +83,13 @@ def _check_network(settings: SandboxSettings, root: Path, environ: Mapping[str, 
         return Check("network", False, f"the package indexes were not found: {error}", required=False)
     detail = f"the model, package indexes, and sandbox.allow_hosts: {allowed}"
     return Check("network", True, detail, required=False, more=tuple(describe_indexes(indexes)))
+
+
+def _check_limits(settings: SandboxSettings) -> Check:
+    groups = sorted({name for place in find_places() for name in place.controllers})
+    # The kernel does not limit the processes of root.
+    inherited = ["file size"] + (["processes"] if "pids" not in groups and os.geteuid() != 0 else [])
+    by_group = f"{' and '.join(groups)} by control groups, " if groups else ""
+    values = f"{settings.max_processes} processes, {settings.max_file_mb} MB per file"
+    detail = f"{by_group}{' and '.join(inherited)} by resource limits: {values}"
+    return Check("limits", True, f"{detail}, {settings.max_disk_mb} MB in all", required=False)

@@ -19,7 +19,7 @@ from ostler.executors.registry import ExecutorRegistry, find_section
 from ostler.model.call import AccessRefused, AgentEvent
 from ostler.model.command import Command, Launcher
 from ostler.model.ids import TaskId
-from ostler.model.sandbox import Refusal, SandboxRecord, describe_refusal
+from ostler.model.sandbox import Refusal, SandboxRecord, describe_refusal, is_confined
 from ostler.process.environment import build_child_environment
 from ostler.process.foreground import run_command_in_foreground
 from ostler.process.runner import DefaultCommandRunner
@@ -80,7 +80,7 @@ class TaskSandbox:
         added: tuple[str, ...] = (),
     ) -> Generator[_Opened]:
         """Change the command in the loop of the proxy, which receives the ports of the program."""
-        if launcher is None:
+        if launcher is None or not is_confined(record.tier):
             yield _Opened(None, record)
             return
         argv = (*self._request.argv, *added)

@@ -23,6 +23,7 @@ from ostler.sandbox.box.socket_filter import build_socket_filter
 from ostler.sandbox.box.system import list_own_paths, list_system_paths, select_outer
 from ostler.sandbox.limits.rlimits import list_rlimits
 from ostler.sandbox.mounts import Mount
+from ostler.sandbox.network.policy import PROXY_PORT
 
 FILES_VERSION = 3  # the first version of Landlock that protects files from being emptied
 PORTS_VERSION = 4  # the first version that restricts TCP connections
@@ -86,7 +87,11 @@ class LandlockLauncher(Struct, frozen=True):
 
 def open_listener() -> socket.socket:
     """Open a free port of this machine for the proxy of one attempt; several attempts run at once."""
-    return socket.create_server(("127.0.0.1", 0), backlog=128)
+    found = socket.create_server(("127.0.0.1", 0), backlog=128)
+    if found.getsockname()[1] != PROXY_PORT:
+        return found
+    with found:  # the number of ports of other tiers, whose connections need no check
+        return open_listener()
 
 
 def list_ports(box: Box, listener: socket.socket | None) -> list[int] | None:

@@ -40,9 +40,6 @@ class Container(Struct, frozen=True):
 def build_run_arguments(container: Container) -> tuple[str, ...]:
     """Return the client's arguments, without secrets: variables are in the start file."""
     box = container.box
-    home, control = Mount(box.home, box.home_path, writable=True), Mount(container.control, INSIDE)
-    # An engine refuses two mounts at one path; of those of a box the last one counts.
-    mounts = {one.destination: one for one in (home, *box.mounts, *container.mounts, control)}
     return (
         container.program, "run", "--rm", "--interactive", *(("--tty",) if container.terminal else ()),
         "--pull", "never", "--name", container.name, "--label", LABEL, "--log-driver", "none",
@@ -53,10 +50,17 @@ def build_run_arguments(container: Container) -> tuple[str, ...]:
         *_user(container.engine), *_limits(box),
         "--tmpfs", f"/tmp:{_TMP_OPTIONS}", "--tmpfs", f"/var/tmp:{_TMP_OPTIONS}",  # noqa: S108
         "--shm-size", f"{_SHM_MB}m",
-        *(argument for one in mounts.values() for argument in ("--mount", format_mount(one))),
+        *(argument for one in list_all_mounts(container) for argument in ("--mount", format_mount(one))),
         "--workdir", str(box.directory), "--entrypoint", "python3", container.image,
         "-I", "-S", str(INSIDE / SUPERVISOR), str(INSIDE / START),
     )  # fmt: skip
+
+
+def list_all_mounts(container: Container) -> tuple[Mount, ...]:
+    """Return the mounts in order: an engine refuses two at one path; of those of a box the last counts."""
+    box = container.box
+    home, control = Mount(box.home, box.home_path, writable=True), Mount(container.control, INSIDE)
+    return tuple({one.destination: one for one in (home, *box.mounts, *container.mounts, control)}.values())
 
 
 def build_list_arguments(program: str) -> list[str]:

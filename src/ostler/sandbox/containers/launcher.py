@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Generator, Mapping
@@ -33,13 +34,14 @@ from ostler.sandbox.containers.arguments import (
     build_client_environment,
     build_remove_arguments,
     build_run_arguments,
+    list_all_mounts,
 )
 from ostler.sandbox.containers.control import Control
+from ostler.sandbox.mount_points import prepare_writable
 from ostler.sandbox.mounts import Mount
 from ostler.sandbox.owner import create_name
 
 _REMOVE_SECONDS = 30.0
-_FROM_IMAGE = ("PATH",)  # variables that the image sets
 
 
 class ContainerLauncher(Struct, frozen=True):
@@ -66,12 +68,13 @@ class ContainerLauncher(Struct, frozen=True):
             control = Control(shared / SOCKET, shared / START, outside / "oom", self.attach)
             container = self._describe(command, shared)
             try:
-                yield replace(
-                    command,
-                    argv=build_run_arguments(container),
-                    env=self._client_env(command),
-                    oom_counter=str(outside / "oom"),
-                )
+                with prepare_writable(list_all_mounts(container)):
+                    yield replace(
+                        command,
+                        argv=build_run_arguments(container),
+                        env=self._client_env(command),
+                        oom_counter=str(outside / "oom"),
+                    )
             finally:
                 if not control.close():
                     self._remove(container.name)
@@ -98,15 +101,18 @@ class ContainerLauncher(Struct, frozen=True):
             "control": str(INSIDE / SOCKET),
             "ports": [self.box.proxy_port, *self.box.local_ports] if self.attach else [],
             "argv": [*program, self._name_program(command.argv[0]), *command.argv[1:]],
-            "env": {name: value for name, value in command.env.items() if name not in _FROM_IMAGE},
+            "env": {name: value for name, value in command.env.items() if name != "PATH"},
+            "path": [one for one in command.env.get("PATH", "").split(os.pathsep) if self._is_mounted(one)],
         }
         (shared / START).write_text(json.dumps(start))
 
     def _name_program(self, program: str) -> str:
         """Return the program's name: the image has its own, on its PATH; the task's files are mounted."""
         path = PurePath(program)
-        mounted = any(path.is_relative_to(one.destination) for one in self.box.mounts)
-        return program if mounted or not path.is_absolute() else path.name
+        return path.name if path.is_absolute() and not self._is_mounted(program) else program
+
+    def _is_mounted(self, path: str) -> bool:
+        return any(PurePath(path).is_relative_to(one.destination) for one in self.box.mounts)
 
     def _client_env(self, command: Command) -> dict[str, str]:
         marker = {MARKER: command.env[MARKER]} if MARKER in command.env else {}

@@ -3,13 +3,15 @@
 It connects to the run that started the container, sends it the listening ports of the proxy, starts the
 program, and exits with its status. When the connection ends, the run is dead or has stopped the program: all
 processes of the container are killed. It runs with the Python of the image (3.8 or newer) and uses only the
-standard library. The start file is JSON: {"control": PATH, "ports": [PORT], "argv": [ARGUMENT], "env": {}}.
+standard library. The start file is JSON: {"control": PATH, "ports": [PORT], "argv": [ARGUMENT], "env": {},
+"path": [DIRECTORY]}; the directories are before those of the image.
 """
 
 from __future__ import annotations
 
 import array
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -22,6 +24,7 @@ from typing import Any, NoReturn
 _OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _FAILED = 125
+_SET_DUMPABLE = 4
 _SHELL_SIGNAL = 128
 
 
@@ -30,6 +33,9 @@ def main(path: str) -> NoReturn:
     if os.getpid() != 1:
         # It kills all other processes that it can reach.
         _end("the supervisor must be the first process of a container")
+    # It has no system call filter: the program, which has the same user, must not write its memory.
+    if ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        _end("the supervisor cannot be protected")
     with open(path, encoding="utf-8") as file:  # noqa: PTH123
         start = json.load(file)
     try:
@@ -68,6 +74,7 @@ def _start_program(start: dict[str, Any], control: socket.socket) -> int:
         return pid
     control.close()
     argv, env = start["argv"], {**os.environ, **start["env"]}
+    env["PATH"] = os.pathsep.join([*start["path"], os.environ.get("PATH", os.defpath)])
     try:
         os.execvpe(argv[0], argv, env)  # noqa: S606
     except OSError as error:

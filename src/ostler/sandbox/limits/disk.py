@@ -21,10 +21,12 @@ _ALARM_SHARE = 0.5  # of the space that is left to the task
 class DiskWatch:
     """Measures rarely, and soon when the file system lost much free space since the last measurement."""
 
-    def __init__(self, directories: tuple[Path, ...], limit_mb: int, poll_seconds: float = _POLL_SECONDS):
+    def __init__(
+        self, directories: tuple[Path, ...], limit_mb: int, poll_seconds: float | None = None
+    ) -> None:
         self._directories = directories
         self._limit_mb = limit_mb
-        self._poll_seconds = poll_seconds
+        self._poll_seconds = _POLL_SECONDS if poll_seconds is None else poll_seconds
         self._measured_at = -math.inf
         self._took = 0.0
         self._free_before: tuple[int, ...] = ()

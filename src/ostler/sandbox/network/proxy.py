@@ -16,6 +16,7 @@ from ostler.sandbox.network.connect import Connector
 from ostler.sandbox.network.forward import Forwarder
 from ostler.sandbox.network.head import MessageInvalid
 from ostler.sandbox.network.listeners import receive_listeners
+from ostler.sandbox.network.local_peer import is_own_connection
 from ostler.sandbox.network.model_gateway import ModelGateway
 from ostler.sandbox.network.peer import Peer, accept_peer
 from ostler.sandbox.network.policy import (
@@ -104,7 +105,7 @@ class Proxy:
         while True:
             await self._room.acquire()
             try:
-                connection, _ = await loop.sock_accept(listener)
+                connection, client = await loop.sock_accept(listener)
             except OSError:  # such as too many open files
                 self._room.release()
                 await asyncio.sleep(_ACCEPT_PAUSE_SECONDS)
@@ -112,7 +113,11 @@ class Proxy:
                 self._room.release()
                 raise
             else:
-                self._start(self._serve(port, connection), connection)
+                if _is_of_other_user(port, client, listener.getsockname()):
+                    connection.close()
+                    self._room.release()
+                else:
+                    self._start(self._serve(port, connection), connection)
 
     async def _serve(self, port: int, connection: socket.socket) -> None:
         try:
@@ -139,3 +144,8 @@ class Proxy:
             await server.finish()
         finally:
             await server.abort()
+
+
+def _is_of_other_user(port: int, client: tuple[str, int], server: tuple[str, int]) -> bool:
+    """Return whether a port of this machine, and not of a sandbox, was used by another user."""
+    return server[1] != port and not is_own_connection(client, server)

@@ -11,6 +11,7 @@ from msgspec import to_builtins
 
 from ostler.cli.commands.work.run import run_tasks
 from ostler.cli.options import JOBS, json_option, open_project
+from ostler.cli.terminal.confinement import print_unconfined
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.text import STATUS_COLOURS, format_reason, format_table, format_usd
@@ -76,6 +77,7 @@ def run(
             return 0
         print_hint(f"Started {name} with {len(tasks)} tasks; ostler pipeline status {name} shows its steps.")
         task_ids = [task.id for task in tasks]
+        print_unconfined(project)
         return asyncio.run(
             run_tasks(project, task_ids, as_json, print_summary=True, jobs=jobs or pipeline.max_parallel)
         )
@@ -125,6 +127,7 @@ def resume(name: str, jobs: int | None, as_json: bool) -> int:
         max_parallel = max(row.max_parallel for row in list_run_rows(project, found))
         task_ids = reopen_run(project, found)
         print_warnings(check_ready(project, [project.task(task) for task in task_ids]))
+        print_unconfined(project)
         return asyncio.run(
             run_tasks(project, task_ids, as_json, print_summary=True, jobs=jobs or max_parallel)
         )
