@@ -57,6 +57,8 @@ def test_a_first_task(tmp_path: Path) -> None:
     assert "push 1" in log and "read 1" in log and "PRIVATE-NOTES" not in log
     refused = [event["target"] for event in events if event["type"] == "access_refused"]
     assert "foreign.example:443" in refused
+    attempt = shown["attempts"][0]
+    assert (attempt["permissions"], attempt["sandbox"]["tier"]) == ("skip", "bubblewrap")
     assert world.git("ls-remote", str(tmp_path / "remote.git")) == ""
 
 

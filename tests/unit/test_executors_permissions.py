@@ -11,9 +11,9 @@ from ostler.calls.cli_executor import CliExecutor
 from ostler.config.settings import ExecutorSettings, HostSettings, ModelSettings, RunSettings, Settings
 from ostler.errors import Code
 from ostler.executors.command import PRESETS
-from ostler.executors.permissions import find_skipped_checks
+from ostler.executors.permissions import find_skipped_checks, resolve_permissions
 from ostler.executors.registry import ALIASES, BUILT_IN, ExecutorRegistry
-from ostler.model.call import AgentCall
+from ostler.model.call import AgentCall, PermissionSetting
 from ostler.model.command import Exit
 from ostler.testing.mocks import MockCommandRunner
 
@@ -100,3 +100,12 @@ def test_the_library_is_refused_too(name: str, pooled: bool, program: str, tmp_p
     outcome = asyncio.run(library.execute("the prompt", cwd=str(tmp_path)))
     library.close()
     assert (outcome.result.code, runner.commands) == (Code.SANDBOX_UNAVAILABLE, [])
+
+
+@pytest.mark.parametrize("verified", [False, True])
+@pytest.mark.parametrize("setting", ["ask", "accept-edits", "skip"])
+def test_only_auto_depends_on_the_sandbox(setting: PermissionSetting, verified: bool) -> None:
+    """An explicit setting always wins; auto skips checks only where the self-test of the sandbox passed."""
+    call = AgentCall("i", "p", in_verified_sandbox=verified)
+    assert resolve_permissions(setting, call) == setting
+    assert resolve_permissions("auto", call) == ("skip" if verified else "accept-edits")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
 import time
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from ostler.errors import Code, OstlerError
 from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.executors.sandboxed.needs import PLACEHOLDER
 from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
-from ostler.model.call import AgentCall
+from ostler.model.call import AgentCall, CallResult, SandboxAccess
+from ostler.sandbox.home.writer import write_private
 from ostler.testing.mocks import MockCommandRunner
 
 URL = "http://127.0.0.1:47821"
@@ -283,8 +286,89 @@ def test_an_agent_without_an_address_gets_its_keys(machine: Machine, kind: str) 
     assert machine.prepare(kind, url="").warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("kind", "path", "content"),
+    [
+        ("claude", ".claude/.credentials.json", {"claudeAiOauth": {"accessToken": SECRET}}),
+        ("claude", ".claude.json", {"primaryApiKey": SECRET, "projects": {"/other": "OTHER-PROJECT"}}),
+        ("claude", ".claude/settings.json", {"env": {"ANTHROPIC_AUTH_TOKEN": SECRET}}),
+        ("codex", ".codex/auth.json", {"OPENAI_API_KEY": SECRET}),
+        ("gemini", ".gemini/.env", f"GEMINI_API_KEY={SECRET}"),
+        ("opencode", ".local/share/opencode/auth.json", {"anthropic": {"type": "api", "key": SECRET}}),
+        ("qwen", ".qwen/settings.json", {"security": {"auth": {"apiKey": SECRET, "baseUrl": GATEWAY}}}),
+        ("copilot", ".copilot/config.json", {"token": SECRET}),
+    ],
+)
+def test_logins_go_in_without_a_proxy_and_are_removed_again(
+    machine: Machine, kind: str, path: str, content: object
+) -> None:
+    """Without a proxy an agent works as before; the next agent of the task does not find its login."""
+    machine.put(path, content)
+    machine.prepare(kind, url="")
+    assert machine.holds_secret()
+    assert "OTHER-PROJECT" not in "".join(one.read_text() for one in machine.private.rglob("*.json"))
+    if kind != "copilot":
+        machine.prepare(kind)
+        assert not machine.holds_secret()
+        machine.prepare(kind, url="")
+    machine.prepare("cursor")
+    assert not machine.holds_secret()
+
+
 @pytest.mark.parametrize("kind", sorted(BUILT_IN))
 def test_every_agent_is_prepared_without_files_of_the_user(machine: Machine, kind: str) -> None:
     """A user who never started the agent has a working home directory too."""
     prepared = machine.prepare(kind)
     assert prepared.left_out == () and machine.private.is_dir()
+
+
+THREAD = "01a1e47e-ba05-77d2-b548-96bcec76fea5"
+LINES = (
+    json.dumps({"type": "thread.started", "thread_id": THREAD}).encode(),
+    b'{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"Done."}}',
+    b'{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}',
+)
+
+
+def run_codex(machine: Machine, tmp_path: Path) -> tuple[CallResult, MockCommandRunner]:
+    """Run codex as in a sandbox: HOME is that of the user, the files are in the private directory."""
+    runner = MockCommandRunner(LINES)
+    settings = ExecutorSettings(command=str(machine.program), env={"OPENAI_API_KEY": SECRET})
+    executor = ExecutorRegistry().get("codex")("codex", settings, runner)
+    access = SandboxAccess({"OPENAI_API_KEY": PLACEHOLDER}, ("CODEX_HOME",), ("-c", "x=1"))
+    env = {"HOME": str(machine.home), "CODEX_HOME": str(tmp_path / "elsewhere")}
+    call = AgentCall("i", "p", env=env, cwd=str(tmp_path), home=str(machine.private), access=access)
+    return asyncio.run(executor.spawn(call, lambda _: None)), runner
+
+
+def test_the_start_of_an_agent_and_its_session_file(machine: Machine, tmp_path: Path) -> None:
+    """The changes for the sandbox win over all settings; windows are read in the private home directory."""
+    at = datetime.fromtimestamp(time.time() + 60, UTC).isoformat()
+    limits = {"primary": {"used_percent": 40.0, "window_minutes": 300, "resets_at": time.time() + 999}}
+    line = json.dumps({"timestamp": at, "payload": {"rate_limits": limits}})
+    name = f".codex/sessions/2026/11/16/rollout-x-{THREAD}.jsonl"
+    write_private(machine.home, name, b"")  # of the user, who has no such session
+    machine.private.mkdir()
+    write_private(machine.private, name, line.encode())
+    result, runner = run_codex(machine, tmp_path)
+    assert result.ok and [window.used for window in result.windows] == [0.4]
+    assert runner.last.env["OPENAI_API_KEY"] == PLACEHOLDER and "CODEX_HOME" not in runner.last.env
+    assert runner.last.argv[-2:] == ("-c", "x=1") and runner.last.env["HOME"] == str(machine.home)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_session_file_that_is_a_trap(machine: Machine, tmp_path: Path, kind: str) -> None:
+    """A link to another file is not read, and a pipe does not block."""
+    place = machine.private / f".codex/sessions/2026/11/16/rollout-x-{THREAD}.jsonl"
+    place.parent.mkdir(parents=True)
+    if kind == "pipe":
+        os.mkfifo(place)
+    else:
+        outside = tmp_path / "outside"
+        limits = {"primary": {"used_percent": 40.0}}
+        outside.write_text(
+            json.dumps({"timestamp": "2100-01-01T00:00:00Z", "payload": {"rate_limits": limits}})
+        )
+        place.symlink_to(outside)
+    result, _ = run_codex(machine, tmp_path)
+    assert result.ok and result.windows == ()

@@ -29,7 +29,7 @@ from ostler.secrets.variables import is_secret_name
 _API = "https://api.anthropic.com"
 _BASE_URL = "ANTHROPIC_BASE_URL"
 _CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
-_PATHS = ("/v1/messages", "/v1/messages/count_tokens", "/v1/models", "/v1/models/*")
+_PATHS = ("/v1/messages", "/v1/messages/count_tokens")
 _KEYS = (
     Key("ANTHROPIC_API_KEY", "x-api-key"),
     Key("ANTHROPIC_AUTH_TOKEN", "authorization", BEARER),
@@ -38,6 +38,7 @@ _OAUTH = Key("CLAUDE_CODE_OAUTH_TOKEN", "authorization", BEARER)
 _CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 _OFF = ("", "0", "false", "no")
 _FAR = 4102444800000  # 2100: claude does not renew the placeholder
+_ACCOUNT = ("primaryApiKey", "oauthAccount")
 _SETTINGS, _STATE, _CREDENTIALS = ".claude/settings.json", ".claude.json", ".claude/.credentials.json"
 
 
@@ -104,7 +105,6 @@ def _read_expiry(path: Path) -> float | None:
 
 def contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
     """Return the settings that are copied, and what is left out."""
-    del access
     moved = {".claude": _config_directory(outside), _STATE: _find_state(outside)}
     return HomeContents(
         files=(
@@ -115,9 +115,15 @@ def contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
                     *("awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"),
                     "sandbox",  # of claude itself: it cannot start within another one
                 ),
-                change=_remove_keys,
+                change=_remove_keys if access else None,
             ),
-            HomeFile(_STATE, keep=(), left_out=("mcpServers",), change=partial(_accept_dialogs, outside.cwd)),
+            HomeFile(
+                _STATE,
+                keep=(),
+                left_out=("mcpServers",),
+                secrets=_ACCOUNT,
+                change=partial(_accept_dialogs, outside.cwd),
+            ),
         ),
         left_out=tuple(
             f".claude/{name}"
@@ -173,5 +179,5 @@ NEEDS = SandboxNeeds(
     # claude refuses to skip permissions as root, unless this variable names a sandbox.
     env={"IS_SANDBOX": "1"} if os.getuid() == 0 else {},
     removed=("CLAUDE_CONFIG_DIR",),
-    logins=(_CREDENTIALS, _STATE),
+    logins=(_CREDENTIALS, *(f"{_STATE}#{key}" for key in _ACCOUNT)),
 )

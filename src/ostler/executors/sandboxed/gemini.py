@@ -35,7 +35,8 @@ _LOGIN_PATHS = ("/v1internal:*", "/v1internal/operations/*")
 _KEYS = (Key("GEMINI_API_KEY", "x-goog-api-key"), Key("GOOGLE_API_KEY", "x-goog-api-key"))
 _OFF = ("", "0", "false", "no")
 _TYPE = "security.auth.selectedType"
-_SETTINGS, _LOGIN = ".gemini/settings.json", ".gemini/oauth_creds.json"
+_SETTINGS = ".gemini/settings.json"
+_LOGINS = (".gemini/oauth_creds.json", ".gemini/google_accounts.json", ".gemini/.env")
 
 
 def find_access(outside: Outside, url: str) -> ModelAccess | None:
@@ -105,5 +106,5 @@ def make_needs(defaults: bytes) -> SandboxNeeds:
         partial(_contents, read_table(_SETTINGS, defaults) or {}),
         find_access,
         removed=("GEMINI_CLI_HOME",),
-        logins=(_LOGIN, ".gemini/google_accounts.json"),
+        logins=_LOGINS,
     )

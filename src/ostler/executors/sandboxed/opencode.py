@@ -111,9 +111,9 @@ def _resolve(text: str, outside: Outside) -> str:
 
 def contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
     """Return the settings that are copied, and what is left out."""
-    del access
+    change = _hide_keys if access else None
     names = ("opencode.json", "opencode.jsonc", "config.json")
-    files = tuple(HomeFile(f"{_CONFIG}/{name}", left_out=_LEFT_OUT, change=_hide_keys) for name in names)
+    files = tuple(HomeFile(f"{_CONFIG}/{name}", left_out=_LEFT_OUT, change=change) for name in names)
     folders = (
         "AGENTS.md",
         "agent",

@@ -37,8 +37,9 @@ def find_qwen_access(outside: Outside, url: str) -> ModelAccess | None:
 
 
 def _qwen_contents(outside: Outside, access: ModelAccess | None) -> HomeContents:
-    del outside, access
-    settings = HomeFile(".qwen/settings.json", left_out=("mcpServers", "hooks"), change=_change_qwen_settings)
+    del outside
+    change = _change_qwen_settings if access else None
+    settings = HomeFile(".qwen/settings.json", left_out=("mcpServers", "hooks"), change=change)
     return HomeContents(
         (settings,), tuple(f".qwen/{n}" for n in ("QWEN.md", "extensions", "commands", "skills", "agents"))
     )

@@ -9,15 +9,26 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.config.home_files import KEY_MARK
 from ostler.executors.program import ProgramExecutor
 from ostler.executors.protocol import Capabilities, Executor
+from ostler.executors.sandboxed.claude import NEEDS as CLAUDE_NEEDS
+from ostler.executors.sandboxed.codex import NEEDS as CODEX_NEEDS
+from ostler.executors.sandboxed.gemini import make_needs as make_gemini_needs
 from ostler.executors.sandboxed.logins import renew_before, require_login
 from ostler.executors.sandboxed.needs import Login, ModelAccess, Outside, SandboxNeeds
+from ostler.executors.sandboxed.opencode import NEEDS as OPENCODE_NEEDS
+from ostler.executors.sandboxed.others import COPILOT_NEEDS, CURSOR_NEEDS, QWEN_NEEDS
 from ostler.model.call import AgentCall, SandboxAccess
 from ostler.sandbox.home.contents import HomeContents
 from ostler.sandbox.home.prepare import prepare_home
 from ostler.sandbox.network.policy import ModelRoute
 from ostler.secrets.variables import is_secret_name
+
+_ALL = (
+    *(CLAUDE_NEEDS, CODEX_NEEDS, OPENCODE_NEEDS, QWEN_NEEDS, COPILOT_NEEDS, CURSOR_NEEDS),
+    make_gemini_needs(b"{}"),
+)
 
 
 class PreparedAgent(Struct, frozen=True):
@@ -40,19 +51,20 @@ def prepare_agent(
     user_home = Path(call.env.get("HOME") or "/")
     needs = executor.spec.sandbox if isinstance(executor, ProgramExecutor) else None
     if not isinstance(executor, ProgramExecutor) or needs is None:
-        left_out = prepare_home(home, user_home, HomeContents(), bring)
+        contents = HomeContents(removed=tuple(_list_private_files(Outside(call.env))))
+        left_out = prepare_home(home, user_home, contents, bring)
         return PreparedAgent(left_out=left_out, warnings=_warn(executor, url))
     outside = executor.describe_outside(call)
     access = needs.find_access(outside, url) if url else None
     if access and access.login:
         access = _check_login(access, access.login, executor, outside)
-    contents = _complete(needs.contents(outside, access), needs, access)
+    contents = _complete(needs.contents(outside, access), needs, access, outside)
     left_out = prepare_home(home, user_home, contents, bring if access else (*bring, *needs.logins))
     return PreparedAgent(
         access.route if access else None,
         _describe_access(needs, executor.capabilities, access, outside),
         left_out,
-        () if access else _warn(executor, url),
+        () if access else _warn(executor, url, outside),
     )
 
 
@@ -66,13 +78,21 @@ def _check_login(
     return replace(access, route=replace(access.route, read_headers=read_headers))
 
 
-def _complete(contents: HomeContents, needs: SandboxNeeds, access: ModelAccess | None) -> HomeContents:
-    """Return the files with the placeholder of the login; an earlier login is removed."""
-    if access is None:
-        return contents
-    settings = {file.path for file in contents.files}
-    stale = tuple(path for path in needs.logins if path not in settings and path not in access.files)
-    return replace(contents, written={**contents.written, **access.files}, removed=stale)
+def _complete(
+    contents: HomeContents, needs: SandboxNeeds, access: ModelAccess | None, outside: Outside
+) -> HomeContents:
+    """Return the files with the placeholder of a login, without those that held keys of other attempts."""
+    files = dict(access.files) if access else dict[str, bytes]()
+    own = {*files, *(file.path for file in contents.files), *(() if access else needs.logins)}
+    removed = tuple(path for path in _list_private_files(outside) if path not in own)
+    return replace(contents, written={**contents.written, **files}, removed=removed)
+
+
+def _list_private_files(outside: Outside) -> Iterator[str]:
+    """Yield the settings and logins of every agent: an earlier agent of the task may have needed its keys."""
+    for needs in _ALL:
+        yield from (file.path for file in needs.contents(outside, None).files)
+        yield from (path for path in needs.logins if KEY_MARK not in path)
 
 
 def _describe_access(
@@ -93,8 +113,11 @@ def _list_keys(capabilities: Capabilities, outside: Outside) -> Iterator[str]:
             yield name
 
 
-def _warn(executor: Executor, url: str) -> tuple[str, ...]:
+def _warn(executor: Executor, url: str, outside: Outside) -> tuple[str, ...]:
     if not url or not executor.capabilities.has_account:
+        return ()
+    # A program of the user has the keys that its variables name, or none.
+    if not isinstance(executor, ProgramExecutor) and not any(map(is_secret_name, outside.env)):
         return ()
     message = (
         f"the keys of {executor.name} are in its sandbox, because the proxy cannot call its model; "

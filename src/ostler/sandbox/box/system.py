@@ -15,7 +15,7 @@ _ROOT_DIRECTORIES = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SYSTEM = ("/usr", "/opt", "/nix/store", "/gnu/store", "/sys/devices/system/cpu")
 # Named entries of /etc: the rest has passwords, host keys and configuration of services.
 _ETC = (
-    "alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version",
+    "alternatives", "ca-certificates", "ca-certificates.conf", "claude-code", "crypto-policies", "debian_version",
     "default/locale", "fonts", "gai.conf", "gitconfig", "group", "host.conf", "hostname", "hosts",
     "inputrc", "java-17-openjdk", "java-21-openjdk", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
     "locale.alias", "localtime", "login.defs", "magic", "mime.types", "networks", "nsswitch.conf", "npmrc",

@@ -18,6 +18,7 @@ class HomeFile(Struct, frozen=True):
     path: str  # below the home directory
     keep: tuple[str, ...] | None = None  # the only keys that are copied; None: all except `left_out`
     left_out: tuple[str, ...] = ()  # keys that are copied only if the setting names them: FILE#KEY
+    secrets: tuple[str, ...] = ()  # the same for keys of accounts, which are not reported
     change: Callable[[Table], Table] | None = None  # removes keys of accounts, adds what the agent requires
 
 

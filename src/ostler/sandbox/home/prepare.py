@@ -63,18 +63,16 @@ def _list_left_keys(source: Path, file: HomeFile) -> Iterator[str]:
 
 
 def _fill(place: Path, user_home: Path, contents: HomeContents, wanted: tuple[str, ...]) -> None:
+    for path in (*contents.removed, *contents.left_out):
+        if path not in wanted:
+            remove_private(place, path)  # an agent must not leave keys or instructions for the next one
     for file in contents.files:
         _copy_settings(place, contents.find_source(file.path, user_home), file, wanted)
-    for path in contents.left_out:
-        if path not in wanted:
-            remove_private(place, path)  # an agent must not leave instructions for the next one
     settings = {file.path for file in contents.files}
     for entry in wanted:
         path, _, key = entry.partition(KEY_MARK)
         if path not in settings:
             _bring(place, contents.find_source(path, user_home), path, key)
-    for path in contents.removed:
-        remove_private(place, path)
     for path, content in contents.written.items():
         write_private(place, path, content)
 
@@ -96,7 +94,7 @@ def _copy_settings(place: Path, source: Path, file: HomeFile, wanted: tuple[str,
 def _cut(table: Table, file: HomeFile, wanted: tuple[str, ...]) -> Table:
     """Return the parts of a file that an agent gets."""
     kept = _select(table, file.keep)
-    for key in file.left_out:
+    for key in (*file.left_out, *file.secrets):
         value = find_part(table, key)
         if f"{file.path}{KEY_MARK}{key}" in wanted and value is not None:
             kept = set_part(kept, key, value)

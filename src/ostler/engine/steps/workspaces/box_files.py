@@ -22,7 +22,7 @@ from ostler.engine.steps.workspaces.sandboxed_shell import list_records
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
-from ostler.files.state_folder import VIEW
+from ostler.files.state_folder import STATE, VIEW
 from ostler.git.discovery import discover_repository
 from ostler.git.private.importing import import_commits
 from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
@@ -57,7 +57,7 @@ def create_workspace(
         mounts = partial(_open_checkout, directory, services.repository)
     else:
         desk, exempt = services.layout.desk(context.state.task), services.settings.sandbox.writable_config
-        mounts = partial(_open_project, directory, root, place, services.repository, desk, exempt)
+        mounts = partial(_open_project, directory, root, place, desk, services.repository, exempt)
     programs = (INSIDE / BIN,) if services.repository else ()
     return Workspace(directory, place, root, mounts, programs=programs, records=records)
 
@@ -70,7 +70,7 @@ def create_session_workspace(directory: Path, layout: Layout) -> Workspace:
     if not directory.is_relative_to(layout.root):
         return create_plain_workspace(directory, layout.state)
     repository = discover_repository(layout.root)
-    mounts = partial(_open_project, directory, layout.root, place, repository)
+    mounts = partial(_open_project, directory, layout.root, place, None, repository)
     programs = (INSIDE / BIN,) if repository else ()
     records = (layout.state, layout.view)
     return Workspace(directory, place, layout.root, mounts, programs=programs, records=records)
@@ -143,8 +143,8 @@ def _open_project(
     directory: Path,
     root: Path,
     place: Path,
+    desk: Path | None,
     repository: Repository | None,
-    desk: Path | None = None,
     exempt: tuple[str, ...] = (),
 ) -> Generator[tuple[Mount, ...]]:
     """Mount the project without Ostler's files; it is writable if the task works in it.
@@ -153,7 +153,11 @@ def _open_project(
     """
     view = root / VIEW
     # Mount points cannot be made in a directory that is mounted read-only.
-    for one in (place / "view", *((place / "view" / desk.relative_to(view), desk) if desk else ())):
+    for one in (
+        place / "empty",
+        place / "view",
+        *((place / "view" / desk.relative_to(view), desk) if desk else ()),
+    ):
         make_private_dir(one)
     mounts = [Mount(root, root, writable=directory == root), *_hide_git(root, place, repository)]
     if view.is_dir():
@@ -167,7 +171,7 @@ def _open_project(
 
 
 def _hide_git(root: Path, place: Path, repository: Repository | None) -> Generator[Mount]:
-    """Yield a read-only copy over the project's git directory, whose addresses can have passwords.
+    """Yield mounts over the project's git directory: its journal and addresses with passwords are hidden.
 
     Nothing imports commits of such a program, so it must not be able to make one.
     """
@@ -177,6 +181,8 @@ def _hide_git(root: Path, place: Path, repository: Repository | None) -> Generat
         yield from _convert(made.mounts)
         yield from (Mount(one.source, one.destination) for one in made.pointers)
     elif git.is_dir():
-        empty = place / "empty"
-        make_private_dir(empty)
-        yield Mount(empty, git)
+        yield Mount(git, git)
+        if (git / STATE).is_dir():
+            yield Mount(place / "empty", git / STATE)
+        if (git / "config").is_file():
+            yield Mount(Path(os.devnull), git / "config")
