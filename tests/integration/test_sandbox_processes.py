@@ -94,8 +94,8 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-KILLS = [("run",), ("keeper",), ("outer",), ("run", "forker", "keeper")]
-MORE_KILLS = [("inner",), ("program",), ("forker", "keeper"), ("forker", "run"), ("run", "keeper")]
+KILLS = [("keeper",), ("outer",), ("run", "forker", "keeper")]
+MORE_KILLS = [("run",), ("inner",), ("program",), ("forker", "keeper"), ("forker", "run"), ("run", "keeper")]
 
 
 @pytest.mark.parametrize(
@@ -202,3 +202,14 @@ def test_processes_of_a_start(tmp_path: Path) -> None:
         b"3",
         b"5",
     ]  # the entry program became the program; each other process has a number
+
+
+def test_variables_of_the_linker_are_inside_only(tmp_path: Path) -> None:
+    """A library of the worktree is loaded by the program, never by bubblewrap, which runs outside."""
+    command = sandbox_driver.create_command(tmp_path, "/bin/sh", "-c", "echo $LD_LIBRARY_PATH $OTHER")
+    command = replace(command, env={**command.env, "LD_LIBRARY_PATH": "./lib", "OTHER": "x"})
+    assert command.launcher is not None
+    with command.launcher.launch(command) as started:
+        assert "LD_LIBRARY_PATH" not in started.env
+        assert started.env["OTHER"] == "x"
+    assert run(command)[1] == [b"./lib x"]

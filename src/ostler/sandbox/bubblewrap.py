@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 
@@ -14,7 +15,10 @@ _RESET = ("env", "--default-signal=TERM,INT,HUP")
 
 def find_bubblewrap(environ: Mapping[str, str]) -> str | None:
     """Return the path of bwrap; None if it is not installed."""
-    return shutil.which("bwrap", path=environ.get("PATH"))
+    path = environ.get("PATH", os.defpath)
+    # Below the working directory, a task could have put one.
+    absolute = [one for one in path.split(os.pathsep) if one.startswith("/")]
+    return shutil.which("bwrap", path=os.pathsep.join(absolute))
 
 
 def wrap_with_bubblewrap(program: str, view: View) -> tuple[str, ...]:

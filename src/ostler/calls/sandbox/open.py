@@ -130,7 +130,9 @@ def _limits(request: SandboxRequest) -> Limits:
 
 
 def _find_home(environ: Mapping[str, str]) -> Path:
-    return Path(os.path.normpath(environ.get("HOME") or "/root"))
+    home = os.path.normpath(environ.get("HOME") or "/")
+    # Some containers name the root directory, over which nothing can be mounted.
+    return Path(home) if home.startswith("/") and home.strip("/") else Path("/root")
 
 
 def _list_readable(request: SandboxRequest) -> tuple[Path, ...]:

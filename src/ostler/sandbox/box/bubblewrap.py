@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -32,14 +32,25 @@ _SHM_BYTES = 256 << 20
 
 
 def wrap_with_bubblewrap(
-    program: str, namespaces: Namespaces, box: Box, *, filter_fd: int, control: str, terminal: bool = False
+    program: str,
+    namespaces: Namespaces,
+    box: Box,
+    *,
+    filter_fd: int,
+    control: str,
+    terminal: bool = False,
+    variables: Mapping[str, str] = {},
 ) -> tuple[str, ...]:
-    """Return the arguments before those of the program. `control`: see the entry program."""
+    """Return the arguments before those of the program. `control`: see the entry program.
+
+    `variables` are set inside only.
+    """
     return (
         "/bin/sh", "-c", _OUTER, program, *_unshare(namespaces, box),
         "--die-with-parent", "--cap-drop", "ALL", *(() if terminal else ("--new-session",)),
         *_mount_system(), *_mount_all(list_mounts(box)),
         "--remount-ro", "/dev", "--remount-ro", "/",
+        *(one for pair in variables.items() for one in ("--setenv", *pair)),
         "--seccomp", str(filter_fd), "--chdir", str(box.directory), "--", *build_entry(box, control),
     )  # fmt: skip
 
@@ -85,7 +96,7 @@ def _mount_system() -> Iterable[str]:
         if Path("/proc", name).exists():
             yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
     yield from _FIRST
-    yield from ("--dev", "/dev", "--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm")  # noqa: S108
+    yield from ("--dev", "/dev", "--size", str(_SHM_BYTES), "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--size", str(_TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108
     yield from ("--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", "/var/tmp", "--dir", "/run")  # noqa: S108
 

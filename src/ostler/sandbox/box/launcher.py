@@ -20,6 +20,8 @@ from ostler.sandbox.box.tiers import ChosenTier
 from ostler.sandbox.mount_points import prepare_writable
 
 _FILTER, _CONTROL = 3, 4  # descriptors of the started program
+# Variables of the dynamic linker: bwrap itself must not load libraries from the worktree.
+_LINKER = ("LD_", "GLIBC_")
 
 
 class BubblewrapLauncher(Struct, frozen=True):
@@ -40,7 +42,9 @@ class BubblewrapLauncher(Struct, frozen=True):
                 descriptors.append(self._connect(self.attach))
                 stack.callback(os.close, descriptors[1])
             stack.enter_context(prepare_writable(list_mounts(box)))
-            yield replace(command, argv=(*self._wrap(command, box), *command.argv), passed=tuple(descriptors))
+            env = {name: value for name, value in command.env.items() if not name.startswith(_LINKER)}
+            argv = (*self._wrap(command, box), *command.argv)
+            yield replace(command, argv=argv, env=env, passed=tuple(descriptors))
 
     def _wrap(self, command: Command, box: Box) -> tuple[str, ...]:
         return wrap_with_bubblewrap(
@@ -50,6 +54,7 @@ class BubblewrapLauncher(Struct, frozen=True):
             filter_fd=_FILTER,
             control=str(_CONTROL) if self.attach else "-",
             terminal=command.pty,
+            variables={name: value for name, value in command.env.items() if name.startswith(_LINKER)},
         )
 
     @staticmethod

@@ -38,7 +38,8 @@ _DENIED = {
         "kexec_load": 246, "kexec_file_load": 320, "init_module": 175, "finit_module": 313,
         "delete_module": 176, "swapon": 167, "swapoff": 168, "reboot": 169, "settimeofday": 164,
         "clock_settime": 227, "acct": 163, "quotactl": 179, "iopl": 172, "ioperm": 173, "syslog": 103,
-        "fanotify_init": 300, "sethostname": 170, "setdomainname": 171,
+        "fanotify_init": 300, "sethostname": 170, "setdomainname": 171, "quotactl_fd": 443,
+        "open_tree_attr": 467,
     },
     "aarch64": {
         "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51, "unshare": 97, "setns": 268,
@@ -50,7 +51,8 @@ _DENIED = {
         "kexec_load": 104, "kexec_file_load": 294, "init_module": 105, "finit_module": 273,
         "delete_module": 106, "swapon": 224, "swapoff": 225, "reboot": 142, "settimeofday": 170,
         "clock_settime": 112, "acct": 89, "quotactl": 60, "syslog": 116,
-        "fanotify_init": 262, "sethostname": 161, "setdomainname": 162,
+        "fanotify_init": 262, "sethostname": 161, "setdomainname": 162, "quotactl_fd": 443,
+        "open_tree_attr": 467,
     },
 }  # fmt: skip
 _OTHERS = {  # architecture: its audit number, then clone, clone3, ioctl and socket

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -22,6 +23,9 @@ _ETC = (
     "python3.11", "python3.12", "resolv.conf", "services", "shells", "ssl/certs", "ssl/cert.pem",
     "ssl/openssl.cnf", "terminfo", "timezone", "uv", "xml",
 )  # fmt: skip
+# Files of /etc that can name a server with its password; then they are left out.
+_WITH_SERVERS = ("/etc/gitconfig", "/etc/npmrc", "/etc/pip.conf", "/etc/uv")
+_PASSWORD = re.compile(rb"(?i)://[^/\s@]*@|(?:auth|token|password|extraheader)\w*\"?\s*=")
 # Programs below the home directory that people install for themselves, without their credentials.
 _TOOLCHAINS = (
     ".pyenv", ".cargo/bin", ".rustup", ".nvm", ".local/bin", ".local/lib", ".local/share/uv",
@@ -41,7 +45,17 @@ def list_system_paths() -> tuple[tuple[Path, ...], tuple[tuple[str, str], ...]]:
     links = tuple((os.readlink(one), one) for one in _ROOT_DIRECTORIES if os.path.islink(one))  # noqa: PTH114, PTH115
     real = [one for one in _ROOT_DIRECTORIES if not os.path.islink(one)]  # noqa: PTH114
     names = [*_SYSTEM, *real, *(f"/etc/{one}" for one in _ETC)]
-    return tuple(Path(one) for one in names if has_path(Path(one))), links
+    found = (Path(one) for one in names if has_path(Path(one)))
+    return tuple(one for one in found if str(one) not in _WITH_SERVERS or not has_password(one)), links
+
+
+def has_password(path: Path) -> bool:
+    """Return whether a settings file, or one in this directory, has a password, or is not readable."""
+    try:
+        files = [one for one in path.rglob("*") if one.is_file()] if path.is_dir() else [path]
+        return any(_PASSWORD.search(one.read_bytes()) for one in files)
+    except OSError:
+        return True
 
 
 def list_toolchains(home: Path) -> tuple[Path, ...]:
