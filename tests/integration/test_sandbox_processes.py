@@ -213,3 +213,22 @@ def test_variables_of_the_linker_are_inside_only(tmp_path: Path) -> None:
         assert "LD_LIBRARY_PATH" not in started.env
         assert started.env["OTHER"] == "x"
     assert run(command)[1] == [b"./lib x"]
+
+
+INJECT = """
+import fcntl, os, termios
+print(os.isatty(0), sorted(os.listdir("/proc/self/fd")))
+for request in (termios.TIOCSTI, termios.TIOCLINUX):
+    try:
+        fcntl.ioctl(0, request, b"x")
+        print("injected")
+    except PermissionError:
+        print("refused")
+"""
+
+
+def test_a_terminal_takes_no_injected_input(tmp_path: Path) -> None:
+    """A program that has our terminal cannot write into its input, which others would read."""
+    argv = (os.path.realpath(sys.executable), "-I", "-c", INJECT)
+    _, lines = run(replace(sandbox_driver.create_command(tmp_path, *argv), pty=True))
+    assert [one.strip() for one in lines] == [b"True ['0', '1', '2', '3']", b"refused", b"refused"]
