@@ -7,10 +7,12 @@ to another place: it would create files there, and what the mount has to cover w
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ostler.files.disk import to_disk_error
 from ostler.sandbox.links.link import list_directory
 
 if TYPE_CHECKING:
@@ -38,21 +40,32 @@ def _find_outer(path: Path, mounts: list[Mount]) -> Mount | None:
 
 
 def create_mount_point(root: Path, relative: Path, is_directory: bool, undo: contextlib.ExitStack) -> None:
-    """Create an empty file or directory below `root`, in place of symbolic links on the way."""
+    """Create an empty file or directory below `root`; links and files on the way are restored afterwards."""
     place = root
-    for number, part in enumerate(relative.parts, 1):
-        place /= part
-        if place.is_symlink():
-            target = str(place.readlink())
-            place.unlink()
-            undo.callback(_restore_link, root, place, target)
-        elif place.exists():
-            continue
-        if is_directory or number < len(relative.parts):
-            place.mkdir()
-        else:
-            place.touch()
-        undo.callback(_remove, root, place)
+    try:
+        for number, part in enumerate(relative.parts, 1):
+            place /= part
+            _create(root, place, is_directory or number < len(relative.parts), undo)
+    except OSError as error:
+        raise to_disk_error(place, error) from error
+
+
+def _create(root: Path, place: Path, is_directory: bool, undo: contextlib.ExitStack) -> None:
+    if place.is_symlink():
+        target = str(place.readlink())
+        place.unlink()
+        undo.callback(_restore_link, root, place, target)
+    elif place.exists():
+        if place.is_dir() == is_directory:
+            return
+        aside = place.with_name(f"{place.name}.{os.urandom(8).hex()}")
+        place.rename(aside)
+        undo.callback(_restore, root, place, aside)
+    if is_directory:
+        place.mkdir()
+    else:
+        place.touch()
+    undo.callback(_remove, root, place)
 
 
 def _remove(root: Path, place: Path) -> None:
@@ -65,6 +78,12 @@ def _remove(root: Path, place: Path) -> None:
                 place.rmdir()
         elif place.lstat().st_size == 0:
             place.unlink()
+
+
+def _restore(root: Path, place: Path, aside: Path) -> None:
+    with contextlib.suppress(OSError):
+        if _is_reached(root, place) and not place.is_symlink() and not place.exists():
+            aside.rename(place)
 
 
 def _restore_link(root: Path, place: Path, target: str) -> None:
