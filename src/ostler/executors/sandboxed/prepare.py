@@ -117,7 +117,7 @@ def _list_keys(capabilities: Capabilities, outside: Outside) -> Iterator[str]:
 def _warn(executor: Executor, url: str, outside: Outside) -> tuple[str, ...]:
     if not url or not executor.capabilities.has_account:
         return ()
-    is_of_user = getattr(executor, "kind", "") == "command"
+    is_of_user = getattr(executor, "kind", None) == ""
     if is_of_user and not any(map(is_secret_name, outside.env)):
         return ()
     message = (
