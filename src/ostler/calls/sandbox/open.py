@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -70,7 +70,7 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
         yield OpenSandbox(record, launcher, await asyncio.to_thread(_guard_environment, request))
         return
     async with AsyncExitStack() as stack:
-        own = stack.enter_context(request.workspace.open_mounts())
+        own = await _enter_in_thread(request.workspace.open_mounts(), stack)
         network = settings.network
         outside = request.host_environ or request.environ
         indexes = await find_package_indexes(settings, outside, request.workspace.project)
@@ -91,6 +91,22 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
             env | {"HOME": str(box.home_path)},
             box,
         )
+
+
+async def _enter_in_thread(
+    mounts: AbstractContextManager[tuple[Mount, ...]], stack: AsyncExitStack
+) -> tuple[Mount, ...]:
+    """Enter a context in a thread, because it runs git; a cancellation waits for it and leaves it."""
+    entering = asyncio.create_task(asyncio.to_thread(mounts.__enter__))
+    try:
+        await asyncio.shield(entering)
+    except asyncio.CancelledError:
+        await asyncio.wait({entering})
+        if entering.exception() is None:
+            stack.push(mounts)
+        raise
+    stack.push(mounts)
+    return entering.result()
 
 
 def _guard_environment(request: SandboxRequest) -> dict[str, str]:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.pinned_configuration import remember_setup
+from ostler.calls.sandbox.warm_up import start_warm_up
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
@@ -34,6 +35,7 @@ _LOG = "workspace.log"
 
 async def prepare_workspace(context: TaskContext, services: StepServices) -> TaskStarted:
     """Create or repair the workspace, and set it up once as in [workspace]."""
+    start_warm_up(services.settings.sandbox, services.environ, services.layout.root)
     files = count_files(services.repository) if services.repository and context.state.base is None else 0
     with report_progress(
         "creating the worktree" if files else "creating the workspace", context, services, files=files
