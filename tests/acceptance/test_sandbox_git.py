@@ -29,6 +29,7 @@ def create(world: World, *commands: str) -> str:
     return world.new("Use git", "-d", f"```ostler-script\n{steps}- say: 'Done. {DONE}'\n```")
 
 
+@pytest.mark.usefixtures("no_package_tools")
 def test_an_agent_commits_and_is_refused_a_push(world: World, origin: Path) -> None:
     """Its commits are on the task's branch, main and the remote stay, and the refusal is recorded."""
     heads = world.git("for-each-ref", "refs/heads", "refs/remotes")
