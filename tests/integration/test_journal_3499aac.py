@@ -178,6 +178,7 @@ def test_models_show_the_recorded_limit(readable: OldProject) -> None:
     assert "limit" in text
 
 
+@pytest.mark.full
 def test_open_tasks_resume_and_the_others_stay(project: OldProject) -> None:
     before = project.statuses()
     positions = last_positions(project)

@@ -133,6 +133,7 @@ def test_cargo(project: Project) -> None:
     assert b"pw4" not in found.files[".cargo/config.toml"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(NPM is None or CARGO is None, reason="npm or cargo is not installed")
 def test_tools_understand_the_copies(project: Project) -> None:
     """In a private HOME with the copied files, the real tools use the same indexes."""
