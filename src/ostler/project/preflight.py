@@ -18,7 +18,7 @@ from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig
 from ostler.model.status import EXECUTABLE, TERMINAL
 from ostler.model.task import Task
-from ostler.project.agents.executors import check_permissions
+from ostler.project.agents.executors import check_permissions, require_tier
 from ostler.project.agents.model_choice import select_models
 from ostler.project.inspection.executors import explain_unknown_executor, make_executor
 from ostler.project.inspection.inspect_project import find_run_problems, find_settings_problems
@@ -140,7 +140,10 @@ def check_executors(project: Project, executors: Iterable[str]) -> dict[str, Ost
     for name in sorted(set(executors)):
         try:
             check_permissions(project.settings, ModelConfig(name, name))
-            make_executor(name, setup).validate_availability()
+            executor = make_executor(name, setup)
+            executor.validate_availability()
+            if executor.capabilities.starts_program:
+                require_tier(project.settings, setup.environ)
         except OstlerError as error:
             found[name] = error
     return found

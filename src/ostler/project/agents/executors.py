@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +29,13 @@ def check_permissions(settings: Settings, model: ModelConfig) -> None:
     kind = resolve_type(name, settings.executors)
     if find_skipped_checks(section, kind):
         require_sandbox(name, section, _may_skip(settings), kind)
+
+
+def require_tier(settings: Settings, environ: Mapping[str, str]) -> None:
+    """Raise SANDBOX_UNAVAILABLE before a run: no agent starts in a named tier that does not work here."""
+    sandbox = settings.sandbox
+    if sandbox.tier not in ("auto", "supervised", "limits"):
+        choose_tier(sandbox.tier, environ, sandbox.network, sandbox.image)
 
 
 def find_skipping_sections(settings: Settings) -> dict[str, str]:
