@@ -169,6 +169,7 @@ def _examine(
         repository.common_dir / "objects",
         partial(_is_tracked, repository),
         for_setup,
+        has_own_files(sandbox),
     )
     in_view = choice.isolation in _IN_VIEW and not choice.blocked
     mounts = plan_mounts(checkout, links, environ, needs) if in_view else ()
