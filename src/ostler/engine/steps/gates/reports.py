@@ -80,8 +80,8 @@ def _read_report(report: Path) -> dict[str, TestOutcome]:
     try:
         # The command can have put a link or a pipe there.
         with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_REPORT_BYTES:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_REPORT_BYTES:
                 return {}
             content = file.read(_MAX_REPORT_BYTES)
         if _DECLARATION.search(content):
