@@ -97,6 +97,7 @@ def test_what_is_no_refusal(user: Places) -> None:
     assert user.find(f"read {user.home}/other/main.py") == []
     assert user.find("cat: a.py: No such file or directory") == []
     assert user.find("command not found: /") == []
+    assert user.find("cat: /nowhere/x: No such file", command=f"cat {user.home}/other/main.py") == []
     assert user.find('"skipDangerousModePermissionPrompt"', path=f"{user.home}/other/main.py") == []
 
 

@@ -154,15 +154,17 @@ def _read_line(line: str, sight: Sight, inputs: tuple[str, ...]) -> Iterator[tup
             if os.path.lexists(path) or path.parent.is_dir():
                 yield path, Refusal("file", _shorten(path, sight), _suggest_writable(path, sight))
     elif _MISSING.search(line):
+        missing = _list_missing(line, sight)
         # The tools of some agents do not repeat the path.
-        for path in _list_hidden(line, sight) or [
-            one for text in inputs for one in _list_hidden(text, sight)
-        ]:
+        named = missing or [one for text in inputs for one in _list_missing(text, sight)]
+        for path in (one for one in named if os.access(one, os.R_OK)):
             yield path, Refusal("file", _shorten(path, sight), _suggest_path(path, sight))
 
 
-def _list_hidden(line: str, sight: Sight) -> list[Path]:
-    return [one for one in _list_paths(line, sight) if _is_readable(one) and not sight.shows(one)]
+def _list_missing(line: str, sight: Sight) -> list[Path]:
+    """Return the paths that a line names and that are not there inside, whether they exist outside or not."""
+    # `/` and the like are too short to be meant.
+    return [one for one in _list_paths(line, sight) if len(one.parts) > 2 and not sight.shows(one)]
 
 
 def _list_paths(line: str, sight: Sight, relative: bool = False) -> Iterator[Path]:
@@ -183,11 +185,6 @@ def _resolve(name: str, sight: Sight) -> Path | None:
         return None
     whole = sight.home / name[2:] if name.startswith("~/") else sight.directory / name
     return Path(os.path.normpath(whole))
-
-
-def _is_readable(path: Path) -> bool:
-    """Return whether the user could read it outside; `/` and the like are too short to be meant."""
-    return len(path.parts) > 2 and os.access(path, os.R_OK)
 
 
 def _suggest_writable(path: Path, sight: Sight) -> str:
