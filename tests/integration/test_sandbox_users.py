@@ -81,7 +81,7 @@ def test_without_namespaces(prefix: Prefix) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("tier", ["auto", "bubblewrap"])
 def test_a_run_without_namespaces(place: Path, tier: str) -> None:
-    """With `auto` the task is completed; with a named tier the run is refused, and nothing has changed."""
+    """With `auto` the task is completed; with a named tier the run is refused and changes nothing."""
     if not can_use():
         pytest.skip("this container cannot start programs as another user")
     world = EscapeWorld(place, USER)
@@ -91,8 +91,8 @@ def test_a_run_without_namespaces(place: Path, tier: str) -> None:
         done = world.ostler(
             "run", "-p", "Work", "--weight", "small", prefix=prefix, OSTLER_SANDBOX__TIER=tier
         )
-        assert done.returncode == (0 if tier == "auto" else 2), done.stdout + done.stderr
         tasks = json.loads(world.ostler("status", "--json", prefix=prefix).stdout)["tasks"]
+        assert done.returncode == (0 if tier == "auto" else 2), done.stdout + done.stderr
         if tier == "auto":
             (task,) = tasks
             found = Project.open(world.root, {}).journal.attempts(task["id"])[0].sandbox
@@ -101,8 +101,7 @@ def test_a_run_without_namespaces(place: Path, tier: str) -> None:
             assert "namespace" in found.reason
         else:
             assert 'sandbox.tier is "bubblewrap", but' in done.stderr
-            assert [one["status"] for one in tasks] in ([], ["pending"])
-            assert "work.txt" not in world.git("log", "--all", "--name-only")
+            assert tasks == []
     finally:
         world.close()
 

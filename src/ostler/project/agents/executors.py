@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,13 +30,6 @@ def check_permissions(settings: Settings, model: ModelConfig) -> None:
         require_sandbox(name, section, _may_skip(settings), kind)
 
 
-def require_tier(settings: Settings, environ: Mapping[str, str]) -> None:
-    """Raise SANDBOX_UNAVAILABLE before a run: no agent starts in a named tier that does not work here."""
-    sandbox = settings.sandbox
-    if sandbox.tier not in ("auto", "supervised", "limits"):
-        choose_tier(sandbox.tier, environ, sandbox.network, sandbox.image)
-
-
 def find_skipping_sections(settings: Settings) -> dict[str, str]:
     """Return each setting that skips all permission checks without a sandbox, with its value."""
     found = {
@@ -59,7 +51,7 @@ def _may_skip(settings: Settings) -> bool:
     if sandbox.allow_unsandboxed_skip:
         return True
     try:
-        return choose_tier(sandbox.tier, os.environ).verified
+        return choose_tier(sandbox.tier, os.environ, sandbox.network, sandbox.image).verified
     except OstlerError:  # the tier does not work here; the run reports it
         return False
 
