@@ -63,11 +63,27 @@ def test_a_first_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "push 1" in log and "read 1" in log and "PRIVATE-NOTES" not in log
     assert re.search(r"\b0 0 [1-9]\d* found", log), log
     assert {request.headers.get("x-api-key") for request in llm.requests} == {KEY}
-    refused = [event["target"] for event in events if event["type"] == "access_refused"]
-    assert "foreign.example:443" in refused
+    refused = [(event["kind"], event["target"]) for event in events if event["type"] == "access_refused"]
+    expected = [("push", "origin"), ("file", f"{other}/notes.txt"), ("network", "foreign.example:443")]
+    assert refused == expected
+    assert [one["target"] for one in shown["refused"]] == [target for _, target in expected]
     attempt = shown["attempts"][0]
     assert (attempt["permissions"], attempt["sandbox"]["tier"]) == ("skip", "bubblewrap")
     assert world.git("ls-remote", str(tmp_path / "remote.git")) == ""
+
+
+@pytest.mark.full
+def test_the_budget_ends_a_running_agent(tmp_path: Path) -> None:
+    """The proxy counts each answer, and refuses the call after the one that used the budget up."""
+    with FakeLlm([shell("echo ONE"), shell("echo TWO"), call("StructuredOutput", **ANSWER)]) as llm:
+        world = real_world(tmp_path, llm)
+        world.environ |= {"OSTLER_SANDBOX__TIER": "auto", "OSTLER_BUDGET__TASK_USD": "0.000001"}
+        task = world.new("Add a greeting", "-d", "Write hello.py")
+        world.ostler("run", task, code=5)
+        shown = world.show(task)
+        world.close()
+    assert (shown["status"], shown["code"]) == ("paused", "BUDGET_EXCEEDED")
+    assert len(llm.requests) == 1
 
 
 def dump(marker: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from ostler.calls.sandbox.file_refusals import FileRefusals, Sight, find_refusals
 from ostler.model.call import AccessRefused, ToolReturned, ToolUsed
@@ -96,6 +97,24 @@ def test_what_is_no_refusal(user: Places) -> None:
     assert user.find(f"read {user.home}/other/main.py") == []
     assert user.find("cat: a.py: No such file or directory") == []
     assert user.find("command not found: /") == []
+    assert user.find("cat: /nowhere/x: No such file", command=f"cat {user.home}/other/main.py") == []
+    assert user.find('"skipDangerousModePermissionPrompt"', path=f"{user.home}/other/main.py") == []
+
+
+def test_files_of_the_private_home_directory(user: Places, tmp_path: Path) -> None:
+    """What was copied is no refusal; what was left out names sandbox.home; logins have no setting."""
+    private = tmp_path / "private-home/.claude"
+    for folder, names in ((private, ("a.json",)), (user.home / ".claude", ("a.json", "b.json", "CLAUDE.md"))):
+        folder.mkdir(parents=True)
+        for name in names:
+            (folder / name).write_text("x")
+    sight = replace(user.sight, private_home=private.parent, left_out=("b.json#hooks", ".claude/CLAUDE.md"))
+    text = "\n".join(f"cat: ~/.claude/{name}: not found" for name in ("a.json", "b.json", "CLAUDE.md"))
+    found = [(one.target, one.setting) for one in find_refusals(text, sight)]
+    assert found == [
+        ("~/.claude/b.json", ""),
+        ("~/.claude/CLAUDE.md", 'sandbox.home = [".claude/CLAUDE.md"]'),
+    ]
 
 
 @pytest.mark.parametrize("name", [".ssh/id_rsa", "app/.git/ostler/ostler.db"])
@@ -108,6 +127,7 @@ def test_no_setting_for_logins_and_records(user: Places, name: str) -> None:
     "line",
     [
         "sh: 1: cannot create .vscode/settings.json: Read-only file system",
+        "/bin/bash: line 1: .vscode/settings.json: Read-only file system",
         "touch: cannot touch '.vscode/settings.json': Read-only file system",
         "OSError: [Errno 30] Read-only file system: '.vscode/settings.json'",
         "EROFS: read-only file system, open '{worktree}/.vscode/settings.json'",

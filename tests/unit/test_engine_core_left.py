@@ -22,7 +22,7 @@ from ostler.model.ids import TaskId
 from ostler.model.plan import build_plan
 from ostler.model.state import State
 from ostler.model.task import Task
-from ostler.model.warning import LeftFiles, WarningDetail, describe_warnings
+from ostler.model.warning import LeftFiles, WarningDetail, describe_warnings, list_warning_lines
 
 ID = TaskId("greet-ab12")
 START: tuple[Event, ...] = (
@@ -75,3 +75,16 @@ def test_records_of_older_versions_have_no_details() -> None:
     """The fields are optional in the journal."""
     old = msgspec.json.decode(b'{"type": "checkpoint_made", "phase": "implement"}', type=CheckpointMade)
     assert old.left is None
+
+
+def test_each_detail_has_a_line() -> None:
+    """Details above the limit are counted; a warning without several details is one line."""
+    details = tuple(WarningDetail(WarningCode.FILE_REFUSED, f"refused {number}") for number in range(4))
+    codes = (WarningCode.BRANCH_MOVED, WarningCode.FILE_REFUSED)
+    call = CallEnded("implement", 1, "complete", warnings=codes, warning_details=(MOVED, *details))
+    assert list_warning_lines(after(call), 2) == (
+        "BRANCH_MOVED: the branch main moved",
+        "FILE_REFUSED: refused 0",
+        "FILE_REFUSED: refused 1",
+        "FILE_REFUSED: 2 more (ostler show)",
+    )

@@ -143,3 +143,17 @@ def test_one_error_keeps_its_code_and_hint() -> None:
     with pytest.raises(PreflightFailed) as caught:
         refuse([UsageError("one", "do it"), UsageError("two")], [warning])
     assert caught.value.message.splitlines() == ["one; do it", "two", "warning: a:1: k: m"]
+
+
+def test_a_run_without_its_named_sandbox_is_refused(repository: Path) -> None:
+    """The task stays as it is, and `auto` needs no sandbox."""
+    text = '[run]\nexecutor = "fake"\n[sandbox]\ntier = "{}"\n'
+    for tier, expected in (("docker", [Code.SANDBOX_UNAVAILABLE]), ("auto", [])):
+        write(repository, {"ostler.toml": text.format(tier)})
+        with Project.open(repository, {"PATH": "/nowhere"}, create=True) as opened:
+            found: list[Code] = []
+            try:
+                check_ready(opened, [Task("t")])
+            except PreflightFailed as error:
+                found.append(error.code)
+        assert found == expected

@@ -38,12 +38,13 @@ def test_all_is_as_before(tmp_path: Path, plant: Callable[[Path, Path], None]) -
     assert list_all(trap) == []
 
 
-def list_all(folder: Path) -> list[tuple[str, str]]:
-    """Return each path with the target of a link, or the content of a file."""
-    found: list[tuple[str, str]] = []
+def list_all(folder: Path) -> list[tuple[str, str, int]]:
+    """Return each path with the target of a link or the content of a file, and its time."""
+    found: list[tuple[str, str, int]] = []
     for one in sorted(folder.rglob("*")):
         content = str(one.readlink()) if one.is_symlink() else "" if one.is_dir() else one.read_text()
-        found.append((str(one.relative_to(folder)), content))
+        modified = 0 if one.is_dir() and not one.is_symlink() else one.lstat().st_mtime_ns
+        found.append((str(one.relative_to(folder)), content, modified))
     return found
 
 

@@ -47,6 +47,20 @@ def describe_warnings(task: Warned) -> tuple[str, ...]:
     return tuple(_describe(one, task) for one in task.warnings)
 
 
+def list_warning_lines(task: Warned, most: int) -> tuple[str, ...]:
+    """Return a line for each detail of each warning, at most so many of one warning."""
+    lines: list[str] = []
+    for warning in task.warnings:
+        details = [one.text for one in task.warning_details if one.code == warning]
+        if len(details) < 2:
+            lines.append(_describe(warning, task))
+            continue
+        lines += [f"{warning}: {text}" for text in details[:most]]
+        if len(details) > most:
+            lines.append(f"{warning}: {len(details) - most} more (ostler show)")
+    return tuple(lines)
+
+
 def describe_left(left: LeftFiles) -> str:
     """Return the files and where they are."""
     noun = "file" if left.count == 1 else "files"

@@ -20,6 +20,7 @@ from ostler.model.status import EXECUTABLE, TERMINAL
 from ostler.model.task import Task
 from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.model_choice import select_models
+from ostler.project.inspection.confinement import find_unavailable_tier
 from ostler.project.inspection.executors import explain_unknown_executor, make_executor
 from ostler.project.inspection.inspect_project import find_run_problems, find_settings_problems
 from ostler.project.inspection.publishing import require_branches
@@ -207,6 +208,8 @@ def _check_project(project: Project, tasks: Sequence[Task]) -> tuple[list[Ostler
         _require_places(project, repository)
     except OstlerError as error:
         errors.append(error)
+    if unavailable := find_unavailable_tier(setup.settings.sandbox, setup.environ):
+        errors.append(unavailable)
     return errors, [*find_settings_problems(setup), *find_run_problems(setup, repository)]
 
 

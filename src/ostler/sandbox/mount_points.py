@@ -52,9 +52,9 @@ def create_mount_point(root: Path, relative: Path, is_directory: bool, undo: con
 
 def _create(root: Path, place: Path, is_directory: bool, undo: contextlib.ExitStack) -> None:
     if place.is_symlink():
-        target = str(place.readlink())
+        target, modified = str(place.readlink()), place.lstat().st_mtime_ns
         place.unlink()
-        undo.callback(_restore_link, root, place, target)
+        undo.callback(_restore_link, root, place, target, modified)
     elif place.exists():
         if place.is_dir() == is_directory:
             return
@@ -86,10 +86,12 @@ def _restore(root: Path, place: Path, aside: Path) -> None:
             aside.rename(place)
 
 
-def _restore_link(root: Path, place: Path, target: str) -> None:
+def _restore_link(root: Path, place: Path, target: str, modified: int) -> None:
+    """Create the link again with its time: another time would make it a file of the agent."""
     with contextlib.suppress(OSError):
         if _is_reached(root, place):
             place.symlink_to(target)
+            os.utime(place, ns=(modified, modified), follow_symlinks=False)
 
 
 def _is_reached(root: Path, place: Path) -> bool:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ostler.calls.sandbox.environment import format_proxy_url
 from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
 from ostler.calls.sandbox.launchers import open_port
+from ostler.calls.sandbox.local_services import LocalRefusals
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
@@ -127,7 +128,7 @@ def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -
         call = replace(call, env=sandbox.env)
     record = replace(sandbox.record, left_out=prepared.left_out)
     permissions = _find_permissions(agent.executor, call)
-    return SandboxedCall(call, record, permissions, _watch_files(agent, sandbox.box))
+    return SandboxedCall(call, record, permissions, _watch_tools(agent, sandbox.box, prepared.left_out))
 
 
 def _find_permissions(executor: Executor, call: AgentCall) -> str:
@@ -136,15 +137,16 @@ def _find_permissions(executor: Executor, call: AgentCall) -> str:
     return resolve_permissions(setting, call) if setting else ""
 
 
-def _watch_files(agent: AgentSandbox, box: Box | None) -> OnEvent | None:
-    """Return a receiver of events that adds one for each file which the sandbox hides from a tool."""
+def _watch_tools(agent: AgentSandbox, box: Box | None, left_out: tuple[str, ...]) -> OnEvent | None:
+    """Return a receiver of events that adds one for each file and local service hidden from a tool."""
     if box is None:
         return None
-    refusals = FileRefusals(create_sight(box, agent.workspace.records if agent.workspace else ()))
+    records = agent.workspace.records if agent.workspace else ()
+    files, services = FileRefusals(create_sight(box, records, left_out)), LocalRefusals(box)
 
     def on_event(event: AgentEvent) -> None:
         agent.on_event(event)
-        for one in refusals.read(event):
+        for one in (*files.read(event), *services.read(event)):
             agent.on_event(one)
 
     return on_event

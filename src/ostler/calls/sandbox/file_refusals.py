@@ -20,11 +20,12 @@ _MAX_REFUSALS = 20  # per attempt or log
 _MAX_TEXT, _MAX_LINE = 400_000, 2_000
 _MAX_INPUTS = 200  # tools whose result is awaited
 _MISSING = re.compile(
-    r"no such file|ENOENT|ENOTDIR|not a directory|not found|does ?n[o']t exist|do not exist|cannot find"
-    r"|permission denied|EACCES|EPERM|operation not permitted",
+    r"no such file|not a directory|not found|does ?n[o']t exist|do not exist|cannot find"
+    r"|permission denied|operation not permitted|\b(?:ENOENT|ENOTDIR|EACCES|EPERM)\b",
     re.IGNORECASE,
 )
-_READ_ONLY = re.compile(r"read-only file ?system|EROFS", re.IGNORECASE)
+_READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)
+_SHELL = re.compile(r"^(?:/\S*/)?\w*sh: (?:line )?\d+: ")  # the shell is not what was refused
 _QUOTED = re.compile("'([^'\n]+)'|\"([^\"\n]+)\"|`([^`\n]+)`|\u2018([^\u2019\n]+)\u2019")
 _BARE = re.compile(r"(?<![\w./~-])(?:~/|\.\./|/)[^\s:,;()<>|=]*")
 _RELATIVE = re.compile(r"(?<![\w/~-])[\w.][\w./-]*")
@@ -66,6 +67,8 @@ class Sight(Struct, frozen=True):
     mounts: tuple[Mount, ...]  # in order
     pinned: tuple[Path, ...] = ()  # configuration that is mounted read-only
     records: tuple[Path, ...] = ()  # of Ostler: journal, other tasks
+    private_home: Path | None = None  # the directory that is mounted at `home`
+    left_out: tuple[str, ...] = ()  # of the home directory: FILE or FILE#KEY that sandbox.home brings in
     agent: bool = True  # False: a gate or setup command
 
     def shows(self, path: Path) -> bool:
@@ -74,12 +77,19 @@ class Sight(Struct, frozen=True):
             return True
         if any(path.is_relative_to(one) for one in self.records) and not path.is_relative_to(self.directory):
             return False
-        return any(
+        return self._is_in_private_home(path) or any(
             path.is_relative_to(one.destination) for one in self.mounts if one.destination != self.home
         )
 
+    def _is_in_private_home(self, path: Path) -> bool:
+        if self.private_home is None or not path.is_relative_to(self.home):
+            return False
+        return path != self.home and os.path.lexists(self.private_home / path.relative_to(self.home))
 
-def create_sight(box: Box, records: tuple[Path, ...] = (), *, agent: bool = True) -> Sight:
+
+def create_sight(
+    box: Box, records: tuple[Path, ...] = (), left_out: tuple[str, ...] = (), *, agent: bool = True
+) -> Sight:
     """Return what a program in this box can reach; `records`: files of Ostler."""
     readable = (Mount(one, one) for one in box.readable)
     pinned = [one.destination for one in box.mounts if not one.writable]
@@ -89,6 +99,8 @@ def create_sight(box: Box, records: tuple[Path, ...] = (), *, agent: bool = True
         (*readable, *box.mounts),
         tuple(one for one in pinned if one.name.casefold() in EXECUTED),
         records,
+        box.home,
+        left_out,
         agent,
     )
 
@@ -138,19 +150,21 @@ def _read_line(line: str, sight: Sight, inputs: tuple[str, ...]) -> Iterator[tup
     if _READ_ONLY.search(line):
         if not sight.agent:
             return
-        for path in _list_paths(line, sight, relative=True):
+        for path in _list_paths(_SHELL.sub("", line), sight, relative=True):
             if os.path.lexists(path) or path.parent.is_dir():
                 yield path, Refusal("file", _shorten(path, sight), _suggest_writable(path, sight))
     elif _MISSING.search(line):
+        missing = _list_missing(line, sight)
         # The tools of some agents do not repeat the path.
-        for path in _list_hidden(line, sight) or [
-            one for text in inputs for one in _list_hidden(text, sight)
-        ]:
+        named = missing or [one for text in inputs for one in _list_missing(text, sight)]
+        for path in (one for one in named if os.access(one, os.R_OK)):
             yield path, Refusal("file", _shorten(path, sight), _suggest_path(path, sight))
 
 
-def _list_hidden(line: str, sight: Sight) -> list[Path]:
-    return [one for one in _list_paths(line, sight) if _is_readable(one) and not sight.shows(one)]
+def _list_missing(line: str, sight: Sight) -> list[Path]:
+    """Return the paths that a line names and that are not there inside, whether they exist outside or not."""
+    # `/` and the like are too short to be meant.
+    return [one for one in _list_paths(line, sight) if len(one.parts) > 2 and not sight.shows(one)]
 
 
 def _list_paths(line: str, sight: Sight, relative: bool = False) -> Iterator[Path]:
@@ -173,11 +187,6 @@ def _resolve(name: str, sight: Sight) -> Path | None:
     return Path(os.path.normpath(whole))
 
 
-def _is_readable(path: Path) -> bool:
-    """Return whether the user could read it outside; `/` and the like are too short to be meant."""
-    return len(path.parts) > 2 and os.access(path, os.R_OK)
-
-
 def _suggest_writable(path: Path, sight: Sight) -> str:
     """Return the setting that lets a task change configuration; nothing for other read-only files."""
     top = next((one for one in sight.pinned if path.is_relative_to(one)), None)
@@ -186,6 +195,9 @@ def _suggest_writable(path: Path, sight: Sight) -> str:
 
 def _suggest_path(path: Path, sight: Sight) -> str:
     """Return the setting that makes a path readable; nothing for logins, records and whole directories."""
+    for name in sight.left_out:
+        if "#" not in name and path.is_relative_to(sight.home / name):
+            return f'sandbox.home = ["{name}"]'
     secret = any(path.is_relative_to(sight.home / one) for one in _CREDENTIALS)
     broad = sight.home.is_relative_to(path)
     if secret or broad or any(path.is_relative_to(one) or one.is_relative_to(path) for one in sight.records):

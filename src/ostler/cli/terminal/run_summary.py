@@ -24,7 +24,7 @@ from ostler.clock import format_local_time
 from ostler.model.ids import TaskId
 from ostler.model.outcome import DiffStat, Outcome
 from ostler.model.status import TaskStatus
-from ostler.model.warning import describe_warnings
+from ostler.model.warning import list_warning_lines
 from ostler.project.project import Project
 from ostler.project.tasks.outcome_details import add_details
 from ostler.views.groups import group_of
@@ -34,6 +34,7 @@ from ostler.views.task import as_json as task_json
 
 _INDENT = 14  # below the id of the task
 _MESSAGE_LINES = 3
+_WARNING_LINES = 5  # of one warning
 
 
 def print_run_summary(
@@ -89,7 +90,7 @@ def _list_details(project: Project, view: TaskView) -> list[str]:
     message = [line for line in details.summary.splitlines() if line.strip()]
     shown = message[:_MESSAGE_LINES]
     more = ["..."] if len(message) > len(shown) else []
-    warnings = [f"warning {text}" for text in describe_warnings(view)]
+    warnings = [f"warning {text}" for text in list_warning_lines(view, _WARNING_LINES)]
     room = terminal_width() - _INDENT
     return [truncate(to_one_line(line), room) for line in (*size, *shown, *more)] + [
         to_one_line(line) for line in warnings

@@ -51,7 +51,7 @@ def _may_skip(settings: Settings) -> bool:
     if sandbox.allow_unsandboxed_skip:
         return True
     try:
-        return choose_tier(sandbox.tier, os.environ).verified
+        return choose_tier(sandbox.tier, os.environ, sandbox.network, sandbox.image).verified
     except OstlerError:  # the tier does not work here; the run reports it
         return False
 

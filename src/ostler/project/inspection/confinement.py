@@ -63,6 +63,17 @@ def find_confinement(settings: SandboxSettings, environ: Mapping[str, str]) -> C
     return Confinement(record, fix=_find_fix(chosen))
 
 
+def find_unavailable_tier(settings: SandboxSettings, environ: Mapping[str, str]) -> OstlerError | None:
+    """Return why a named tier does not work here; `auto` needs no test before a run."""
+    if settings.tier == "auto":
+        return None
+    try:
+        choose_tier(settings.tier, environ, settings.network, settings.image)
+    except OstlerError as error:
+        return error
+    return None
+
+
 def describe_unconfined(settings: SandboxSettings, environ: Mapping[str, str]) -> str:
     """Return a line for the start of a run whose agents get no sandbox although they should; else empty."""
     reason = find_confinement(settings, environ).record.reason if settings.tier == "auto" else ""

@@ -129,7 +129,7 @@ def format_refused(view: TaskView) -> str:
         wrap_hanging(f"  {to_one_line(one.text)}" + (f" ({one.count} times)" if one.count > 1 else ""), 4)
         for one in view.refused
     ]
-    if any(one.setting for one in view.refused):
+    if view.status != "completed" and any(one.setting for one in view.refused):
         lines.append("  A setting of ostler.toml applies to open tasks after: ostler config accept")
     return "\n".join(("Refused by the sandbox:", *lines)) if lines else ""
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.file_refusals import create_sight, find_refusals
+from ostler.calls.sandbox.local_services import find_local_refusals
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
@@ -68,7 +69,7 @@ async def run_in_sandbox(
     async with open_sandbox(request) as sandbox:
         inside = replace(launch, env=sandbox.env)
         ended = await run_shell(shell, context, services, inside, sandbox.launcher)
-    refused += await run_in_thread(_find_refused_files, shell, workspace, sandbox)
+    refused += await run_in_thread(_read_refusals, shell, workspace, sandbox)
     refusals = tuple(dict.fromkeys(refused))
     if network:
         _notify(refusals, context, services)
@@ -87,13 +88,13 @@ def describe_refusals(refusals: Iterable[Refusal]) -> str:
     return "; ".join((*lines[:_MAX_NAMED], *more))
 
 
-def _find_refused_files(
-    shell: ShellCommand, workspace: Workspace, sandbox: OpenSandbox
-) -> tuple[Refusal, ...]:
+def _read_refusals(shell: ShellCommand, workspace: Workspace, sandbox: OpenSandbox) -> tuple[Refusal, ...]:
+    """Return the refusals that only the output of the command reports."""
     if sandbox.box is None:
         return ()
     sight = create_sight(sandbox.box, workspace.records, agent=False)
-    return find_refusals(read_end(shell.log, _LOG_BYTES), sight)
+    text = read_end(shell.log, _LOG_BYTES)
+    return (*find_refusals(text, sight), *find_local_refusals(text, sandbox.box))
 
 
 def _notify(refusals: tuple[Refusal, ...], context: TaskContext, services: StepServices) -> None:
