@@ -15,6 +15,7 @@ from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
 from ostler.calls.sandbox.launchers import open_port
 from ostler.calls.sandbox.local_services import LocalRefusals
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
+from ostler.calls.sandbox.push_refusals import PushRefusals
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import SandboxSettings, Settings
@@ -148,15 +149,16 @@ def _find_permissions(executor: Executor, call: AgentCall) -> str:
 
 
 def _watch_tools(agent: AgentSandbox, box: Box | None, left_out: tuple[str, ...]) -> OnEvent | None:
-    """Return a receiver of events that adds one for each file and local service hidden from a tool."""
+    """Return a receiver of events that adds one for each file and local service hidden from a tool, and for a push."""
     if box is None:
         return None
     records = agent.workspace.records if agent.workspace else ()
     files, services = FileRefusals(create_sight(box, records, left_out)), LocalRefusals(box)
+    pushes = PushRefusals(box.network)
 
     def on_event(event: AgentEvent) -> None:
         agent.on_event(event)
-        for one in (*files.read(event), *services.read(event)):
+        for one in (*files.read(event), *services.read(event), *pushes.read(event)):
             agent.on_event(one)
 
     return on_event
