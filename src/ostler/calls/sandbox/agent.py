@@ -149,7 +149,7 @@ def _find_permissions(executor: Executor, call: AgentCall) -> str:
 
 
 def _watch_tools(agent: AgentSandbox, box: Box | None, left_out: tuple[str, ...]) -> OnEvent | None:
-    """Return a receiver of events that adds one for each file and local service hidden from a tool, and for a push."""
+    """Return a receiver of events that adds one for what the output of a tool shows as refused."""
     if box is None:
         return None
     records = agent.workspace.records if agent.workspace else ()
