@@ -51,6 +51,26 @@ def test_the_command_of_a_project(files: dict[str, str], command: str | None, tm
     assert (found.command if found else None) == command
 
 
+def test_the_virtual_environment_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pytest is used, with a link in the worktrees; an active one needs neither."""
+    program = tmp_path / ".venv/bin/pytest"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    monkeypatch.setenv("PATH", "/nowhere")
+    found = detect_test_command(tmp_path)
+    assert found is not None
+    assert (found.command, found.link) == (".venv/bin/pytest -q", ".venv")
+    (tmp_path / "ostler.toml").write_text(starter_config("claude", found.command, found.link))
+    settings = load_settings(tmp_path, {}).settings
+    assert (settings.gates.commands["implement"], settings.workspace.link) == (found.command, (".venv",))
+    monkeypatch.setenv("PATH", str(program.parent))
+    found = detect_test_command(tmp_path)
+    assert found is not None
+    assert (found.command, found.link) == ("pytest -q", "")
+
+
 def test_it_is_the_gate_of_implement(tmp_path: Path) -> None:
     """The settings that init writes are valid and have the gate."""
     (tmp_path / "ostler.toml").write_text(starter_config("claude", 'make "test"'))

@@ -147,7 +147,8 @@ def test_one_error_keeps_its_code_and_hint() -> None:
 
 def test_a_run_without_its_named_sandbox_is_refused(repository: Path) -> None:
     """The task stays as it is, and `auto` needs no sandbox."""
-    text = '[run]\nexecutor = "fake"\n[sandbox]\ntier = "{}"\n'
+    own = '[executors.own]\ntype = "command"\ncommand = "/bin/sh"\n'
+    text = own + '[run]\nexecutor = "own"\n[sandbox]\ntier = "{}"\n'
     for tier, expected in (("docker", [Code.SANDBOX_UNAVAILABLE]), ("auto", [])):
         write(repository, {"ostler.toml": text.format(tier)})
         with Project.open(repository, {"PATH": "/nowhere"}, create=True) as opened:

@@ -23,10 +23,10 @@ _TAIL = """
 #   [[notify]] [telemetry] [secrets]     messages, traces, values to redact"""
 
 
-def starter_config(executor: str, test_command: str = "") -> str:
+def starter_config(executor: str, test_command: str = "", link: str = "") -> str:
     """Return a short settings file with the settings that are changed most.
 
-    Only the executor is set, and a test command as the gate of `implement`.
+    Only the executor is set, a test command as the gate of `implement`, and a directory that it needs.
     """
     settings, agent = Settings(), ExecutorSettings()
     run, git = settings.run, settings.git
@@ -47,6 +47,7 @@ def starter_config(executor: str, test_command: str = "") -> str:
         "[git]",
         _default("target", git.target, "base branch; empty: the one checked out"),
         *_gate_lines(test_command),
+        *(("", "[workspace]", _line("link", [link], "from your checkout, read-only")) if link else ()),
         _TAIL,
     ]
     return "\n".join(lines) + "\n"

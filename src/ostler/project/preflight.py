@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.calls.sandbox.agent import require_model_network
 from ostler.clock import SystemClock, format_rfc3339
 from ostler.config.phase_names import explain_new_phase
 from ostler.engine.dependencies import list_unmet
 from ostler.engine.task_queue import is_runnable
 from ostler.errors import OstlerError, Problem, UsageError
+from ostler.executors.protocol import Executor
 from ostler.files.disk import require_writable
 from ostler.git.repository import Repository
 from ostler.model.ids import TaskId
@@ -25,9 +27,11 @@ from ostler.project.inspection.executors import explain_unknown_executor, make_e
 from ostler.project.inspection.inspect_project import find_run_problems, find_settings_problems
 from ostler.project.inspection.publishing import require_branches
 from ostler.project.inspection.refuse import refuse
+from ostler.project.inspection.setup import Setup
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
+from ostler.sandbox.box.tiers import choose_tier
 
 _REVIEWER = "reviewer"
 _NAMED = 3  # tasks in a message; the others are counted
@@ -141,10 +145,19 @@ def check_executors(project: Project, executors: Iterable[str]) -> dict[str, Ost
     for name in sorted(set(executors)):
         try:
             check_permissions(project.settings, ModelConfig(name, name))
-            make_executor(name, setup).validate_availability()
+            executor = make_executor(name, setup)
+            executor.validate_availability()
+            _require_network(executor, setup)
         except OstlerError as error:
             found[name] = error
     return found
+
+
+def _require_network(executor: Executor, setup: Setup) -> None:
+    sandbox = setup.settings.sandbox
+    if sandbox.network == "off":  # otherwise there is nothing to test
+        chosen = choose_tier(sandbox.tier, setup.environ, sandbox.network, sandbox.image)
+        require_model_network(executor, sandbox, chosen)
 
 
 class TaskChecks:

@@ -15,11 +15,13 @@ from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
 from ostler.calls.sandbox.launchers import open_port
 from ostler.calls.sandbox.local_services import LocalRefusals
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
+from ostler.calls.sandbox.push_refusals import PushRefusals
 from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import SandboxSettings, Settings
-from ostler.errors import OstlerError
+from ostler.errors import Code, OstlerError
 from ostler.executors.permissions import resolve_permissions
+from ostler.executors.program import ProgramExecutor
 from ostler.executors.protocol import Executor
 from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
 from ostler.files.user_state import find_user_state
@@ -64,6 +66,14 @@ async def find_expected_sandbox(
     return SandboxRecord(chosen.tier, chosen.verified, chosen.reason, network)
 
 
+def require_model_network(executor: Executor, settings: SandboxSettings, chosen: ChosenTier) -> None:
+    """Raise for an agent that has a model and would get no network; a program of the user may need none."""
+    has_model = isinstance(executor, ProgramExecutor) and executor.spec.sandbox is not None
+    if has_model and chosen.is_sandbox and settings.network == "off":
+        message = f'sandbox.network is "off", so {executor.name} cannot connect to its model'
+        raise OstlerError(Code.CONFIG_INVALID, message, 'set sandbox.network = "proxy" in ostler.toml')
+
+
 @asynccontextmanager
 async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCall]:
     """Open the sandbox; an executor that starts no program needs none."""
@@ -76,6 +86,7 @@ async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCal
         yield _apply(agent, no_home, PreparedAgent())
         return
     chosen = await choose_sandbox(agent.settings.sandbox, agent.call.env)
+    require_model_network(agent.executor, agent.settings.sandbox, chosen)
     with open_port(chosen) as port:
         prepared = await _prepare(agent, workspace, chosen, format_proxy_url(port.number))
         request = SandboxRequest(
@@ -138,15 +149,16 @@ def _find_permissions(executor: Executor, call: AgentCall) -> str:
 
 
 def _watch_tools(agent: AgentSandbox, box: Box | None, left_out: tuple[str, ...]) -> OnEvent | None:
-    """Return a receiver of events that adds one for each file and local service hidden from a tool."""
+    """Return a receiver of events that adds one for what the output of a tool shows as refused."""
     if box is None:
         return None
     records = agent.workspace.records if agent.workspace else ()
     files, services = FileRefusals(create_sight(box, records, left_out)), LocalRefusals(box)
+    pushes = PushRefusals(box.network)
 
     def on_event(event: AgentEvent) -> None:
         agent.on_event(event)
-        for one in (*files.read(event), *services.read(event)):
+        for one in (*files.read(event), *services.read(event), *pushes.read(event)):
             agent.on_event(one)
 
     return on_event

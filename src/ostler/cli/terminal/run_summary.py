@@ -19,6 +19,7 @@ from ostler.cli.terminal.text import (
     to_one_line,
     truncate,
     use_colour,
+    wrap_hanging,
 )
 from ostler.clock import format_local_time
 from ostler.model.ids import TaskId
@@ -61,7 +62,7 @@ def print_run_summary(
         status = paint(f"{view.status:<12}", STATUS_COLOURS.get(view.status, ""), colour)
         print_text(f"{status}  {view.id:<{columns}}  {to_one_line(result)}")
         for line in _list_details(project, view):
-            print_text(" " * _INDENT + line)
+            print_text(wrap_hanging(" " * _INDENT + line, _INDENT + 2))
     for line in describe_not_started(not_started or {}):
         print_hint(line)
     for view in sorted(views, key=lambda view: view.status == TaskStatus.COMPLETED)[:1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from msgspec import Struct
 
 _MAX_BYTES = 1 << 20
 _MAKE_TARGET = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
+_PYTEST = "pytest -q"
+_ENVIRONMENTS = (".venv", "venv")
 _NO_TEST = "no test specified"  # the script of `npm init`
 
 
@@ -21,6 +24,7 @@ class DetectedCommand(Struct, frozen=True):
 
     command: str
     found_in: str
+    link: str = ""  # an untracked directory that a worktree needs for it
 
 
 def detect_test_command(root: Path) -> DetectedCommand | None:
@@ -28,15 +32,26 @@ def detect_test_command(root: Path) -> DetectedCommand | None:
     for file, find in _FINDERS.items():
         text = _read(root / file)
         if text is not None and (command := find(root, text)):
-            return DetectedCommand(command, file)
+            return _use_own_environment(root, DetectedCommand(command, file))
     return None
+
+
+def _use_own_environment(root: Path, found: DetectedCommand) -> DetectedCommand:
+    """Return the command of the project's own virtual environment, unless that is active."""
+    if found.command != _PYTEST:
+        return found
+    for name in _ENVIRONMENTS:
+        program = f"{name}/bin/pytest"
+        if (root / program).is_file() and shutil.which("pytest") != str(root / program):
+            return DetectedCommand(f"{name}/bin/{_PYTEST}", found.found_in, link=name)
+    return found
 
 
 def _find_pytest(root: Path, text: str) -> str:
     if not _uses_pytest(root, text):
         return ""
     runner = {"uv.lock": "uv run ", "poetry.lock": "poetry run ", "pdm.lock": "pdm run "}
-    return next((start for lock, start in runner.items() if (root / lock).is_file()), "") + "pytest -q"
+    return next((start for lock, start in runner.items() if (root / lock).is_file()), "") + _PYTEST
 
 
 def _uses_pytest(root: Path, text: str) -> bool:
@@ -71,7 +86,7 @@ def _find_make(root: Path, text: str) -> str:
 
 _FINDERS: dict[str, Callable[[Path, str], str]] = {
     "pyproject.toml": _find_pytest,
-    "pytest.ini": lambda root, text: "pytest -q",
+    "pytest.ini": lambda root, text: _PYTEST,
     "package.json": _find_npm,
     "Makefile": _find_make,
     "Cargo.toml": lambda root, text: "cargo test",

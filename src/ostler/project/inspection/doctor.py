@@ -116,7 +116,8 @@ def _check_isolation(environ: Mapping[str, str]) -> Check:
     found = choose_isolation("auto", (), environ, network=True).isolation
     weaker = "no namespaces: gates use an environment of the lockfile, or a guard in Python programs"
     detail = weaker if found == "none" else f"gates: {found}"
-    return Check("isolation", found == "bind-over", detail, INSTALL_HINT, required=False)
+    # Another isolation works, but is weaker.
+    return Check("isolation", found == "bind-over", detail, INSTALL_HINT, required=False, state="warning")
 
 
 def _check_settings(root: Path, environ: Mapping[str, str]) -> str:

@@ -39,7 +39,7 @@ def command(as_json: bool) -> None:
     tests = detect_test_command(Path.cwd()) if fresh else None
     if fresh:
         name = agents[0].program.name if agents else CLAUDE.name
-        text = starter_config(name, tests.command if tests else "")
+        text = starter_config(name, tests.command, tests.link) if tests else starter_config(name)
         write_atomic(settings, text.encode(), mode=0o644)
     with open_project(create=True) as project:
         executor = project.settings.run.executor
@@ -54,6 +54,8 @@ def command(as_json: bool) -> None:
                 f"Set the gate of implement to the test command of {tests.found_in}: {tests.command}\n"
                 "It must succeed on each commit, and claude may run it; change it in [gates.commands]."
             )
+            if tests.link:
+                print_text(f"Worktrees get {tests.link} of this directory, read-only ([workspace] link).")
         print_text(_format_agents(agents, executor))
         print_text("\nNext:")
         steps = [*_find_setup_steps(agents, executor), *_find_git_steps(project)]
