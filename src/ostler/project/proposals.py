@@ -34,7 +34,8 @@ def check_proposal(task: Task, attempt: CurrentAttempt, run: RunSettings, journa
     if sum(author == own for author in authors.values()) >= run.max_proposals:
         message = f"{own} has proposed {run.max_proposals} tasks, which is run.max_proposals"
         raise UsageError(message, _HINT)
-    return replace(task, proposed_by=own, sender=own)
+    # Only a person allows a task to weaken its tests: a setting can let proposals start without one.
+    return replace(task, proposed_by=own, sender=own, allow_test_changes=False)
 
 
 def _measure_depth(task: TaskId, authors: dict[TaskId, TaskId]) -> int:
