@@ -45,12 +45,12 @@ class Box:
         url = {"url": f"file://{target}", "dir_info": {"editable": True}}
         return self.write(f"{info}/direct_url.json", json.dumps(url))
 
-    def run(self, command: str) -> str:
-        """Return the output of a command as an agent runs it."""
+    def run(self, command: str, review: str = "") -> str:
+        """Return the output of a command as an agent or a reviewer runs it."""
         log = self.world.home / "own.log"
 
         async def act(services: StepServices, context: TaskContext) -> StepResult | None:
-            workspace = create_workspace(self.worktree.path, context, services)
+            workspace = create_workspace(self.worktree.path, context, services, review=review)
             shell = ShellCommand(command, self.worktree.path, log, 20.0)
             await run_in_sandbox(shell, workspace, context, services)
             return None
@@ -120,3 +120,13 @@ def test_a_home_directory_in_the_project_is_private(box: Box) -> None:
     assert "secret" not in output and output.endswith("end\n")
     assert "mine" in output.splitlines()
     assert [one.name for one in home.iterdir()] == ["key"]
+
+
+def test_a_reviewer_has_a_home_directory_of_its_own(box: Box) -> None:
+    """Settings there, such as those of git, decide what a reviewer reads of the work."""
+    box.run("touch ~/planted")
+    assert "planted" in box.run("ls ~")
+    assert "planted" not in box.run("ls ~; touch ~/kept", review="first")
+    assert "kept" in box.run("ls ~", review="first")
+    assert "kept" not in box.run("ls ~", review="second")
+    assert len([*box.world.project.layout.sandbox(box.world.task.id).glob("reviews/*")]) == 1

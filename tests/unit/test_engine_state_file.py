@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,11 +19,12 @@ from ostler.prompt.report import StateFileReport
         lambda folder, other: folder.symlink_to(other),
         lambda folder, other: folder.symlink_to("/nowhere"),
         lambda folder, other: folder.write_text("x"),
+        lambda folder, other: os.mkfifo(folder),
         lambda folder, other: (folder / "state.yaml" / "deep").mkdir(parents=True),
         lambda folder, other: (folder / ".gitignore" / "deep").mkdir(parents=True),
         lambda folder, other: folder.mkdir() or (folder / "state.yaml").symlink_to(other / "state.yaml"),
     ],
-    ids=["link", "dangling", "file", "directory", "ignored", "linked file"],
+    ids=["link", "dangling", "file", "pipe", "directory", "ignored", "linked file"],
 )
 def test_nothing_is_written_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Callable[[Path, Path], object]

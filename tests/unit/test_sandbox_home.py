@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code, OstlerError
+from ostler.git.worktree.trash import erase
 from ostler.sandbox.home.contents import HomeContents, HomeFile
 from ostler.sandbox.home.prepare import prepare_home
 from ostler.sandbox.home.tables import read_table, write_table
@@ -129,6 +130,20 @@ def test_what_is_in_the_way_is_replaced(homes: Homes) -> None:
     remove_private(homes.private, ".a/RULES.md")
     write_private(homes.private, ".a/b/c", b"1")
     assert (homes.private / ".a/b/c").read_bytes() == b"1"
+
+
+def test_a_deep_directory_in_the_way_is_moved(homes: Homes) -> None:
+    """It is too deep for a function that calls itself."""
+    (homes.private / ".a").mkdir(parents=True)
+    here = os.open(homes.private / ".a", os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        here, before = os.open("d", os.O_RDONLY, dir_fd=here), here
+        os.close(before)
+    os.close(here)
+    write_private(homes.private, ".a", b"1")
+    assert (homes.private / ".a").read_bytes() == b"1"
+    erase(homes.private, homes.private.parent)  # pytest cannot remove it
 
 
 def test_odd_and_large_files_are_not_copied(homes: Homes) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
+from ostler.git.worktree.trash import erase
 from ostler.sandbox.limits import disk
 from ostler.sandbox.limits.disk import DiskWatch
 
@@ -69,3 +71,18 @@ def test_other_programs_that_write_cost_little(monkeypatch: pytest.MonkeyPatch) 
     machine.used = -(10**15)
     assert machine.run(1) is None
     assert machine.measured <= 31
+
+
+def test_files_below_a_path_that_is_too_long_are_noticed(tmp_path: Path) -> None:
+    """An agent makes one with relative paths; the measurement has whole paths."""
+    top, name = tmp_path / "top", "d" * 250
+    top.mkdir()
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir(name, dir_fd=here)
+        here, before = os.open(name, os.O_RDONLY, dir_fd=here), here
+        os.close(before)
+    os.close(here)
+    ended = asyncio.run(DiskWatch((top,), 1000, poll_seconds=0.01).wait_for_excess())
+    assert "cannot be measured" in ended.reason and len(ended.reason) < 300
+    erase(top, tmp_path)  # pytest cannot remove it

@@ -12,6 +12,8 @@ import pytest
 from ostler.errors import Code, OstlerError
 from ostler.model.sandbox import Refusal
 from ostler.model.usage import Usage
+from ostler.sandbox.network.head import Headers
+from ostler.sandbox.network.meter import TokenMeter
 from ostler.sandbox.network.policy import ModelRoute
 from ostler.testing.fake_llm import FakeLlm, say
 from proxy_world import Origin, open_proxy, route_to, serve
@@ -302,6 +304,21 @@ def test_answer_that_is_cut_off_counts() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_answer_without_its_end_is_estimated(packed: bool) -> None:
+    """The counts are at the end of an answer that is no stream; a program can close before it."""
+    text = b'{"type": "message", "model": "some", "content": "' + b"answer " * 1000
+    headers = Headers((("Content-Encoding", "gzip"),) if packed else ())
+    meter = TokenMeter("anthropic", headers)
+    meter.read(gzip.compress(text)[:-8] if packed else text)
+    meter.finish(400)
+    assert meter.model == "some" and meter.usage.input_tokens == 100 and meter.usage.output_tokens > 1000
+    whole = TokenMeter("anthropic", Headers())
+    whole.read(b'{"data": [{"id": "some"}]}')  # a list of models costs nothing
+    whole.finish(400)
+    assert whole.usage == Usage()
+
+
 def test_stream_without_counts_is_estimated() -> None:
     """A program cannot avoid the budget: a stream without counts has a token per event and per four bytes."""
     event = b'data: {"model":"m","choices":[{"delta":{"content":"a"}}]}\n\n'
@@ -311,7 +328,7 @@ def test_stream_without_counts_is_estimated() -> None:
         origin = Origin(head + event * 50 + b"data: [DONE]")
         async with serve(origin) as port, open_proxy(model=route_to(port, wire="openai")) as world:
             await world.ask("/v1/messages", method="POST", body=b"x" * 4000)
-            origin.response = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n" + b'{"input_tokens":1234}'[:20]
+            origin.response = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n" + b'{"input_tokens":123}'
             await world.ask(
                 "/v1/messages", method="POST", body=b"x" * 4000
             )  # a count of tokens costs nothing

@@ -293,10 +293,10 @@ class Project:
 
         # Without the variables of the agent, which could set any value.
         environ = {name: value for name, value in self._environ.items() if not name.startswith("OSTLER_")}
-        run = load_settings(self.layout.root, environ, {}).settings.run
-        proposal = check_proposal(task, self.current_attempt, run, self.journal)
+        settings = load_settings(self.layout.root, environ, {}).settings
+        proposal = check_proposal(task, self.current_attempt, settings, self.journal)
         accepted = self.state(proposal.proposed_by).baseline.accept_proposals
-        return proposal, not (run.accept_proposals and accepted)
+        return proposal, not (settings.run.accept_proposals and accepted)
 
     def _view(self, row: TaskRow, statuses: TaskStatuses, with_attempts: bool) -> TaskView:
         attempts = self.journal.attempts(row.id) if with_attempts else []

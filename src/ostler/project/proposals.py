@@ -13,14 +13,15 @@ from ostler.model.task import Task
 from ostler.project.current_attempt import CurrentAttempt
 
 if TYPE_CHECKING:
-    from ostler.config.settings import RunSettings
+    from ostler.config.settings import Settings
     from ostler.store.sqlite import SqliteJournal
 
 _HINT = "describe the work in your answer instead"
 
 
-def check_proposal(task: Task, attempt: CurrentAttempt, run: RunSettings, journal: SqliteJournal) -> Task:
+def check_proposal(task: Task, attempt: CurrentAttempt, settings: Settings, journal: SqliteJournal) -> Task:
     """Return the task as a proposal of this attempt's task; raise UsageError above a limit."""
+    run = settings.run
     rows = {row.id: row for row in journal.rows()}
     own = TaskId(attempt.task)
     if own not in rows:
@@ -34,7 +35,13 @@ def check_proposal(task: Task, attempt: CurrentAttempt, run: RunSettings, journa
     if sum(author == own for author in authors.values()) >= run.max_proposals:
         message = f"{own} has proposed {run.max_proposals} tasks, which is run.max_proposals"
         raise UsageError(message, _HINT)
-    return replace(task, proposed_by=own, sender=own)
+    # A setting can let proposals start without a person, who alone weakens the checks or raises the budget.
+    budget = _limit_budget(task.budget_usd, settings.budget.task_usd)
+    return replace(task, proposed_by=own, sender=own, allow_test_changes=False, budget_usd=budget)
+
+
+def _limit_budget(wanted: float | None, most: float | None) -> float | None:
+    return wanted if wanted is None or most is None else min(wanted, most)
 
 
 def _measure_depth(task: TaskId, authors: dict[TaskId, TaskId]) -> int:

@@ -28,7 +28,6 @@ class Workspace(Struct, frozen=True):
     programs: tuple[Path, ...] = ()  # directories inside that are first in PATH
     guard: Guard | None = None
     records: tuple[Path, ...] = ()  # of Ostler: journal and other tasks, which no setting makes readable
-    keeps_home: bool = True  # False: each start has a new home directory
 
     @property
     def home(self) -> Path:

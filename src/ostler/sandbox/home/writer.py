@@ -74,7 +74,8 @@ def _remove(here: int, name: str) -> None:
     if _kind(here, name) != stat.S_IFDIR:
         os.unlink(name, dir_fd=here)
         return
-    shutil.rmtree(name, ignore_errors=True, dir_fd=here)
+    with suppress(RecursionError):  # for thousands of directories, one in the other
+        shutil.rmtree(name, ignore_errors=True, dir_fd=here)
     if _kind(here, name):
-        # A directory without permissions cannot be emptied, but it can be moved.
+        # A directory without permissions, or a deep one, cannot be emptied, but it can be moved.
         os.rename(name, f".removed-{os.urandom(8).hex()}", src_dir_fd=here, dst_dir_fd=here)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ostler.model.command import StopNow, StopReason
 from ostler.sandbox.limits.disk_use import DiskUse, measure_disk_use
+from ostler.text import one_line
 
 _MB = 2**20
 _POLL_SECONDS = 1.0
@@ -39,7 +40,7 @@ class DiskWatch:
             if not self._is_due():
                 continue
             use = await self._measure()
-            if use.total > self._limit_mb * _MB:
+            if use.unmeasured or use.total > self._limit_mb * _MB:
                 return StopNow(StopReason.DISK, self._describe(use))
 
     def _is_due(self) -> bool:
@@ -64,6 +65,8 @@ class DiskWatch:
         return tuple(_read_free_bytes(one) for one in self._directories)
 
     def _describe(self, use: DiskUse) -> str:
+        if use.unmeasured:
+            return f"its disk use cannot be measured: the path {one_line(use.unmeasured, 100)} is too long"
         largest = use.describe_largest()
         return (
             f"the worktree and the home directory of the task use {use.total // _MB} MB,"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from typing import assert_never
@@ -20,6 +21,7 @@ _MAX_BUFFERED = 16 << 20  # of one event, or of an answer that is not a stream
 _MAX_UNPACKED = 256 << 20
 _BYTES_PER_TOKEN = 4
 _EMPTY = Raw(b"null")
+_MODEL = re.compile(rb'"model(?:Version)?"\s*:\s*"([^"\\]{1,200})"')
 _PACKED = ("gzip", "x-gzip", "deflate")
 _PLAIN = ("", "identity")
 
@@ -43,7 +45,7 @@ class _Part(_Inner, frozen=True):
 class TokenMeter:
     """Reads the body of one answer; the counts are those of the last event that has some.
 
-    A stream that ends before its counts is estimated: a program must not avoid the budget by closing early,
+    An answer that ends before its counts is estimated: a program must not avoid the budget by closing early,
     or by not asking for counts.
     """
 
@@ -51,6 +53,7 @@ class TokenMeter:
         self._wire: Wire = wire
         self._events = EventStream() if "event-stream" in headers.get("content-type") else None
         self._whole = bytearray()
+        self._length = 0
         self._unpack = _Unpacker() if headers.get("content-encoding").lower() in _PACKED else None
         self._full = False
         self._number_of_events = 0
@@ -67,17 +70,27 @@ class TokenMeter:
             self._full = True
 
     def finish(self, request_bytes: int) -> None:
-        """Count an answer that is not a stream of events, and estimate a stream without counts."""
-        if self._full:
-            return
+        """Count an answer that is not a stream of events, and estimate one without counts."""
         if self._events is None:
-            self._count(bytes(self._whole))
-            return
-        self._read_plain(b"\n")  # the last line may be without its end
-        if self._number_of_events and not self._is_final:
-            self.usage = _estimate(self.usage, request_bytes, self._number_of_events)
+            tokens = 0 if self._count_whole() else self._length // _BYTES_PER_TOKEN
+        else:
+            if not self._full:
+                self._read_plain(b"\n")  # the last line may be without its end
+            tokens = 0 if self._is_final else self._number_of_events
+        if tokens:
+            self.usage = _estimate(self.usage, request_bytes, tokens)
+
+    def _count_whole(self) -> bool:
+        """Count an answer that is no stream; return False if it is not complete."""
+        data = bytes(self._whole)
+        if not self._full and self._count(data):
+            return True
+        if found := _MODEL.search(data):
+            self.model = found[1].decode("utf-8", "replace")
+        return False
 
     def _read_plain(self, piece: bytes) -> None:
+        self._length += len(piece)
         if self._events is None:
             self._full = self._full or len(self._whole) + len(piece) > _MAX_BUFFERED
             self._whole += b"" if self._full else piece
@@ -87,9 +100,10 @@ class TokenMeter:
                 self._count(event)
             self._full = len(self._events) > _MAX_BUFFERED
 
-    def _count(self, data: bytes) -> None:
+    def _count(self, data: bytes) -> bool:
+        """Count one event or answer; return whether it is valid."""
         if self.model and b'"usage' not in data:
-            return
+            return True
         try:
             # Gemini answers with a list of parts when the client does not ask for events.
             kind = list[_Part] if data.lstrip().startswith(b"[") else _Part
@@ -97,7 +111,8 @@ class TokenMeter:
             for part in [found] if isinstance(found, _Part) else found:
                 self._count_part(part)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return  # the agent gets it as it is, and reports it
+            return False  # the agent gets it as it is, and reports it
+        return True
 
     def _count_part(self, part: _Part) -> None:
         # The first event of the Messages API has the counts of the prompt only.

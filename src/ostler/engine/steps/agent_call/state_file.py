@@ -40,8 +40,8 @@ def write_agent_state(path: Path, context: TaskContext) -> str:
 
 def _remake_folder(folder: Path) -> None:
     """Create the folder; what an agent put in its place, such as a link to another directory, is removed."""
-    if folder.is_symlink() or folder.is_file():
-        folder.unlink()
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink(missing_ok=True)
     folder.mkdir(exist_ok=True)
     for name in (_IGNORED, _FILE):
         place = folder / name

@@ -134,7 +134,7 @@ def _build_request(
             replace(own, executor="", model="") if _ROLE in services.settings.agents else own
         ),
         cwd=str(directory),
-        workspace=create_workspace(directory, context, services),
+        workspace=create_workspace(directory, context, services, review=session_key),
         task_dir=services.layout.task(step.task),
         attempts=services.journal.attempts(step.task),
         select_session=partial(_choose_session, context.state.session_seed, session_key),

@@ -31,21 +31,27 @@ from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGi
 from ostler.git.private.unsandboxed import refuse_push_variables
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import query_git
+from ostler.git.worktree.trash import erase
 from ostler.git.worktree.work_trees import list_work_trees
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.links.find import find_links
 from ostler.sandbox.links.hops import mount_hops
+from ostler.sandbox.links.link import list_directory
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
+
+_REVIEWS = "reviews"  # in the directory of the task's sandbox
 
 
 def create_workspace(
-    directory: Path, context: TaskContext, services: StepServices, *, pins: bool = True
+    directory: Path, context: TaskContext, services: StepServices, *, pins: bool = True, review: str = ""
 ) -> Workspace:
     """Return the files of a program that works in this directory of the task.
 
-    `pins`: the configuration that programs execute is that of the base commit.
+    `pins`: the configuration that programs execute is that of the base commit. `review`: the key of a review,
+    which has a home directory of its own: the agent whose work is reviewed must not have written there.
     """
     place, records = services.layout.sandbox(context.state.task), list_records(services)
+    place = _find_review_place(place, review) if review else place
     worktree = find_worktree(context.state, services)
     root = services.layout.root
     if worktree is not None and services.repository and directory.is_relative_to(worktree.path):
@@ -63,6 +69,15 @@ def create_workspace(
         mounts = partial(_open_project, directory, root, place, desk, services.repository, exempt)
     programs = (INSIDE / BIN,) if services.repository else ()
     return Workspace(directory, place, root, mounts, programs=programs, records=records)
+
+
+def _find_review_place(place: Path, key: str) -> Path:
+    """Return the private files of one review; those of earlier reviews are deleted."""
+    name = blake2b(key.encode(), digest_size=8).hexdigest()
+    for old in list_directory(place / _REVIEWS):
+        if old.name != name:
+            erase(Path(old.path), place)
+    return place / _REVIEWS / name
 
 
 def create_session_workspace(directory: Path, layout: Layout) -> Workspace:
