@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from examples import FULL, examples
+from ostler.sandbox.network.indexes.found import Found
 from world import World
 
 # The same examples each time, for any speed of the machine; make test-full generates new ones.
@@ -72,6 +73,12 @@ def own_home(places: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     # The tests of the sandbox set it to auto. Others look at what an agent does, often through files outside.
     monkeypatch.setenv("OSTLER_SANDBOX__TIER", "supervised")
     return home
+
+
+@pytest.fixture
+def no_package_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tool is asked for its package index, which takes a second; for commands in this process."""
+    monkeypatch.setattr("ostler.sandbox.network.indexes.find._ask_all", lambda *_: Found())
 
 
 @pytest.fixture

@@ -80,16 +80,8 @@ def test_accepting_is_refused_inside_a_task_and_for_unknown_gates(world: World) 
 
 
 def test_weakened_tests_wait_for_a_person(world: World) -> None:
-    """The message names the missing test; a task that allows it is completed with the warning."""
-    for name, text in TESTS.items():
-        (world.root / name).write_text(text)
-    world.git("add", "-A")
-    world.git("commit", "-qm", "tests")
-    use_agent(
-        world,
-        "printf 'def test_one():\\n    pass\\n' > test_a.py",
-        f"[gates.commands]\nimplement = {PYTEST!r}\n",
-    )
+    """The message names the missing test; a person approves it."""
+    weaken_tests(world)
     task = world.new()
     world.ostler("run", task, code=4)
     shown = world.show(task)
@@ -102,6 +94,12 @@ def test_weakened_tests_wait_for_a_person(world: World) -> None:
     shown = world.show(task)
     assert shown["status"] == "completed"
     assert shown["phases"][0]["gate"]["verdict"] == "pass" and shown["phases"][0]["gate"]["by"]
+
+
+@pytest.mark.full
+def test_a_task_can_allow_weakened_tests(world: World) -> None:
+    """A task that allows it, by its option or its file, is completed with the warning."""
+    weaken_tests(world)
     allowed = world.new("Allowed", "--allow-test-changes")
     world.ostler("run", allowed)
     assert world.show(allowed)["status"] == "completed"
@@ -111,6 +109,19 @@ def test_weakened_tests_wait_for_a_person(world: World) -> None:
     ).stdout.strip()
     world.ostler("run", text)
     assert world.show(text)["status"] == "completed"
+
+
+def weaken_tests(world: World) -> None:
+    """Commit two tests, and use an agent that deletes one of them."""
+    for name, text in TESTS.items():
+        (world.root / name).write_text(text)
+    world.git("add", "-A")
+    world.git("commit", "-qm", "tests")
+    use_agent(
+        world,
+        "printf 'def test_one():\\n    pass\\n' > test_a.py",
+        f"[gates.commands]\nimplement = {PYTEST!r}\n",
+    )
 
 
 @pytest.mark.parametrize(

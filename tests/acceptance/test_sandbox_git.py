@@ -29,6 +29,7 @@ def create(world: World, *commands: str) -> str:
     return world.new("Use git", "-d", f"```ostler-script\n{steps}- say: 'Done. {DONE}'\n```")
 
 
+@pytest.mark.usefixtures("no_package_tools")
 def test_an_agent_commits_and_is_refused_a_push(world: World, origin: Path) -> None:
     """Its commits are on the task's branch, main and the remote stay, and the refusal is recorded."""
     heads = world.git("for-each-ref", "refs/heads", "refs/remotes")
@@ -68,8 +69,8 @@ def test_commits_of_a_killed_run_are_taken_over(world: World) -> None:
 
 def test_an_agent_without_a_sandbox_is_refused_a_push(world: World, origin: Path) -> None:
     """The remote stays at its commit, and the agent's output has the reason."""
-    task = create(world, f"{COMMIT} --allow-empty -m one; git push origin HEAD:main 2> said.txt || true")
+    task = create(world, f"{COMMIT} --allow-empty -m one; git push origin HEAD:main 2> output.txt || true")
     before = world.git("ls-remote", str(origin))
     world.ostler("run", task, OSTLER_RUN__EXECUTOR="scripted", OSTLER_SANDBOX__TIER="supervised")
     assert world.git("ls-remote", str(origin)) == before
-    assert world.git("show", f"ostler/{task}:said.txt").startswith(PUSH_REFUSED)
+    assert world.git("show", f"ostler/{task}:output.txt").startswith(PUSH_REFUSED)

@@ -12,7 +12,10 @@ import pytest
 from ostler.sandbox.bubblewrap import find_bubblewrap
 from world import World
 
-pytestmark = pytest.mark.skipif(find_bubblewrap(os.environ) is None, reason="bubblewrap is not installed")
+pytestmark = [
+    pytest.mark.skipif(find_bubblewrap(os.environ) is None, reason="bubblewrap is not installed"),
+    pytest.mark.usefixtures("no_package_tools"),
+]
 OSTLER = f"{sys.executable} -m ostler"
 
 

@@ -79,6 +79,7 @@ def test_a_run_that_is_killed_leaves_what_it_learnt(world: World) -> None:
     assert statuses(world) == {"completed": 8}
 
 
+@pytest.mark.full
 def test_two_runs_obey_the_same_window(world: World) -> None:
     """Two processes on one store: a limit of one stops the other, and one of them probes for both."""
     jump = bend(world)

@@ -15,6 +15,7 @@ DAY = 86_400
 
 
 @needs_faketime
+@pytest.mark.full
 def test_runs_under_different_clocks_share_one_journal(world: World) -> None:
     """Ten days ahead, then ten days back, git and agents included: every task completes."""
     tasks = []

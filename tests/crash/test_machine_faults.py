@@ -157,4 +157,7 @@ def test_state_is_private_whatever_the_umask(world: World) -> None:
     modes = {path: path.lstat().st_mode & 0o777 for path in found}
     wrong = {str(path): oct(mode) for path, mode in modes.items() if mode & 0o077}
     assert wrong == {}
-    assert all(mode == (0o700 if path.is_dir() else 0o600) for path, mode in modes.items()), modes
+    programs = {path: mode for path, mode in modes.items() if path.is_file() and mode != 0o600}
+    assert set(programs.values()) == {0o700}, "they refuse a push"
+    assert {path.parent.name for path in programs} <= {"bin", "hooks"}, programs
+    assert all(mode == 0o700 for path, mode in modes.items() if path.is_dir()), modes

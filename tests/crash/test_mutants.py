@@ -42,6 +42,7 @@ def test_programs_that_tests_start_run_on_the_copy() -> None:
     assert result.outcome == "killed" and SIGN in result.output, result.output
 
 
+@pytest.mark.full
 def test_a_mutant_that_no_test_detects_survives() -> None:
     """Negative control: a test that does not use the line passes on the copy."""
     mutant = replace(TABLE["no-sigcont-with-term"], tests=(LOCK_TEST,))

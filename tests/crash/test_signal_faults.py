@@ -14,7 +14,7 @@ from nemesis import Terminal
 from oracle import check_all_done
 from world import INTERRUPT, STOP, World, end, end_by_two, wait_until
 
-MOMENTS = 20 if os.environ.get("OSTLER_FULL") else 6
+MOMENTS = 20 if os.environ.get("OSTLER_FULL") else 4
 
 
 @pytest.mark.sampled(1)

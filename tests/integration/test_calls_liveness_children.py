@@ -103,6 +103,7 @@ def test_a_question_is_needs_input(script: str, pty: bool, asked: str, tmp_path:
     assert (ended.stopped, ended.reason) == (StopReason.NEEDS_INPUT, asked)
 
 
+@pytest.mark.full
 def test_the_total_timeout_ends_even_a_busy_one(tmp_path: Path) -> None:
     """Activity extends the idle timeout, never the total timeout."""
     ended, _, _ = run(ENDLESS, tmp_path, timeout_seconds=2.5 * IDLE)

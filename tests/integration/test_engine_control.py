@@ -77,8 +77,8 @@ def test_each_combination_has_its_class(
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
+        (f"{sys.executable} -m unittest discover -s tests", "tests the code"),  # make test uses the first one
         (PYTEST, "tests the code"),
-        (f"{sys.executable} -m unittest discover -s tests", "tests the code"),
         (f"{PYTEST} --co", "static only"),
         ("grep -q Shop README.md", "narrow"),
         ("true", "inert"),

@@ -98,7 +98,7 @@ FAULTS: dict[str, tuple[dict[str, Any], Code | None]] = {
 def test_fault_gets_its_code_and_leaves_nothing(fault: str, tmp_path: Path) -> None:
     """For each fault the attempt ends in time with the expected code, and no process is left."""
     limits, code = FAULTS[fault]
-    room = Room(tmp_path, fault=fault, bytes=1 << 25)
+    room = Room(tmp_path, fault=fault, bytes=17 << 20)
     began = time.monotonic()
     result = room.spawn(**limits)
     assert result.code is code, result.message

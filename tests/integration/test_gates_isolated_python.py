@@ -63,7 +63,7 @@ def test_no_wrapper_evades_the_isolation(tmp_path: Path, kind: Kind) -> None:
     """Commands that ignore the environment, or change it, do not import the user's files either."""
     world = EditableWorld(tmp_path, kind, "src")
     world.commit({f"{world.package}/sums.py": "raise RuntimeError('planted')\n"})
-    for command in COMMANDS:
+    for command in COMMANDS if FULL else COMMANDS[::3]:
         event = world.gate.command(command.replace("{site}", str(world.site)))
         assert event.verdict == "fail" and "planted" in world.gate.output(event), command
 

@@ -85,6 +85,7 @@ def test_a_refused_file_is_no_verdict(world: GateWorld) -> None:
     assert world.command(f"cat {other}", allowed).verdict == "pass"
 
 
+@pytest.mark.usefixtures("no_package_tools")
 def test_a_refused_connection_is_no_verdict(world: GateWorld) -> None:
     """It is recorded, and its setting is named; a gate that passes has a warning with it."""
     event = world.command(FETCH, inside(world, network="proxy"))

@@ -61,6 +61,7 @@ def inside(*hosts: str, network: Network = "proxy") -> Settings:
     return replace(settings, sandbox=replace(settings.sandbox, network=network, allow_hosts=hosts))
 
 
+@pytest.mark.usefixtures("no_package_tools")
 def test_a_local_service_is_reached_when_it_is_allowed(tmp_path: Path) -> None:
     """At its usual address; without the setting the connection fails."""
     world = GateWorld(tmp_path)

@@ -60,6 +60,7 @@ def test_nothing_of_the_real_directory_is_visible(world: World, inside: Inside):
     assert "token" not in shown
     assert str(world.project / ".git") not in shown
     assert inside.try_sh("rm -f .git").returncode != 0
+    assert inside.try_sh("echo 'gitdir: /tmp/own' > .git").returncode != 0
     assert inside.try_sh("echo x > /run/ostler/objects/0/x").returncode != 0
     assert inside.try_sh(f"ls {world.project}/.git/config").returncode != 0
 

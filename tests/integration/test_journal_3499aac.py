@@ -11,6 +11,7 @@ import apsw
 import msgspec
 import pytest
 
+from examples import FULL
 from journal_file import journal_path
 from old_journal import OldProject
 from ostler.model.attempt import Attempt
@@ -107,8 +108,8 @@ def test_every_task_is_listed_as_before(readable: OldProject) -> None:
 
 
 def test_tasks_are_shown_as_before(readable: OldProject) -> None:
-    """One task of each status, stage and code."""
-    for name, task in one_of_each(readable).items():
+    """One task of each status, stage and code; a third of them in make test."""
+    for name, task in list(one_of_each(readable).items())[:: 1 if FULL else 3]:
         shown = readable.show(task["id"])
         assert (name, shown["status"], shown["code"]) == (name, task["status"], task["code"])
         assert len(shown["attempts"]) == task["attempts"], name
@@ -178,6 +179,7 @@ def test_models_show_the_recorded_limit(readable: OldProject) -> None:
     assert "limit" in text
 
 
+@pytest.mark.full
 def test_open_tasks_resume_and_the_others_stay(project: OldProject) -> None:
     before = project.statuses()
     positions = last_positions(project)

@@ -240,6 +240,7 @@ def test_a_task_that_lacks_something_is_refused_and_preflight_lists_the_rest(wor
     assert (document["schema"], document["ok"]) == ("ostler.preflight/1", False)
 
 
+@pytest.mark.full
 def test_many_tasks_are_retried_at_once(world: World) -> None:
     """Every failed task, or those with a code; without a filter nothing is retried."""
     world.ostler("init")

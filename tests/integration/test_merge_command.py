@@ -119,6 +119,7 @@ def test_only_completed_tasks_are_merged(world: World) -> None:
     assert world.git("rev-parse", "main") == head
 
 
+@pytest.mark.full
 def test_a_squash_merged_predecessor_is_not_applied_twice(world: World) -> None:
     """After a person squash-merged the first task, only the second one's changes are merged."""
     first, second = run_two(world)
@@ -129,6 +130,7 @@ def test_a_squash_merged_predecessor_is_not_applied_twice(world: World) -> None:
     assert len(log) == 3 and log[1] == "squashed"
 
 
+@pytest.mark.full
 def test_a_rewound_task_is_not_reported_as_merged(world: World) -> None:
     """Its earlier work was merged; the record is about the new work."""
     task = world.new("Write one")
@@ -152,6 +154,7 @@ def test_a_blocked_merge_ends_with_a_rewind(world: World) -> None:
     assert world.git("rev-parse", "main") == head
 
 
+@pytest.mark.full
 def test_a_task_that_waited_for_a_clean_checkout_is_merged(world: World) -> None:
     """While the checkout has changes, the task waits again; then the same command merges it."""
     task = world.new("Write one")

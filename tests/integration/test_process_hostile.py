@@ -99,6 +99,7 @@ def test_timeout_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient)
     assert ended.stopped is StopReason.TIMEOUT
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_cancel_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """Cancelling the caller ends the whole tree before CancelledError is raised."""
@@ -112,6 +113,7 @@ def test_cancel_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) 
     assert isinstance(ended, asyncio.CancelledError)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_keeper_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """When the keeper is killed the forker inherits the tree and ends it before run() returns."""

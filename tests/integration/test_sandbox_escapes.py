@@ -61,6 +61,7 @@ def test_no_attempt_succeeds(place: Path) -> None:
         world.close()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not IS_ROOT, reason="only root can become another user")
 def test_no_attempt_of_another_user_succeeds(place: Path) -> None:
     """The sandbox holds for a user who is not root."""

@@ -124,6 +124,7 @@ def test_copied_project(world: World) -> None:
     assert world.show(task)["status"] == "completed"
 
 
+@pytest.mark.full
 def test_copy_of_a_project_that_was_moved(world: World) -> None:
     """`cp -a p q; mv p r`: nothing is left in the recorded directory, and only the copy has a new id."""
     world.new()
@@ -138,6 +139,7 @@ def test_copy_of_a_project_that_was_moved(world: World) -> None:
     assert store_id(moved) == before
 
 
+@pytest.mark.full
 def test_same_journal_in_another_file_keeps_its_id(tmp_path: Path) -> None:
     """After `git init`, which moves the journal, and after a rebuild from a backup."""
     world = World(tmp_path, git=False)
@@ -230,6 +232,7 @@ def test_linked_work_tree_removed(world: World, tmp_path: Path) -> None:
     assert world.show(task)["status"] == "pending"
 
 
+@pytest.mark.full
 def test_project_in_a_renamed_subdirectory(world: World) -> None:
     """The state gets the new name; a copy of the directory does not get the state of the original."""
     repository = world.root
@@ -251,6 +254,7 @@ def test_project_in_a_renamed_subdirectory(world: World) -> None:
     world.ostler("journal", "check")
 
 
+@pytest.mark.full
 def test_projects_in_subdirectories_are_apart(world: World) -> None:
     """Two projects of one repository, and one around them."""
     root = world.root

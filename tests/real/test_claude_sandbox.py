@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -24,8 +25,12 @@ def shell(command: str) -> Answer:
 
 
 @pytest.mark.smoke
-def test_a_first_task(tmp_path: Path) -> None:
-    """It edits, tests and commits; a push, a read of another project and a foreign host are refused."""
+def test_a_first_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It edits, tests and commits; a push, a read of another project and a foreign host are refused.
+
+    No process and no file inside has its key, which the server receives.
+    """
+    monkeypatch.setattr(recorder, "_without_secret", lambda name, value: value)
     other = tmp_path / "other"
     other.mkdir()
     (other / "notes.txt").write_text("PRIVATE-NOTES")
@@ -35,11 +40,12 @@ def test_a_first_task(tmp_path: Path) -> None:
         shell("git push origin HEAD:main; echo push $?"),
         shell(f"cat {other}/notes.txt; echo read $?"),
         shell("curl -sS -m 5 https://foreign.example/; echo connect $?"),
+        shell(f"MARK=planted-value; echo $({dump(KEY)}) found"),
         call("StructuredOutput", **ANSWER),
     ]
     with FakeLlm(turns) as llm:
         world = real_world(tmp_path, llm)
-        world.environ["OSTLER_SANDBOX__TIER"] = "auto"
+        world.environ |= {"OSTLER_SANDBOX__TIER": "auto", "ANTHROPIC_API_KEY": KEY}
         (world.root / "check.py").write_text(
             "import hello\nassert hello.greet() == 'hello'\nprint('TESTED')\n"
         )
@@ -55,11 +61,29 @@ def test_a_first_task(tmp_path: Path) -> None:
     assert "return 'hello'" in world.git("show", f"ostler/{task}:hello.py")
     assert "TESTED" in log and "COMMITTED" in log
     assert "push 1" in log and "read 1" in log and "PRIVATE-NOTES" not in log
-    refused = [event["target"] for event in events if event["type"] == "access_refused"]
-    assert "foreign.example:443" in refused
+    assert re.search(r"\b0 0 [1-9]\d* found", log), log
+    assert {request.headers.get("x-api-key") for request in llm.requests} == {KEY}
+    refused = [(event["kind"], event["target"]) for event in events if event["type"] == "access_refused"]
+    expected = [("push", "origin"), ("file", f"{other}/notes.txt"), ("network", "foreign.example:443")]
+    assert refused == expected
+    assert [one["target"] for one in shown["refused"]] == [target for _, target in expected]
     attempt = shown["attempts"][0]
     assert (attempt["permissions"], attempt["sandbox"]["tier"]) == ("skip", "bubblewrap")
     assert world.git("ls-remote", str(tmp_path / "remote.git")) == ""
+
+
+@pytest.mark.full
+def test_the_budget_ends_a_running_agent(tmp_path: Path) -> None:
+    """The proxy counts each answer, and refuses the call after the one that used the budget up."""
+    with FakeLlm([shell("echo ONE"), shell("echo TWO"), call("StructuredOutput", **ANSWER)]) as llm:
+        world = real_world(tmp_path, llm)
+        world.environ |= {"OSTLER_SANDBOX__TIER": "auto", "OSTLER_BUDGET__TASK_USD": "0.000001"}
+        task = world.new("Add a greeting", "-d", "Write hello.py")
+        world.ostler("run", task, code=5)
+        shown = world.show(task)
+        world.close()
+    assert (shown["status"], shown["code"]) == ("paused", "BUDGET_EXCEEDED")
+    assert len(llm.requests) == 1
 
 
 def dump(marker: str) -> str:
@@ -71,7 +95,8 @@ def dump(marker: str) -> str:
     )
 
 
-@pytest.mark.parametrize("kind", [pytest.param("key", marks=pytest.mark.full), "login"])
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["key", "login"])
 def test_keys_stay_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """No process and no file has the key, a planted value is found, and the server receives the key."""
     monkeypatch.setattr(recorder, "_without_secret", lambda name, value: value)

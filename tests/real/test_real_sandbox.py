@@ -16,7 +16,8 @@ pytestmark = pytest.mark.full
 PARTS = f"{KEY[:6]}'{KEY[6:]}'"  # so that the command itself is no match
 # Without substitutions, which gemini refuses.
 COMMAND = (
-    f"cat /proc/*/environ 2>/dev/null | grep -a {PARTS}; grep -rac {PARTS} $HOME | grep -v ':0$'; echo searched; "
+    f"cat /proc/*/environ 2>/dev/null | grep -a {PARTS}; "
+    f"grep -rac {PARTS} $HOME | grep -v ':0$'; echo searched; "
     "git add -A && git commit -qm work && echo COMMITTED; "
     "curl -sS -m 5 https://foreign.example/; echo connect $?"
 )

@@ -1,13 +1,17 @@
-"""A package index on loopback, which is also an HTTP proxy: a page can have any host name."""
+"""A package index on loopback, which is also an HTTP proxy; and a project whose tools use it."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
 from typing import NamedTuple
+
+from ostler.sandbox.network.indexes.find import find_indexes
+from ostler.sandbox.network.indexes.found import Indexes
 
 
 class Page(NamedTuple):
@@ -20,7 +24,7 @@ class Page(NamedTuple):
 
 
 class IndexServer:
-    """Answers a path, or an absolute URL that a proxy receives, with `pages`; else 404."""
+    """Answers a path, or an absolute URL of any host that a proxy receives, with `pages`; else 404."""
 
     def __init__(self, pages: dict[str, Page] | None = None) -> None:
         self.pages = pages or {}
@@ -116,3 +120,37 @@ def write_program(directory: Path, name: str, text: str) -> None:
     directory.mkdir(exist_ok=True)
     (directory / name).write_text(f"#!/bin/sh\n{text}\n")
     (directory / name).chmod(0o755)
+
+
+class Project:
+    """A home, a checkout and programs; every request to an index comes to a server of the test."""
+
+    def __init__(self, root: Path, server: IndexServer) -> None:
+        self.home, self.checkout, self.programs = root / "home", root / "checkout", root / "programs"
+        for place in (self.home, self.checkout, self.programs):
+            place.mkdir()
+        self.server = server
+        self.environ = {"HOME": str(self.home), "PATH": str(self.programs)} | server.proxy
+        self.now = 0.0
+
+    def write(self, name: str, text: str) -> None:
+        (self.home.parent / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.home.parent / name).write_text(text)
+
+    def program(self, name: str, text: str) -> None:
+        write_program(self.programs, name, text)
+
+    def use(self, *programs: str) -> None:
+        """Use the real programs of these names."""
+        for name in programs:
+            (self.programs / name).unlink(missing_ok=True)
+            (self.programs / name).symlink_to(str(shutil.which(name)))
+
+    def find(self, seconds: float = 20.0, **environ: str) -> Indexes:
+        return find_indexes(
+            self.environ | environ,
+            self.checkout,
+            tool_seconds=seconds,
+            learn_seconds=10.0,
+            monotonic=lambda: self.now,
+        )

@@ -1,4 +1,4 @@
-"""A socket that speaks enough of the Docker API to record what the real client asks for."""
+"""A socket that implements enough of the Docker API to record what the real client asks for."""
 
 from __future__ import annotations
 

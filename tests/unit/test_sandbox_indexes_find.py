@@ -13,51 +13,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from index_world import IndexServer, simple_page, write_program
+from index_world import IndexServer, Project, simple_page
 from ostler.process.tool import ToolResult, run_tool
 from ostler.sandbox.network.indexes import tools
 from ostler.sandbox.network.indexes.describe import describe_indexes
-from ostler.sandbox.network.indexes.find import find_indexes
-from ostler.sandbox.network.indexes.found import Indexes
 from ostler.sandbox.network.indexes.learn import RETRY_SECONDS
 
 PYTHON = Path(sys.executable).parent
 NPM = shutil.which("npm")
 CARGO = shutil.which("cargo")
-
-
-class Project:
-    """A home, a checkout and programs; every request to an index comes to a server of the test."""
-
-    def __init__(self, root: Path, server: IndexServer) -> None:
-        self.home, self.checkout, self.programs = root / "home", root / "checkout", root / "programs"
-        for place in (self.home, self.checkout, self.programs):
-            place.mkdir()
-        self.server = server
-        self.environ = {"HOME": str(self.home), "PATH": str(self.programs)} | server.proxy
-        self.now = 0.0
-
-    def write(self, name: str, text: str) -> None:
-        (self.home.parent / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.home.parent / name).write_text(text)
-
-    def program(self, name: str, text: str) -> None:
-        write_program(self.programs, name, text)
-
-    def use(self, *programs: str) -> None:
-        """Use the real programs of these names."""
-        for name in programs:
-            (self.programs / name).unlink(missing_ok=True)
-            (self.programs / name).symlink_to(str(shutil.which(name)))
-
-    def find(self, seconds: float = 20.0, **environ: str) -> Indexes:
-        return find_indexes(
-            self.environ | environ,
-            self.checkout,
-            tool_seconds=seconds,
-            learn_seconds=10.0,
-            monotonic=lambda: self.now,
-        )
 
 
 @pytest.fixture
@@ -169,6 +133,7 @@ def test_cargo(project: Project) -> None:
     assert b"pw4" not in found.files[".cargo/config.toml"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(NPM is None or CARGO is None, reason="npm or cargo is not installed")
 def test_tools_understand_the_copies(project: Project) -> None:
     """In a private HOME with the copied files, the real tools use the same indexes."""

@@ -1,7 +1,7 @@
 """Hosts of the network: one canonical form of a name or address, and the entries of sandbox.allow_hosts.
 
 Programs disagree on unusual forms of a host (127.1, 0x7f.0.0.1, "example.com.", user@host), so a check of one
-form says nothing about the connection of another program. Only the plain forms are accepted here.
+form proves nothing about the connection of another program. Only the plain forms are accepted here.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.sandbox.checkout import Checkout, below
-from ostler.sandbox.links.link import Link, list_directory
+from ostler.sandbox.links.link import Link, list_directory, read_small_file
 from ostler.sandbox.links.python import ENVIRONMENT_PARTS
 from ostler.sandbox.mount_points import create_mount_point
 from ostler.sandbox.readable import has_directory, has_file, has_path
@@ -21,6 +21,7 @@ _TOOL_DIRECTORIES = {
     "RUSTUP_HOME": False, "CARGO_HOME": True, "GOPATH": True, "HOME": True, "TMPDIR": True,
     "XDG_CACHE_HOME": True, "XDG_CONFIG_HOME": True, "XDG_DATA_HOME": True, "XDG_RUNTIME_DIR": True,
 }  # fmt: skip
+_PRIVATE = ("HOME", "TMPDIR", "XDG_")  # variables of directories that a sandbox has for itself
 _OBJECTS = "objects"  # the repository's objects, in the private directory of the checkout
 _TOOLS = "tools"  # environments for a setup, which can create its own at the original path
 _EMPTY = "empty"
@@ -50,6 +51,8 @@ class Needs(Struct, frozen=True):
     is_tracked: Callable[[str], bool] = lambda path: False
     # The setup can create environments in the checkout: those of the user are mounted elsewhere then.
     for_setup: bool = False
+    # The command is in a sandbox, which has its own home directory and temporary files.
+    in_sandbox: bool = False
 
 
 def plan_mounts(
@@ -92,15 +95,27 @@ def _mount_needed(checkout: Checkout, over: Mount, environ: Mapping[str, str], n
         if root == checkout.user and _is_placed(checkout, name)
     ]
     placed = {one.destination.relative_to(root) for one in mounts}
-    for path, writable in _list_named_directories(environ):
+    for path, writable in _list_named_directories(_select_variables(environ, needs)):
         missing = _find_missing(over, path, placed)
         if missing is None or needs.is_tracked(str(missing)):
             continue
         placed.add(missing)
         aside = needs.for_setup and not writable
         place = checkout.private / _TOOLS / missing if aside else root / missing
-        mounts.append(Mount(Path(os.path.realpath(root / missing)), place, writable))
+        source = Path(os.path.realpath(root / missing))
+        if not needs.in_sandbox:
+            mounts.append(Mount(source, place, writable))
+        elif not _has_home(source, environ):
+            mounts.append(Mount(source, place))  # a person runs the programs there without a sandbox
     return mounts
+
+
+def _select_variables(environ: Mapping[str, str], needs: Needs) -> dict[str, str]:
+    return {name: environ[name] for name in environ if not (needs.in_sandbox and name.startswith(_PRIVATE))}
+
+
+def _has_home(path: Path, environ: Mapping[str, str]) -> bool:
+    return Path(os.path.realpath(environ.get("HOME") or "/")).is_relative_to(path)
 
 
 def _is_placed(checkout: Checkout, name: str) -> bool:
@@ -154,10 +169,7 @@ def _hide_copy(link: Link, checkout: Checkout) -> list[Mount]:
 
 
 def _read_record(info: Path) -> list[str]:
-    try:
-        return (info / "RECORD").read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return []
+    return read_small_file(info / "RECORD").decode("utf-8", "replace").splitlines()
 
 
 def relocate_tools(checkout: Checkout, mounts: Iterable[Mount], environ: Mapping[str, str]) -> dict[str, str]:

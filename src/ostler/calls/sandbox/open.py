@@ -67,7 +67,7 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
         is_limited = chosen.tier == "limits"
         launcher = limit(None, _limits(request), settings, request.workspace) if is_limited else None
-        yield OpenSandbox(record, launcher, await asyncio.to_thread(_guard_environment, request))
+        yield OpenSandbox(record, launcher, await _guard_environment(request))
         return
     async with AsyncExitStack() as stack:
         own = await _enter_in_thread(request.workspace.open_mounts(), stack)
@@ -109,9 +109,10 @@ async def _enter_in_thread(
     return entering.result()
 
 
-def _guard_environment(request: SandboxRequest) -> dict[str, str]:
+async def _guard_environment(request: SandboxRequest) -> dict[str, str]:
     guard = request.workspace.guard
-    return {**request.environ, **(guard(request.environ) if guard else {})}
+    more = await asyncio.to_thread(guard, request.environ) if guard else {}
+    return {**request.environ, **more}
 
 
 async def choose_sandbox(settings: SandboxSettings, environ: Mapping[str, str]) -> ChosenTier:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from ostler.errors import Code, GitError
 from ostler.files.atomic import write_projection
 from ostler.git.repository import Repository
 from ostler.git.run.command import LONG_SECONDS, run_git
@@ -32,8 +33,14 @@ def to_exclude_pattern(path: str) -> str:
 
 
 def write_exclude(repository: Repository, placed: tuple[str, ...], made: tuple[str, ...] = ()) -> None:
-    """Replace the paths that are ignored in this worktree."""
-    exclude_file(repository).parent.mkdir(exist_ok=True)
+    """Replace the paths that are ignored in this worktree.
+
+    Raises GIT_CORRUPT for a link, which a command can have put into the git directory of a checkout.
+    """
+    folder = exclude_file(repository).parent
+    if repository.git_dir.is_symlink() or folder.is_symlink():
+        raise GitError(Code.GIT_CORRUPT, f"{folder} is a symbolic link", "replace it by a directory")
+    folder.mkdir(exist_ok=True)
     write_projection(placed_file(repository), _encode_patterns(placed))
     write_projection(exclude_file(repository), _encode_patterns((*placed, *made)))
 

@@ -82,8 +82,8 @@ def write_programs(folder: Path, *, allows_fetch: bool = False) -> None:
         filled = text.format(
             push=shlex.quote(PUSH_REFUSED), fetch=shlex.quote(_FETCH_REFUSED), otherwise=otherwise
         )
-        write_once(folder / name, _start() + filled, 0o755)
-    write_once(folder / _REPORT, _REPORT_TEXT, 0o644)
+        write_once(folder / name, _start() + filled, 0o700)
+    write_once(folder / _REPORT, _REPORT_TEXT, 0o600)
 
 
 def _start() -> str:

@@ -7,10 +7,13 @@ import os
 from collections.abc import Generator
 from pathlib import Path
 
+from ostler.errors import Code, GitError, PathEscape
+from ostler.files.paths import open_beneath
 from ostler.git.repository import Repository
 
 _ALTERNATES = Path("objects", "info", "alternates")
 _MAX_ALTERNATES = 50
+_MAX_FILE_BYTES = 1 << 20
 
 
 def list_work_trees(repository: Repository) -> tuple[Path, ...]:
@@ -32,15 +35,26 @@ def quote_alternate(path: Path) -> bytes:
 @contextlib.contextmanager
 def borrow_objects_from(tree: Path, repository: Repository, objects: Path) -> Generator[None]:
     """Let the checkout `tree` read the repository's objects at another path for a while."""
-    file = tree / ".git" / _ALTERNATES
-    before = file.read_bytes()
-    file.write_bytes(quote_alternate(objects) + _read_further(repository))
+    name = str(".git" / _ALTERNATES)
+    try:
+        with os.fdopen(open_beneath(tree, name, os.O_RDONLY), "rb") as file:
+            before = file.read(_MAX_FILE_BYTES)
+        _overwrite(tree, name, quote_alternate(objects) + _read_further(repository))
+    except (OSError, PathEscape) as error:
+        message = f"{tree / name} cannot be used, which the setup of the checkout changed: {error}"
+        raise GitError(Code.GIT_CORRUPT, message, "fix [workspace] setup, then: ostler retry") from error
     try:
         yield
     finally:
         # A command can have replaced the git directory; then there is nothing to restore.
-        with contextlib.suppress(OSError):
-            file.write_bytes(before)
+        with contextlib.suppress(OSError, PathEscape):
+            _overwrite(tree, name, before)
+
+
+def _overwrite(tree: Path, name: str, content: bytes) -> None:
+    """Replace the content of a file that a command could have replaced by a link."""
+    with os.fdopen(open_beneath(tree, name, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        file.write(content)
 
 
 def list_alternates(repository: Repository) -> tuple[Path, ...]:

@@ -1,1 +1,1 @@
-"""The sandbox of a program: what it sees, the self-test, and how each tier starts it."""
+"""The sandbox of a program: its files and network, the self-test, and how each tier starts it."""

@@ -1,4 +1,4 @@
-"""What a program sees inside its sandbox; the same for every tier."""
+"""The files, network and limits of a program inside its sandbox; the same for every tier."""
 
 from __future__ import annotations
 

@@ -58,7 +58,12 @@ def wrap_with_bubblewrap(
 def list_mounts(box: Box) -> tuple[Mount, ...]:
     """Return all mounts apart from those of the system, in order."""
     home = Mount(box.home, box.home_path, writable=True)
-    return (home, *(Mount(one, one) for one in _select_readable(box)), *box.mounts)
+    readable = [Mount(one, one) for one in _select_readable(box)]
+    if not any(box.home_path.is_relative_to(one.destination) for one in box.mounts):
+        return (home, *readable, *box.mounts)
+    # The home directory is in the project, whose mount hides it.
+    hidden = [one for one in readable if one.destination.is_relative_to(box.home_path)]
+    return (*readable, *box.mounts, home, *hidden)
 
 
 def build_entry(box: Box, control: str) -> tuple[str, ...]:

@@ -22,7 +22,12 @@ def mount_hops(checkout: Checkout, links: Iterable[Link]) -> tuple[Mount, ...]:
         package = checkout.tree / link.target.relative_to(root) if root else link.target
         hops = [one for one in _list_hops(link.source) if has_link(one) and checkout.find_root(one) is None]
         found |= dict.fromkeys(hops, package)
-    return tuple(Mount(package, hop) for hop, package in found.items() if has_path(package))
+    return tuple(Mount(package, hop) for hop, package in found.items() if _is_in(checkout, package))
+
+
+def _is_in(checkout: Checkout, package: Path) -> bool:
+    """Return whether the package exists; a link of an agent in its place must not lead elsewhere."""
+    return has_path(package) and checkout.is_own(Path(os.path.realpath(package)))
 
 
 def _list_hops(path: Path) -> Iterator[Path]:

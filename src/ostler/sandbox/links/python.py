@@ -143,7 +143,9 @@ def _find_in_metadata(info: Path, checkout: Checkout, project: str) -> Iterator[
     target = _read_direct_url(info / "direct_url.json")
     if target is not None and target.editable is not None:
         yield from _make_links(info / "direct_url.json", [target.editable], checkout)
-        if _is_named(info, project) and checkout.find_root(target.editable) is None:
+        is_elsewhere = checkout.find_root(target.editable) is None
+        # An environment in the checkout can be that of an agent, and name any directory.
+        if is_elsewhere and _is_named(info, project) and not checkout.is_own(info):
             # Another clone of this project supplies its modules.
             yield Link("python", info / "direct_url.json", target.editable)
     elif project and _is_named(info, project):

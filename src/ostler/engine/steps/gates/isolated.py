@@ -40,7 +40,7 @@ from ostler.sandbox.choice import Choice, choose_isolation
 from ostler.sandbox.environments.recipe import NoEnvironment
 from ostler.sandbox.guard import install_guard, read_guard
 from ostler.sandbox.import_paths import extend_python_path, find_import_paths
-from ostler.sandbox.launch import Launch, record_start, was_started
+from ostler.sandbox.launch import Launch, find_start_folder, record_start, was_started
 from ostler.sandbox.links.build import shares_cargo_target
 from ostler.sandbox.links.command import find_command_links
 from ostler.sandbox.links.committed import find_committed_links
@@ -169,6 +169,7 @@ def _examine(
         repository.common_dir / "objects",
         partial(_is_tracked, repository),
         for_setup,
+        has_own_files(sandbox),
     )
     in_view = choice.isolation in _IN_VIEW and not choice.blocked
     mounts = plan_mounts(checkout, links, environ, needs) if in_view else ()
@@ -227,13 +228,18 @@ async def _run_in_sandbox(
 
 
 def _list_box_mounts(situation: _Situation) -> tuple[Mount, ...]:
-    """Return the mounts of the view, after the directory of the checkout and the objects that it borrows."""
+    """Return the mounts of the view, after the directory of the checkout and the objects that it borrows.
+
+    The directory around the tree is read-only: Ostler and the next command follow its paths.
+    """
     private, common = situation.checkout.private, situation.repository.common_dir
+    tree, started = situation.checkout.tree, find_start_folder(situation.checkout.private)
     borrowed = [common / "objects", *list_alternates(situation.repository)]
     # The view has those of the user's work tree, which the checkout is mounted over, at another path.
     hidden = situation.checkout.user if situation.view.mounts else private
     return (
-        Mount(private, private, writable=True),
+        Mount(private, private),
+        *(Mount(one, one, writable=True) for one in (tree, started)),
         *(Mount(one, one) for one in borrowed if not one.is_relative_to(hidden)),
         *situation.view.mounts,
         *mount_hops(situation.checkout, situation.links),

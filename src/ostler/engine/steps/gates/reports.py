@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree
@@ -76,9 +78,12 @@ def _add_numbers(pattern: re.Pattern[str], text: str) -> int:
 
 def _read_report(report: Path) -> dict[str, TestOutcome]:
     try:
-        if report.is_symlink() or report.stat().st_size > _MAX_REPORT_BYTES:
-            return {}
-        content = report.read_bytes()
+        # The command can have put a link or a pipe there.
+        with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_REPORT_BYTES:
+                return {}
+            content = file.read(_MAX_REPORT_BYTES)
         if _DECLARATION.search(content):
             return {}
         root = ElementTree.fromstring(content)  # noqa: S314  (has no declarations of entities)

@@ -90,7 +90,9 @@ def _open_worktree(
     """Mount the worktree over the user's checkout too, so that installed packages import the task's code."""
     checkout = _locate(worktree, repository)
     environ = services.environ
-    needs = Needs(services.settings.workspace.link, None, partial(_is_tracked, repository))
+    needs = Needs(
+        services.settings.workspace.link, is_tracked=partial(_is_tracked, repository), in_sandbox=True
+    )
     links = find_links(checkout, environ)
     planned = (*plan_mounts(checkout, links, environ, needs), *mount_hops(checkout, links))
     # Before the mount points exist, which replace links of [workspace] in the worktree.
