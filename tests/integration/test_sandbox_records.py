@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from ostler.calls.sandbox.open import SandboxRequest, open_sandbox
+from ostler.calls.sandbox.workspace import create_plain_workspace
 from ostler.config.settings import SandboxSettings
-from ostler.model.sandbox import RefusedAccess, SandboxRecord, describe_refusal, describe_sandbox
+from ostler.model.sandbox import Network, RefusedAccess, SandboxRecord, describe_refusal, describe_sandbox
 from ostler.project.inspection import confinement
 from ostler.project.inspection.confinement import describe_unconfined, find_confinement
 from ostler.sandbox.box.tiers import ChosenTier
@@ -85,6 +88,23 @@ def test_refused_access_is_shown_in_every_view(world: World, tmp_path: Path) -> 
     for view in views:
         assert all(one["text"] in view for one in refused.values())
     assert "[NETWORK_REFUSED]" in world.ostler("status").stdout
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize(("network", "verified"), [("off", True), ("on", False)])
+def test_the_network_of_the_machine_keeps_permission_checks(
+    tmp_path: Path, network: Network, verified: bool
+) -> None:
+    """Services of the user are reachable with it, which the self-test does not allow."""
+    settings = SandboxSettings(network=network)
+    workspace = create_plain_workspace(tmp_path, tmp_path / "state")
+
+    async def open_record() -> SandboxRecord:
+        async with open_sandbox(SandboxRequest(workspace, settings, dict(os.environ))) as opened:
+            return opened.record
+
+    assert asyncio.run(open_record()).verified is verified
+    assert find_confinement(settings, os.environ).record.verified is verified
 
 
 @pytest.mark.parametrize(

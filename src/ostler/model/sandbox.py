@@ -14,6 +14,15 @@ Tier = Literal["auto", "supervised", "limits", "landlock", "bubblewrap", "docker
 
 Network = Literal["proxy", "off", "on"]
 
+
+def is_separate(network: Network) -> bool:
+    """Return whether a sandbox has a network of its own, as in its self-test.
+
+    With the network of the machine, services of the user such as the session bus are reachable.
+    """
+    return network != "on"
+
+
 RefusalKind = Literal["network", "file", "push"]
 
 

@@ -17,7 +17,7 @@ from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
 from ostler.model.command import Launcher
-from ostler.model.sandbox import Refusal, SandboxRecord
+from ostler.model.sandbox import Refusal, SandboxRecord, is_separate
 from ostler.model.usage import Usage
 from ostler.sandbox.box.box import Box, Limits
 from ostler.sandbox.box.system import list_named_paths, list_toolchains
@@ -86,7 +86,7 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
             environ, chosen.tier, network, request.workspace.programs, box.proxy_port
         )
         yield OpenSandbox(
-            SandboxRecord(chosen.tier, chosen.verified, network=network),
+            SandboxRecord(chosen.tier, chosen.verified and is_separate(network), network=network),
             launcher,
             env | {"HOME": str(box.home_path)},
             box,

@@ -15,6 +15,7 @@ from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import ExecutorRegistry, find_section, resolve_name, resolve_type
 from ostler.executors.survey import get_spec, probe_programs
 from ostler.model.model_config import ModelConfig
+from ostler.model.sandbox import is_separate
 from ostler.process.runner import DefaultCommandRunner
 from ostler.sandbox.box.tiers import choose_tier
 from ostler.store.last_calls import LastCall
@@ -51,7 +52,8 @@ def _may_skip(settings: Settings) -> bool:
     if sandbox.allow_unsandboxed_skip:
         return True
     try:
-        return choose_tier(sandbox.tier, os.environ, sandbox.network, sandbox.image).verified
+        chosen = choose_tier(sandbox.tier, os.environ, sandbox.network, sandbox.image)
+        return chosen.verified and is_separate(sandbox.network)
     except OstlerError:  # the tier does not work here; the run reports it
         return False
 

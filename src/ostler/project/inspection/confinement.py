@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ostler.config.settings import SandboxSettings
 from ostler.errors import OstlerError
-from ostler.model.sandbox import SandboxRecord, describe_sandbox
+from ostler.model.sandbox import SandboxRecord, describe_sandbox, is_separate
 from ostler.sandbox.box.tiers import ChosenTier, choose_tier
 
 _INSTALL = "apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora)"
@@ -58,7 +58,10 @@ def find_confinement(settings: SandboxSettings, environ: Mapping[str, str]) -> C
     except OstlerError as error:
         return Confinement(SandboxRecord(settings.tier), error.message, error.hint)
     record = SandboxRecord(
-        chosen.tier, chosen.verified, chosen.reason, settings.network if chosen.is_sandbox else "on"
+        chosen.tier,
+        chosen.verified and is_separate(settings.network),
+        chosen.reason,
+        settings.network if chosen.is_sandbox else "on",
     )
     return Confinement(record, fix=_find_fix(chosen))
 
