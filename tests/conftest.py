@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import signal
+import threading
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -79,6 +80,15 @@ def own_home(places: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_package_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """No tool is asked for its package index, which takes a second; for commands in this process."""
     monkeypatch.setattr("ostler.sandbox.network.indexes.find._ask_all", lambda *_: Found())
+
+
+@pytest.fixture(autouse=True)
+def no_thread_of_another_test() -> Iterator[None]:
+    """A run that ends before its first attempt leaves a thread that starts programs and reads files."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "sandbox-warm-up":
+            thread.join(15)
 
 
 @pytest.fixture

@@ -9,12 +9,15 @@ from pathlib import Path
 from ostler.config.settings import SandboxSettings
 from ostler.errors import OstlerError
 
+THREAD = "sandbox-warm-up"
+
 
 def start_warm_up(settings: SandboxSettings, environ: Mapping[str, str], project: Path) -> None:
     """Run the self-test and find the package indexes, in the background: the first attempt needs both."""
     if settings.tier in ("supervised", "limits"):
         return
-    threading.Thread(target=_warm_up, args=(settings, environ, project), daemon=True).start()
+    questions = (settings, environ, project)
+    threading.Thread(target=_warm_up, args=questions, name=THREAD, daemon=True).start()
 
 
 def _warm_up(settings: SandboxSettings, environ: Mapping[str, str], project: Path) -> None:
