@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from ostler.config.load import load_settings
+from inspected_project import git, make_repository, setup, write
 from ostler.errors import Problem
-from ostler.executors.registry import ExecutorRegistry
 from ostler.process import tool
 from ostler.project.inspection.inspect_project import (
     find_run_problems,
@@ -18,18 +16,6 @@ from ostler.project.inspection.inspect_project import (
     inspect_project,
 )
 from ostler.project.inspection.phases import first_program
-from ostler.project.inspection.setup import Setup
-
-
-def write(root: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-
-
-def setup(root: Path, text: str, environ: Mapping[str, str] = {}) -> Setup:
-    write(root, {"ostler.toml": text})
-    return Setup(root, load_settings(root, environ), environ, ExecutorRegistry())
 
 
 def lines(problems: list[Problem]) -> list[str]:
@@ -219,15 +205,9 @@ def test_pipelines_and_task_files(tmp_path: Path) -> None:
     ]
 
 
-def git(root: Path, *args: str) -> None:
-    subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b", *args], cwd=root, check=True)
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
-    return tmp_path
+    return make_repository(tmp_path)
 
 
 PULL = '[git]\non_complete = "pr"\n'

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from ostler.config.load import load_settings
+from inspected_project import git, make_repository, write
 from ostler.errors import Code, OstlerError, PreflightFailed, Problem, UsageError
-from ostler.executors.registry import ExecutorRegistry
 from ostler.model.task import Task
 from ostler.process import tool
 from ostler.project.inspection.refuse import refuse
-from ostler.project.inspection.setup import Setup
 from ostler.project.preflight import check_new, check_ready, find_ready_tasks
 from ostler.project.project import Project
 
 
-def write(root: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-
-
-def setup(root: Path, text: str, environ: Mapping[str, str] = {}) -> Setup:
-    write(root, {"ostler.toml": text})
-    return Setup(root, load_settings(root, environ), environ, ExecutorRegistry())
-
-
-def git(root: Path, *args: str) -> None:
-    subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b", *args], cwd=root, check=True)
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
-    return tmp_path
+    return make_repository(tmp_path)
 
 
 PULL = '[git]\non_complete = "pr"\n'

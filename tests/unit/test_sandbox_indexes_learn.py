@@ -12,7 +12,7 @@ import pytest
 
 from index_world import IndexServer, Page, json_page, simple_page
 from ostler.sandbox.network.indexes.found import Index, Kind
-from ostler.sandbox.network.indexes.learn import RETRY_SECONDS, Learned, learn_all, learn_hosts
+from ostler.sandbox.network.indexes.learn import RETRY_SECONDS, Learned, learn_all
 from ostler.sandbox.network.indexes.local_index import learn_local
 
 SIMPLE = "application/vnd.pypi.simple.v1+json"
@@ -31,7 +31,7 @@ def origin() -> str:
 
 
 def learn(index: Index, server: IndexServer, seconds: float = 5.0) -> Learned:
-    return learn_hosts(index, server.proxy, seconds=seconds)
+    return learn_all([index], server.proxy, seconds=seconds)[index]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,8 @@ def test_index_does_not_open_this_machine(server: IndexServer, origin: str, targ
 def test_local_service(server: IndexServer) -> None:
     """An index on loopback and its files on another port are local ports."""
     server.pages["/simple/six/"] = simple_page("http://127.0.0.1:9/six.whl", "/files/six.whl")
-    found = learn_hosts(Index("python", f"{server.url}/simple"), {})
+    index = Index("python", f"{server.url}/simple")
+    found = learn_all([index], {})[index]
     assert found == Learned(local_ports=(server.port, 9))
 
 

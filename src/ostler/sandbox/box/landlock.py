@@ -27,20 +27,6 @@ from ostler.sandbox.network.policy import PROXY_PORT
 FILES_VERSION = 3  # the first version of Landlock that protects files from being emptied
 PORTS_VERSION = 4  # the first version that restricts TCP connections
 SCOPES_VERSION = 6  # the first version that protects other processes from signals
-WEAKER = (
-    "A program can connect to any host on the port of its proxy and on the allowed local ports.",
-    "A program cannot connect to servers that it started itself, except on those ports.",
-    "A program can change modes, owners and times of files outside, where the user may do that.",
-    "A program can list the names of running processes with their arguments.",
-    "A program can see whether a file exists, and its size.",
-    "The repository is read-only, with its configuration: git add and git commit fail in the worktree.",
-    "Files inside the worktree cannot be read-only: .git and agent configuration can be replaced.",
-    "The worktree is not at the path of the user's checkout: editable installs cannot be imported.",
-    "/tmp is not available: programs must use TMPDIR.",  # noqa: S108
-    "/dev/shm is shared with other programs of the user.",  # noqa: S108
-    "Unix sockets with a name cannot be used at all.",
-    "Before Landlock 6 (Linux 6.12) a program can send signals to other processes of the user.",
-)
 """What is weaker than in bubblewrap, or does not work."""
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")

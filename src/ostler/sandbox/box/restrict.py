@@ -1,6 +1,6 @@
 """Restricts itself, then becomes another program: python -I -S restrict.py RESTRICTIONS PROGRAM ARGUMENT...
 
-`ostler.sandbox.box.restrictions` writes the restrictions: one per line, a word and its value. Few modules
+`ostler.sandbox.box.restrictions` writes the restrictions: one per line, a name and its value. Few modules
 are imported, because the start delays every agent. What cannot be applied ends this program: no program
 starts with fewer restrictions.
 """

@@ -16,7 +16,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 _CONDA_TOKEN = re.compile(r"(?<=/)t/(?=[^/\s]*\d)[^/\s]{12,}/")
 _QUERY = re.compile(r"(://[^\s?#]*)\?[^\s#]*")
-# A part of a path that is letters and digits without a word: a key, not a name.
+# A part of a path that is letters and digits and no name: a key.
 _KEY_IN_PATH = re.compile(r"/(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9_]{20,}(?=/|\s|$)")
 
 

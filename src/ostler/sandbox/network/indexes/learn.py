@@ -37,17 +37,6 @@ class _Known(Struct, frozen=True):
 _known: dict[Index, _Known] = {}
 
 
-def learn_hosts(
-    index: Index,
-    environ: Mapping[str, str],
-    certificates: tuple[str, ...] = (),
-    seconds: float = SECONDS,
-    monotonic: Callable[[], float] = time.monotonic,
-) -> Learned:
-    """Return where the files of an index are; it is asked once in this process, after a failure again."""
-    return learn_all([index], environ, certificates, seconds, monotonic)[index]
-
-
 def learn_all(
     indexes: Iterable[Index],
     environ: Mapping[str, str],
