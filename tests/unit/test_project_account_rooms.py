@@ -15,7 +15,7 @@ from ostler.model.limits.window import ReportedWindow, Window, WindowUse
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.project.tasks.account_rooms import find_accounts
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.past_attempts import History, PastAttempt
+from ostler.store.queries.past_attempts import History, PastAttempt
 
 NOW = time.time()
 HOUR = 3600.0

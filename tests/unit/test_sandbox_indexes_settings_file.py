@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.model.host import PROXY_PORT, parse_allowed_host
+from ostler.config.host import PROXY_PORT, parse_allowed_host
 from ostler.sandbox.network.indexes.address import Address, hide_secrets, may_link, read_address
 from ostler.sandbox.network.indexes.found import Found
 from ostler.sandbox.network.indexes.settings_file import (

@@ -12,7 +12,7 @@ from ostler.clock import format_rfc3339
 from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
 from ostler.model.usage import Usage
-from ostler.store.past_attempts import CompletedTask, History, PastAttempt
+from ostler.store.queries.past_attempts import CompletedTask, History, PastAttempt
 from ostler.views.forecast.forecast import make_forecast
 from ostler.views.forecast.needs import Estimator, Need, PastTask, list_past_tasks
 from ostler.views.forecast.rates import Rate, learn_rates

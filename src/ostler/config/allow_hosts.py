@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ostler.config.host import HostInvalid, parse_allowed_host
 from ostler.config.layer import ConfigError, LayerValues
 from ostler.config.source import DEFAULT
-from ostler.model.host import HostInvalid, parse_allowed_host
 
 _KEY = "sandbox.allow_hosts"
 

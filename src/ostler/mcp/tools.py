@@ -17,10 +17,10 @@ from ostler.mcp.results import TaskResult, ToolResult, describe_task, no_run_mes
 from ostler.model.status import EXECUTABLE
 from ostler.project.actions import ACTIONS, Action
 from ostler.project.active_runs import ActiveRun, list_active_runs
+from ostler.project.agents.inside_sandbox import InsideSandbox
 from ostler.project.apply_action import apply_action
 from ostler.project.bulk_retry import RetriedTasks, RetryFilter, retry_matching
 from ostler.project.current_attempt import CurrentAttempt
-from ostler.project.inside_sandbox import InsideSandbox
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.preflight import check_new
 from ostler.project.project import Project

@@ -36,9 +36,9 @@ from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
 from ostler.model.task_record import find_current_task
 from ostler.project.actions import decode_params, find_action
+from ostler.project.agents.inside_sandbox import refuse_in_sandbox
 from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
-from ostler.project.inside_sandbox import refuse_in_sandbox
 from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
 from ostler.project.tasks.title import normalize_title

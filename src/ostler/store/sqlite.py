@@ -22,9 +22,9 @@ from ostler.store.database import Database
 from ostler.store.identity import Home
 from ostler.store.journal import FEED_LIMIT
 from ostler.store.listing import Listing
+from ostler.store.queries.refusals import SELECT_REFUSALS, count_refusals
 from ostler.store.recovery.backup import copy_database
 from ostler.store.recovery.rescue import copy_lost_journal
-from ostler.store.refusals import SELECT_REFUSALS, count_refusals
 from ostler.store.sqlite_errors import translate_errors
 
 CHECK_UP_TO = 1 << 20  # bytes

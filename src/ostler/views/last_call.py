@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostler.clock import format_rfc3339
-from ostler.store.last_calls import LastCall
+from ostler.store.queries.last_calls import LastCall
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 

@@ -12,7 +12,7 @@ from ostler.errors import Code, OstlerError, is_provider_limit
 from ostler.model.limits.limit import Cooldown, Limit, windows_for
 from ostler.model.limits.titles import label_of
 from ostler.model.model_config import ModelConfig, ModelPool
-from ostler.store.last_calls import LastCall
+from ostler.store.queries.last_calls import LastCall
 from ostler.views.last_call import last_call_json
 from ostler.views.limits import AccountView, WindowView, find_window
 

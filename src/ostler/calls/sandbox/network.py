@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from ostler.config.host import parse_allow_hosts
 from ostler.config.settings import SandboxSettings
-from ostler.model.host import parse_allow_hosts
 from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.home.writer import write_private
 from ostler.sandbox.network.indexes.found import Indexes

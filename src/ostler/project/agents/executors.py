@@ -18,7 +18,7 @@ from ostler.model.model_config import ModelConfig
 from ostler.model.sandbox import is_separate
 from ostler.process.runner import DefaultCommandRunner
 from ostler.sandbox.box.tiers import choose_tier
-from ostler.store.last_calls import LastCall
+from ostler.store.queries.last_calls import LastCall
 
 
 def check_permissions(settings: Settings, model: ModelConfig) -> None:

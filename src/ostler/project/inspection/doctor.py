@@ -39,8 +39,8 @@ from ostler.project.project import Project
 from ostler.sandbox.choice import INSTALL_HINT, choose_isolation
 from ostler.secrets.registry import MIN_LENGTH, SecretRegistry
 from ostler.secrets.rules import RULES
-from ostler.store.last_calls import LastCall, read_last_calls
 from ostler.store.outbox import Outbox, OutboxMessage
+from ostler.store.queries.last_calls import LastCall, read_last_calls
 from ostler.store.sqlite import SqliteJournal
 from ostler.views.last_call import describe_last_call
 

@@ -14,7 +14,7 @@ from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.model.task import Task
 from ostler.project.project import Project
-from ostler.store.past_attempts import History, read_history
+from ostler.store.queries.past_attempts import History, read_history
 from ostler.views.forecast.forecast import Forecast, WaitingTask, make_forecast
 from ostler.views.forecast.needs import LEAST_TASKS, Estimator, list_past_tasks
 from ostler.views.forecast.schedule import Capacity

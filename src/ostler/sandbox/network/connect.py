@@ -7,7 +7,7 @@ import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
-from ostler.model.host import LOCALHOST, format_authority
+from ostler.config.host import LOCALHOST, format_authority
 from ostler.sandbox.network.addresses import Resolve, resolve_name
 from ostler.sandbox.network.company_proxy import CompanyProxy, find_company_proxy
 from ostler.sandbox.network.head import MAX_HEAD_BYTES, MessageInvalid, format_head, parse_response

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
+from ostler.config.host import format_authority
 from ostler.errors import OstlerError
-from ostler.model.host import format_authority
 from ostler.model.sandbox import Refusal
 from ostler.sandbox.network.answers import answer_error, answer_text
 from ostler.sandbox.network.connect import Connector, describe_failure

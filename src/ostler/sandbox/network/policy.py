@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ostler.model import host
+from ostler.config import host
 from ostler.model.sandbox import Refusal
 from ostler.model.usage import Usage
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
-from ostler.model.host import LOCALHOST, format_authority
+from ostler.config.host import LOCALHOST, format_authority
 from ostler.sandbox.network.addresses import Resolve, resolve_name
 from ostler.sandbox.network.connect import Connector
 from ostler.sandbox.network.forward import Forwarder

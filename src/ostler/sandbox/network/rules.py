@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ostler.model.host import (
+from ostler.config.host import (
     LOCALHOST,
     AllowedHost,
     HostInvalid,

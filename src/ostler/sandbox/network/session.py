@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 from msgspec.structs import replace
 
-from ostler.model.host import LOCALHOST, format_authority
+from ostler.config.host import LOCALHOST, format_authority
 from ostler.sandbox.network.answers import answer_empty, answer_text
 from ostler.sandbox.network.body import Body
 from ostler.sandbox.network.forward import ESTABLISHED, Forwarder

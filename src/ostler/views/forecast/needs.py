@@ -8,7 +8,7 @@ from math import hypot, sqrt
 
 from msgspec import Struct
 
-from ostler.store.past_attempts import History, PastAttempt
+from ostler.store.queries.past_attempts import History, PastAttempt
 
 LEAST_TASKS = 3  # past tasks for an estimate
 # A longer gap between two attempts of a task is a wait for a person or a limit, not a gate.

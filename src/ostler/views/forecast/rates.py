@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from ostler.model.limits.window_change import WindowChange
-from ostler.store.past_attempts import PastAttempt
+from ostler.store.queries.past_attempts import PastAttempt
 from ostler.views.forecast.needs import LEAST_TASKS, Need
 
 # What happens to a window in a longer gap between attempts is the work of others.

@@ -19,7 +19,7 @@ from ostler.project.agents.model_pool import find_models
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.last_calls import read_last_calls
+from ostler.store.queries.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.limits import view_limits
 from ostler.views.models import as_json, view_models

@@ -19,7 +19,7 @@ from ostler.executors.health import HealthState
 from ostler.executors.protocol import Capabilities
 from ostler.files.layout import Layout
 from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
-from ostler.store.last_calls import read_last_calls
+from ostler.store.queries.last_calls import read_last_calls
 from ostler.views.last_call import describe_last_call
 
 _COLOURS = {HealthState.HEALTHY: "green", HealthState.NOT_FOUND: "dim"}

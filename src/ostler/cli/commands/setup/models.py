@@ -27,7 +27,7 @@ from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.last_calls import read_last_calls
+from ostler.store.queries.last_calls import read_last_calls
 from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.last_call import describe_last_call
 from ostler.views.limits import WindowView, view_limits

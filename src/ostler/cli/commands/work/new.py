@@ -18,7 +18,7 @@ from ostler.config.find import find_root
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Task, Weight
-from ostler.project.inside_sandbox import InsideSandbox, find_inside_sandbox
+from ostler.project.agents.inside_sandbox import InsideSandbox, find_inside_sandbox
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
 from ostler.secrets.redact import redact_struct

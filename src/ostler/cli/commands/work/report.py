@@ -12,8 +12,8 @@ from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.config.find import find_root
 from ostler.errors import UsageError
+from ostler.project.agents.inside_sandbox import find_inside_sandbox
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt
-from ostler.project.inside_sandbox import find_inside_sandbox
 from ostler.prompt.report import STATUSES, parse_report
 
 

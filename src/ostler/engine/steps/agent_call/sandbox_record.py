@@ -13,7 +13,7 @@ from ostler.model.event import CallEnded
 from ostler.model.ids import TaskId
 from ostler.model.sandbox import RefusalKind, RefusedAccess
 from ostler.model.warning import MAX_NAMES, WarningDetail
-from ostler.store.refusals import count_refusals
+from ostler.store.queries.refusals import count_refusals
 
 _CODES: dict[RefusalKind, WarningCode] = {
     "network": WarningCode.NETWORK_REFUSED,

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from ostler.model.host import LOCALHOST, PROXY_PORT, WEB_PORTS, canonical_host, format_authority
+from ostler.config.host import LOCALHOST, PROXY_PORT, WEB_PORTS, canonical_host, format_authority
 from ostler.sandbox.network.addresses import classify
 from ostler.secrets.find import find_secrets
 

@@ -20,7 +20,7 @@ from urllib.request import (
     build_opener,
 )
 
-from ostler.model.host import format_authority
+from ostler.config.host import format_authority
 from ostler.sandbox.network.company_proxy import find_company_proxy
 from ostler.sandbox.network.indexes.address import hide_secrets
 from ostler.sandbox.network.trust import make_tls_context

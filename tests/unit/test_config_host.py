@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.model.host import HostInvalid, parse_allow_hosts, split_authority
+from ostler.config.host import HostInvalid, parse_allow_hosts, split_authority
 from ostler.sandbox.network.rules import HostRules, Refused
 
 ALLOWED = (

@@ -1,0 +1,1 @@
+"""Questions about past attempts: last calls, durations, refusals."""
