@@ -327,6 +327,8 @@ class AgentCaller:
     ) -> Unavailable:
         """Record the failure for all calls; report a provider that is not called any more, once."""
         availability = self._services.availability
+        if failure.is_stopped:
+            return Unavailable("failed", failure.code or Code.AGENT_KILLED, failure.message, called=True)
         executor = self._make_executor(model)
         unavailable = availability.record_failure(model, failure, executor, now, is_retried=is_retried)
         if not is_retried and availability.take_report(unavailable):
@@ -335,6 +337,8 @@ class AgentCaller:
 
     def _adjust_run(self, progress: CallProgress, failure: CallResult) -> None:
         self_healing = self._services.self_healing
+        if failure.is_stopped:
+            return
         if self_healing and (adjustment := self_healing.record_failure(failure.code, self._clock.now())):
             self._events.record_adjustment(progress, adjustment)
 

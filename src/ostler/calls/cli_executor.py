@@ -100,7 +100,7 @@ class CliExecutor:
             debugger=None if debugger is None else adapt_debugger(debugger),
             self_healing=create_self_healing(settings.retry, slots),
         )
-        runner = AttemptRunner(settings, environ, self.journal, clock, "library", str(home))
+        runner = AttemptRunner(settings, environ, self.journal, clock, "library", str(home), services.running)
         self._caller = AgentCaller(settings, self._make_executor, runner, services, clock)
 
     async def execute(
