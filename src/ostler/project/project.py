@@ -33,7 +33,7 @@ from ostler.model.protection import list_differences
 from ostler.model.rows import decode_state
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
-from ostler.model.task import Task
+from ostler.model.task import Task, to_priority
 from ostler.model.task_record import find_current_task
 from ostler.project.actions import decode_params, find_action
 from ostler.project.agents.inside_sandbox import refuse_in_sandbox
@@ -128,6 +128,7 @@ class Project:
 
     def add(self, task: Task) -> Task:
         """Add a task; it is durable when this returns."""
+        task = replace(task, priority=to_priority(task.priority))
         try:
             task = msgspec.convert(msgspec.to_builtins(task), Task)
         except msgspec.ValidationError as error:
@@ -194,7 +195,17 @@ class Project:
             raise UsageError(f"no task {task}", "run ostler status to see the tasks")
         view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
         view = add_refused(view, self.journal.refusals(task))
-        return replace(view, pending_settings=self.list_unused_settings(decode_state(row)))
+        unused = self.list_unused_settings(decode_state(row))
+        return replace(view, pending_settings=unused, pool=self._name_pool(self.task(task)))
+
+    def _name_pool(self, task: Task) -> str:
+        """Return the worker pool of the task's agents, also while the settings are invalid."""
+        from ostler.calls.models.slots import name_pool  # noqa: PLC0415  (listing tasks needs no pools)
+
+        try:
+            return name_pool(task.feature, task.priority, self.settings.pools)
+        except SettingsInvalid:
+            return name_pool(task.feature, task.priority)
 
     def list_unused_settings(self, state: State) -> tuple[str, ...]:
         """Return the looser settings that an open task does not use; none if the settings are invalid."""
