@@ -183,8 +183,9 @@ class AgentCaller:
         timeout = model.timeout_seconds or self._settings.run.timeout_seconds
         pool = services.slots.pool_name(request.feature, request.priority)
         async with AsyncExitStack() as held:
-            with self._events.report_queueing(progress, pool):
+            with self._events.report_queueing(progress, partial(services.slots.describe_wait, pool)):
                 slot = await held.enter_async_context(services.slots.acquire(pool, timeout, request.task))
+            with self._events.report_queueing(progress, partial(services.host.describe_wait, model.executor)):
                 reservation = await held.enter_async_context(services.host.reserve(model.executor, timeout))
             if (stopped := self._check_budget(progress, model)) is not None:
                 return stopped

@@ -97,6 +97,10 @@ class WorkerPool:
             for name, one in self._semaphores.items()
         }
 
+    def describe_wait(self, name: str) -> str:
+        """Return what a request for a slot of this pool waits for."""
+        return f"a slot in pool {name}, held by {self._list_holders(name)}"
+
     def _timeout_error(self, name: str, seconds: float) -> OstlerError:
         size = self._semaphores[name].limit
         slots = "its only slot is" if size == 1 else f"its {size} slots are"
