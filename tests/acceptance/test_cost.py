@@ -39,7 +39,7 @@ def test_what_two_tasks_cost(world: World) -> None:
     assert max(map(len, printed.splitlines())) <= 80
     assert all(task in printed for task in tasks)
     assert "$0.50, reported by the agents." in printed
-    assert "Today: $0.50 of $0.60 (83 %); P3 waits until tomorrow." in printed
+    assert "Today: $0.50 of $0.60 (83 %); P3 to P4 wait until tomorrow." in printed
     assert world.ostler("cost", "--since", "2999-01-01").stdout == "No attempt has ended since 2999-01-01.\n"
     assert len(world.json("cost", "--since", "2026-01-01")["lines"]) == 2
 

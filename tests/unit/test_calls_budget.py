@@ -29,19 +29,19 @@ NOTHING = SpentAmount()
 @pytest.mark.parametrize(
     ("percent", "expected"),
     [
-        (0, "go go go go"),
-        (79, "go go go go"),
-        (80, "80 80 80 stop"),
-        (89, "80 80 80 stop"),
-        (90, "90 90 stop stop"),
-        (95, "95 stop stop stop"),
-        (99, "95 stop stop stop"),
-        (100, "stop stop stop stop"),
-        (250, "stop stop stop stop"),
+        (0, "go go go go go"),
+        (79, "go go go go go"),
+        (80, "80 80 80 stop stop"),
+        (89, "80 80 80 stop stop"),
+        (90, "90 90 stop stop stop"),
+        (95, "95 stop stop stop stop"),
+        (99, "95 stop stop stop stop"),
+        (100, "stop stop stop stop stop"),
+        (250, "stop stop stop stop stop"),
     ],
 )
 def test_the_day_sheds_low_priorities_first(percent: int, expected: str) -> None:
-    """At 80 % of the day's budget P3 waits, at 90 P2, at 95 P1, at 100 all; the others are warned."""
+    """At 80 % of the day's budget P3 and P4 wait, at 90 P2, at 95 P1, at 100 all; the others are warned."""
     decisions: list[str] = []
     for priority in PRIORITIES:
         match check_budget(NOTHING, SpentAmount(percent / 10), priority, Budget(day_usd=10.0)):

@@ -13,7 +13,7 @@ from ostler.calls.plugins import PluginRegistry
 from ostler.model.notice import Notice, WaitEnded, WaitStarted
 from ostler.testing.virtual_clock import VirtualClock
 
-REASON = "a slot in pool medium and free memory"
+REASON = "a slot in pool medium, held by a"
 
 
 class Runner:
@@ -26,7 +26,8 @@ class Runner:
 
 async def queue(runner: Any, seconds: float) -> None:
     progress: Any = SimpleNamespace(request=SimpleNamespace(task="t"))
-    with call_events.CallEvents(PluginRegistry(), runner, VirtualClock()).report_queueing(progress, "medium"):
+    events = call_events.CallEvents(PluginRegistry(), runner, VirtualClock())
+    with events.report_queueing(progress, lambda: REASON):
         await asyncio.sleep(seconds)
 
 

@@ -177,6 +177,37 @@ def test_no_memory_at_all_ends_in_a_sentence_with_both_figures() -> None:
     assert waited == pytest.approx(60)
 
 
+def test_memory_that_no_agent_uses_is_not_waited_for_during_the_whole_timeout() -> None:
+    """Several starts give up together after host.memory_wait_seconds, and say for how long they waited."""
+
+    async def scenario() -> tuple[str, float, list[str]]:
+        machine = Machine(300)
+        described = machine.host.describe_wait("claude")
+        starts = [asyncio.create_task(machine.agent(name, 10, 1, 0, timeout=3600)) for name in "abc"]
+        await asyncio.wait(starts)
+        return described, machine.clock.monotonic(), [str(start.exception()) for start in starts]
+
+    described, waited, errors = asyncio.run(scenario())
+    assert described.startswith(
+        "free memory, up to 60 s: 300 MB of memory are available, 512 MB must stay free"
+    )
+    assert waited == pytest.approx(60, abs=1)
+    assert len(errors) == 3 and all("within 60 s" in error for error in errors)
+
+
+def test_memory_that_an_agent_uses_is_waited_for() -> None:
+    """An agent that runs for long is not a reason to give up: its end frees memory."""
+
+    async def scenario() -> list[tuple[float, str]]:
+        machine = Machine(600)
+        async with asyncio.TaskGroup() as group:
+            for name in ("a", "b"):
+                group.create_task(machine.agent(name, 50, 600, grows_after=0, timeout=3600))
+        return machine.starts
+
+    assert [(round(at), name) for at, name in asyncio.run(scenario())] == [(0, "a"), (600, "b")]
+
+
 def test_memory_that_comes_back_lets_the_start_go_on() -> None:
     """Another program ends, and the agent that waited starts soon after."""
 

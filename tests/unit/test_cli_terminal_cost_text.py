@@ -55,9 +55,9 @@ def test_a_total_is_described(line: CostLine, margin: str, printed: list[str]) -
     ("today", "day", "expected"),
     [
         (1.0, 5.0, "Today: $1.00 of $5.00 (20 %)."),
-        (4.0, 5.0, "Today: $4.00 of $5.00 (80 %); P3 waits until tomorrow."),
-        (4.5, 5.0, "Today: $4.50 of $5.00 (90 %); P2 and P3 wait until tomorrow."),
-        (4.75, 5.0, "Today: $4.75 of $5.00 (95 %); P1, P2 and P3 wait until tomorrow."),
+        (4.0, 5.0, "Today: $4.00 of $5.00 (80 %); P3 to P4 wait until tomorrow."),
+        (4.5, 5.0, "Today: $4.50 of $5.00 (90 %); P2 to P4 wait until tomorrow."),
+        (4.75, 5.0, "Today: $4.75 of $5.00 (95 %); P1 to P4 wait until tomorrow."),
         (6.0, 5.0, "Today: $6.00 of $5.00 (120 %); all tasks wait until tomorrow."),
         (0.0, 0.0, "Today: $0.00 of $0.00; all tasks wait until tomorrow."),
     ],

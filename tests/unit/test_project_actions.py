@@ -41,6 +41,7 @@ ALLOWED: dict[str, set[TaskStatus]] = {
     "retry": ENDED - {_S.COMPLETED, _S.APPROVED} | {_S.BLOCKED, _S.PAUSED, _S.DEFERRED},
     "pause": {_S.PENDING, _S.ASSIGNED, _S.REVISION, _S.IN_PROGRESS, _S.DEFERRED},
     "cancel": OPEN | {_S.CANCELLED},
+    "kill": {_S.IN_PROGRESS},
     "skip": OPEN,
     "rewind": set(_S) - {_S.APPROVED},
     "merge": {_S.COMPLETED},

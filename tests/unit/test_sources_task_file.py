@@ -289,7 +289,7 @@ def test_mistakes_name_their_line(lines: str, reported: str) -> None:
 def test_all_mistakes_are_reported_at_once() -> None:
     """All errors are reported at once."""
     with pytest.raises(OstlerError) as caught:
-        read_task("---\ntitel: x\nwight: small\npriority: high\n---\nbody\n", "t.md")
+        read_task("---\ntitel: x\nwight: small\npriority: soon\n---\nbody\n", "t.md")
     assert [line.partition(": ")[0] for line in caught.value.message.splitlines()] == [
         "t.md:2",
         "t.md:3",

@@ -183,8 +183,9 @@ class AgentCaller:
         timeout = model.timeout_seconds or self._settings.run.timeout_seconds
         pool = services.slots.pool_name(request.feature, request.priority)
         async with AsyncExitStack() as held:
-            with self._events.report_queueing(progress, pool):
+            with self._events.report_queueing(progress, partial(services.slots.describe_wait, pool)):
                 slot = await held.enter_async_context(services.slots.acquire(pool, timeout, request.task))
+            with self._events.report_queueing(progress, partial(services.host.describe_wait, model.executor)):
                 reservation = await held.enter_async_context(services.host.reserve(model.executor, timeout))
             if (stopped := self._check_budget(progress, model)) is not None:
                 return stopped
@@ -327,6 +328,8 @@ class AgentCaller:
     ) -> Unavailable:
         """Record the failure for all calls; report a provider that is not called any more, once."""
         availability = self._services.availability
+        if failure.is_stopped:
+            return Unavailable("failed", failure.code or Code.AGENT_KILLED, failure.message, called=True)
         executor = self._make_executor(model)
         unavailable = availability.record_failure(model, failure, executor, now, is_retried=is_retried)
         if not is_retried and availability.take_report(unavailable):
@@ -335,6 +338,8 @@ class AgentCaller:
 
     def _adjust_run(self, progress: CallProgress, failure: CallResult) -> None:
         self_healing = self._services.self_healing
+        if failure.is_stopped:
+            return
         if self_healing and (adjustment := self_healing.record_failure(failure.code, self._clock.now())):
             self._events.record_adjustment(progress, adjustment)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from msgspec.structs import replace
@@ -141,12 +141,12 @@ class CallEvents:
         self._runner.notify(progress.request.task, notice)
 
     @contextmanager
-    def report_queueing(self, progress: CallProgress, pool: str) -> Generator[None]:
-        """Record the start and the end of a wait for a slot, if it takes longer than a second."""
+    def report_queueing(self, progress: CallProgress, describe: Callable[[], str]) -> Generator[None]:
+        """Record the start and the end of a wait for a slot or memory, if it takes longer than a second."""
         task, reported = progress.request.task, list[WaitStarted]()
 
         def report() -> None:
-            reported.append(WaitStarted(None, f"a slot in pool {pool} and free memory"))
+            reported.append(WaitStarted(None, describe()))
             self._runner.notify(task, reported[0])
 
         timer = asyncio.get_running_loop().call_later(UNREPORTED_SECONDS, report)

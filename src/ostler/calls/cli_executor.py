@@ -36,7 +36,7 @@ from ostler.files.user_state import find_user_state
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
 from ostler.model.model_config import Login, ModelConfig, ModelPool
-from ostler.model.task import Priority
+from ostler.model.task import PriorityName, to_priority
 from ostler.process.protocol import CommandRunner
 from ostler.process.runner import DefaultCommandRunner
 from ostler.store.accounts.file import FILE_NAME
@@ -100,7 +100,7 @@ class CliExecutor:
             debugger=None if debugger is None else adapt_debugger(debugger),
             self_healing=create_self_healing(settings.retry, slots),
         )
-        runner = AttemptRunner(settings, environ, self.journal, clock, "library", str(home))
+        runner = AttemptRunner(settings, environ, self.journal, clock, "library", str(home), services.running)
         self._caller = AgentCaller(settings, self._make_executor, runner, services, clock)
 
     async def execute(
@@ -110,7 +110,7 @@ class CliExecutor:
         cwd: str = ".",
         task_id: str = "call",
         feature: str = "",
-        priority: Priority = "P2",
+        priority: PriorityName = "P2",
         timeout_seconds: float | None = None,
     ) -> CallOutcome:
         """Run one prompt until it succeeds or no model is left; cancelling this stops the agent."""
@@ -137,7 +137,7 @@ class CliExecutor:
             build_prompt=build_prompt,
             build_fresh_prompt=build_fresh_prompt,
             feature=feature,
-            priority=priority,
+            priority=to_priority(priority),
             keeps_answer=False,
         )
         outcome = await self._caller.run(request)

@@ -68,6 +68,8 @@ class Host:
         self._peaks: dict[str, int] = {}
         self._next_start = -math.inf
         self._released: asyncio.Future[None] | None = None  # wakes the start that waits for memory
+        # Since when memory is short while no agent runs, for all starts: each one waits for the same memory.
+        self._short_since: float | None = None
 
     @asynccontextmanager
     async def reserve(self, executor: str, timeout_seconds: float) -> AsyncGenerator[Reservation]:
@@ -78,22 +80,31 @@ class Host:
         finally:
             self._release(reservation)
 
+    def describe_wait(self, executor: str) -> str:
+        """Return what a start waits for, and how long it does."""
+        wait = (
+            "until an agent ends" if self._reservations else f"up to {self._settings.memory_wait_seconds:g} s"
+        )
+        return f"free memory, {wait}: {self._describe_memory(executor)}"
+
     def footprint_mb(self, executor: str) -> int:
         """Return the memory that an agent is expected to use: the peak of this executor in this run."""
         return self._peaks.get(executor, DEFAULT_FOOTPRINT_MB)
 
     async def _reserve(self, executor: str, timeout_seconds: float) -> Reservation:
-        until = self._clock.monotonic() + timeout_seconds
+        started = self._clock.monotonic()
+        until = started + timeout_seconds
         try:
             await self._starting.acquire(timeout_seconds)
             try:
                 await self._sleep_until(self._next_start)
                 await self._wait_for_memory(executor, until)
+                self._short_since = None
                 return self._add_reservation(executor)
             finally:
                 self._starting.release()
         except TimeoutError:
-            raise self._memory_error(executor, timeout_seconds) from None
+            raise self._memory_error(executor, self._clock.monotonic() - started) from None
 
     def _add_reservation(self, executor: str) -> Reservation:
         self._next_start = self._clock.monotonic() + self._settings.start_stagger_seconds
@@ -115,11 +126,20 @@ class Host:
 
     async def _wait_for_memory(self, executor: str, until: float) -> None:
         while not self._has_memory(executor):
-            if (left := until - self._clock.monotonic()) <= 0:
+            if (left := self._find_deadline(until) - self._clock.monotonic()) <= 0:
                 raise TimeoutError
             self._released = asyncio.get_running_loop().create_future()
             with suppress(TimeoutError):
                 await wait_for(self._released, min(left, _POLL_SECONDS), self._clock)
+
+    def _find_deadline(self, until: float) -> float:
+        """Return when a start gives up; memory that no agent of this run uses may never become free."""
+        if self._reservations:
+            self._short_since = None
+            return until
+        if self._short_since is None:
+            self._short_since = self._clock.monotonic()
+        return min(until, self._short_since + self._settings.memory_wait_seconds)
 
     def _has_memory(self, executor: str) -> bool:
         """Return whether one more agent fits; the first one needs only the memory that must stay free."""
@@ -137,9 +157,13 @@ class Host:
     def _memory_error(self, executor: str, seconds: float) -> OstlerError:
         return OstlerError(
             Code.SPAWN_FAILED,
-            f"{executor} could not be started within {seconds:g} s: {self._free_mb()} MB of memory are"
-            f" available, {self._settings.min_free_memory_mb} MB must stay free, and it needs about"
-            f" {self.footprint_mb(executor)} MB"
+            f"{executor} could not be started within {seconds:.3g} s: {self._describe_memory(executor)}"
             f" ({len(self._reservations)} agents run, {self._starting.queued} wait).",
             "close other programs, lower run.jobs, or lower host.min_free_memory_mb in ostler.toml",
+        )
+
+    def _describe_memory(self, executor: str) -> str:
+        return (
+            f"{self._free_mb()} MB of memory are available, {self._settings.min_free_memory_mb} MB must stay"
+            f" free (host.min_free_memory_mb), and {executor} needs about {self.footprint_mb(executor)} MB"
         )

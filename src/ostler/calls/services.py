@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from ostler.calls.attempts.running import RunningAttempts
 from ostler.calls.debugger import Debugger
 from ostler.calls.host import Host
 from ostler.calls.models.availability import ModelAvailability
@@ -25,3 +26,4 @@ class CallServices(Struct, frozen=True):
     plugins: PluginRegistry
     debugger: Debugger | None = None
     self_healing: SelfHealing | None = None  # None: retry.self_healing is off
+    running: RunningAttempts = field(default_factory=RunningAttempts)

@@ -32,6 +32,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Look": {
         "status": ("status", "List all tasks"),
         "show": ("show", "Show one task in full"),
+        "ps": ("ps", "List the agents that run now and their processes"),
         "log": ("log", "Show the output and tool calls of a task's agent"),
         "events": ("events", "List recorded events"),
         "diff": ("diff", "Show what a task changed"),
@@ -47,6 +48,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "retry": ("actions", "Make a failed or cancelled task pending again"),
         "pause": ("actions", "Pause tasks: stop their agents, keep their work"),
         "cancel": ("actions", "Cancel tasks: end them, keep their work"),
+        "kill": ("kill", "Kill a running attempt; its task goes on"),
         "skip": ("actions", "Skip a phase of a task"),
         "rewind": ("actions", "Return a task to an earlier phase"),
         "merge": ("merge", "Merge completed tasks into their target"),
@@ -77,7 +79,6 @@ COMMANDS = {
 SYNONYMS = {
     "list": "ostler status",
     "ls": "ostler status",
-    "ps": "ostler status",
     "tasks": "ostler status",
     "add": "ostler new",
     "create": "ostler new",
@@ -87,7 +88,6 @@ SYNONYMS = {
     "rm": "ostler cancel",
     "remove": "ostler cancel",
     "stop": "ostler cancel, or ostler pause to continue later",
-    "kill": "ostler cancel, or ostler pause to continue later",
     "settings": "ostler config",
     "quota": "ostler limits",
     "usage": "ostler cost, or ostler limits for the windows of accounts",

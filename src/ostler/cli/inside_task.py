@@ -27,6 +27,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "models": ALL,
     "new": ALL,
     "pipeline": ("status",),
+    "ps": ALL,
     "report": ALL,
     "show": ALL,
     "skills": ("list", "show", "check"),

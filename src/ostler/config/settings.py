@@ -97,6 +97,7 @@ class HostSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[host]"""
 
     min_free_memory_mb: NotNegative = 512  # no agent is started below this
+    memory_wait_seconds: Seconds = 60.0  # wait for memory while no agent of the run can free any
     start_stagger_seconds: Seconds = 0.2  # delay between two agent starts
 
 

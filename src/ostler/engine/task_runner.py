@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from ostler.calls.attempts.kept_answer import delete_kept_answer
+from ostler.calls.attempts.running import KillRequest
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
 from ostler.engine.core.moves import list_completed_phases
@@ -26,7 +27,7 @@ from ostler.engine.task_files import (
 )
 from ostler.errors import Code, OstlerError, StateError
 from ostler.files.lock import LockHandle
-from ostler.model.event import Event, Record, TaskClaimed, TaskEdited, TaskReleased
+from ostler.model.event import DecisionRecorded, Event, Record, TaskClaimed, TaskEdited, TaskReleased
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
 from ostler.model.rows import build_row, decode_state
@@ -220,8 +221,15 @@ class TaskRunner:
                 raise Fenced(state.task)
             if isinstance(record.event, TaskEdited):
                 self._current_task = None
+            if isinstance(record.event, DecisionRecorded) and record.event.verb == "kill":
+                self._kill_attempt(record.event)
             state = evolve(state, record)
         return state
+
+    def _kill_attempt(self, event: DecisionRecorded) -> None:
+        """End one attempt of the current call; one that has ended already is not affected."""
+        running = self._services.get_call_services().running
+        running.kill(self._task, event.attempt, KillRequest(event.by, event.now))
 
 
 async def _cancel(work: asyncio.Task[StepResult | None]) -> None:

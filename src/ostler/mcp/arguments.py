@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from ostler.model.status import TaskStatus
-from ostler.model.task import Priority, Weight
+from ostler.model.task import PriorityName, Weight
 from ostler.prompt.report import ReportedStatus
 
 MAX_TASKS = 500
@@ -25,7 +25,10 @@ class SubmitArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     weight: Annotated[
         Weight, Meta(description="The size, from trivial (one phase) to greenfield (all phases).")
     ] = "small"
-    priority: Annotated[Priority, Meta(description="P0 runs first.")] = "P2"
+    priority: Annotated[
+        PriorityName,
+        Meta(description="P0 runs first; high, medium, low and background are names of P0, P2, P3 and P4."),
+    ] = "P2"
     executor: Annotated[str, Meta(description="The agent; empty: as configured in the project.")] = ""
     model: Annotated[str, Meta(description="The model; empty: as configured in the project.")] = ""
     skill: Annotated[str, Meta(description="Write a document with this skill instead of changing code.")] = ""

@@ -40,6 +40,6 @@ def is_waiting_for_budget(priority: str, spent_today_usd: float, day_usd: float)
 
 def count_affordable(priority: str, spent_today_usd: float, day_usd: float, usd: float) -> float:
     """Return how many tasks of this cost start before tasks of the priority wait; not less than one."""
-    percent = {level: percent for percent, level in PRIORITY_LEVELS}.get(priority, 100)
+    percent = min(percent for percent, level in PRIORITY_LEVELS if level <= priority)
     left_usd = day_usd * percent / 100 - spent_today_usd
     return max(1.0, ceil((left_usd - _ROUNDING_USD) / usd)) if usd > 0 else inf

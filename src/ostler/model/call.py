@@ -181,6 +181,7 @@ class CallResult(Struct, frozen=True):
     billing: Billing | None = None  # as the agent reported it; None: not reported
     windows: tuple[ReportedWindow, ...] = ()  # of the provider, as it reported them last
     final: bool = False  # the executor reports that a retry is useless, whatever the code
+    is_stopped: bool = False  # by a person: neither the agent nor its model failed
 
     @property
     def ok(self) -> bool:

@@ -26,7 +26,7 @@ from ostler.model.warning import LeftFiles, WarningDetail
 Verdict = Literal[
     "complete", "blocked", "continue", "review", "failed", "deferred", "held", "paused", "interrupted"
 ]
-ActionName = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject"]
+ActionName = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject", "kill"]
 
 
 TREE_PREFIX = 16
@@ -258,6 +258,8 @@ class DecisionRecorded(Body, frozen=True, tag="decision_recorded"):
     text: str = ""
     phase: str = ""  # for skip and rewind
     by: str = ""  # person who decided; empty: written by an older version
+    attempt: int = 0  # number of the attempt, for kill
+    now: bool = False  # kill without a grace period
 
 
 class TaskRebuilt(Body, frozen=True, tag="task_rebuilt"):

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from msgspec import Struct
 
 from ostler.model.ids import TaskId
 
 Weight = Literal["trivial", "small", "medium", "large", "greenfield"]
-Priority = Literal["P0", "P1", "P2", "P3"]
+Priority = Literal["P0", "P1", "P2", "P3", "P4"]
+PriorityName = Literal["P0", "P1", "P2", "P3", "P4", "high", "medium", "low", "background"]
+"""A priority as people write it; a word is that of the pool in which agents of the priority run."""
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
+PRIORITY_NAMES: tuple[PriorityName, ...] = get_args(PriorityName)
+PRIORITY_WORDS: dict[str, Priority] = {"high": "P0", "medium": "P2", "low": "P3", "background": "P4"}
+
+
+def to_priority(name: str) -> Priority:
+    """Return the priority with this name; a name that is not one is returned as it is, to be refused."""
+    return cast(Priority, PRIORITY_WORDS.get(name, name))
 
 
 class Input(Struct, frozen=True, omit_defaults=True):

@@ -31,6 +31,7 @@ from ostler.process.transcript import Transcript
 DRAIN_SECONDS = 2.0  # wait for output of remaining processes after the main process exited
 STOP_NOTICE_SECONDS = 0.5  # between Conversation.prepare_stop and SIGTERM
 MEMORY_GRACE_SECONDS = 1.0  # between SIGTERM and SIGKILL at most, while memory use grows
+KILL_NOW = "kill now"  # the message of a cancellation that gives the program no time to exit
 STDERR_TAIL_BYTES = 8 * 1024
 STDOUT_TAIL_BYTES = 2 * 1024
 _KILLED = -9
@@ -79,9 +80,8 @@ class Child:
         try:
             self._start()
             await self._watch()
-        except asyncio.CancelledError:
-            await self._wait_after_stop_notice()
-            await self._keeper.stop_and_wait(self._command.grace_seconds)
+        except asyncio.CancelledError as error:
+            await self._stop_after_cancellation(at_once=KILL_NOW in error.args)
             raise
         finally:
             if self._keeper.lost:
@@ -99,6 +99,11 @@ class Child:
         if self._conversation and self._handle.input:
             send = self._handle.input.write
             self._guard(lambda conversation=self._conversation: conversation.start(send))
+
+    async def _stop_after_cancellation(self, at_once: bool) -> None:
+        if not at_once:
+            await self._wait_after_stop_notice()
+        await self._keeper.stop_and_wait(0 if at_once else self._command.grace_seconds)
 
     async def _watch(self) -> None:
         while not (self._keeper.gone or self._keeper.lost):

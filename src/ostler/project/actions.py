@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ostler.config.expect import explain_invalid
 from ostler.errors import UsageError
+from ostler.model.attempt import Attempt
 from ostler.model.event import MERGE_REQUEST, DecisionRecorded, Event, TaskReopened
+from ostler.model.ids import TaskId
 from ostler.model.state import Stage, State
 from ostler.model.status import EXECUTABLE, REOPENABLE, TERMINAL, TaskStatus
 
@@ -65,6 +68,13 @@ class RewindParams(Params, frozen=True):
     text: Annotated[str, Meta(description="Feedback for the agent.")] = ""
 
 
+class KillParams(Params, frozen=True):
+    attempt: Annotated[
+        int, Meta(ge=0, le=2**31, description="The number of the attempt; 0: the one that runs.")
+    ] = 0
+    now: Annotated[bool, Meta(description="Kill it at once, without a grace period.")] = False
+
+
 class Action(Struct, frozen=True):
     """One decision of a person about a task."""
 
@@ -80,6 +90,8 @@ class Action(Struct, frozen=True):
     by_status: dict[TaskStatus, str] = {}  # printed instead for these statuses
     agent_note: str = ""  # for a model that acts for a person over MCP
     ends_task: bool = False  # without an active run the task is ended at once
+    complete: Callable[[TaskId, Any, Sequence[Attempt]], Params] | None = None
+    """Complete the parameters from the running attempts of the task; raise UsageError if none fits."""
 
     def describe_result(self, status: TaskStatus, params: Params) -> str:
         """Return the text to print after the task's id."""
@@ -143,6 +155,25 @@ def _cancel(state: State, params: CancelParams) -> Event:
     if state.status in TERMINAL and state.status is not _S.CANCELLED:
         raise _not_allowed(state, "there is nothing to cancel")
     return DecisionRecorded("cancel", params.reason)
+
+
+def _kill(state: State, params: KillParams) -> Event:
+    if state.status is not _S.IN_PROGRESS:
+        raise _not_allowed(state, "no attempt of it runs")
+    return DecisionRecorded("kill", attempt=params.attempt, now=params.now)
+
+
+def name_attempt(task: TaskId, params: KillParams, running: Sequence[Attempt]) -> KillParams:
+    """Return the parameters with the number of a running attempt."""
+    numbers = [attempt.number for attempt in running]
+    if params.attempt in numbers:
+        return params
+    ids = "   or   ".join(f"ostler kill {task}:{number}" for number in numbers) or "ostler ps"
+    if params.attempt:
+        raise UsageError(f"attempt {params.attempt} of {task} does not run", ids)
+    if len(numbers) != 1:
+        raise UsageError(f"{task} runs {len(numbers) or 'no'} attempts", ids)
+    return replace(params, attempt=numbers[0])
 
 
 def _skip(state: State, params: SkipParams) -> Event:
@@ -293,6 +324,17 @@ ACTIONS: dict[str, Action] = {
             "is being cancelled.",
             {_S.COMPLETED: "is completed as before; its merge is cancelled."},
             ends_task=True,
+        ),
+        Action(
+            "kill",
+            "Kill a running attempt; its task goes on",
+            "Kill running attempts: end the agent with all its processes. The task goes on: the run retries "
+            "the call as after any failure, and resumes the agent's session if it can.",
+            KillParams,
+            _kill,
+            "goes on after its attempt is killed.",
+            agent_note=_ONLY_IF_DECIDED,
+            complete=name_attempt,
         ),
         Action(
             "skip",

@@ -24,7 +24,7 @@ from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
 from ostler.files.lock import is_locked
 from ostler.git.repository import Repository
-from ostler.model.attempt import TaskRow
+from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.budget import find_task_budget
 from ostler.model.event import DecisionRecorded, Event, FeedLine, TaskCreated
 from ostler.model.ids import TaskId, make_id_tail, make_task_id, require_task_id
@@ -33,7 +33,7 @@ from ostler.model.protection import list_differences
 from ostler.model.rows import decode_state
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
-from ostler.model.task import Task
+from ostler.model.task import Task, to_priority
 from ostler.model.task_record import find_current_task
 from ostler.project.actions import decode_params, find_action
 from ostler.project.agents.inside_sandbox import refuse_in_sandbox
@@ -41,6 +41,7 @@ from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
 from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
+from ostler.project.processes.owner import is_owner_dead
 from ostler.project.tasks.title import normalize_title
 from ostler.secrets.redact import redact_struct
 from ostler.secrets.registry import SECRETS
@@ -127,6 +128,7 @@ class Project:
 
     def add(self, task: Task) -> Task:
         """Add a task; it is durable when this returns."""
+        task = replace(task, priority=to_priority(task.priority))
         try:
             task = msgspec.convert(msgspec.to_builtins(task), Task)
         except msgspec.ValidationError as error:
@@ -193,7 +195,17 @@ class Project:
             raise UsageError(f"no task {task}", "run ostler status to see the tasks")
         view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
         view = add_refused(view, self.journal.refusals(task))
-        return replace(view, pending_settings=self.list_unused_settings(decode_state(row)))
+        unused = self.list_unused_settings(decode_state(row))
+        return replace(view, pending_settings=unused, pool=self._name_pool(self.task(task)))
+
+    def _name_pool(self, task: Task) -> str:
+        """Return the worker pool of the task's agents, also while the settings are invalid."""
+        from ostler.calls.models.slots import name_pool  # noqa: PLC0415  (listing tasks needs no pools)
+
+        try:
+            return name_pool(task.feature, task.priority, self.settings.pools)
+        except SettingsInvalid:
+            return name_pool(task.feature, task.priority)
 
     def list_unused_settings(self, state: State) -> tuple[str, ...]:
         """Return the looser settings that an open task does not use; none if the settings are invalid."""
@@ -241,6 +253,8 @@ class Project:
         """Record a decision about a task and who or what made it."""
         action = find_action(name)
         params = decode_params(action, values)
+        if action.complete is not None:
+            params = action.complete(task, params, self.running_attempts(task))
 
         def decide(state: State) -> Event:
             event = action.decide(state, params)
@@ -250,6 +264,13 @@ class Project:
         if not self.is_claimed(task):
             make_private_dir(self.layout.task(task))
             write_state_file(state, self.layout)
+
+    def running_attempts(self, task: TaskId) -> list[Attempt]:
+        """Return the attempts of a task that run now; one whose run is dead does not count."""
+        started = [one for one in self.journal.attempts(task) if one.status == "running"]
+        if not started or not self.is_claimed(task):
+            return []
+        return [one for one in started if not is_owner_dead(one)]
 
     def report(self, task: TaskId, attempt: int, report: AgentReport) -> None:
         """Record an agent's report about its task, while its attempt is running."""

@@ -13,7 +13,7 @@ from ostler.files.front_matter import FrontMatter, split_front_matter
 from ostler.files.yaml import Document, Path
 from ostler.model.ids import is_task_id
 from ostler.model.status import TaskStatus, read_status
-from ostler.model.task import Schedule, Task
+from ostler.model.task import PRIORITY_NAMES, Priority, Schedule, Task
 from ostler.sources.task_keys import (
     GROUP,
     IGNORED_KEYS,
@@ -161,7 +161,8 @@ def _inner_keys(kind: Any) -> list[str]:
 
 def _describe_expected(kind: Any, error: msgspec.ValidationError) -> str:
     if get_origin(kind) is Literal:
-        return f"must be one of {', '.join(get_args(kind))}"
+        known = PRIORITY_NAMES if kind is Priority else get_args(kind)
+        return f"must be one of {', '.join(known)}"
     return str(error).replace("`", "").replace("Expected", "expected", 1)
 
 

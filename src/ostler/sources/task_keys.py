@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from ostler.clock import read_time
-from ostler.model.task import Task
+from ostler.model.task import Task, to_priority
 from ostler.prompt.task_text import KEY_NAMES
 
 ValueParser = Callable[[Any], object]  # a ValueError states what is expected
@@ -56,7 +56,9 @@ def _parse_names(value: object) -> object:
 
 
 def _parse_priority(value: object) -> object:
-    return f"P{value}" if isinstance(value, int) else _change_case(value, str.upper)
+    if isinstance(value, str):
+        return to_priority(value.lower()).upper()
+    return f"P{value}" if isinstance(value, int) else value
 
 
 def _change_case(value: object, change: Callable[[str], str] = str.lower) -> object:

@@ -74,4 +74,6 @@ def describe_fields(fields: Mapping[str, Any]) -> str:
         part for part in (fields.get("code"), fields.get("message") or fields.get("reason")) if part
     )
     values = _Fields({name: value or "" for name, value in fields.items()}, error=error)
+    if kind == "decision_recorded" and fields.get("attempt"):
+        values["phase"] = f"attempt {fields['attempt']}"
     return " ".join(_TEXTS.get(kind, "").format_map(values).split())

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from msgspec import Struct
-
-from ostler.clock import format_rfc3339
-from ostler.model.attempt import Attempt
 
 
 class MemoryView(Struct, frozen=True):
@@ -40,6 +35,46 @@ class RunningAttemptView(Struct, frozen=True):
     model: str
     started_at: str
     memory_mb: int | None  # None: no process found
+    id: str = ""  # for `ostler kill`
+    pid: int | None = None  # of the agent; None: no process found
+    age_seconds: float = 0.0
+    cpu_seconds: float | None = None  # of the agent and all its processes
+    cpu_percent: float | None = None  # of one core, average since the start
+    idle_seconds: float | None = None  # since its last output; None: no output yet
+    pool: str = ""
+    project: str = ""
+
+
+class OtherProcessView(Struct, frozen=True):
+    """A running gate or setup command."""
+
+    task: str
+    program: str
+    pid: int
+    started_at: str
+    age_seconds: float
+    cpu_seconds: float
+    cpu_percent: float
+    memory_mb: int
+    kind: str = "gate"  # also for setup commands
+
+
+class OrphanView(Struct, frozen=True):
+    """Processes whose run is dead."""
+
+    task: str
+    attempt: int | None  # None: a gate or setup command
+    program: str
+    pids: tuple[int, ...]
+    started_at: str
+    memory_mb: int
+    reason: str
+
+
+class ProcessesView(Struct, frozen=True, kw_only=True):
+    schema: str = "ostler.processes/1"
+    attempts: tuple[RunningAttemptView, ...]
+    others: tuple[OtherProcessView, ...]
 
 
 class MachineView(Struct, frozen=True, kw_only=True):
@@ -50,20 +85,3 @@ class MachineView(Struct, frozen=True, kw_only=True):
     pools: tuple[PoolView, ...]
     runs: tuple[RunView, ...]
     attempts: tuple[RunningAttemptView, ...]
-
-
-def view_attempts(
-    attempts: Iterable[Attempt], memory_mb: Mapping[tuple[str, int], int]
-) -> tuple[RunningAttemptView, ...]:
-    return tuple(
-        RunningAttemptView(
-            one.task,
-            one.number,
-            one.phase,
-            one.executor,
-            one.model,
-            format_rfc3339(one.started_at),
-            memory_mb.get((one.task, one.number)),
-        )
-        for one in attempts
-    )

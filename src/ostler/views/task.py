@@ -100,6 +100,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     status: TaskStatus
     weight: str
     priority: str
+    pool: str | None = None  # the worker pool of its agents; null in lists
     phase: str
     iteration: int
     branch: str | None

@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from ostler.config.expect import explain_invalid, find_problem, nearest
 from ostler.errors import UsageError
-from ostler.model.task import Priority, Weight
+from ostler.model.task import PriorityName, Weight
 from ostler.store.listing import Sort
 from ostler.views.cost.series import Bucket, SeriesBy
 from ostler.views.cost.summary import GroupBy
@@ -36,7 +36,7 @@ class TasksQuery(Query, frozen=True):
     status: Line = ""  # separated by commas
     q: Line = ""
     pipeline: Line = ""
-    priority: Priority | None = None
+    priority: PriorityName | None = None
     sort: Sort = "updated"
     after: Line = ""  # the `next` of the previous page
     limit: Annotated[int, Meta(ge=1, le=500)] = 100
@@ -73,7 +73,7 @@ class NewTask(Body, frozen=True):
     title: Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\S")]
     body: str = ""
     weight: Weight = "small"
-    priority: Priority = "P2"
+    priority: PriorityName = "P2"
     executor: Line = ""
     model: Line = ""
     role: Line = "implementer"

@@ -20,6 +20,7 @@ from ostler.calls.attempts.kept_answer import (
 )
 from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.calls.attempts.provider_wait import ProviderWait
+from ostler.calls.attempts.running import RunningAttempts
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
 from ostler.calls.attempts.transcript import AttemptFiles
 from ostler.calls.attempts.wait_report import WaitReport
@@ -43,7 +44,7 @@ from ostler.executors.protocol import Executor
 from ostler.executors.registry import find_section, resolve_type
 from ostler.files.failpoint import reach
 from ostler.files.full_disk import repeat_while_full
-from ostler.model.attempt import Attempt
+from ostler.model.attempt import Attempt, CostSource
 from ostler.model.call import (
     AgentCall,
     AgentEvent,
@@ -79,6 +80,10 @@ class AttemptSpec(Struct, frozen=True):
     timeout_factor: float = 1.0
     running: RunningCost | None = None  # counts the answers that pass the proxy; None: they are not counted
 
+    def add_to_session(self, usage: Usage) -> Usage:
+        """Return the tokens of the whole session, with those of this attempt."""
+        return find_session_usage(self.request.attempts, self.session.id) + usage
+
 
 class _Observed:
     """What an attempt shows while it runs: changes of its windows, and the sandbox that it got."""
@@ -108,6 +113,7 @@ class AttemptRunner:
         clock: Clock,
         run_id: str,
         root: str,
+        running: RunningAttempts | None = None,
     ) -> None:
         self._settings = settings
         self._environ = environ
@@ -115,6 +121,7 @@ class AttemptRunner:
         self._clock = clock
         self._run_id = run_id
         self._root = root
+        self._running = running or RunningAttempts()
 
     def notify(self, task: TaskId, notice: Notice) -> None:
         """Add a notice to the task's feed."""
@@ -146,9 +153,8 @@ class AttemptRunner:
         ) as files:
             call, observed = self._create_call(spec, attempt, str(files.transcript)), _Observed()
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
-            result = _bill_once(
-                _without_secrets(await self._run_executor(spec, call, attempt, files, observed)), request
-            )
+            work = self._run_executor(spec, call, attempt, files, observed)
+            result = _bill_once(_without_secrets(await self._running.run(attempt, work)), request)
             if result.billing is not None:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
             ended = self._complete(spec, attempt, result, observed)
@@ -246,11 +252,12 @@ class AttemptRunner:
         files: AttemptFiles,
         observed: _Observed,
     ) -> CallResult:
-        session_id, usage = attempt.session_id, Usage()
+        session_id, usage, has_started = attempt.session_id, Usage(), False
         waits = self._report_waits(call, attempt)
 
         def on_event(event: AgentEvent) -> None:
-            nonlocal session_id, usage
+            nonlocal session_id, usage, has_started
+            has_started = has_started or isinstance(event, SessionStarted)
             if isinstance(event, SessionStarted) and event.session_id not in ("", session_id):
                 session_id = event.session_id
                 self._journal.set_session(attempt.task, attempt.number, session_id)
@@ -277,6 +284,9 @@ class AttemptRunner:
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
             known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)
+            if (request := self._running.find_kill(attempt)) is not None:
+                session = session_id if has_started else ""
+                return request.create_result(session, usage, spec.add_to_session(usage), seconds)
             await self._record_interrupted(spec, known, seconds)
             raise
         except OstlerError as error:
@@ -300,7 +310,7 @@ class AttemptRunner:
     def _complete(
         self, spec: AttemptSpec, attempt: Attempt, result: CallResult, observed: _Observed
     ) -> Attempt:
-        cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
+        cost, source = self._resolve_cost(spec, attempt, result)
         return replace(
             observed.add_to(attempt, result.windows),
             status="succeeded" if result.ok else "failed",
@@ -318,21 +328,24 @@ class AttemptRunner:
         )
 
     async def _record_interrupted(self, spec: AttemptSpec, attempt: Attempt, seconds: float) -> None:
-        """Record a cancelled attempt with the tokens that it used.
-
-        An agent that reports costs itself includes those of this attempt in its next report.
-        """
+        """Record a cancelled attempt with the tokens that it used."""
         ended = replace(
             attempt, status="interrupted", code=Code.INTERRUPTED, duration_ms=round(seconds * 1000)
         )
         if attempt.usage != Usage():
-            before = find_session_usage(spec.request.attempts, spec.session.id)
-            ended = replace(ended, session_usage=before + attempt.usage)
-        if attempt.usage != Usage() and not spec.executor.capabilities.reports_cost:
-            result = CallResult(Code.INTERRUPTED, usage=attempt.usage)
-            cost, source = resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
+            stopped = CallResult(Code.INTERRUPTED, usage=attempt.usage, is_stopped=True)
+            cost, source = self._resolve_cost(spec, attempt, stopped)
+            ended = replace(ended, session_usage=spec.add_to_session(attempt.usage))
             ended = replace(ended, cost_usd=cost, cost_source=source)
         await self._journal.end_attempt(ended)
+
+    def _resolve_cost(
+        self, spec: AttemptSpec, attempt: Attempt, result: CallResult
+    ) -> tuple[float | None, CostSource | None]:
+        """Return the cost; an agent that reports costs adds those of a stopped attempt to its next report."""
+        if result.is_stopped and spec.executor.capabilities.reports_cost:
+            return None, None
+        return resolve_cost(result, spec.model.model, attempt.started_at, self._settings.prices)
 
     def _notify_idle(self, attempt: Attempt, seconds: float) -> None:
         self.notify(attempt.task, AgentIdle(attempt.number, round(seconds)))

@@ -84,7 +84,7 @@ def is_crash_loop(failures: Sequence[CallResult]) -> bool:
     """Return whether the last five attempts all crashed within a second (A29)."""
     last = failures[-_CRASH_LOOP_LENGTH:]
     return len(last) == _CRASH_LOOP_LENGTH and all(
-        one.code in _CRASHES and one.duration_seconds < _CRASH_SECONDS for one in last
+        one.code in _CRASHES and one.duration_seconds < _CRASH_SECONDS and not one.is_stopped for one in last
     )
 
 

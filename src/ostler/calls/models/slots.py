@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Container, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 from ostler.clock import Clock
 from ostler.config.settings import PoolSettings
 from ostler.errors import Code, OstlerError, UsageError
+from ostler.model.task import to_priority
 
 _MAX_NAMED_HOLDERS = 8
 
@@ -34,7 +35,7 @@ BUILT_IN_POOLS = {
 }
 _CUSTOM_POOL = SlotPool(size=1, nice=0, memory_mb=1024)
 _DEFAULT_POOL = "medium"
-_POOL_OF_PRIORITY = {"P0": "high", "P1": "medium", "P2": "medium", "P3": "low"}
+_POOL_OF_PRIORITY = {"P0": "high", "P1": "medium", "P2": "medium", "P3": "low", "P4": "background"}
 
 
 class Slot(Struct, frozen=True):
@@ -64,7 +65,7 @@ class WorkerPool:
 
     def pool_name(self, feature: str, priority: str) -> str:
         """Return the pool with the name of the feature, else that of the priority, else medium."""
-        return feature if feature in self.pools else _POOL_OF_PRIORITY.get(priority, _DEFAULT_POOL)
+        return name_pool(feature, priority, self.pools)
 
     @asynccontextmanager
     async def acquire(self, name: str, timeout_seconds: float, holder: str = "") -> AsyncGenerator[Slot]:
@@ -96,6 +97,10 @@ class WorkerPool:
             for name, one in self._semaphores.items()
         }
 
+    def describe_wait(self, name: str) -> str:
+        """Return what a request for a slot of this pool waits for."""
+        return f"a slot in pool {name}, held by {self._list_holders(name)}"
+
     def _timeout_error(self, name: str, seconds: float) -> OstlerError:
         size = self._semaphores[name].limit
         slots = "its only slot is" if size == 1 else f"its {size} slots are"
@@ -110,6 +115,13 @@ class WorkerPool:
         holders = [holder or slot for slot, (pool, holder) in self._holders.items() if pool == name]
         more = len(holders) - _MAX_NAMED_HOLDERS
         return ", ".join(holders[:_MAX_NAMED_HOLDERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def name_pool(feature: str, priority: str, pools: Container[str] = ()) -> str:
+    """Return the pool of a task: the one that its feature names, else that of its priority, else medium."""
+    if feature and (feature in pools or feature in BUILT_IN_POOLS):
+        return feature
+    return _POOL_OF_PRIORITY.get(to_priority(priority), _DEFAULT_POOL)
 
 
 def _merge_pool(name: str, settings: PoolSettings) -> SlotPool:

@@ -7,6 +7,7 @@ from math import isclose
 from ostler.calls.spending.budget import describe_unknown_costs
 from ostler.cli.terminal.text import format_usd
 from ostler.model.budget import find_waiting_priority
+from ostler.model.task import PRIORITIES
 from ostler.views.cost.summary import BudgetView, CostLine
 
 _UNKNOWN = "Unknown: the agent reported no cost, and the model has no known price."
@@ -71,14 +72,8 @@ def describe_budget(budget: BudgetView) -> str:
 
 
 def _describe_waiting(spent: float, limit: float) -> str:
-    match find_waiting_priority(spent, limit):
-        case None:
-            return ""
-        case "P0":
-            return "; all tasks wait until tomorrow"
-        case "P1":
-            return "; P1, P2 and P3 wait until tomorrow"
-        case "P2":
-            return "; P2 and P3 wait until tomorrow"
-        case "P3":
-            return "; P3 waits until tomorrow"
+    most_urgent = find_waiting_priority(spent, limit)
+    if most_urgent is None:
+        return ""
+    waiting = "all tasks" if most_urgent == PRIORITIES[0] else f"{most_urgent} to {PRIORITIES[-1]}"
+    return f"; {waiting} wait until tomorrow"

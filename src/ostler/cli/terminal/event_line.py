@@ -59,6 +59,8 @@ def _format_details(line: EventJson) -> str:
         return describe_fields(line)
     if line["type"] == "work_rebased":
         return f"onto {line['base']:.10}, as {line['commit']:.10}"
+    if line["type"] == "decision_recorded" and line.get("attempt"):
+        line = {**line, "phase": f"attempt {line['attempt']}"}
     fields = [form.format(line[name]) for name, form in _FIELD_FORMATS.items() if line.get(name)]
     return " ".join(
         [*fields, _format_until(line), _format_usage(line.get("usage", {})), format_usd(line.get("cost_usd"))]

@@ -58,6 +58,9 @@ def apply_decision(state: State, event: DecisionRecorded) -> State:
             return _skip_phase(state, event)
         case "rewind":
             return state if state.status in TERMINAL else rewind_to(state, event.phase, bool(event.text))
+        case "kill":
+            # The run ends the attempt; its call decides on a retry.
+            return state
         case _:
             assert_never(event.verb)
 

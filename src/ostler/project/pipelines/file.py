@@ -16,7 +16,7 @@ from ostler.errors import UsageError
 from ostler.files.yaml import Document, read_yaml
 from ostler.files.yaml import Path as Place
 from ostler.model.ids import TaskId
-from ostler.model.task import PRIORITIES, Input, Output, Schedule
+from ostler.model.task import PRIORITY_NAMES, Input, Output, Schedule, to_priority
 
 FOLDER = Path(".agents", "pipelines")
 _MAX_BYTES = 1 << 20
@@ -153,7 +153,7 @@ class _Parser:
                 output=Output(output, self._get_text(table, "format", at) or "markdown"),
                 review=_normalize_reviewer(self._get_text(table, "review", at)),
                 max_revisions=self._get_number(table, "max_revisions", at, None, 0),
-                priority=self._get_or_inherit(table, "priority", at, PRIORITIES) or "P2",
+                priority=to_priority(self._get_or_inherit(table, "priority", at, PRIORITY_NAMES) or "P2"),
                 executor=self._get_or_inherit(table, "executor", at),
                 model=self._get_or_inherit(table, "model", at),
                 tier=self._get_or_inherit(table, "tier", at),

@@ -22,7 +22,7 @@ from ostler.model.ids import TaskId
 from ostler.model.plan import Plan
 from ostler.model.state import State
 from ostler.model.status import REOPENABLE, TERMINAL
-from ostler.model.task import Priority, Task, Weight
+from ostler.model.task import PriorityName, Task, Weight, to_priority
 from ostler.project.inspection.refuse import refuse
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
@@ -56,7 +56,10 @@ class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     title: Annotated[str | None, Meta(description="What to do, in one line.")] = None
     body: Annotated[str | None, Meta(description="The task in full, as Markdown.")] = None
-    priority: Annotated[Priority | None, Meta(description="P0 runs first.")] = None
+    priority: Annotated[
+        PriorityName | None,
+        Meta(description="P0 runs first; high, medium, low and background are names of P0, P2, P3 and P4."),
+    ] = None
     weight: Annotated[Weight | None, Meta(description="The size; only before the first run.")] = None
     executor: Annotated[str | None, Meta(description="The agent; empty: as in the settings.")] = None
     model: Annotated[str | None, Meta(description="The model; empty: as in the settings.")] = None
@@ -139,6 +142,7 @@ def find_changed_fields(text: str, current: Task, where: str) -> dict[str, Any]:
 
 
 def _convert(task: Task) -> Task:
+    task = replace(task, priority=to_priority(task.priority))
     try:
         return msgspec.convert(msgspec.to_builtins(task), Task)
     except msgspec.ValidationError as error:

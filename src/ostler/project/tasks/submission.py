@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ostler.model.ids import TaskId
-from ostler.model.task import Priority, Task, Weight
+from ostler.model.task import PriorityName, Task, Weight, to_priority
 
 
 class Submission(Protocol):
@@ -18,7 +18,7 @@ class Submission(Protocol):
     @property
     def weight(self) -> Weight: ...
     @property
-    def priority(self) -> Priority: ...
+    def priority(self) -> PriorityName: ...
     @property
     def executor(self) -> str: ...
     @property
@@ -39,7 +39,7 @@ def create_task(submission: Submission) -> Task:
         submission.title,
         submission.body,
         weight=submission.weight,
-        priority=submission.priority,
+        priority=to_priority(submission.priority),
         executor=submission.executor,
         model=submission.model,
         skill=submission.skill,

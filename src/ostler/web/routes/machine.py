@@ -10,36 +10,24 @@ from ostler.calls.host import get_free_memory_mb
 from ostler.calls.models.slots import PoolStats, WorkerPool
 from ostler.clock import SystemClock
 from ostler.model.attempt import Attempt
-from ostler.model.ids import TaskId
-from ostler.process.memory import estimate_memory_kb
-from ostler.process.sweep import find_marked_processes
 from ostler.project.active_runs import list_active_runs
+from ostler.project.processes.running import list_running_attempts, view_running
 from ostler.project.project import Project
-from ostler.views.machine import MachineView, MemoryView, PoolView, RunView, view_attempts
+from ostler.views.machine import MachineView, MemoryView, PoolView, RunView
 from ostler.web.route import Empty, RequestParts
 from ostler.web.site import Site
 
 
 def show_machine(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> MachineView:
-    attempts = _at_work(project)
+    attempts = list_running_attempts(project)
     return MachineView(
         memory=_memory(project.settings.host.min_free_memory_mb),
         load=os.getloadavg(),
         cpus=os.cpu_count() or 1,
         pools=_pools(project, site.pools(), attempts),
         runs=tuple(RunView(run.pid, run.since) for run in list_active_runs(project.layout)),
-        attempts=view_attempts(attempts, _taken_mb(project, attempts)),
+        attempts=view_running(project, attempts) if attempts else (),
     )
-
-
-def _at_work(project: Project) -> list[Attempt]:
-    """Return the running attempts of active runs."""
-    newest = (project.journal.attempts(task)[-1:] for task in _carried(project))
-    return [attempt for found in newest for attempt in found if attempt.status == "running"]
-
-
-def _carried(project: Project) -> list[TaskId]:
-    return [task for task in project.journal.listing.running() if project.is_claimed(task)]
 
 
 def _memory(floor_mb: int) -> MemoryView:
@@ -64,11 +52,3 @@ def _pools(project: Project, stats: Mapping[str, PoolStats], attempts: list[Atte
 def _pool_of(pool: WorkerPool, project: Project, attempt: Attempt) -> str:
     task = project.task(attempt.task)
     return pool.pool_name(task.feature, task.priority)
-
-
-def _taken_mb(project: Project, attempts: list[Attempt]) -> dict[tuple[str, int], int]:
-    if not attempts:
-        return {}
-    pids, store = find_marked_processes(), project.journal.store_id
-    named = {(one.task, one.number): pids.get(f"{store}:{one.task}:{one.number}", []) for one in attempts}
-    return {name: estimate_memory_kb(found) // 1024 for name, found in named.items() if found}

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
-from ostler.model.task import Input, Output
+from ostler.model.task import Input, Output, to_priority
 from ostler.project.limits import add_start_hold
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
@@ -63,7 +63,7 @@ def list_tasks(site: Site, project: Project, request: RequestParts[TasksQuery, E
         query.sort,
         _cursor(query.after, query.sort),
         query.limit,
-        query.priority or "",
+        to_priority(query.priority or ""),
     )
     board = read_page(project, task_query, site.live)
     return msgspec.structs.replace(board.view, next=_text(board.last) if board.last else None)

@@ -27,7 +27,10 @@ _FLAGS = {
     "budget_usd": (("--budget-usd",), "USD"),
     "model": (("--model",), "NAME"),
     "executor": (("--executor",), "NAME"),
+    "attempt": (("--attempt",), "N"),
+    "now": (("--now",), ""),
 }
+_TYPES: dict[str, type] = {"budget_usd": float, "attempt": int, "now": bool}
 _FILTERS = RetryFilter.__struct_fields__
 # `rewind --to PHASE` reads better than --phase.
 _SPECIAL_FLAGS = {("rewind", "phase"): (("--to",), "PHASE")}
@@ -109,8 +112,9 @@ def _option(action: Action, field: msgspec.structs.FieldInfo, hint: Any) -> clic
     description = next((meta.description for meta in get_args(hint)[1:] if meta.description), "")
     return click.Option(
         [*flags, field.name],
-        metavar=metavar,
-        type=float if field.name == "budget_usd" else str,
+        metavar=metavar or None,
+        type=_TYPES.get(field.name, str),
+        is_flag=not metavar,
         required=field.required,
         help=description,
     )

@@ -82,7 +82,7 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "resumes": view.resumes_at or "",
         "after": ", ".join(f"{one} (waiting)" if one in view.waits_for else one for one in view.after),
         "starts": view.not_before or "",
-        "weight": f"{view.weight}, priority {view.priority}",
+        "weight": f"{view.weight}, priority {view.priority}" + (f", pool {view.pool}" if view.pool else ""),
         "phase": f"{view.phase}, iteration {view.iteration}",
         "branch": view.branch or "",
         "base": format_base(view),

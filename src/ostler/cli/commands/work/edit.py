@@ -9,7 +9,7 @@ from ostler.cli.terminal.editor import edit_text
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
-from ostler.model.task import PRIORITIES, WEIGHTS, Priority, Weight
+from ostler.model.task import PRIORITY_NAMES, WEIGHTS, PriorityName, Weight
 from ostler.project.project import Project
 from ostler.project.tasks.edit import TaskChanges, edit_task, find_changed_fields, record_edit
 from ostler.prompt.task_text import write_task
@@ -22,7 +22,12 @@ from ostler.views.task import as_json as task_json
 @click.argument("task", metavar="ID")
 @click.option("--title", metavar="TEXT", help="The new title.")
 @click.option("-d", "--description", "--body", "body", metavar="TEXT", help="The new description.")
-@click.option("--priority", metavar="P", type=click.Choice(PRIORITIES), help="P0 to P3; P0 runs first.")
+@click.option(
+    "--priority",
+    metavar="P",
+    type=click.Choice(PRIORITY_NAMES),
+    help="P0, which runs first, to P4; or high, medium, low, background.",
+)
 @click.option(
     "--weight",
     metavar="SIZE",
@@ -43,7 +48,7 @@ def command(
     task: str,
     title: str | None,
     body: str | None,
-    priority: Priority | None,
+    priority: PriorityName | None,
     weight: Weight | None,
     executor: str | None,
     model: str | None,

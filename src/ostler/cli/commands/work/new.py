@@ -17,7 +17,7 @@ from ostler.clock import read_time
 from ostler.config.find import find_root
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
-from ostler.model.task import PRIORITIES, WEIGHTS, Input, Output, Priority, Task, Weight
+from ostler.model.task import PRIORITY_NAMES, WEIGHTS, Input, Output, PriorityName, Task, Weight
 from ostler.project.agents.inside_sandbox import InsideSandbox, find_inside_sandbox
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
@@ -45,8 +45,8 @@ _REDACTED = (
 @click.option(
     "--priority",
     metavar="P",
-    type=click.Choice(PRIORITIES),
-    help="P0 to P3; P0 runs first.  [default: P2]",
+    type=click.Choice(PRIORITY_NAMES),
+    help="P0, which runs first, to P4; or high, medium, low, background.  [default: P2]",
 )
 @click.option("--role", metavar="NAME", default="", help="The agent's role; ostler agent list shows them.")
 @click.option("--skill", metavar="NAME", default="", help="Write a document with this skill.")
@@ -87,7 +87,7 @@ def command(
     description: str | None,
     file: str | None,
     weight: Weight | None,
-    priority: Priority | None,
+    priority: PriorityName | None,
     role: str,
     skill: str,
     inputs: tuple[str, ...],

@@ -15,11 +15,10 @@ from ostler.model.model_config import ModelConfig
 
 def make_caller(context: TaskContext, services: StepServices) -> AgentCaller:
     """Return a caller whose agents hold the task's lock while any of their processes is alive."""
-    root = str(services.layout.root)
+    root, shared, settings = str(services.layout.root), services.get_call_services(), services.settings
     attempts = AttemptRunner(
-        services.settings, services.environ, services.writer, services.clock, services.run, root
+        settings, services.environ, services.writer, services.clock, services.run, root, shared.running
     )
-    settings = services.settings
 
     def make(model: ModelConfig) -> Executor:
         own = settings.executors.get(model.executor)
@@ -28,7 +27,7 @@ def make_caller(context: TaskContext, services: StepServices) -> AgentCaller:
 
     if context.task.max_retries is not None:
         settings = replace(settings, retry=replace(settings.retry, max_retries=context.task.max_retries))
-    return AgentCaller(settings, make, attempts, services.get_call_services(), services.clock)
+    return AgentCaller(settings, make, attempts, shared, services.clock)
 
 
 def find_task_answer(task: TaskId, services: StepServices) -> AnswerPlaces:

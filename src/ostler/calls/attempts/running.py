@@ -1,0 +1,86 @@
+"""The attempts that run in this process; each can be killed by its number."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from msgspec import Struct
+
+from ostler.errors import Code
+from ostler.model.attempt import Attempt
+from ostler.model.call import CallResult
+from ostler.model.ids import TaskId
+from ostler.model.usage import Usage
+from ostler.process.child import KILL_NOW
+
+
+class KillRequest(Struct, frozen=True):
+    """A request to end one attempt."""
+
+    by: str = ""  # who made it
+    now: bool = False  # without a grace period
+
+    @property
+    def message(self) -> str:
+        """How the attempt ended, for its record and for the next prompt."""
+        return f"killed by {self.by}" if self.by else "killed by a person"
+
+    def create_result(
+        self, session_id: str, usage: Usage, session_usage: Usage, seconds: float
+    ) -> CallResult:
+        """Return the result of the killed attempt; its session, if it had started, can be resumed."""
+        return CallResult(
+            Code.AGENT_KILLED,
+            self.message,
+            session_id=session_id,
+            usage=usage,
+            session_usage=session_usage if usage != Usage() else None,
+            duration_seconds=seconds,
+            is_stopped=True,
+        )
+
+
+class _Running:
+    def __init__(self, attempt: Attempt, work: asyncio.Task[CallResult]) -> None:
+        self.attempt, self.work, self.caller = attempt, work, asyncio.current_task()
+        self.request: KillRequest | None = None
+
+    @property
+    def is_call_cancelled(self) -> bool:
+        """Whether the whole call is cancelled, not only this attempt."""
+        return self.caller is not None and self.caller.cancelling() > 0
+
+
+class RunningAttempts:
+    """Runs attempts and keeps them by task and number; shared by all calls of a run."""
+
+    def __init__(self) -> None:
+        self._running: dict[tuple[TaskId, int], _Running] = {}
+
+    def list(self) -> list[Attempt]:
+        """Return the attempts that run now, in the order of their starts."""
+        return [one.attempt for one in self._running.values()]
+
+    def kill(self, task: TaskId, number: int, request: KillRequest) -> bool:
+        """End an attempt: SIGTERM, the grace period, SIGKILL. Return False if it does not run here."""
+        running = self._running.get((task, number))
+        if running is None:
+            return False
+        running.request = request
+        return running.work.cancel(KILL_NOW if request.now else None)
+
+    def find_kill(self, attempt: Attempt) -> KillRequest | None:
+        """Return the request that cancelled this attempt; None if its whole call is cancelled."""
+        running = self._running.get((attempt.task, attempt.number))
+        return None if running is None or running.is_call_cancelled else running.request
+
+    async def run(self, attempt: Attempt, work: Coroutine[Any, Any, CallResult]) -> CallResult:
+        """Run the work of an attempt; cancelling this cancels the work and waits for its end."""
+        running = _Running(attempt, asyncio.create_task(work))
+        self._running[attempt.task, attempt.number] = running
+        try:
+            return await running.work
+        finally:
+            del self._running[attempt.task, attempt.number]
