@@ -55,7 +55,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "init": ("init", "Create a project in this directory"),
         "demo": ("demo", "Run three sample tasks; needs no account"),
         "doctor": ("doctor", "Check this machine and this project"),
-        "config": ("config", "Show, edit and validate settings"),
+        "config": ("config", "Show, set, edit and validate settings"),
         "gates": ("gates", "List command gates and accept one that cannot fail"),
         "executors": ("executors", "List the agents on this machine"),
         "models": ("models", "List models and their availability"),
