@@ -136,3 +136,23 @@ def test_an_agent_cannot_change_settings(world: World, file: Path) -> None:
         done = world.ostler("config", *args, code=2, **inside)
         assert "only a person can use ostler config" in done.stderr
     assert not file.exists()
+
+
+def test_names_that_refer_to_nothing_are_found(world: World, file: Path) -> None:
+    """Gates, checks, pools, plugins and arguments, all at once, each with its line (C136)."""
+    file.write_text(
+        "[gates.options.tset]\ncontrol = false\n"
+        '[gates.checks.lint]\ncommand = "true"\nphase = "implment"\n'
+        "[pools.hihg]\nsize = 1\n"
+        '[plugins]\nload = ["nowhere:Plugin"]\n'
+        "[executors.claude]\npreset_args = []\n"
+    )
+    stderr = world.ostler("config", "validate", code=2).stderr
+    for line in (
+        'ostler.toml:1: gates.options.tset: no phase has this name; did you mean "test"?',
+        'ostler.toml:5: gates.checks.lint.phase: no phase has the name "implment"; did you mean "implement"?',
+        'ostler.toml:9: plugins.load: "nowhere:Plugin": no module nowhere in .agents/plugins/',
+        "ostler.toml:11: executors.claude.preset_args: only amp, crush, droid, kilocode, kimi have arguments",
+        'ostler.toml:6: pools.hihg: only tasks with feature: hihg use this pool; did you mean "high"?',
+    ):
+        assert line in stderr

@@ -12,7 +12,7 @@ from ostler.errors import OstlerError, Problem, SettingsInvalid
 from ostler.executors.registry import ExecutorRegistry
 from ostler.git.discovery import discover_repository
 from ostler.git.repository import Repository
-from ostler.project.inspection import budgets, executors, files, phases, publishing
+from ostler.project.inspection import budgets, executors, files, names, phases, publishing
 from ostler.project.inspection.refuse import list_with_hint, sort_problems
 from ostler.project.inspection.setup import Setup
 
@@ -23,6 +23,9 @@ def find_settings_problems(setup: Setup) -> list[Problem]:
         *executors.find_unknown_executors(setup),
         *executors.find_unknown_roles(setup),
         *executors.find_literal_homes(setup),
+        *names.find_pool_problems(setup),
+        *names.find_plugin_problems(setup),
+        *names.find_preset_problems(setup),
         *phases.find_phase_circles(setup),
         *phases.find_gate_problems(setup),
         *budgets.find_budget_problems(setup),
