@@ -156,3 +156,40 @@ def test_names_that_refer_to_nothing_are_found(world: World, file: Path) -> None
         'ostler.toml:6: pools.hihg: only tasks with feature: hihg use this pool; did you mean "high"?',
     ):
         assert line in stderr
+
+
+def test_a_variable_without_effect_is_named(world: World) -> None:
+    """With the variable that was meant; variables that the settings name are not reported (U2)."""
+    world.ostler("config", "set", "sandbox.env_allow", "OSTLER_OWN")
+    names = {"OSTLER_RUN_JOBS": "3", "OSTLER_PROJEKT": "x", "OSTLER_OWN": "1", "OSTLER_ZZZ": "1"}
+    stderr = world.ostler("config", "validate", **names).stderr
+    assert "OSTLER_RUN_JOBS: unknown variable, without effect; did you mean OSTLER_RUN__JOBS?" in stderr
+    assert "OSTLER_PROJEKT: unknown variable, without effect; did you mean OSTLER_PROJECT?" in stderr
+    assert "OSTLER_ZZZ: unknown variable, without effect; ostler config show lists" in stderr
+    assert "OSTLER_OWN" not in stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("lst",), 'unknown command "lst": did you mean ostler status?'),
+        (("list",), 'unknown command "list": use ostler status'),
+        (("rnu",), 'unknown command "rnu": did you mean ostler run?'),
+        (("help", "nosuch"), 'unknown command "nosuch"'),
+        (
+            ("run", "-p", "x", "--all"),
+            "--all and -p cannot be combined: pass either task ids, --all, -p or -f",
+        ),
+        (("run",), "nothing to run: pass either task ids, --all, -p or -f"),
+        (("run", "-p", "x", "--executor", "cluade"), "did you mean claude?"),
+    ],
+)
+def test_a_wrong_command_names_the_right_one(world: World, args: tuple[str, ...], message: str) -> None:
+    """Usual names of other programs and typing errors lead to the command that exists (U2)."""
+    assert message in world.ostler(*args, code=2).stderr
+
+
+def test_help_is_a_command_too(world: World) -> None:
+    """`ostler help run` prints what `ostler run --help` does."""
+    assert world.ostler("help", "run").stdout == world.ostler("run", "--help").stdout
+    assert world.ostler("help").stdout == world.ostler("--help").stdout

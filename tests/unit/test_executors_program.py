@@ -288,7 +288,11 @@ def test_an_id_that_is_neither_found_nor_free_is_replaced(verb: str, tmp_path: P
             commands.append(command)
             error = ""
             if ID in command.argv:
-                error = "session id x already exists" if "--session-id" in command.argv else "Invalid session identifier"
+                error = (
+                    "session id x already exists"
+                    if "--session-id" in command.argv
+                    else "Invalid session identifier"
+                )
             else:
                 on_line(b'{"type":"message","role":"assistant","content":"Done."}')
                 on_line(b'{"type":"result","status":"success"}')

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostler.config.expect import nearest
+from ostler.config.settings import Settings
+from ostler.config.shape import keys_of
 from ostler.errors import Problem
 from ostler.project.inspection.setup import Setup
+
+_PREFIX = "OSTLER_"
+_RESERVED = (
+    *("OSTLER_PROJECT", "OSTLER_TASK", "OSTLER_ATTEMPT", "OSTLER_STATE", "OSTLER_SANDBOX", "OSTLER_SHELL"),
+    *("OSTLER_FAILPOINT", "OSTLER_MODELS", "OSTLER_NOTIFY", "OSTLER_FULL", "OSTLER_TEST_CLAUDE"),
+)
 
 
 def find_pool_problems(setup: Setup) -> Iterator[Problem]:
@@ -30,6 +38,32 @@ def find_plugin_problems(setup: Setup) -> Iterator[Problem]:
     for path in setup.settings.plugins.load:
         if why := find_missing_module(path, setup.root):
             yield setup.problem("plugins.load", why)
+
+
+def find_unknown_variables(setup: Setup) -> Iterator[Problem]:
+    """Yield a warning for each OSTLER_ variable that has no effect, such as OSTLER_RUN_JOBS."""
+    used = {*_RESERVED, *_list_used_variables(setup.settings)}
+    for name in sorted(setup.environ):
+        if name.startswith(_PREFIX) and "__" not in name and not name.endswith("_PATH") and name not in used:
+            near = _find_nearest_variable(name)
+            suggestion = f"; did you mean {near}?" if near else "; ostler config show lists all settings"
+            yield Problem(name, 0, "", f"unknown variable, without effect{suggestion}", "warning")
+
+
+def _list_used_variables(settings: Settings) -> Iterator[str]:
+    """Yield the variables that the settings name."""
+    yield from (one.secret_env for one in settings.notify)
+    yield from (*settings.sandbox.env_allow, *settings.secrets.env)
+
+
+def _find_nearest_variable(name: str) -> str | None:
+    """Return the variable with the same letters, else the most similar one."""
+    settings = ["__".join(map(str, path)).upper() for path in keys_of(Settings)]
+    known = [*settings, *(one.removeprefix(_PREFIX) for one in _RESERVED)]
+    letters = name.removeprefix(_PREFIX)
+    same = (one for one in known if one.replace("_", "") == letters.replace("_", ""))
+    near = next(same, None) or nearest(letters, known)
+    return near and _PREFIX + near
 
 
 def find_preset_problems(setup: Setup) -> Iterator[Problem]:
