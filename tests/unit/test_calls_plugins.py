@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostler.calls.hooks import CallStep
-from ostler.calls.plugins import load_plugins, may_have_plugins
+from ostler.calls.plugins import find_missing_module, load_plugins, may_have_plugins
 from ostler.config.settings import PluginSettings
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
@@ -62,7 +62,7 @@ def test_a_class_is_made_and_an_object_is_taken(packages: Path) -> None:
     [
         ("note", 'plugins.load: "note": expected a module and a name in it'),
         (":Note", 'plugins.load: ":Note": expected a module and a name in it'),
-        ("nowhere.at.all:Note", "cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
+        ("nowhere.at.all:Note", 'plugins.load: "nowhere.at.all:Note": no module nowhere in .agents/plugins/'),
         ("ostler_note:Missing", "cannot be loaded: AttributeError: module 'ostler_note' has no attribute"),
         ("ostler_wrong:x", 'plugins.load: "ostler_wrong:x" cannot be loaded: SyntaxError: '),
         ("ostler_note:Needy", "cannot be loaded: RuntimeError: no network"),
@@ -109,3 +109,18 @@ def test_a_zip_on_the_path_is_not_looked_into(tmp_path: Path) -> None:
     """Archives cannot be checked cheaply, so they may have plugins."""
     (tmp_path / "all.zip").write_bytes(b"")
     assert may_have_plugins([str(tmp_path / "all.zip")])
+
+
+def test_a_plugin_beside_the_project_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module in .agents/plugins needs no PYTHONPATH, and cannot replace an installed module (A7)."""
+    folder = tmp_path / ".agents" / "plugins"
+    folder.mkdir(parents=True)
+    (folder / "ostler_beside.py").write_text(CODE)
+    (folder / "msgspec.py").write_text("raise RuntimeError('not this one')")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    settings = PluginSettings(("ostler_beside:Note",))
+    assert find_missing_module("ostler_beside:Note", tmp_path) == ""
+    assert "create .agents/plugins/other.py" in find_missing_module("other.part:Note", tmp_path)
+    assert load_plugins(settings, root=tmp_path).list() == ["Note"]
+    monkeypatch.delitem(sys.modules, "ostler_beside")
+    assert sys.path[-1] == str(folder)

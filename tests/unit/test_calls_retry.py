@@ -109,3 +109,11 @@ def test_jitter_is_bounded_and_repeatable() -> None:
     assert len(waits) == 200
     assert 8.0 <= min(waits) < 8.5 and 11.5 < max(waits) <= 12.0
     assert apply_jitter(10.0, 0.2, "key") == apply_jitter(10.0, 0.2, "key")
+
+
+def test_a_model_times_out_twice_at_most() -> None:
+    """The session is resumed once after a timeout, then the next model is tried (A16)."""
+    late = fails(Code.TIMEOUT)
+    assert isinstance(decide(late, 0, (), PLAIN), Wait)
+    assert decide(late, 1, (late,), PLAIN) == SwitchModel()
+    assert isinstance(decide(late, 1, (fails(Code.AGENT_FAILED),), PLAIN), Wait)

@@ -54,7 +54,6 @@ def test_a_synonym_names_commands_that_exist(name: str) -> None:
         ("rm", 'unknown command "rm": use ostler cancel'),
         ("stop", 'unknown command "stop": use ostler cancel, or ostler pause to continue later'),
         ("logs", 'unknown command "logs": use ostler log'),
-        ("help", 'unknown command "help": use ostler --help, or ostler COMMAND --help'),
         ("statsu", 'unknown command "statsu": did you mean ostler status?'),
         ("zzzzzz", 'unknown command "zzzzzz"'),
     ],

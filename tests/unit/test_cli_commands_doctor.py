@@ -31,7 +31,7 @@ def test_screen(monkeypatch: pytest.MonkeyPatch) -> None:
         "DRIFT   gemini  version 1.0.0 has no --resume (/a/very/long/path/to/som…",
         f"                npm i {LONG}",
         "missing codex   npm install -g @openai/codex",
-        "timeout qwen    no answer to --version within 5 s",
+        "slow    qwen    no answer to --version within 5 s",
         "                ask it yourself",
     ]
 

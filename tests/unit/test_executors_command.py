@@ -200,6 +200,26 @@ def test_prompt_is_never_an_argument(kind: str, model: str, program: str) -> Non
     assert ("--model=m-1" in argv) == (bool(model) and kind != "amp")
 
 
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        (None, ("exec", "--auto", "low", "--extra")),
+        (("run",), ("run", "--extra")),
+        ((), ("--extra",)),
+    ],
+)
+def test_arguments_are_added_to_a_preset(
+    own: tuple[str, ...] | None, expected: tuple[str, ...], program: str
+) -> None:
+    """`args` come after the preset's own arguments, which only `preset_args` replaces (A4)."""
+    runner = MockCommandRunner()
+    settings = ExecutorSettings(command=program, args=("--extra",), preset_args=own)
+    executor = ExecutorRegistry().make("droid", {"droid": settings}, runner)
+    asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
+    argv = runner.last.argv[1:]
+    assert (*argv[:3], argv[-1]) == expected if own is None else argv == expected
+
+
 @pytest.mark.parametrize("kind", [kind for kind, preset in PRESETS.items() if preset.approves_all])
 def test_agent_that_approves_every_tool_needs_skip(kind: str) -> None:
     """An agent that approves every tool needs permissions = "skip" or a sandbox (C22)."""
@@ -223,12 +243,3 @@ def test_agent_that_approves_every_tool_starts_in_a_sandbox(program: str) -> Non
     executor = ExecutorRegistry().make("crush", {"crush": ExecutorSettings(command=program)}, runner)
     asyncio.run(executor.spawn(AgentCall("i", "p", in_verified_sandbox=True), lambda _: None))
     assert len(runner.commands) == 1
-
-
-def test_own_arguments_win(program: str) -> None:
-    """What a person wrote replaces the table's arguments."""
-    runner = MockCommandRunner()
-    settings = {"mine": ExecutorSettings(type="droid", command=program, args=("exec", "--own"))}
-    executor = ExecutorRegistry().make("mine", settings, runner)
-    asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
-    assert runner.last.argv == (program, "exec", "--own")

@@ -276,3 +276,31 @@ def test_agent_program_is_found(program: Any, tmp_path: Path) -> None:
     assert program.find({variable: str(tmp_path / "bin" / name), "PATH": ""}).path
     assert program.name in ExecutorRegistry().list()
     assert probe_program(str(own)).version
+
+
+@pytest.mark.parametrize("verb", ["spawn", "resume"])
+def test_an_id_that_is_neither_found_nor_free_is_replaced(verb: str, tmp_path: Path) -> None:
+    """gemini reports both after an empty answer; the session then starts with a new id (A6)."""
+    commands: list[Command] = []
+
+    class Runner(MockCommandRunner):
+        async def run(self, command: Command, on_line: Sink) -> Exit:
+            commands.append(command)
+            error = ""
+            if ID in command.argv:
+                error = (
+                    "session id x already exists"
+                    if "--session-id" in command.argv
+                    else "Invalid session identifier"
+                )
+            else:
+                on_line(b'{"type":"message","role":"assistant","content":"Done."}')
+                on_line(b'{"type":"result","status":"success"}')
+            return Exit(1 if error else 0, 0.1, stderr_tail=error)
+
+    made = executor("gemini", tmp_path, Runner())
+    result, events = run(made, verb, AgentCall("i", "p", ID))
+    assert result.code is None
+    last = commands[-1].argv
+    assert len(commands) == 3 and ID not in last and "--session-id" in last
+    assert SessionReplaced(ID, resumed=False) in events

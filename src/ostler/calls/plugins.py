@@ -10,8 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from importlib import import_module
+from importlib import import_module, invalidate_caches
+from importlib.machinery import PathFinder
 from inspect import isawaitable
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -20,6 +22,7 @@ from ostler.config.settings import PluginSettings
 from ostler.errors import UsageError
 
 ENTRY_POINTS = "ostler.plugins"
+PLUGIN_FOLDER = Path(".agents", "plugins")
 CALL_TIMEOUT_SECONDS = 5.0  # for one call of a method
 CLOSE_TIMEOUT_SECONDS = 2.0  # at the end of a run, for events that are still queued
 MAX_FAILURES = 3
@@ -163,12 +166,16 @@ async def _await_within(awaitable: Awaitable[object], seconds: float) -> None:
         await awaitable
 
 
-def load_plugins(settings: PluginSettings, logger: logging.Logger | None = None) -> PluginRegistry:
-    """Load the plugins of the settings and of installed packages.
+def load_plugins(
+    settings: PluginSettings, logger: logging.Logger | None = None, root: Path | None = None
+) -> PluginRegistry:
+    """Load the plugins of the settings, also from .agents/plugins of a project, and of installed packages.
 
     Raises UsageError for a plugin of the settings that cannot be loaded.
     """
     registry = PluginRegistry(logger)
+    if root is not None and settings.load:
+        _add_to_path(root / PLUGIN_FOLDER)
     for path in settings.load:
         _load_configured(registry, path)
     if may_have_plugins(sys.path):
@@ -182,9 +189,34 @@ def _load_configured(registry: PluginRegistry, path: str) -> None:
     except UsageError as error:
         raise UsageError(f'plugins.load: "{path}": {error.message}', error.hint) from error
     except Exception as error:  # foreign code is imported and called here
+        if isinstance(error, ModuleNotFoundError) and error.name == path.partition(":")[0].partition(".")[0]:
+            raise _missing_module(path, error.name) from error
         reason = f"{type(error).__name__}: {error}"
         hint = "fix the plugin, or remove it from plugins.load"
         raise UsageError(f'plugins.load: "{path}" cannot be loaded: {reason}', hint) from error
+
+
+def _add_to_path(folder: Path) -> None:
+    """Let modules be imported from a directory; last, so that it cannot replace other modules."""
+    if folder.is_dir() and str(folder) not in sys.path:
+        sys.path.append(str(folder))
+        invalidate_caches()
+
+
+def find_missing_module(path: str, root: Path) -> str:
+    """Return why the module of an entry cannot be found; empty if it can. Imports nothing."""
+    name = path.partition(":")[0].partition(".")[0]
+    if not name or PathFinder.find_spec(name, [*sys.path, str(root / PLUGIN_FOLDER)]) is not None:
+        return ""
+    error = _missing_module(path, name)
+    return f"{error.message.removeprefix('plugins.load: ')}; {error.hint}"
+
+
+def _missing_module(path: str, name: str) -> UsageError:
+    return UsageError(
+        f'plugins.load: "{path}": no module {name} in {PLUGIN_FOLDER}/, nor in the packages of {sys.prefix}',
+        f"create {PLUGIN_FOLDER}/{name}.py, or install its package there",
+    )
 
 
 def _create_plugin(path: str) -> object:

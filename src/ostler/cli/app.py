@@ -57,7 +57,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "init": ("init", "Create a project in this directory"),
         "demo": ("demo", "Run three sample tasks; needs no account"),
         "doctor": ("doctor", "Check this machine and this project"),
-        "config": ("config", "Show, edit and validate settings"),
+        "config": ("config", "Show, set, edit and validate settings"),
         "gates": ("gates", "List command gates and accept one that cannot fail"),
         "executors": ("executors", "List the agents on this machine"),
         "models": ("models", "List models and their availability"),
@@ -92,7 +92,6 @@ SYNONYMS = {
     "quota": "ostler limits",
     "usage": "ostler cost, or ostler limits for the windows of accounts",
     "version": "ostler --version",
-    "help": "ostler --help, or ostler COMMAND --help",
 }
 
 # The variable that a shell sets when it asks for completions.
@@ -135,6 +134,11 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "help":
+            args = [*args[1:2], "--help"]
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(_describe_unknown(name), ctx)
@@ -166,8 +170,9 @@ def _describe_unknown(name: str) -> str:
     # It loads msgspec, which the help must not.
     from ostler.config.expect import nearest  # noqa: PLC0415
 
-    closest = nearest(name, COMMANDS)
-    return f'unknown command "{name}"' + (f": did you mean ostler {closest}?" if closest else "")
+    closest = nearest(name, [*COMMANDS, *SYNONYMS])
+    suggestion = SYNONYMS.get(closest or "", f"ostler {closest}")
+    return f'unknown command "{name}"' + (f": did you mean {suggestion}?" if closest else "")
 
 
 @click.command(

@@ -64,7 +64,7 @@ def _variable(kind: Any, name: str, text: str, earlier: dict[str, Any]) -> Layer
     except _Refused as error:
         return failed_layer(source, str(error))
     try:
-        value = _parse(target.kind, text)
+        value = parse_text(target.kind, text)
     except (ValueError, RecursionError):
         return failed_layer(
             source, f"expected {describe_expected(target.kind)} as JSON", format_key(target.path)
@@ -116,7 +116,7 @@ def _plain(name: str) -> str:
     return re.sub(r"\W", "_", name.lower())
 
 
-def _parse(kind: Any, text: str) -> Any:
+def parse_text(kind: Any, text: str) -> Any:
     """Parse the text of a variable: plain text for one value, commas for a list, JSON for the rest."""
     match shape_of(kind):
         case Leaf(is_list=False):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from msgspec import Struct, ValidationError, convert
 
@@ -33,15 +33,61 @@ class Loaded(Struct, frozen=True):
 
 
 def load_settings(
-    project_root: Path | None, environ: Mapping[str, str], flags: Mapping[str, object] = {}
+    project_root: Path | None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, object] = {},
+    drafts: Mapping[Path, bytes] = {},
 ) -> Loaded:
-    """Read all layers; raise SettingsInvalid with every error in them."""
-    reading = gather(Settings, project_root, environ, flags)
+    """Read all layers; raise SettingsInvalid with every error in them.
+
+    A draft is the content that is validated instead of that of its file.
+    """
+    reading = gather(Settings, project_root, environ, flags, drafts)
     more = (*find_unknown_phases(reading, project_root), *_find_invalid_entries(reading))
-    settings = build(Settings, reading, more)
+    return _load(build(Settings, reading, more), reading)
+
+
+def load_valid_part(
+    project_root: Path, environ: Mapping[str, str], drafts: Mapping[Path, bytes] = {}
+) -> Loaded | None:
+    """Return invalid settings without the refused values, to check the rest; None if that is not possible."""
+    reading = gather(Settings, project_root, environ, {}, drafts)
+    try:
+        return _load(convert(_drop_refused(reading.values), Settings), reading)
+    except ValidationError:  # such as a model without an executor
+        return None
+
+
+def _drop_refused(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_drop_refused(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    items = cast("dict[str, Any]", value).items()
+    return {key: _drop_refused(item) for key, item in items if item is not None}
+
+
+def _load(settings: Settings, reading: LayerValues) -> Loaded:
     keys = (format_key(path) for path, _ in list_values(settings))
     values = {key: reading.sources.get(key, DEFAULT) for key in keys}
     return Loaded(settings, values, reading.sources | values)
+
+
+class SettingsFile(Struct, frozen=True):
+    """A file of settings, whether it exists or not."""
+
+    path: Path
+    name: str  # in messages
+    layer: Layer
+
+
+def list_files(project_root: Path | None, environ: Mapping[str, str]) -> list[SettingsFile]:
+    """Return the settings files; the later one takes precedence."""
+    path = user_file(environ)
+    found = [SettingsFile(path, _short(path, environ), "user file")] if path else []
+    if project_root is not None:
+        found.append(SettingsFile(project_root / PROJECT_FILE, PROJECT_FILE, "project file"))
+    return found
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
@@ -53,27 +99,29 @@ def user_file(environ: Mapping[str, str]) -> Path | None:
 
 
 def gather(
-    kind: type, project_root: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]
+    kind: type,
+    project_root: Path | None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, object],
+    drafts: Mapping[Path, bytes] = {},
 ) -> LayerValues:
     """Merge all layers, with their errors, validated against a type."""
     found = LayerValues()
-    if (path := user_file(environ)) is not None:
-        found = merge_layers(found, _read_file(kind, path, _short(path, environ), "user file"))
-    if project_root is not None:
-        found = merge_layers(
-            found, _read_file(kind, project_root / PROJECT_FILE, PROJECT_FILE, "project file")
-        )
+    for file in list_files(project_root, environ):
+        found = merge_layers(found, _read_file(kind, file, drafts.get(file.path)))
     found = merge_layers(found, read_environment(kind, environ, found.values))
     return merge_layers(found, read_flags(kind, flags))
 
 
-def _read_file(kind: type, path: Path, name: str, layer: Layer) -> LayerValues:
+def _read_file(kind: type, file: SettingsFile, draft: bytes | None) -> LayerValues:
     # Most commands run without a settings file and need no TOML parser.
-    if not os.path.lexists(path):
+    if draft is None and not os.path.lexists(file.path):
         return LayerValues()
-    from ostler.config.toml_file import read_file  # noqa: PLC0415
+    from ostler.config.toml_file import read_file, read_text  # noqa: PLC0415
 
-    return read_file(kind, path, name, layer)
+    if draft is not None:
+        return read_text(kind, draft, Source(file.layer, file.name))
+    return read_file(kind, file.path, file.name, file.layer)
 
 
 def _find_invalid_entries(reading: LayerValues) -> Iterable[ConfigError]:

@@ -14,7 +14,7 @@ from ostler.config.source import DEFAULT, KeyPath, format_key
 from ostler.model.plan import BUILT_IN_PHASES, DOCUMENT_PHASE, MERGE, PHASES, RETRY_MAP
 
 TEMPLATES = Path(".agents", "prompts")
-_GATES = ("commands", "phases", "criteria")
+_GATES = ("commands", "phases", "criteria", "options")
 _BUILT_IN = frozenset(
     {*BUILT_IN_PHASES, *RETRY_MAP, DOCUMENT_PHASE, *(name for names in PHASES.values() for name in names)}
 )
@@ -53,6 +53,10 @@ def _list_names(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """Yield each name of a phase with the key that contains it."""
     for section in _GATES:
         yield from ((("gates", section, name), name) for name in _table(values, "gates", section))
+    for name, check in _table(values, "gates", "checks").items():
+        phase = cast("dict[str, Any]", check).get("phase") if isinstance(check, dict) else None
+        if isinstance(phase, str):
+            yield ("gates", "checks", name, "phase"), phase
     for name, options in _table(values, "phases", "options").items():
         path: KeyPath = ("phases", "options", name)
         yield path, name

@@ -53,6 +53,8 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     type: str = ""  # empty: the same as the name
     command: str = ""  # empty: the default command of the type
     args: tuple[str, ...] = ()  # extra arguments for each call
+    # amp, crush, droid, kilocode, kimi: replaces the built-in arguments; unset: args are added to them
+    preset_args: tuple[str, ...] | None = None
     env: dict[VariableName, str] = {}  # extra environment variables; they take precedence
     # ask: headless agents then refuse edits; skip: no permission checks; auto: skip in a sandbox
     permissions: PermissionSetting = "auto"
@@ -121,7 +123,8 @@ class PriceSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class PluginSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[plugins]"""
 
-    load: tuple[str, ...] = ()  # module:attribute, in addition to installed packages
+    # module:attribute, from .agents/plugins or an installed package; packages with entry points are added
+    load: tuple[str, ...] = ()
 
 
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,9 +8,7 @@ from ostler.config.literal import to_toml
 from ostler.config.settings import ExecutorSettings, Settings
 from ostler.config.source import format_key
 
-_HEAD = """\
-# Settings of this project; commented lines show defaults. All settings: ostler config show
-"""
+_HEAD = "# Settings of {owner}; commented lines show defaults. All settings: ostler config show\n"
 
 _TAIL = """
 # Further sections:
@@ -23,7 +21,7 @@ _TAIL = """
 #   [[notify]] [telemetry] [secrets]     messages, traces, values to redact"""
 
 
-def starter_config(executor: str, test_command: str = "", link: str = "") -> str:
+def starter_config(executor: str, test_command: str = "", link: str = "", owner: str = "this project") -> str:
     """Return a short settings file with the settings that are changed most.
 
     Only the executor is set, a test command as the gate of `implement`, and a directory that it needs.
@@ -31,7 +29,7 @@ def starter_config(executor: str, test_command: str = "", link: str = "") -> str
     settings, agent = Settings(), ExecutorSettings()
     run, git = settings.run, settings.git
     lines = [
-        _HEAD,
+        _HEAD.format(owner=owner),
         "[run]",
         _line("executor", executor, "agent that works on tasks"),
         _default("model", run.model, "empty: the agent's default"),

@@ -1,7 +1,8 @@
 """Runs any program as an agent: its exit code decides, and its changes count.
 
 The presets are agents that need no adapter: amp, crush, droid, kilocode and kimi. Their arguments are from
-their documentation and not tested; the settings in [executors.NAME] override them. They print plain text.
+their documentation and not tested; executors.NAME.preset_args replaces them, args adds to them. They print
+plain text.
 """
 
 from __future__ import annotations
@@ -248,7 +249,8 @@ class PresetExecutor(CommandExecutor):
     def __init__(self, kind: str, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
         self.kind = kind
         self._approves_all = PRESETS[kind].approves_all
-        args = settings.args or PRESETS[kind].args
+        own = PRESETS[kind].args if settings.preset_args is None else settings.preset_args
+        args = (*own, *settings.args)
         super().__init__(name, replace(settings, command=settings.command or kind, args=args), runner)
 
     def _program(self) -> str:

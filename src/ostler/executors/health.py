@@ -15,7 +15,7 @@ from ostler.executors.discover import AgentProgram
 from ostler.process.tool import ToolResult, ToolTimeout, run_tool
 from ostler.text import first_line
 
-PROBE_SECONDS = 5.0
+PROBE_SECONDS = 30.0  # a Node program takes several seconds on a busy machine
 CACHE_SECONDS = 60.0
 _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)*(?:-[0-9A-Za-z.]*[0-9A-Za-z])?)")
 
@@ -24,7 +24,7 @@ class HealthState(StrEnum):
     HEALTHY = "healthy"
     UNHEALTHY = "unhealthy"  # it starts, but fails or prints no version
     NOT_FOUND = "not_found"
-    TIMEOUT = "timeout"
+    TIMEOUT = "timeout"  # slow, not broken: a call may still work
     ERROR = "error"  # the system could not start it
 
 
@@ -50,7 +50,7 @@ def probe_program(
             run_tool([path, "--version"], env=environ, cwd="/", timeout_seconds=seconds)
         )
     except ToolTimeout:
-        return Health(HealthState.TIMEOUT, detail=f"no answer to --version within {seconds:g} s")
+        return Health(HealthState.TIMEOUT, detail=f"slow: no answer to --version within {seconds:g} s")
     except FileNotFoundError as error:
         return Health(HealthState.NOT_FOUND, detail=_not_found_detail(path, error))
     except OSError as error:

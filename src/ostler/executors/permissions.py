@@ -52,8 +52,11 @@ def find_skipped_checks(settings: ExecutorSettings, program: str = "") -> str:
     if settings.permissions == "skip":
         return 'permissions = "skip"'
     pattern = _UNCHECKED.get(program.removesuffix("-acp"), "")
-    found = next((arg for arg in _join_values(settings.args) if pattern and re.fullmatch(pattern, arg)), "")
-    return f'args = ["{found}"]' if found else ""
+    for key, args in (("args", settings.args), ("preset_args", settings.preset_args or ())):
+        found = next((arg for arg in _join_values(args) if pattern and re.fullmatch(pattern, arg)), "")
+        if found:
+            return f'{key} = ["{found}"]'
+    return ""
 
 
 def _join_values(args: tuple[str, ...]) -> Iterator[str]:

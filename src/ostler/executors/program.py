@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -149,7 +150,10 @@ class ProgramExecutor:
         if result.code is not Code.SESSION_IN_USE:
             return result
         on_event(SessionReplaced(call.session_id, resumed=True))
-        return _add_duration(result, await self._try(call, on_event, resume=True))
+        resumed = _add_duration(result, await self._try(call, on_event, resume=True))
+        if resumed.code is not Code.SESSION_NOT_FOUND:
+            return resumed
+        return await self._start_other_session(call, resumed, on_event)
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Continue a session; start a new one, and report it, when the agent does not find it."""
@@ -164,8 +168,22 @@ class ProgramExecutor:
             session_cost_usd=0.0,
             session_usage=Usage(),
         )
-        on_event = self._report_replacement(call, on_event)
-        return _add_duration(result, await self._try(self._with_system_prompt(fresh), on_event, resume=False))
+        on_event, fresh = self._report_replacement(call, on_event), self._with_system_prompt(fresh)
+        started = _add_duration(result, await self._try(fresh, on_event, resume=False))
+        if started.code is not Code.SESSION_IN_USE:
+            return started
+        return await self._start_other_session(fresh, started, on_event)
+
+    async def _start_other_session(
+        self, call: AgentCall, result: CallResult, on_event: OnEvent
+    ) -> CallResult:
+        """Start with a new id: the agent finds no session with this one, but does not accept it either.
+
+        gemini does this after an empty answer.
+        """
+        on_event(SessionReplaced(call.session_id, resumed=False))
+        other = replace(call, session_id=str(uuid.uuid4()))
+        return _add_duration(result, await self._try(other, on_event, resume=False))
 
     async def _try(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
         """Run the program; when it is incompatible, add its version to the message."""

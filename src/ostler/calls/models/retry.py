@@ -63,6 +63,9 @@ def decide(
         # Other models of the account may be used after a limit that counts only one family of models.
         return SwitchModel() if is_only_family_rejected(failure) else SwitchPool()
     can_retry = CODES[code].retryable and not failure.final and attempt < retry.max_retries
+    if code is Code.TIMEOUT:
+        # Each one may take an hour: the session is resumed once, then another model is tried.
+        can_retry = can_retry and not any(one.code is Code.TIMEOUT for one in history)
     if not can_retry or is_crash_loop((*history, failure)):
         return SwitchModel(disable=code in _DISABLING)
     delay = calculate_backoff_delay(attempt, retry.base_delay_seconds, retry.max_delay_seconds)

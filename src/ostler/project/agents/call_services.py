@@ -37,7 +37,7 @@ def create_call_services(
         host=Host(settings.host, clock),
         availability=create_availability(project, ledger, accounts, clock),
         budget_guard=BudgetGuard(settings.budget, clock, spending),
-        plugins=load_plugins(settings.plugins),
+        plugins=load_plugins(settings.plugins, root=project.layout.root),
         debugger=debugger,
         self_healing=create_self_healing(settings.retry, slots),
     )

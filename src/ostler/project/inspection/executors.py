@@ -34,9 +34,11 @@ def explain_unknown_executor(name: str, setup: Setup) -> str:
     if setup.registry.has(kind):
         return ""
     known = {*setup.settings.executors, *setup.registry.list(), *ALIASES} - {kind}
+    has_no_type = name in setup.settings.executors and not setup.settings.executors[name].type
     if near := nearest(kind, sorted(known)):
-        return f"unknown executor {quote(kind)}; did you mean {near}?"
-    if name in setup.settings.executors and not setup.settings.executors[name].type:
+        own = ' A program of your own needs type = "command"' if has_no_type else ""
+        return f"unknown executor {quote(kind)}; did you mean {near}?{own}"
+    if has_no_type:
         return 'missing type; add type = "command" for a program of your own, or another of: ostler executors'
     return f"unknown executor {quote(kind)}; run ostler executors"
 

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ostler.config.load import load_settings
+from ostler.config.load import load_settings, load_valid_part
 from ostler.config.registered_secrets import find_unusable_secrets
 from ostler.errors import OstlerError, Problem, SettingsInvalid
 from ostler.executors.registry import ExecutorRegistry
 from ostler.git.discovery import discover_repository
 from ostler.git.repository import Repository
-from ostler.project.inspection import budgets, executors, files, phases, publishing
+from ostler.project.inspection import budgets, executors, files, names, phases, publishing
 from ostler.project.inspection.refuse import list_with_hint, sort_problems
 from ostler.project.inspection.setup import Setup
 
@@ -23,6 +23,10 @@ def find_settings_problems(setup: Setup) -> list[Problem]:
         *executors.find_unknown_executors(setup),
         *executors.find_unknown_roles(setup),
         *executors.find_literal_homes(setup),
+        *names.find_pool_problems(setup),
+        *names.find_plugin_problems(setup),
+        *names.find_preset_problems(setup),
+        *names.find_unknown_variables(setup),
         *phases.find_phase_circles(setup),
         *phases.find_gate_problems(setup),
         *budgets.find_budget_problems(setup),
@@ -43,12 +47,27 @@ def find_run_problems(setup: Setup, repository: Repository | None) -> list[Probl
     ]
 
 
+def inspect_settings(
+    root: Path, environ: Mapping[str, str], drafts: Mapping[Path, bytes] = {}
+) -> list[Problem]:
+    """Return all problems of the settings alone; starts no program except the test of a sandbox."""
+    try:
+        loaded = load_settings(root, environ, drafts=drafts)
+    except SettingsInvalid as error:
+        rest = load_valid_part(root, environ, drafts)
+        more = find_settings_problems(Setup(root, rest, environ, ExecutorRegistry())) if rest else []
+        return [*error.problems, *more]
+    setup = Setup(root, loaded, environ, ExecutorRegistry())
+    return [*find_settings_problems(setup), *executors.find_skipped_permissions(setup)]
+
+
 def inspect_project(root: Path, environ: Mapping[str, str]) -> list[Problem]:
     """Return all problems of a project, those of its pipelines and unused agents too, errors first."""
     try:
         loaded = load_settings(root, environ)
-    except SettingsInvalid as error:
-        found = [*error.problems, *files.find_template_problems(root), *files.find_role_problems(root)]
+    except SettingsInvalid:
+        settings = inspect_settings(root, environ)
+        found = [*settings, *files.find_template_problems(root), *files.find_role_problems(root)]
     else:
         found = _inspect(Setup(root, loaded, environ, ExecutorRegistry()))
     return sort_problems(found)

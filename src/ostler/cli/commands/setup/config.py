@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -14,12 +15,10 @@ from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.text import format_table
 from ostler.config.find import find_root
-from ostler.config.load import Loaded, load_settings
+from ostler.config.load import Loaded, list_files, load_settings
 from ostler.config.show import as_json as settings_json
 from ostler.config.show import rows
-from ostler.config.template import starter_config
-from ostler.errors import Problem
-from ostler.files.atomic import write_atomic
+from ostler.errors import Problem, UsageError
 from ostler.files.layout import Layout
 from ostler.project.accept_settings import (
     PendingSettings,
@@ -30,6 +29,17 @@ from ostler.project.accept_settings import (
 )
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.inspection.refuse import refuse
+from ostler.project.settings_files.change import (
+    Place,
+    SettingChange,
+    find_place,
+    reset_setting,
+    set_setting,
+)
+from ostler.project.settings_files.draft import edit_settings_file, find_draft
+from ostler.project.settings_files.starter import create_settings_file, replace_settings_file
+
+user_option = click.option("--user", is_flag=True, help="Use your own settings file, for all projects.")
 
 
 @click.group("config", invoke_without_command=True)
@@ -52,14 +62,86 @@ def show(as_json: bool) -> None:
 
 
 @command.command("path")
+@user_option
 @json_option
-def path(as_json: bool) -> None:
-    """Print the path of the project's settings file."""
-    where = _find_file()
+def path(user: bool, as_json: bool) -> None:
+    """Print the path of the project's settings file, or of yours with --user."""
+    files = {file.layer: file.path for file in list_files(_find_root(), os.environ)}
+    where = files.get("user file" if user else "project file")
+    if where is None:
+        raise UsageError("there is no home directory for your settings", "set HOME or XDG_CONFIG_HOME")
     if as_json:
         print_json({"schema": "ostler.path/1", "path": str(where), "exists": where.exists()})
     else:
         print_text(str(where))
+
+
+@command.command("init")
+@user_option
+@json_option
+def init(user: bool, as_json: bool) -> None:
+    """Create a commented settings file; an existing one is never changed."""
+    place = find_place(_find_root(), os.environ, user=user)
+    executor = create_settings_file(place)
+    if as_json:
+        print_json({"schema": "ostler.path/1", "path": str(place.file.path), "exists": True})
+        return
+    print_text(f"Created {place.file.name} with the executor {executor}.")
+    print_hint(f"Next: ostler config set KEY VALUE{_flag(user)}, or ostler config edit{_flag(user)}")
+
+
+@command.command("set", context_settings={"ignore_unknown_options": True})
+@click.argument("key")
+@click.argument("value")
+@user_option
+@json_option
+def set_value(key: str, value: str, user: bool, as_json: bool) -> None:
+    """Set one setting in ostler.toml, or in your own file with --user.
+
+    \b
+      ostler config set run.jobs 4
+      ostler config set gates.commands.test "pytest -q"
+      ostler config set documents.outputs_allow docs,notes
+      ostler config set models[0].enabled false
+
+    A list is written with commas or as JSON. Comments and layout of the file are kept. The value is checked
+    first; a wrong one changes nothing.
+    """
+    place = find_place(_find_root(), os.environ, user=user)
+    _print_change(place, set_setting(place, key, value), as_json)
+
+
+@command.command("reset")
+@click.argument("key", required=False)
+@click.option("--all", "everything", is_flag=True, help="Replace the file by the defaults; keeps a backup.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@user_option
+@json_option
+def reset(key: str | None, everything: bool, yes: bool, user: bool, as_json: bool) -> None:
+    """Remove one setting or table from ostler.toml, or from your own file with --user.
+
+    The default, or the value of another layer, applies again. --all replaces the whole file.
+    """
+    if (key is None) == (not everything):
+        raise UsageError("pass either KEY or --all", "ostler config reset run.jobs")
+    place = find_place(_find_root(), os.environ, user=user)
+    if key is not None:
+        _print_change(place, reset_setting(place, key), as_json)
+        return
+    if not yes:
+        _confirm_reset(place)
+    backup = replace_settings_file(place)
+    if as_json:
+        print_json({"schema": "ostler.path/1", "path": str(place.file.path), "backup": str(backup)})
+        return
+    print_text(f"Reset {place.file.name}; the previous file is {backup.name}.")
+    _print_open_tasks()
+
+
+def _confirm_reset(place: Place) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(f"this replaces {place.file.name} by the defaults", "confirm with --yes")
+    click.confirm(f"Replace {place.file.name} by the defaults? A backup is kept.", abort=True, err=True)
 
 
 @command.command("validate")
@@ -78,16 +160,24 @@ def validate(as_json: bool) -> None:
 
 
 @command.command("edit")
+@user_option
 @json_option
-def edit(as_json: bool) -> None:
-    """Open the project's settings in your editor, then validate them."""
-    where = _find_file()
-    if not where.exists():
-        write_atomic(where, starter_config("claude").encode(), mode=0o644)
-    edit_file(where)
-    print_warnings(_check_project())
+def edit(user: bool, as_json: bool) -> None:
+    """Edit the settings in your editor, validate them, then replace the file.
+
+    An invalid result leaves the file unchanged. It is kept as ostler.toml.draft, and the next edit continues
+    with it.
+    """
+    place = find_place(_find_root(), os.environ, user=user)
+    if find_draft(place).exists():
+        print_hint(f"Continuing with {find_draft(place).name}; delete it to start from {place.file.name}.")
+    edited = edit_settings_file(place, edit_file)
+    print_warnings(edited.warnings)
     if as_json:
-        print_json({"schema": "ostler.path/1", "path": str(where), "exists": True})
+        print_json({"schema": "ostler.path/1", "path": str(place.file.path), "exists": True})
+        return
+    print_text(f"Saved {place.file.name}." if edited.changed else f"{place.file.name} is unchanged.")
+    _print_open_tasks()
 
 
 @command.command("accept")
@@ -124,8 +214,29 @@ def _describe_accepted(count: int) -> str:
     return f"Accepted for {tasks}.  Next: ostler run --all"
 
 
-def _find_file() -> Path:
-    return Layout(_find_root()).settings
+def _print_change(place: Place, one: SettingChange, as_json: bool) -> None:
+    if as_json:
+        print_json({"schema": "ostler.setting/1", "file": str(place.file.path), **to_builtins(one)})
+        return
+    if one.is_overridden:
+        print_text(f"{one.key}: written to {place.file.name}; {one.source} overrides it: {one.new}")
+    else:
+        print_text(f"{one.key}: {one.old} -> {one.new}  ({one.source})")
+    _print_open_tasks()
+
+
+def _print_open_tasks() -> None:
+    """Print what open tasks do not use before `ostler config accept`: looser protection."""
+    root = _find_root()
+    if not Layout(root).database.exists():
+        return
+    with open_project() as project:
+        if waiting := describe_unaccepted(project):
+            print_hint(waiting)
+
+
+def _flag(user: bool) -> str:
+    return " --user" if user else ""
 
 
 def _load_settings() -> Loaded:

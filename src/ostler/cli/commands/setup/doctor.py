@@ -19,7 +19,7 @@ _AGENT_PREFIX = "agent "
 _LABELS = {
     "not_found": "missing",
     "drift": "DRIFT",
-    "timeout": "timeout",
+    "timeout": "slow",
     "logged_out": "log in",
     "error": "error",
     "warning": "warning",

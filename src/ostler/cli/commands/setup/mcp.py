@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -35,6 +36,19 @@ def command(as_json: bool) -> None:
     serve(start, os.environ, current)
 
 
+def _describe_install() -> str:
+    """Return the command that installs the package where Ostler is installed, wherever it came from."""
+    from importlib.util import find_spec  # noqa: PLC0415  (needed for an error message only)
+
+    python = shlex.quote(sys.executable)
+    # An environment of uv or pipx has no pip of its own.
+    return (
+        f"{python} -m pip install 'mcp>=2'"
+        if find_spec("pip")
+        else f"uv pip install --python {python} 'mcp>=2'"
+    )
+
+
 def _load_server() -> Callable[[Path, Mapping[str, str], CurrentAttempt | None], None]:
     """Import the server; raises UsageError when its package is missing."""
     try:
@@ -43,5 +57,5 @@ def _load_server() -> Callable[[Path, Mapping[str, str], CurrentAttempt | None],
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
         message = "ostler mcp needs the Python package mcp, version 2 or newer"
-        raise UsageError(message, "pip install 'ostler[mcp]'") from None
+        raise UsageError(message, _describe_install()) from None
     return serve

@@ -117,11 +117,9 @@ def command(
 
     Ctrl-C stops the agents and keeps all work; press it again to stop at once.
     """
-    if sum((bool(tasks), everything, prompt is not None, file is not None)) != 1:
-        raise UsageError(
-            "pass either task ids, --all, -p or -f",
-            "ostler run ID...   or   ostler run --all   or   ostler run -p TEXT",
-        )
+    _require_one(
+        {"task ids": bool(tasks), "--all": everything, "-p": prompt is not None, "-f": file is not None}
+    )
     if changed is not None and prompt is None and file is None:
         raise UsageError("--changed needs -p or -f", 'ostler run --changed -p "Review this change"')
     if include_changes and prompt is None and file is None:
@@ -166,6 +164,15 @@ def command(
         _print_unconfined(project, task_ids)
         run = run_tasks(project, task_ids, as_json, True, stepper, waits, fail_fast, ready_descriptor)
         return combine_with_refusal(asyncio.run(run), refused)
+
+
+def _require_one(ways: dict[str, bool]) -> None:
+    """Raise UsageError unless the tasks are named in exactly one way."""
+    given = [way for way, is_given in ways.items() if is_given]
+    if len(given) != 1:
+        what = f"{' and '.join(given)} cannot be combined: pass" if given else "nothing to run: pass"
+        hint = "ostler run ID...   or   ostler run --all   or   ostler run -p TEXT"
+        raise UsageError(f"{what} either task ids, --all, -p or -f", hint)
 
 
 def _warn_about_changes(project: Project, task_ids: list[TaskId]) -> None:

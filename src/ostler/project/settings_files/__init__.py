@@ -1,0 +1,1 @@
+"""Changes of settings files by commands."""
