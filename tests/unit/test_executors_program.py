@@ -276,3 +276,17 @@ def test_agent_program_is_found(program: Any, tmp_path: Path) -> None:
     assert program.find({variable: str(tmp_path / "bin" / name), "PATH": ""}).path
     assert program.name in ExecutorRegistry().list()
     assert probe_program(str(own)).version
+
+
+@pytest.mark.parametrize("kind", ["claude", "codex", "cursor", "gemini-acp", "droid"])
+def test_the_runner_finds_the_program(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A14: with a runner that finds programs itself, nothing has to be installed on this machine."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found, missing = MockCommandRunner(), MockCommandRunner(missing=("claude", "codex", "cursor-agent"))
+    make = ExecutorRegistry().get(kind)
+    asyncio.run(make(kind, ExecutorSettings(), found).spawn(AgentCall("i", "p", ID), lambda _: None))
+    expected = {"cursor": "cursor-agent", "gemini-acp": "gemini"}.get(kind, kind)
+    assert found.last.argv[0] == expected
+    if expected in missing.missing:
+        with pytest.raises(AgentUnavailable, match=f"^{expected} was not found; searched: {expected} with"):
+            make(kind, ExecutorSettings(), missing).validate_availability()
