@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ostler.calls.debugger import Debugger
+from ostler.calls.decision_log import DecisionLog
 from ostler.calls.host import Host
 from ostler.calls.models.availability import ModelAvailability
 from ostler.calls.models.selector import ModelSelector
@@ -25,3 +26,4 @@ class CallServices(Struct, frozen=True):
     plugins: PluginRegistry
     debugger: Debugger | None = None
     self_healing: SelfHealing | None = None  # None: retry.self_healing is off
+    log: DecisionLog = DecisionLog(None)
