@@ -131,11 +131,11 @@ def test_the_session_of_a_task_is_the_tasks_alone(world: World) -> None:
 
 
 def test_a_lost_session_is_reported(world: World, tmp_path: Path) -> None:
-    """One line states that a new one begins."""
+    """A12: the prompt is not sent to a new session, which would not have the history."""
     sessions = tmp_path / "sessions"
     world.behave(sessions=str(sessions))
     session = world.ostler("agent", "spawn", "-p", "Remember the word heron.").stderr.split()[1]
     (sessions / f"{session}.jsonl").unlink()
-    printed = world.ostler("agent", "resume", session, "-p", "Which word?").stdout
-    assert "- the session was lost; a new session starts without its history\n" in printed
-    assert printed.index("the session was lost") < printed.index("The word was never given")
+    refused = world.ostler("agent", "resume", session, "-p", "Which word?", code=1)
+    assert "SESSION_NOT_FOUND" in refused.stderr
+    assert "The word was never given" not in refused.stdout

@@ -185,7 +185,8 @@ def test_lost_session_is_reported(fault: str, tmp_path: Path) -> None:
     room = Room(tmp_path, fault=fault)
     session = str(uuid.uuid4())
     assert room.spawn(session_id=session).ok
-    result = asyncio.run(room.executor.resume(room.call(session_id=session), room.events.append))
+    call = room.call(session_id=session, fresh_prompt="From the start.")
+    result = asyncio.run(room.executor.resume(call, room.events.append))
     reported = [event for event in room.events if type(event).__name__ == "SessionReplaced"]
     assert reported
     assert result.ok or result.code in (Code.SESSION_NOT_FOUND, Code.SESSION_IN_USE)

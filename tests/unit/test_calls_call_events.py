@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ostler.calls import call_events
+from ostler.calls.decision_log import DecisionLog
 from ostler.calls.plugins import PluginRegistry
 from ostler.model.notice import Notice, WaitEnded, WaitStarted
 from ostler.testing.virtual_clock import VirtualClock
@@ -26,7 +27,7 @@ class Runner:
 
 async def queue(runner: Any, seconds: float) -> None:
     progress: Any = SimpleNamespace(request=SimpleNamespace(task="t"))
-    events = call_events.CallEvents(PluginRegistry(), runner, VirtualClock())
+    events = call_events.CallEvents(PluginRegistry(), runner, VirtualClock(), DecisionLog(None))
     with events.report_queueing(progress, lambda: REASON):
         await asyncio.sleep(seconds)
 

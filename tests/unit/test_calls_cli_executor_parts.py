@@ -15,10 +15,12 @@ from ostler.calls.models.selector import ModelSelector
 from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import CallOutcome
+from ostler.clock import SystemClock
 from ostler.config.settings import (
     PoolSettings,
 )
 from ostler.errors import Code
+from ostler.model.command import Exit, StopReason
 from ostler.testing.virtual_clock import VirtualClock
 from recorded_programs import CLAUDE, CODEX, LOGGER, Programs, execute, executor, prompts
 
@@ -76,7 +78,7 @@ class Watching:
 def test_plugins_and_logger_are_those_that_were_given(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The plugin receives the five steps in order, and the logger the end."""
+    """The plugin receives the five steps in order, and the logger the choice of the model and the end."""
     plugins, watching = PluginRegistry(LOGGER), Watching()
     plugins.register(watching)
     with executor(tmp_path, Programs(first=[CLAUDE]), plugins) as made, caplog.at_level("INFO", "test"):
@@ -84,7 +86,59 @@ def test_plugins_and_logger_are_those_that_were_given(
     asyncio.run(plugins.close())
     start, end = ["cli_execution_start", "model_selected", "cli_spawn_start"], ["cli_spawn_end"]
     assert watching.steps == [*start, *end, "cli_execution_end"]
-    assert caplog.messages == ["t-1: succeeded"]
+    assert caplog.messages == ["t-1: selected model first (claude, m-first)", "t-1: succeeded"]
+
+
+def test_each_decision_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A17: model choice, failure, wait, switch, timeout with its signals, skipped models and the end."""
+    killed, ended = Exit(-9, 2.0, StopReason.TIMEOUT), Exit(-15, 2.0, StopReason.TIMEOUT)
+    runner = Programs(first=["claude/err_401"], second=[killed, ended], third=["claude/err_529", CLAUDE])
+    with executor(tmp_path, runner) as made, caplog.at_level("INFO", "test"):
+        execute(made, task_id="t-1")
+        execute(made, task_id="t-2")
+    lines = [line.removeprefix("t-1: ") for line in caplog.messages if line.startswith("t-1: ")]
+    assert [line.partition(":")[0] for line in lines] == [
+        "selected model first (claude, m-first)",
+        "attempt 1 on first failed",
+        "selected model second (codex, m-second)",
+        "switched from first to second after AUTH_FAILED",
+        "attempt 2 on second failed",
+        "waiting 1.0 s",
+        "attempt 3 on second failed",
+        "selected model third (claude, m-third) of the fallback models",
+        "switched from second to third after TIMEOUT",
+        "attempt 4 on third failed",
+        "waiting 1.0 s",
+        "succeeded",
+    ]
+    assert lines[4].startswith("attempt 2 on second failed: TIMEOUT: ")
+    assert lines[4].endswith("; it was sent SIGTERM, then SIGKILL")
+    assert lines[6].endswith("; it was stopped with SIGTERM")
+    assert any(line.startswith("t-2: skipped model first: AUTH_FAILED") for line in caplog.messages)
+
+
+def test_a_wait_for_a_slot_and_a_cancellation_are_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A program that embeds the executor can see why nothing happens, and what was stopped."""
+    slots = WorkerPool({"mine": PoolSettings(size=1)}, SystemClock())
+
+    async def go(made: CliExecutor) -> None:
+        async with slots.acquire("mine", 1.0, "someone"):
+            call = asyncio.create_task(made.execute("Do it.", cwd="/", task_id="t-1", feature="mine"))
+            while not caplog.messages or "waiting" not in caplog.messages[-1]:
+                await asyncio.sleep(0.01)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+    with executor(tmp_path, Programs(first=[CLAUDE]), slots=slots, clock=SystemClock()) as made:
+        with caplog.at_level("INFO", "test"):
+            asyncio.run(asyncio.wait_for(go(made), 60))
+    assert caplog.messages[1:] == [
+        "t-1: waiting for a slot in pool mine and free memory",
+        "t-1: cancelled; its agent was stopped",
+    ]
 
 
 def test_slots_are_injected(tmp_path: Path) -> None:

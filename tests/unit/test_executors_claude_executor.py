@@ -167,6 +167,17 @@ def test_resume_of_an_unknown_id_spawns(unknown: tuple[list[bytes], Exit], progr
     assert runner.last.stdin == b"role, task, go on"
 
 
+@pytest.mark.parametrize("session", [SESSION, ""])
+def test_resume_without_a_fresh_prompt_starts_no_new_session(session: str, program: str) -> None:
+    """A12: a session that is lost, or has no id, is SESSION_NOT_FOUND outside a task."""
+    runner = scripted_runner(UNKNOWN, GOOD)
+    executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
+    result, events = run(executor, "resume", AgentCall("i", "go on", session))
+    assert result.code is Code.SESSION_NOT_FOUND and result.message
+    assert not any(isinstance(event, SessionReplaced) for event in events)
+    assert ["--session-id" in command.argv for command in runner.commands] == [False] * bool(session)
+
+
 @pytest.mark.parametrize(
     ("verb", "first", "second"), [("spawn", IN_USE, UNKNOWN), ("resume", UNKNOWN, IN_USE)]
 )
@@ -174,7 +185,7 @@ def test_each_session_rule_applies_once(verb: str, first: Any, second: Any, prog
     """An agent with contradicting errors is not started a third time."""
     runner = scripted_runner(first, second)
     executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
-    result, _ = run(executor, verb, AgentCall("i", "p", SESSION))
+    result, _ = run(executor, verb, AgentCall("i", "p", SESSION, fresh_prompt="From the start."))
     assert result.code in (Code.SESSION_NOT_FOUND, Code.SESSION_IN_USE)
     assert len(runner.commands) == 2
 

@@ -304,3 +304,17 @@ def test_an_id_that_is_neither_found_nor_free_is_replaced(verb: str, tmp_path: P
     last = commands[-1].argv
     assert len(commands) == 3 and ID not in last and "--session-id" in last
     assert SessionReplaced(ID, resumed=False) in events
+
+
+@pytest.mark.parametrize("kind", ["claude", "codex", "cursor", "gemini-acp", "droid"])
+def test_the_runner_finds_the_program(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A14: with a runner that finds programs itself, nothing has to be installed on this machine."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found, missing = MockCommandRunner(), MockCommandRunner(missing=("claude", "codex", "cursor-agent"))
+    make = ExecutorRegistry().get(kind)
+    asyncio.run(make(kind, ExecutorSettings(), found).spawn(AgentCall("i", "p", ID), lambda _: None))
+    expected = {"cursor": "cursor-agent", "gemini-acp": "gemini"}.get(kind, kind)
+    assert found.last.argv[0] == expected
+    if expected in missing.missing:
+        with pytest.raises(AgentUnavailable, match=f"^{expected} was not found; searched: {expected} with"):
+            make(kind, ExecutorSettings(), missing).validate_availability()

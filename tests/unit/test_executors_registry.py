@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,8 @@ def test_unknown_name_lists_the_available_ones() -> None:
         ExecutorRegistry().get("clod")
     reported = caught.value.hint.removeprefix("available: ").split(", ")
     assert reported == ExecutorRegistry().list()
-    assert set(BUILT_IN) <= set(reported)
+    assert {*BUILT_IN, "claude-code"} <= set(reported)
+    assert set(reported) - set(ExecutorRegistry().list(aliases=False)) == {"claude-code"}
 
 
 def test_duplicate_is_refused() -> None:
@@ -50,6 +52,33 @@ def test_duplicate_is_refused() -> None:
         registry.register("mine", make_mock)
     assert registry.get("mine") is make_mock
     assert "mine" in registry.list()
+
+
+def test_an_executor_is_registered_as_it_is() -> None:
+    """A15: an instance is returned for every model that names it; the settings do not change it."""
+    registry, mine = ExecutorRegistry(), MockExecutor("mine")
+    registry.register("mine", mine)
+    settings = {"other": ExecutorSettings(type="mine", args=("--x",))}
+    made = [registry.make(name, settings, MockCommandRunner()) for name in ("mine", "other")]
+    assert made == [mine, mine] and made[0] is mine
+
+
+@pytest.mark.parametrize(
+    ("name", "factory", "message"),
+    [
+        ("mine", None, "cannot register NoneType as executor mine"),
+        ("mine", 7, "cannot register int as executor mine"),
+        ("mine", {"spawn": print}, "cannot register dict as executor mine"),
+        (" ", make_mock, "the name of an executor is empty"),
+        ("claude-code", make_mock, "executor claude is already registered"),
+    ],
+)
+def test_what_cannot_be_registered_is_refused(name: str, factory: Any, message: str) -> None:
+    """One sentence at once, not a TypeError when the executor is made."""
+    registry = ExecutorRegistry()
+    with pytest.raises(UsageError, match=f"^{message}$") as caught:
+        registry.register(name, factory)
+    assert caught.value.hint and registry.list() == ExecutorRegistry().list()
 
 
 def test_a_built_in_type_can_be_replaced_on_purpose() -> None:

@@ -60,7 +60,7 @@ class AgentCaller:
         self._services = services
         self._clock = clock
         self._prompts = PromptBuilder(services.plugins, clock)
-        self._events = CallEvents(services.plugins, runner, clock)
+        self._events = CallEvents(services.plugins, runner, clock, services.log)
 
     async def run(self, request: CallRequest) -> CallOutcome:
         """Run attempts until one succeeds or no model is left.
@@ -139,6 +139,8 @@ class AgentCaller:
         )
         if unavailable is None:
             return ""
+        if progress.unavailable.get(model.name) != unavailable:
+            self._services.log.skip(progress.request.task, model, unavailable)
         progress.unavailable[model.name] = unavailable
         return str(unavailable)
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ostler.calls.attempts.attempt import AttemptRunner
 from ostler.calls.attempts.progress import CallProgress
 from ostler.calls.attempts.wait_report import UNREPORTED_SECONDS
+from ostler.calls.decision_log import DecisionLog
 from ostler.calls.hooks import (
     CallStep,
     StepContext,
@@ -52,8 +53,11 @@ class Execution:
 class CallEvents:
     """Notifies plugins and records notices; makes no decisions."""
 
-    def __init__(self, plugins: PluginRegistry, runner: AttemptRunner, clock: Clock) -> None:
+    def __init__(
+        self, plugins: PluginRegistry, runner: AttemptRunner, clock: Clock, log: DecisionLog
+    ) -> None:
         self._plugins = plugins
+        self._log = log
         self._runner = runner
         self._clock = clock
 
@@ -67,6 +71,9 @@ class CallEvents:
             yield execution
         except OstlerError as error:
             execution.code = error.code
+            raise
+        except asyncio.CancelledError:
+            self._log.cancel(progress.request.task)
             raise
         finally:
             seconds = self._clock.monotonic() - started
@@ -82,6 +89,8 @@ class CallEvents:
     ) -> None:
         """Notify plugins that a step starts, or with `seconds` that it has ended."""
         request = progress.request
+        if step == "model_selected" and model is not None:
+            self._log.select(request.task, model)
         context = StepContext(request.phase, request.iteration, progress.attempts_made + 1, code=code)
         if model is not None:
             context = replace(context, executor=model.executor, model=model.name, model_id=model.model)
@@ -93,6 +102,8 @@ class CallEvents:
     ) -> None:
         """Notify plugins of a failure once: before a wait, or when another model is tried."""
         task, attempt = progress.request.task, progress.attempts_made
+        if progress.last_model != model.name:
+            self._log.switch(task, progress.last_model, model, failure)
         self._plugins.notify(TaskRetry(task, attempt, failure.code, failure.message, seconds, model.name))
 
     def notify_agent_event(self, progress: CallProgress, model: ModelConfig, event: AgentEvent) -> None:
@@ -100,6 +111,7 @@ class CallEvents:
             self._plugins.notify(hook)
 
     def notify_attempt_ended(self, attempt: Attempt, model: ModelConfig, result: CallResult) -> None:
+        self._log.end_attempt(attempt, model, result)
         for hook in create_result_hooks(result, attempt.task, attempt.executor, model.name):
             self._plugins.notify(hook)
 
@@ -148,6 +160,7 @@ class CallEvents:
         def report() -> None:
             reported.append(WaitStarted(None, describe()))
             self._runner.notify(task, reported[0])
+            self._log.wait(task, reported[0].reason)
 
         timer = asyncio.get_running_loop().call_later(UNREPORTED_SECONDS, report)
         try:
@@ -161,5 +174,6 @@ class CallEvents:
         """Sleep, and record the start and the end of the wait."""
         task = progress.request.task
         self._runner.notify(task, WaitStarted(until, reason))
+        self._log.wait(task, reason, until - self._clock.now())
         await self._clock.sleep(until - self._clock.now())
         self._runner.notify(task, WaitEnded(reason))

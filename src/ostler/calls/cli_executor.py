@@ -17,6 +17,7 @@ from ostler.calls.attempts.journal import MemoryAttemptJournal
 from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
 from ostler.calls.debugger import Debugger, EventDebugger, adapt_debugger
+from ostler.calls.decision_log import DecisionLog, describe_end
 from ostler.calls.host import Host
 from ostler.calls.models.availability import ModelAvailability
 from ostler.calls.models.selector import ModelSelector, configured_models
@@ -99,6 +100,7 @@ class CliExecutor:
             plugins=plugins,
             debugger=None if debugger is None else adapt_debugger(debugger),
             self_healing=create_self_healing(settings.retry, slots),
+            log=DecisionLog(logger),
         )
         runner = AttemptRunner(settings, environ, self.journal, clock, "library", str(home), services.running)
         self._caller = AgentCaller(settings, self._make_executor, runner, services, clock)
@@ -141,7 +143,7 @@ class CliExecutor:
             keeps_answer=False,
         )
         outcome = await self._caller.run(request)
-        self._logger.info("%s: %s", task_id, outcome.result.code or "succeeded")
+        self._logger.info("%s: %s", task_id, describe_end(outcome.result))
         return outcome
 
     def switch_to_fallback(self) -> None:

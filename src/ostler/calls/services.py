@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from ostler.calls.attempts.running import RunningAttempts
 from ostler.calls.debugger import Debugger
+from ostler.calls.decision_log import DecisionLog
 from ostler.calls.host import Host
 from ostler.calls.models.availability import ModelAvailability
 from ostler.calls.models.selector import ModelSelector
@@ -27,3 +28,4 @@ class CallServices(Struct, frozen=True):
     debugger: Debugger | None = None
     self_healing: SelfHealing | None = None  # None: retry.self_healing is off
     running: RunningAttempts = field(default_factory=RunningAttempts)
+    log: DecisionLog = DecisionLog(None)

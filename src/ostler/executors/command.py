@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.call_setup import build_command, prepend_system_prompt, write_call_file
-from ostler.executors.discover import find_program, require_program
+from ostler.executors.discover import find_program, require_program, search_with
 from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
 from ostler.executors.failures import classify_failure, find_error_line, is_error_answer
 from ostler.executors.limits.reading import add_limits
@@ -166,7 +166,8 @@ class CommandExecutor:
     def _program(self) -> str:
         command = self._settings.command
         hint = f"install it, or correct executors.{self.name}.command"
-        return require_program(find_program(self.name, command), command or self.name, hint)
+        found = search_with(self._runner, command or self.name) or find_program(self.name, command)
+        return require_program(found, command or self.name, hint)
 
 
 def _last_lines(text: str) -> str:

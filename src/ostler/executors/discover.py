@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.errors import AgentUnavailable
+from ostler.process.protocol import CommandRunner, ProgramFinder
 
 
 class Search(Struct, frozen=True):
@@ -48,6 +49,13 @@ def require_program(search: Search, name: str, hint: str) -> str:
         searched = ", ".join(search.searched)
         raise AgentUnavailable(f"{name} was not found; searched: {searched}", hint)
     return search.path
+
+
+def search_with(runner: CommandRunner, command: str) -> Search | None:
+    """Return what the runner found, None when programs are searched on this machine."""
+    if not isinstance(runner, ProgramFinder):
+        return None
+    return Search(runner.find_program(command), (f"{command} with {type(runner).__name__}",))
 
 
 def path_variable(name: str) -> str:
@@ -115,9 +123,10 @@ class AgentProgram(Struct, frozen=True):
                 return own
         return find_program(self.name, command, environ, self.search_paths, program=self.program)
 
-    def require(self, command: str = "", instance: str = "") -> str:
+    def require(self, command: str = "", instance: str = "", runner: CommandRunner | None = None) -> str:
         """Return the path, or raise AgentUnavailable with the command that installs the program."""
-        found = self.find(command=command, instance=instance)
+        elsewhere = search_with(runner, command or self.program) if runner else None
+        found = elsewhere or self.find(command=command, instance=instance)
         return require_program(found, self.program, f"install it with: {self.install}")
 
 

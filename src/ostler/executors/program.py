@@ -156,15 +156,17 @@ class ProgramExecutor:
         return await self._start_other_session(call, resumed, on_event)
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Continue a session; start a new one, and report it, when the agent does not find it."""
+        """Continue a session; when the agent does not find it, send the fresh prompt, if there is one, to a
+        new session and report it.
+        """
         if not supports_resumption(self):
             return CallResult(Code.RESUME_UNSUPPORTED, f"{self.name} cannot resume its sessions")
-        result = await self._try(call, on_event, resume=True)
-        if result.code is not Code.SESSION_NOT_FOUND:
+        result = await self._continue(call, on_event)
+        if result.code is not Code.SESSION_NOT_FOUND or not call.fresh_prompt:
             return result
         fresh = replace(
             self._without_foreign_id(call),
-            prompt=call.fresh_prompt or call.prompt,
+            prompt=call.fresh_prompt,
             session_cost_usd=0.0,
             session_usage=Usage(),
         )
@@ -184,6 +186,12 @@ class ProgramExecutor:
         on_event(SessionReplaced(call.session_id, resumed=False))
         other = replace(call, session_id=str(uuid.uuid4()))
         return _add_duration(result, await self._try(other, on_event, resume=False))
+
+    async def _continue(self, call: AgentCall, on_event: OnEvent) -> CallResult:
+        if not call.session_id:
+            # Without an id the program would start a new session and succeed.
+            return CallResult(Code.SESSION_NOT_FOUND, f"{self.name} cannot resume a session without its id")
+        return await self._try(call, on_event, resume=True)
 
     async def _try(self, call: AgentCall, on_event: OnEvent, *, resume: bool) -> CallResult:
         """Run the program; when it is incompatible, add its version to the message."""
@@ -369,7 +377,7 @@ class ProgramExecutor:
         return forward
 
     def _program(self) -> str:
-        return self.spec.program.require(self._settings.command, self.name)
+        return self.spec.program.require(self._settings.command, self.name, self._runner)
 
 
 def collect_error_output(exit: Exit, result: CallResult) -> str:

@@ -54,7 +54,9 @@ class Executor(Protocol):
         ...
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Continue call.session_id with call.prompt."""
+        """Continue call.session_id with call.prompt; SESSION_NOT_FOUND if it is lost and call.fresh_prompt is
+        empty.
+        """
         ...
 
 

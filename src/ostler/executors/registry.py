@@ -53,11 +53,19 @@ class ExecutorRegistry:
     def __init__(self) -> None:
         self._factories: dict[str, ExecutorFactory | str] = dict(BUILT_IN)
 
-    def register(self, name: str, factory: ExecutorFactory | str, *, replaces: bool = False) -> None:
-        """Add a type: a factory, or its path `module:attribute`."""
+    def register(
+        self, name: str, factory: ExecutorFactory | Executor | str, *, replaces: bool = False
+    ) -> None:
+        """Add a type: a factory, its path `module:attribute`, or an executor, which all its users share.
+
+        An executor is used as it is: the settings of its name do not change it.
+        """
+        if not name.strip():
+            raise UsageError("the name of an executor is empty", "pass a name such as my-agent")
+        name = ALIASES.get(name, name)
         if name in self._factories and not replaces:
             raise UsageError(f"executor {name} is already registered", "choose another name")
-        self._factories[name] = factory
+        self._factories[name] = _as_factory(name, factory)
 
     def get(self, name: str) -> ExecutorFactory:
         """Return the factory of a type; raise UsageError when there is none."""
@@ -72,9 +80,10 @@ class ExecutorRegistry:
         name = ALIASES.get(name, name)
         return name in self._factories or _installed(name) is not None
 
-    def list(self) -> builtins.list[str]:
-        """Return the names of all types."""
-        return sorted({*self._factories, *(point.name for point in _entry_points())})
+    def list(self, *, aliases: bool = True) -> builtins.list[str]:
+        """Return every name that `get` accepts; without aliases, each type has one name."""
+        more = ALIASES if aliases else ()
+        return sorted({*self._factories, *more, *(point.name for point in _entry_points())})
 
     def make(self, name: str, settings: Mapping[str, ExecutorSettings], runner: CommandRunner) -> Executor:
         """Make the executor with this name in the settings; several names may share one type."""
@@ -87,6 +96,18 @@ class ExecutorRegistry:
         name = resolve_name(model.executor, settings)
         own = find_section(name, settings)
         return self.get(own.type or name)(name, _with_own(own, model), runner)
+
+
+def _as_factory(name: str, factory: object) -> ExecutorFactory | str:
+    if isinstance(factory, str):
+        return factory
+    is_executor = callable(getattr(factory, "spawn", None)) and not isinstance(factory, type)
+    if is_executor:
+        return lambda name, settings, runner: cast(Executor, factory)
+    if not callable(factory):
+        what = f"cannot register {type(factory).__name__} as executor {name}"
+        raise UsageError(what, "pass a factory (name, settings, runner), an executor or module:attribute")
+    return cast(ExecutorFactory, factory)
 
 
 def _with_own(settings: ExecutorSettings, choice: ModelConfig) -> ExecutorSettings:

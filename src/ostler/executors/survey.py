@@ -154,7 +154,7 @@ def _check_agent(environ: Mapping[str, str], located: LocatedProgram) -> Surveye
 
 def _locate_plugins(environ: Mapping[str, str]) -> list[LocatedProgram]:
     """Return the programs of executors that other packages install."""
-    plugins = [name for name in ExecutorRegistry().list() if name not in BUILT_IN]
+    plugins = [name for name in ExecutorRegistry().list(aliases=False) if name not in BUILT_IN]
     programs = [spec.program for name in plugins if (spec := _load_spec(name))]
     return [LocatedProgram(program, program.find(environ).path) for program in programs]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ostler.model.command import Command, Exit, Sink
 
@@ -27,8 +27,20 @@ class Conversation(Protocol):
         ...
 
 
+@runtime_checkable
+class ProgramFinder(Protocol):
+    """A runner that finds programs itself: it starts them on another machine, or is a test double."""
+
+    def find_program(self, command: str) -> str | None:
+        """Return the program to start for a command, None when there is none."""
+        ...
+
+
 class CommandRunner(Protocol):
-    """Runs a program and owns all processes that it starts."""
+    """Runs a program and owns all processes that it starts.
+
+    Programs are searched on this machine, unless the runner is a ProgramFinder.
+    """
 
     async def run(self, command: Command, sink: Sink) -> Exit:
         """Run the program, pass its lines to the sink, and return when none of its processes is alive.

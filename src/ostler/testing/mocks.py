@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import os
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from ostler.executors.protocol import Capabilities
@@ -55,6 +56,7 @@ class MockCommandRunner:
     run_function: Callable[[Command, Sink], Awaitable[Exit]] | None = None
     commands: list[Command] = field(default_factory=list[Command])
     written: list[bytes] = field(default_factory=list[bytes])  # what a conversation wrote to the program
+    missing: Collection[str] = ()  # programs that are not found
 
     async def run(self, command: Command, sink: Sink) -> Exit:
         """Record the command, pass on the lines and return the exit."""
@@ -69,6 +71,11 @@ class MockCommandRunner:
         """Pass each line to the conversation, whatever it wrote."""
         conversation.start(self.written.append)
         return await self.run(command, conversation.receive_line)
+
+    def find_program(self, command: str) -> str | None:
+        """Find every program by its name, whether it is installed or not; a path must be executable."""
+        is_missing = "/" in command and not os.access(command, os.X_OK)
+        return None if is_missing or command in self.missing else command
 
     @property
     def last(self) -> Command:

@@ -53,7 +53,7 @@ def show_session(site: Site, project: Project, request: RequestParts[Empty, Empt
         jobs=settings.run.jobs,
         position=project.journal.position(),
         now=format_rfc3339(time.time()),
-        executors=tuple(dict.fromkeys((*settings.executors, *ExecutorRegistry().list()))),
+        executors=tuple(dict.fromkeys((*settings.executors, *ExecutorRegistry().list(aliases=False)))),
         roles=tuple(dict.fromkeys((*AGENTS, *list_project_roles(root)))),
         skills=tuple(dict.fromkeys(skill.name for skill in find_skills(root, settings.skills))),
         weights=WEIGHTS,

@@ -72,7 +72,7 @@ class ExecutorStatus(Struct, frozen=True):
 def list_executors(settings: Settings) -> list[ExecutorStatus]:
     """Return the executors of the settings, then the built-in and installed ones; starts nothing."""
     registry = ExecutorRegistry()
-    names = dict.fromkeys((*settings.executors, *registry.list()))
+    names = dict.fromkeys((*settings.executors, *registry.list(aliases=False)))
     return [_check_executor(name, settings, registry) for name in names]
 
 

@@ -10,7 +10,6 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import OstlerError, Problem
 from ostler.executors.permissions import ALLOW_HINT
 from ostler.executors.protocol import Executor
-from ostler.executors.registry import ALIASES
 from ostler.model.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.executors import check_permissions, find_skipping_sections
@@ -33,7 +32,7 @@ def explain_unknown_executor(name: str, setup: Setup) -> str:
     kind = setup.settings.executors.get(name, ExecutorSettings()).type or name
     if setup.registry.has(kind):
         return ""
-    known = {*setup.settings.executors, *setup.registry.list(), *ALIASES} - {kind}
+    known = {*setup.settings.executors, *setup.registry.list()} - {kind}
     has_no_type = name in setup.settings.executors and not setup.settings.executors[name].type
     if near := nearest(kind, sorted(known)):
         own = ' A program of your own needs type = "command"' if has_no_type else ""
