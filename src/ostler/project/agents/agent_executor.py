@@ -101,7 +101,9 @@ class AgentExecutor:
             apply_config(existing or task, self._config, overrides)  # raises for an unknown tier
             _require_not_aborted(signal)
             added = existing or await ostler.add(task)
-            return await _run(ostler, added, signal)
+            missing = _find_missing_context(added, ostler.project)
+            result = await _run(ostler, added, signal)
+            return replace(result, warnings=(*missing, *result.warnings))
 
     def _open(self, overrides: AgentConfig, signal: asyncio.Event) -> Ostler:
         """Each execution is a separate run, so that its claim can be identified."""
@@ -207,6 +209,15 @@ def _find_task(task: Task, project: Project) -> Task | None:
 def _require_document(task: Task) -> None:
     if not task.is_document:
         raise _not_executable(task.id or repr(task.title), "has neither a skill nor an output")
+
+
+def _find_missing_context(task: Task, project: Project) -> tuple[str, ...]:
+    """Return the seed's warning about a task without product context; the skill that writes it needs none."""
+    folder = project.settings.documents.context
+    is_written = task.output is not None and task.output.path.startswith(f"{folder}/")
+    if is_written or any((project.layout.root / folder).glob("*.md")):
+        return ()
+    return (f"{ExecutionErrorCode.CONTEXT_NOT_FOUND}: {folder} has no Markdown file",)
 
 
 def _require_not_aborted(signal: asyncio.Event) -> None:
