@@ -250,6 +250,15 @@ def read_code(text: str) -> Code:
     return SEED_SPELLINGS.get(text) or Code.__members__.get(text, Code.UNKNOWN)
 
 
+# A conflict (409) and a request that is too early (425) can succeed later.
+_INVALID_REQUEST = frozenset(range(400, 500)) - {409, 425}
+
+
+def is_invalid_request(code: Code | None, status: int | None) -> bool:
+    """Return whether the provider rejected the request itself: a 4xx status without a code of its own."""
+    return code is Code.API_ERROR and status in _INVALID_REQUEST
+
+
 def is_host_failure(code: Code) -> bool:
     """Return whether the machine itself failed, so that no task can continue on it now."""
     facts = CODES[code]

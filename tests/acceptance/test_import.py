@@ -180,3 +180,20 @@ def test_without_a_remote_the_repository_must_be_named(world: World) -> None:
     done = world.ostler("import", "--github", "ready", code=2)
     assert "--repo OWNER/NAME" in done.stderr
     world.ostler("import", "--github", "ready", "--repo", "nonsense", code=2)
+
+
+def test_task_files_of_older_systems_keep_their_ids(world: World) -> None:
+    """TASK-001 and ids of 41 characters are mapped, dependencies too, and both spellings find the task."""
+    long = "product-marketing-context-20251116-a1b2c3"
+    files = {
+        "a.md": "---\nid: TASK-001\ntitle: One\n---\n",
+        "b.md": f"---\nid: {long}\ntitle: Two\ndepends_on: [TASK-001]\n---\n",
+    }
+    for name, text in files.items():
+        (world.root / name).write_text(text)
+    done = world.ostler("import", *files)
+    assert "a.md:2: id TASK-001 is task-001 here" in done.stderr
+    assert world.show("TASK-001")["title"] == "One"
+    assert world.show(long)["title"] == "Two" and len(world.show(long)["id"]) <= 40
+    assert 'external_id: "TASK-001"' in (world.root / ".ostler/tasks/task-001/task.md").read_text()
+    assert imported(world, *files) == []

@@ -94,7 +94,6 @@ def test_the_provider_shows_how_long_to_wait(
     ("status", "code"),
     [
         (408, Code.NETWORK),
-        (422, Code.API_ERROR),
         (500, Code.OVERLOADED),
         (502, Code.OVERLOADED),
         (503, Code.OVERLOADED),
@@ -121,3 +120,12 @@ def test_each_attempt_has_its_own_time(provider: Provider, tmp_path: Path) -> No
     assert isinstance(decide(result, 0, (), RULES), Wait)
     aborted = CallResult(Code.ABORTED)
     assert decide(aborted, 0, (), RULES) == SwitchModel()
+
+
+@both_wires
+@pytest.mark.parametrize("turn", [fail(400, "what?"), fail(422, "what?"), say(" ")])
+def test_what_would_fail_again_is_sent_once(provider: Provider, turn: Scripted, tmp_path: Path) -> None:
+    """K12: a rejected request and an empty answer are final."""
+    result = run(provider, turn, tmp_path)
+    assert result.code in (Code.API_ERROR, Code.RESPONSE_EMPTY)
+    assert decide(result, 0, (), RULES) == SwitchModel()

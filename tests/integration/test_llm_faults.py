@@ -133,7 +133,7 @@ def test_an_abort_ends_it_at_once(fault: str, provider: str) -> None:
     async def abort_soon(url: str) -> None:
         abort = asyncio.Event()
         asyncio.get_running_loop().call_later(0.3, abort.set)
-        await client(provider, url).complete(request(abort=abort))
+        await client(provider, url).complete(request(signal=abort))
 
     with FakeLlm([FAULTS[fault]]) as llm:
         begun = time.monotonic()
@@ -150,7 +150,7 @@ def test_an_aborted_request_is_not_sent(provider: str) -> None:
     async def make_abort_error(url: str) -> None:
         abort = asyncio.Event()
         abort.set()
-        await client(provider, url).complete(request(abort=abort))
+        await client(provider, url).complete(request(signal=abort))
 
     with FakeLlm([say("Hi.")]) as llm:
         with pytest.raises(ModelError):

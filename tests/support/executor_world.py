@@ -35,6 +35,11 @@ def failed_with(result: ExecutionResult, code: ExecutionErrorCode) -> bool:
     return (result.status, result.output_path, result.error.code) == ("failed", None, code)
 
 
+def deferred_with(result: ExecutionResult, code: ExecutionErrorCode) -> bool:
+    assert result.error is not None and result.resumes_at is not None
+    return (result.status, result.output_path, result.error.code) == ("deferred", None, code)
+
+
 def fails(code: Code, times: int = 10**6) -> Callable[[ClaudeRequest], ClaudeResponse]:
     """Return a model that fails this many times and then answers."""
     left = iter(range(times))
@@ -97,6 +102,10 @@ class ExecutorWorld:
     def add(self, task: Task = RESEARCH) -> Task:
         with Project.open(self.root, {}, create=True) as project:
             return project.add(task)
+
+    def task(self, task: str) -> Task:
+        with Project.open(self.root, {}) as project:
+            return project.task(TaskId(task))
 
     def state(self, task: str) -> State:
         with Project.open(self.root, {}) as project:

@@ -174,7 +174,7 @@ def test_it_stops_at_once_while_tools_work(how: str) -> None:
             return await for_ever(uses)
 
         model = Model(looking())
-        request = msgspec.structs.replace(REQUEST, abort=stop)
+        request = msgspec.structs.replace(REQUEST, signal=stop)
         conversation = asyncio.create_task(complete_with_tools(model, request, wait, lambda _: None))
         await begun.wait()
         stop.set() if how == "abort" else conversation.cancel()

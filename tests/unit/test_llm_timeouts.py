@@ -42,8 +42,8 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return runner.run(main)
 
 
-def request(total: float = 60.0, idle: float = 60.0, abort: asyncio.Event | None = None) -> ClaudeRequest:
-    return ClaudeRequest("", "", "m", timeout_seconds=total, idle_timeout_seconds=idle, abort=abort)
+def request(total: float = 60.0, idle: float = 60.0, signal: asyncio.Event | None = None) -> ClaudeRequest:
+    return ClaudeRequest("", "", "m", timeout_seconds=total, idle_timeout_seconds=idle, signal=signal)
 
 
 async def held(requested: ClaudeRequest, work: Callable[[Received], Awaitable[object]]) -> Code | None:
@@ -94,7 +94,7 @@ def test_an_abort_is_final_and_not_a_timeout() -> None:
             abort.set()
             await speak(observed, 1000, 0.01)
 
-        return await held(request(abort=abort), work)
+        return await held(request(signal=abort), work)
 
     assert run(abort_midway()) is Code.ABORTED
 
@@ -109,7 +109,7 @@ def test_an_abort_before_the_start_starts_nothing() -> None:
         async def work(observed: Received) -> None:
             pytest.fail("the work was begun")
 
-        return await held(request(abort=abort), work)
+        return await held(request(signal=abort), work)
 
     assert run(abort_first()) is Code.ABORTED
 
@@ -118,7 +118,7 @@ def test_an_event_that_is_never_set_changes_nothing() -> None:
     """The task that watches the abort ends with the work."""
 
     async def unaborted() -> Code | None:
-        return await held(request(abort=asyncio.Event()), lambda observed: speak(observed, 2, 0.01))
+        return await held(request(signal=asyncio.Event()), lambda observed: speak(observed, 2, 0.01))
 
     assert run(unaborted()) is None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from executor_world import ExecutorWorld
 from ostler import Ostler
 from ostler.errors import OstlerError, UsageError
 from ostler.model.call import SessionStarted
-from ostler.model.ids import TaskId
+from ostler.model.ids import TaskId, adopt_task_id, is_task_id
 from ostler.model.task import Task
 from ostler.project.agents import agent_session
 from ostler.project.agents.agent_session import create_session
@@ -89,3 +90,34 @@ def test_an_agent_that_chooses_its_session_id_chooses_no_path(tmp_path: Path) ->
         file = agent_session._session_file(project, named.session_id)
         assert file.resolve().parent == (tmp_path / ".ostler" / "sessions").resolve()
         assert agent_session.find_session(project, "../../").session_id == "../../../../evil"
+
+
+@pytest.mark.parametrize(
+    ("foreign", "adopted"),
+    [
+        ("TASK-001", r"task-001"),
+        ("task-001", r"task-001"),
+        ("product-marketing-context-20251116-a1b2c3", r"product-marketing-context-20251116-[a-z0-9]{4}"),
+        ("a.b_c", r"a-b-c-[a-z0-9]{4}"),
+        ("A", r"a-[a-z0-9]{4}"),
+        ("x" * 200, r"x{35}-[a-z0-9]{4}"),
+    ],
+)
+def test_an_id_of_another_program_is_adopted(foreign: str, adopted: str) -> None:
+    """It is a task id, and always the same one."""
+    found = adopt_task_id(foreign)
+    assert re.fullmatch(adopted, found) and is_task_id(found) and adopt_task_id(foreign) == found
+
+
+@pytest.mark.parametrize(
+    "bad", ["../../../evil", "..", "/tmp/evil", " ", "-rf", "a b c", "task\n", "a\0b", ""]
+)
+def test_a_path_is_not_adopted(bad: str) -> None:
+    """Only plain words are ids of other programs."""
+    with pytest.raises(UsageError, match="invalid task id"):
+        adopt_task_id(bad)
+
+
+def test_two_long_ids_stay_apart() -> None:
+    """The tail depends on the whole id."""
+    assert adopt_task_id("x" * 50) != adopt_task_id("x" * 51)

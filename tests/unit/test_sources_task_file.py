@@ -270,7 +270,7 @@ def test_other_spellings(line: str, field: str, value: object) -> None:
         ("not_before: soon", "t.md:3: not_before is not a time; use 18:30, 2030-01-31 or 2030-01-31T18:30Z"),
         ("timeout_ms: soon", "t.md:3: timeout_ms must be a number of milliseconds"),
         ("next: {type: director_review}", "t.md:3: next must be a skill; use `review: human`"),
-        ("id: ../../etc", "t.md:3: id: '../../etc' is not a valid task id"),
+        ("id: ../../etc", "t.md:3: id: invalid task id '../../etc'; use 3 to 40 lowercase"),
         ('model: "a\\0b"', "t.md:3: unprintable character"),
         ("status: halfway", "t.md:3: status: must be one of pending"),
         ("tags: [a]\ntags: [b]", "t.md:4: 'tags' is given twice"),

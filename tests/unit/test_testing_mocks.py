@@ -99,7 +99,7 @@ def test_client_fails_once_or_until_it_is_reset() -> None:
     assert len(mock.calls) == 5
 
 
-@pytest.mark.parametrize("delay", [0.0, 60.0])
+@pytest.mark.parametrize("delay", [0.0, 60_000.0])
 def test_client_stops_for_an_abort(delay: float) -> None:
     """Set before the call or during its delay: ABORTED, and the call is not recorded."""
 
@@ -109,7 +109,7 @@ def test_client_stops_for_an_abort(delay: float) -> None:
             asyncio.get_running_loop().call_later(0.02, event.set)
         else:
             event.set()
-        await mock.complete(ClaudeRequest("", "", "m", abort=event))
+        await mock.complete(ClaudeRequest("", "", "m", signal=event))
 
     mock = MockClaudeClient()
     mock.set_delay(delay)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from ostler.errors import Code
+from ostler.errors import Code, is_invalid_request
 from ostler.executors.exit_status import RunStatus, classify_exit, classify_rejected_arguments
 from ostler.executors.failures import FailureTable, classify_failure, is_error_answer
 from ostler.executors.limits.reading import add_limits
@@ -70,6 +70,7 @@ def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format:
     if state.finished and is_error_answer(state.text):
         state.fail(state.text)
     status = _status(state, exit, output_format)
+    failure = state.failure or ReportedFailure("")
     result = CallResult(
         code=status.code,
         message=status.message,
@@ -83,10 +84,9 @@ def evaluate_run(call: AgentCall, state: StreamState, exit: Exit, output_format:
         session_usage=state.session_usage,
         cost_usd=state.cost_usd,
         session_cost_usd=None if state.cost_usd is None else call.session_cost_usd + state.cost_usd,
-        final=exit.stopped is StopReason.PROVIDER,
+        final=exit.stopped is StopReason.PROVIDER or is_invalid_request(status.code, failure.status),
         warnings=("RESPONSE_TRUNCATED",) * state.truncated + ("PERMISSION_DENIED",) * state.denied,
     )
-    failure = state.failure or ReportedFailure("")
     wait = failure.retry_after_seconds
     if exit.stopped is StopReason.PROVIDER:
         wait = seconds_of_limit(state.retry, state.retry_text)

@@ -83,7 +83,7 @@ class ClaudeRequest(Struct, frozen=True):
     user_message: str
     model: str
     max_tokens: int = 0  # 0: the client's default
-    abort: asyncio.Event | None = None  # when it is set, the request ends with ABORTED
+    signal: asyncio.Event | None = None  # when it is set, the request ends with ABORTED
     history: tuple[Message, ...] = ()  # the earlier messages, oldest first
     timeout_seconds: float = 3600.0  # for the whole answer
     idle_timeout_seconds: float = 600.0  # between two events of the answer

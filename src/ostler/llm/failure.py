@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ostler.clock import Now
-from ostler.errors import Code, OstlerError
+from ostler.errors import Code, OstlerError, is_invalid_request
 from ostler.model.limits.names import is_counted
 from ostler.model.limits.numbers import read_number, read_time
 from ostler.model.limits.window import ReportedWindow
@@ -68,6 +68,7 @@ class ModelError(OstlerError):
         super().__init__(code, message, _HINTS.get(code, ""))
         self.retry_after_seconds = retry_after_seconds
         self.status = 0  # of the rejection; 0: there was none
+        self.final = code is Code.RESPONSE_EMPTY  # the same request would fail again
         self.partial = ""
         self.usage = Usage()
         self.windows: tuple[ReportedWindow, ...] = ()  # limits of the account
@@ -135,6 +136,7 @@ def make_error(rejection: Rejection, host: str, now: Now = time.time) -> ModelEr
         classify_rejection(rejection), f"{host} {how}{reason}", parse_retry_after(rejection.retry_after, now)
     )
     error.status = _find_status(rejection)
+    error.final = error.final or is_invalid_request(error.code, error.status)
     error.windows = rejection.windows
     return error
 

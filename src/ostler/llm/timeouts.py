@@ -24,14 +24,14 @@ async def enforce_timeouts(request: ClaudeRequest) -> AsyncGenerator[Callable[[]
         return min(end, loop.time() + request.idle_timeout_seconds)
 
     def extend_timeout() -> None:
-        if not timer.expired() and not _is_aborted(request.abort):
+        if not timer.expired() and not _is_aborted(request.signal):
             timer.reschedule(next_deadline())
 
-    if _is_aborted(request.abort):
+    if _is_aborted(request.signal):
         raise make_abort_error()
     timer = asyncio.timeout_at(next_deadline())
     try:
-        async with timer, _watch_abort(request.abort, timer):
+        async with timer, _watch_abort(request.signal, timer):
             yield extend_timeout
     except TimeoutError:
         if not timer.expired():
@@ -71,7 +71,7 @@ def _is_aborted(abort: asyncio.Event | None) -> bool:
 
 
 def _timeout_error(request: ClaudeRequest, is_total: bool) -> ModelError:
-    if _is_aborted(request.abort):
+    if _is_aborted(request.signal):
         return make_abort_error()
     if is_total:
         return ModelError(Code.TIMEOUT, f"the answer took longer than {request.timeout_seconds:g} s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from hashlib import blake2b
 from typing import NewType
 
 from ostler.errors import UsageError
@@ -11,6 +12,8 @@ from ostler.errors import UsageError
 TaskId = NewType("TaskId", str)
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
+_FOREIGN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_LONGEST = 40
 _LONGEST_SLUG = 24  # ids have up to 40 characters; lists show about this many
 TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -29,6 +32,20 @@ def require_task_id(text: str) -> TaskId:
     return TaskId(text)
 
 
+def adopt_task_id(text: str) -> TaskId:
+    """Return the task id for an id of another program, always the same one: TASK-001 becomes task-001.
+
+    One that is too long or too short, or has other characters, gets a tail that keeps it unique. Raise
+    UsageError for a text that is no plain word of letters, digits, dots, hyphens and underscores.
+    """
+    if is_task_id(lower := text.lower()):
+        return TaskId(lower)
+    if not _FOREIGN_ID.fullmatch(text):
+        return require_task_id(text)
+    tail = make_id_tail(blake2b(text.encode(), digest_size=4).digest())
+    return TaskId(f"{_to_slug(text)[: _LONGEST - len(tail) - 1].rstrip('-')}-{tail}")
+
+
 def make_id_tail(data: bytes) -> str:
     """Return four characters derived from the first four bytes."""
     return "".join(TAIL_ALPHABET[byte % len(TAIL_ALPHABET)] for byte in data[:4])
@@ -36,8 +53,12 @@ def make_id_tail(data: bytes) -> str:
 
 def make_task_id(title: str, tail: str) -> TaskId:
     """Return the title as a slug, followed by the tail."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    slug = _to_slug(title)
     if len(slug) > _LONGEST_SLUG:
         slug = slug[: _LONGEST_SLUG + 1].rpartition("-")[0] or slug[:_LONGEST_SLUG]
     return TaskId(f"{slug or 'task'}-{tail}")
+
+
+def _to_slug(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from ostler.errors import Code, OstlerError, WarningCode
 
-ExecutionStatus = Literal["completed", "failed"]
+ExecutionStatus = Literal["completed", "failed", "deferred"]
+"""The seed has the first two. A deferred task is not lost: `ostler run` continues it at `resumes_at`."""
 
 WorkspaceError = OstlerError
 """The seed's name for errors of skills, inputs and outputs; see `code`."""
@@ -111,8 +112,8 @@ class TokensUsed(Struct, frozen=True):
 class ExecutionResult(Struct, frozen=True):
     """The result of an execution, successful or not.
 
-    `error` is set exactly when `status` is "failed". The seed also put RESPONSE_TRUNCATED there, which makes
-    a finished document look like a failure; here it is in `warning`.
+    `error` is set exactly when `status` is not "completed". The seed also put RESPONSE_TRUNCATED there, which
+    makes a finished document look like a failure; here it is in `warning`.
     """
 
     task_id: str
@@ -124,13 +125,20 @@ class ExecutionResult(Struct, frozen=True):
     error: ExecutionError | None = None
     warning: ExecutionError | None = None  # RESPONSE_TRUNCATED: the end of the text is missing
     warnings: tuple[str, ...] = ()  # other warnings
+    resumes_at: float | None = None  # deferred: when the limit or the outage may be over
 
 
-def create_failure(task_id: str, skill: str, error: Exception) -> ExecutionResult:
-    """Return the result for an error."""
+def create_failure(
+    task_id: str, skill: str, error: Exception, resumes_at: float | None = None
+) -> ExecutionResult:
+    """Return the result for an error; with `resumes_at` the task is deferred."""
     known = isinstance(error, OstlerError)
     code = to_execution_code(error.code) if known else ExecutionErrorCode.UNKNOWN
     message = error.message if known else f"{type(error).__name__}: {error}"
     return ExecutionResult(
-        task_id, skill, "failed", error=ExecutionError(message, code, task_id, cause=error)
+        task_id,
+        skill,
+        "failed" if resumes_at is None else "deferred",
+        error=ExecutionError(message, code, task_id, cause=error),
+        resumes_at=resumes_at,
     )

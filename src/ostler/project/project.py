@@ -27,7 +27,7 @@ from ostler.git.repository import Repository
 from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.budget import find_task_budget
 from ostler.model.event import DecisionRecorded, Event, FeedLine, TaskCreated
-from ostler.model.ids import TaskId, make_id_tail, make_task_id, require_task_id
+from ostler.model.ids import TaskId, adopt_task_id, make_id_tail, make_task_id, require_task_id
 from ostler.model.notice import AgentReported
 from ostler.model.protection import list_differences
 from ostler.model.rows import decode_state
@@ -164,7 +164,7 @@ class Project:
 
     def resolve(self, text: str) -> TaskId:
         """Return the task with this id or id prefix; raises UsageError."""
-        found = self.journal.find(text) if text else []
+        found = (self.journal.find(text) or self.journal.find(_adopt(text))) if text else []
         if len(found) == 1:
             return found[0]
         if not found:
@@ -341,3 +341,11 @@ class Project:
         if found and (cycle := find_cycle(found, after)):
             raise UsageError(f"dependency cycle: {' -> '.join(cycle)}", "cancel one of these tasks first")
         return found
+
+
+def _adopt(text: str) -> str:
+    """Return the id that an imported task got instead of this one, such as TASK-001."""
+    try:
+        return adopt_task_id(text)
+    except UsageError:
+        return text

@@ -11,6 +11,7 @@ from ostler.prompt.code import strip_code
 # Possessive, without backtracking, so that the time is linear.
 _BLOCKED = r"<phase_blocked>(?P<reason>[^<]*+(?:<(?!/?phase_blocked>)[^<]*+)*+)</phase_blocked>"
 _ANY = re.compile(rf"<(\w+)_complete>\s*+true\s*+</\1_complete>|{_BLOCKED}", re.IGNORECASE)
+_REASON_LABEL = re.compile(r"\A\s*+reason\s*+:", re.IGNORECASE)
 _TAG = re.compile(r"_complete>|phase_blocked>", re.IGNORECASE)
 _ONLY_MARKS = re.compile(r"(?:\s++|true|</?\w+_(?:complete|blocked)>)*+", re.IGNORECASE)
 
@@ -68,7 +69,9 @@ def _find_final_mark(text: str) -> re.Match[str] | None:
 
 def _to_mark(found: re.Match[str]) -> Mark:
     reason = found["reason"]
-    return Mark("complete") if reason is None else Mark("blocked", reason.strip() or NO_REASON)
+    if reason is None:
+        return Mark("complete")
+    return Mark("blocked", _REASON_LABEL.sub("", reason).strip() or NO_REASON)
 
 
 def strip_marks(text: str) -> str:

@@ -31,7 +31,7 @@ _ANSWERED = """\
 Write the whole document now. Your answer must be the document and nothing else."""
 
 
-class Upstream(Struct, frozen=True):
+class UpstreamOutput(Struct, frozen=True):
     """One input of the document."""
 
     path: str
@@ -40,8 +40,8 @@ class Upstream(Struct, frozen=True):
 
 
 class DocumentPrompt(Struct, frozen=True):
-    system: str  # the skill
-    user: str  # the task
+    system_prompt: str  # the skill
+    user_message: str  # the task
     dropped: tuple[str, ...] = ()  # references that did not fit
 
 
@@ -49,7 +49,7 @@ def build_prompt(
     skill_content: SkillContent,
     task: Task,
     product_context: str | None,
-    upstream_outputs: Sequence[Upstream],
+    upstream_outputs: Sequence[UpstreamOutput],
     max_tokens: int = 0,
 ) -> DocumentPrompt:
     """Return both parts; over `max_tokens` references are left out, the last first, and listed."""
@@ -86,16 +86,16 @@ def _format_reference(reference: Reference) -> str:
     return f"---\n## Reference: {PurePosixPath(reference.path).name}\n{reference.content.strip()}"
 
 
-def _format_user(task: Task, context: str | None, inputs: Sequence[Upstream]) -> str:
+def _format_user(task: Task, context: str | None, inputs: Sequence[UpstreamOutput]) -> str:
     sections = [
         f"## Product Context\n{(context or '').strip() or _NO_CONTEXT}",
         f"## Task Assignment\n{_format_assignment(task)}",
         "## Upstream Inputs\n" + ("\n\n".join(map(_format_input, inputs)) or _NO_INPUTS),
         f"## Requirements\n{task.body.strip()}",
     ]
+    sections.append(f"## Output Instructions\n{_format_instructions(task.output or Output())}")
     if task.revision > 0:
         sections.append(f"## Revision Context\n{_REVISED.format(count=task.revision)}")
-    sections.append(f"## Output Instructions\n{_format_instructions(task.output or Output())}")
     return "\n\n".join(sections) + "\n"
 
 
@@ -109,7 +109,7 @@ def _format_assignment(task: Task) -> str:
     return "\n".join(f"- **{name}:** {value}" for name, value in rows.items())
 
 
-def _format_input(one: Upstream) -> str:
+def _format_input(one: UpstreamOutput) -> str:
     title = one.description or PurePosixPath(one.path).stem
     return f"### Input: {title}\nSource: {one.path}\n\n{one.content.strip()}"
 

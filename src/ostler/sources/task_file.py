@@ -11,7 +11,7 @@ from ostler.config.expect import nearest
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.front_matter import FrontMatter, split_front_matter
 from ostler.files.yaml import Document, Path
-from ostler.model.ids import is_task_id
+from ostler.model.ids import adopt_task_id, is_task_id
 from ostler.model.status import TaskStatus, read_status
 from ostler.model.task import PRIORITY_NAMES, Priority, Schedule, Task
 from ostler.sources.task_keys import (
@@ -123,8 +123,18 @@ class _FrontMatterParser:
         except ValueError as error:
             self.errors.append(self._locate(path, f"{key} {error}"))
         self._check_inner(path, name, facts.get(name))
-        if name == "id" and not is_task_id(str(value)):
-            self.errors.append(self._locate(path, f"{key}: {str(value)!r:.80} is not a valid task id"))
+        if name == "id" and isinstance(value, str) and not is_task_id(value):
+            self._adopt_id(facts, path, value)
+
+    def _adopt_id(self, facts: dict[str, Any], path: Path, value: str) -> None:
+        """Replace an id of another program, such as TASK-001, and keep it as the external id."""
+        try:
+            facts["id"] = adopt_task_id(value)
+        except UsageError as error:
+            self.errors.append(self._locate(path, f"{path[-1]}: {error.message}; {error.hint}"))
+        else:
+            facts.setdefault("external_id", value)
+            self.notes.append(self._locate(path, f"{path[-1]} {value} is {facts['id']} here"))
 
     def _take_status(self, path: Path, value: object) -> None:
         try:

@@ -91,11 +91,11 @@ class MockClaudeClient:
     calls: list[ClaudeRequest] = field(default_factory=list[ClaudeRequest])
     _error: Exception | None = None
     _one_shot: bool = True
-    _delay_seconds: float = 0.0
+    _delay_ms: float = 0.0
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
         """Wait for the delay, then raise the error or return the answer; an abort raises ABORTED."""
-        await cancellable_sleep(self._delay_seconds, request.abort)
+        await cancellable_sleep(self._delay_ms / 1000, request.signal)
         self.calls.append(request)
         if (error := self._error) is not None:
             self._error = None if self._one_shot else error
@@ -109,9 +109,9 @@ class MockClaudeClient:
     def clear_error(self) -> None:
         self._error = None
 
-    def set_delay(self, seconds: float) -> None:
-        """Set the duration of each further call."""
-        self._delay_seconds = seconds
+    def set_delay(self, ms: float) -> None:
+        """Set the duration of each further call in milliseconds."""
+        self._delay_ms = ms
 
 
 async def _succeed(call: AgentCall, on_event: OnEvent) -> CallResult:

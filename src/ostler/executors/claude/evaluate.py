@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ostler.clock import Now
-from ostler.errors import Code
+from ostler.errors import Code, is_invalid_request
 from ostler.executors.claude.failures import CLAUDE_FAILURES
 from ostler.executors.claude.messages import Result
 from ostler.executors.claude.stream import ClaudeStream
@@ -67,13 +67,17 @@ def evaluate_claude_run(
         usage=stream.usage,
         cost_usd=cost,
         session_cost_usd=total,
-        final=exit.stopped is StopReason.PROVIDER,
+        final=exit.stopped is StopReason.PROVIDER or _is_invalid_request(stream, status),
         warnings=_warnings(stream, status),
         billing=_billing(stream.api_key_source),
     )
     is_ended = exit.stopped is StopReason.PROVIDER
     wait = seconds_of_limit(stream.retry, stream.retry_text) if is_ended else None
     return add_limits(result, f"{exit.stderr_tail}\n{_error_text(stream)}", stream.windows, wait, now)
+
+
+def _is_invalid_request(stream: ClaudeStream, status: RunStatus) -> bool:
+    return stream.result is not None and is_invalid_request(status.code, stream.result.api_error_status)
 
 
 def _error_text(stream: ClaudeStream) -> str:

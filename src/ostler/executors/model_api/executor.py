@@ -205,6 +205,7 @@ def _failed(call: AgentCall, error: ModelError, before: Turns) -> CallResult:
         code=_find_code(error),
         session_id=call.session_id if before else "",
         usage=error.usage,
+        final=error.final,
     )
     return add_limits(failed, error.message, error.windows, error.retry_after_seconds, keeps_code=True)
 

@@ -67,7 +67,7 @@ class AgentExecutor:
     ) -> None:
         self._config = config or ExecutorConfig()
         self._root = _root_of(self._config.project_root if project is None else project)
-        self._executors = create_registry(client, self._config)
+        self._client = client
         self._environ = dict(os.environ if environ is None else environ)
         if project is not None:
             self._environ.pop("OSTLER_PROJECT", None)  # the explicit project has precedence
@@ -94,21 +94,24 @@ class AgentExecutor:
     async def _execute(self, task: Task, signal: asyncio.Event, overrides: AgentConfig) -> ExecutionResult:
         if not task.id:
             _require_not_aborted(signal)
-        async with self._open(overrides) as ostler:
+        async with self._open(overrides, signal) as ostler:
             ostler.project.require_person("run tasks")
             existing = _find_task(task, ostler.project)
             _require_document(existing or task)
+            apply_config(existing or task, self._config, overrides)  # raises for an unknown tier
             _require_not_aborted(signal)
             added = existing or await ostler.add(task)
-            return await _run(ostler, added, signal)
+            missing = _find_missing_context(added, ostler.project)
+            result = await _run(ostler, added, signal)
+            return replace(result, warnings=(*missing, *result.warnings))
 
-    def _open(self, overrides: AgentConfig) -> Ostler:
+    def _open(self, overrides: AgentConfig, signal: asyncio.Event) -> Ostler:
         """Each execution is a separate run, so that its claim can be identified."""
-        flags = to_settings(self._config)
+        flags = to_settings(self._config, overrides)
         return Ostler(
             Project.open(self._root, self._environ, flags, create=True),
             self._environ,
-            executors=self._executors,
+            executors=create_registry(self._client, self._config, signal),
             amend=partial(apply_config, config=self._config, overrides=overrides),
             clock=self._clock,
         )
@@ -124,8 +127,9 @@ async def _run(ostler: Ostler, task: Task, signal: asyncio.Event) -> ExecutionRe
     finally:
         watch.cancel()
     state = ostler.project.state(task.id)
+    resumes_at = state.resumes_at if state.status is TaskStatus.DEFERRED else None
     error = error or _explain_not_started(ostler, state, signal) or _explain_not_written(state)
-    result = create_failure(task.id, task.skill, error) if error else _create_success(task, state)
+    result = create_failure(task.id, task.skill, error, resumes_at) if error else _create_success(task, state)
     return replace(result, tokens_used=_sum_tokens(ostler, task.id))
 
 
@@ -205,6 +209,15 @@ def _find_task(task: Task, project: Project) -> Task | None:
 def _require_document(task: Task) -> None:
     if not task.is_document:
         raise _not_executable(task.id or repr(task.title), "has neither a skill nor an output")
+
+
+def _find_missing_context(task: Task, project: Project) -> tuple[str, ...]:
+    """Return the seed's warning about a task without product context; the skill that writes it needs none."""
+    folder = project.settings.documents.context
+    is_written = task.output is not None and task.output.path.startswith(f"{folder}/")
+    if is_written or any((project.layout.root / folder).glob("*.md")):
+        return ()
+    return (f"{ExecutionErrorCode.CONTEXT_NOT_FOUND}: {folder} has no Markdown file",)
 
 
 def _require_not_aborted(signal: asyncio.Event) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
+from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
@@ -18,33 +19,64 @@ from ostler.process.protocol import CommandRunner
 from ostler.project.agents.executor_config import EXECUTOR, ExecutorConfig
 from ostler.project.execution import ExecutionError, ExecutionErrorCode, to_execution_code
 
+_NO_LOGIN = (Code.AUTH_FAILED, Code.BILLING)
+# Of an exception of an SDK that a client wrapped: the seed's code for them is API_ERROR, which is retried.
+_FINAL_STATUSES = (400, 401, 402, 403, 404, 405, 413, 422)
 _GRACE_SECONDS = 0.25  # so that a client with its own timeout can report the tokens so far
 
 
 class GivenClient:
     """A client with checks: timeout, no empty answers, no errors other than ModelError."""
 
-    def __init__(self, client: ClaudeClient, max_tokens: int) -> None:
+    def __init__(self, client: ClaudeClient, max_tokens: int, signal: asyncio.Event) -> None:
         self._client = client
         self._max_tokens = max_tokens
+        self._signal = signal
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
         """Return the client's answer; cancelling it cancels the client."""
-        asked = replace(request, max_tokens=self._max_tokens)
+        async with _combined_signal(self._signal) as signal:
+            asked = replace(request, max_tokens=self._max_tokens, signal=signal)
+            return await self._complete(asked)
+
+    async def _complete(self, request: ClaudeRequest) -> ClaudeResponse:
         try:
             async with asyncio.timeout(request.timeout_seconds + _GRACE_SECONDS):
-                return _require_content(await self._client.complete(asked))
+                return _require_content(await self._client.complete(request))
         except TimeoutError as error:
             late = f"the answer took longer than {request.timeout_seconds:g} s"
             raise ModelError(Code.TIMEOUT, late) from error
-        except ModelError as error:
-            error.status = 0  # an execution has the codes of the seed: 5xx is API_ERROR
-            raise
         except asyncio.CancelledError:
             _require_cancelled()
             raise
-        except Exception as error:  # foreign code may raise anything
-            raise _to_model_error(error) from error
+        except Exception as error:  # noqa: BLE001  (foreign code may raise anything)
+            model_error = _to_model_error(error)
+            model_error.status = 0  # an execution has the codes of the seed: 5xx is API_ERROR
+            raise model_error from error.__cause__
+
+
+@asynccontextmanager
+async def _combined_signal(caller: asyncio.Event) -> AsyncGenerator[asyncio.Event]:
+    """Yield an event that is set by the caller's signal, and when the block ends without an answer.
+
+    A client that waits in a thread is not cancelled: the event is all that it notices of a timeout.
+    """
+    combined = asyncio.Event()
+    if caller.is_set():
+        combined.set()
+    watcher = asyncio.create_task(_forward(caller, combined))
+    try:
+        yield combined
+    except BaseException:
+        combined.set()
+        raise
+    finally:
+        watcher.cancel()
+
+
+async def _forward(caller: asyncio.Event, combined: asyncio.Event) -> None:
+    await caller.wait()
+    combined.set()
 
 
 class ClientExecutor:
@@ -66,18 +98,20 @@ class ClientExecutor:
         return self._set_final(await self._executor.resume(call, on_event))
 
     def _set_final(self, result: CallResult) -> CallResult:
-        return (
-            result
-            if result.ok
-            else replace(result, final=to_execution_code(result.code) not in self._retryable)
-        )
+        if result.ok:
+            return result
+        final = result.final or to_execution_code(result.code) not in self._retryable
+        if result.code not in _NO_LOGIN:
+            return replace(result, final=final)
+        # No person logs in to a client that a program created: the task fails instead of waiting for that.
+        return replace(result, code=Code.API_ERROR, final=True)
 
 
-def create_registry(client: ClaudeClient, config: ExecutorConfig) -> ExecutorRegistry:
-    """Return a registry in which this client is the model API."""
+def create_registry(client: ClaudeClient, config: ExecutorConfig, signal: asyncio.Event) -> ExecutorRegistry:
+    """Return a registry in which this client is the model API; setting `signal` aborts its requests."""
 
     def connect(provider: Provider, env: Mapping[str, str], max_tokens: int) -> GivenClient:
-        return GivenClient(client, max_tokens)
+        return GivenClient(client, max_tokens, signal)
 
     def make(name: str, settings: ExecutorSettings, runner: CommandRunner) -> ClientExecutor:
         own = replace(settings, max_tokens=config.default_max_tokens)
@@ -105,8 +139,15 @@ def _require_content(response: ClaudeResponse) -> ClaudeResponse:
 
 def _to_model_error(error: Exception) -> ModelError:
     match error:
+        case ModelError():
+            return error
+        case ExecutionError(cause=ModelError() as cause):
+            return cause
         case ExecutionError():
-            return ModelError(read_code(error.code), error.message)
+            model_error = ModelError(read_code(error.code), error.message)
+            status = getattr(error.cause, "status_code", None)
+            model_error.final = model_error.final or status in _FINAL_STATUSES
+            return model_error
         case OstlerError():
             return ModelError(error.code, error.message)
         case ConnectionError():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from math import inf
 
+from ostler.config.expect import nearest
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.task import Task
 from ostler.project.inspection.executors import explain_unknown_executor
@@ -18,7 +20,25 @@ def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
         yield UsageError(why)
     if task.role not in AGENTS and task.role not in list_project_roles(setup.root):
         yield UsageError(describe_unknown_role(task.role, setup.root))
+    if task.tier and (reason := explain_unknown_tier(task.tier, setup.settings.tiers)):
+        yield UsageError(reason)
+    if task.timeout_seconds is not None and not 0 < task.timeout_seconds < inf:
+        yield UsageError(f"invalid timeout_seconds: expected a number > 0, got {task.timeout_seconds:g}")
+    if task.max_retries is not None and task.max_retries < 0:
+        yield UsageError(f"invalid max_retries: expected a number >= 0, got {task.max_retries}")
     yield from _find_skill_errors(task, setup)
+
+
+def explain_unknown_tier(tier: str, tiers: Mapping[str, str]) -> str:
+    """Return why a name is no model tier; empty if it is one."""
+    from ostler.llm.client import DEFAULT_MODEL_MAP  # noqa: PLC0415  (few tasks name a tier)
+
+    known = list(dict.fromkeys((*DEFAULT_MODEL_MAP, *tiers)))
+    if tier in known:
+        return ""
+    meant = nearest(tier, known)
+    hint = f"did you mean {meant}?" if meant else f"use {', '.join(known)}, or add it to [tiers]"
+    return f"unknown tier {tier!r:.80}; {hint}"
 
 
 def _find_skill_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:

@@ -15,6 +15,7 @@ from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId, make_id_tail, make_task_id
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
+from ostler.project.inspection.task import explain_unknown_tier
 from ostler.project.project import Project
 from ostler.skills.content import load_skill_content, make_output_path
 from ostler.skills.outputs import check_output
@@ -35,6 +36,9 @@ def find_step_errors(
     """Yield an error with file and line for each skill and output that is not usable."""
     for path in (step.output.path for step in pipeline.steps if step.output and step.output.path):
         yield from _locate_error(document, path, partial(check_output, root, path, settings.documents))
+    for tier in dict.fromkeys(step.tier for step in pipeline.steps if step.tier):
+        if reason := explain_unknown_tier(tier, settings.tiers):
+            yield document.error(find_value(document, tier), reason)
     for name in dict.fromkeys(name for step in pipeline.steps for name in (step.skill, step.review)):
         if name not in ("", "human", "ai"):
             yield from _locate_error(document, name, partial(load_skill_content, name, root, settings.skills))

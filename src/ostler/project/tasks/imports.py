@@ -32,7 +32,7 @@ class Imported(Struct, frozen=True):
 def import_tasks(project: Project, found: Sequence[FoundTask], errors: Sequence[str] = ()) -> list[Imported]:
     """Add the new tasks in one transaction; on errors, raises with all of them and adds none."""
     project.require_person("import tasks")
-    selected = {one.task.source: one for one in found if not one.skipped}
+    selected = {one.task.source: one for one in _resolve_external_ids(found) if not one.skipped}
     _check(project, list(selected.values()), errors)
     with project.journal.transaction():
         allocator = _IdAllocator(project)
@@ -40,6 +40,16 @@ def import_tasks(project: Project, found: Sequence[FoundTask], errors: Sequence[
         new = {one.task.id: one.task for one in allocated if one.is_new}
         added = {task.id: project.add(task) for row in group_by_level(list(new.values())) for task in row}
     return [replace(one, task=added.get(one.task.id, one.task)) for one in allocated]
+
+
+def _resolve_external_ids(found: Sequence[FoundTask]) -> list[FoundTask]:
+    """Return the tasks with dependencies such as TASK-001 replaced by the ids that those tasks get here."""
+    ids = {one.task.external_id: one.task.id for one in found if one.task.external_id}
+
+    def resolve(task: Task) -> Task:
+        return replace(task, after=tuple(ids.get(one, one) for one in task.after))
+
+    return [replace(one, task=resolve(one.task)) for one in found]
 
 
 def add_once(project: Project, task: Task, tail: str = "") -> Imported:

@@ -23,7 +23,7 @@ from ostler.prompt.completion import read_document_mark, strip_final_mark
 from ostler.prompt.dialogue import format_dialogue
 from ostler.prompt.document import (
     DocumentPrompt,
-    Upstream,
+    UpstreamOutput,
     build_answered_prompt,
     build_prompt,
     build_revision_prompt,
@@ -52,17 +52,21 @@ class DocumentCallPrompt(Struct, frozen=True):
 
     @property
     def system(self) -> str:
-        return self.prompts.system
+        return self.prompts.system_prompt
 
     def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
         """Return the whole prompt, or only the answer or the feedback in a session that has the task."""
         if knows_task and self.answers:
             return build_answered_prompt(self.answers)
-        return build_revision_prompt(self.feedback) if knows_task and self.feedback else self.prompts.user
+        return (
+            build_revision_prompt(self.feedback)
+            if knows_task and self.feedback
+            else self.prompts.user_message
+        )
 
     async def fresh_prompt(self, executor: str, how: str, attempts: list[Attempt]) -> str:
         """Return the prompt for a new session."""
-        return self.prompts.user
+        return self.prompts.user_message
 
 
 def build_document_prompt(context: TaskContext, services: StepServices) -> DocumentCallPrompt:
@@ -74,7 +78,7 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
     feedback = "" if answered else _collect_feedback(context, services)
     inputs = [input_file for one in task.inputs if (input_file := _read_input(one, root)) is not None]
     if dialogue:
-        inputs.append(Upstream("dialogue", "Your questions and the answers", format_dialogue(dialogue)))
+        inputs.append(UpstreamOutput("dialogue", "Your questions and the answers", format_dialogue(dialogue)))
     revision = task.revision + context.state.phases[context.state.phase].retries
     prompt = build_prompt(
         skill,
@@ -150,7 +154,7 @@ def _keep_replaced_file(root: Path, path: str, data: bytes, task_dir: Path) -> N
         write_atomic(task_dir / "replaced.md", before)
 
 
-def _read_input(one: Input, root: Path) -> Upstream | None:
+def _read_input(one: Input, root: Path) -> UpstreamOutput | None:
     try:
         text = _read_text(root, one.path)
     except PathEscape as error:
@@ -160,7 +164,7 @@ def _read_input(one: Input, root: Path) -> Upstream | None:
         if one.optional and error.code is Code.INPUT_NOT_FOUND:
             return None
         raise
-    return Upstream(one.path, one.description, text)
+    return UpstreamOutput(one.path, one.description, text)
 
 
 def _read_text(root: Path, path: str) -> str:
@@ -178,14 +182,16 @@ def _collect_feedback(context: TaskContext, services: StepServices) -> str:
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
-def _earlier_version(context: TaskContext, services: StepServices, feedback: str) -> tuple[Upstream, ...]:
+def _earlier_version(
+    context: TaskContext, services: StepServices, feedback: str
+) -> tuple[UpstreamOutput, ...]:
     """Return the previous version and its review, for a session without history."""
-    review = Upstream("review", "Review feedback", feedback)
+    review = UpstreamOutput("review", "Review feedback", feedback)
     answer = _read_answer(context, services) if context.state.answer else ""
     mark = read_document_mark(answer)
     if not answer or (mark is not None and mark.kind == "blocked"):
         return (review,)
-    return (Upstream(context.state.answer, "Previous output", strip_final_mark(answer)), review)
+    return (UpstreamOutput(context.state.answer, "Previous output", strip_final_mark(answer)), review)
 
 
 def _read_answer(context: TaskContext, services: StepServices) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from executor_world import LONG, RESEARCH, ExecutorWorld, failed_with
+from executor_world import LONG, RESEARCH, ExecutorWorld, deferred_with, failed_with
 from ostler.errors import Code
 from ostler.llm.anthropic import AnthropicClaudeClient
 from ostler.llm.client import DEFAULT_MODEL_MAP, ClaudeClientConfig
@@ -67,6 +67,7 @@ def test_a_document_through_anthropics_own_sdk(world: ExecutorWorld) -> None:
         (fail(401, "no"), E.API_ERROR, 1),
         (fail(403, "no"), E.API_ERROR, 1),
         (fail(404, "no"), E.API_ERROR, 1),
+        (fail(400, "no"), E.API_ERROR, 1),
         (say(" \n"), E.RESPONSE_EMPTY, 1),
     ],
 )
@@ -75,7 +76,8 @@ def test_what_a_provider_refuses(world: ExecutorWorld, turn: Turn, code: E, requ
     """Only one retry loop."""
     with FakeLlm([turn]) as llm:
         result = world.execute(client=openai(llm))
-    assert failed_with(result, code)
+    waits = code in (E.API_RATE_LIMITED, E.API_OVERLOADED)
+    assert deferred_with(result, code) if waits else failed_with(result, code)
     assert len(llm.requests) == requests
 
 

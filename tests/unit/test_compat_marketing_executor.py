@@ -59,6 +59,7 @@ def test_output_file_is_written_to_the_correct_path(world: ExecutorWorld) -> Non
 
 def test_execution_result_has_correct_fields(world: ExecutorWorld) -> None:
     """task_id, skill, status, output_path, tokens_used, duration_ms, and no error."""
+    world.file("context/product.md", "We sell hay.")
     task = world.add()
     result = world.execute(task)
     assert (result.task_id, result.skill, result.status) == (task.id, "research", "completed")
@@ -213,8 +214,10 @@ def test_product_context_exists_included_in_user_message(world: ExecutorWorld) -
 
 
 def test_product_context_does_not_exist_executes_with_a_note(world: ExecutorWorld) -> None:
-    """Some tasks need none."""
-    assert world.execute().status == "completed"
+    """Some tasks need none; the result has a warning."""
+    result = world.execute()
+    assert result.status == "completed"
+    assert result.warnings == ("CONTEXT_NOT_FOUND: context has no Markdown file",)
     assert "No product marketing context available" in world.last_prompt
 
 
@@ -223,6 +226,7 @@ def test_product_context_is_created_by_its_own_skill(world: ExecutorWorld) -> No
     world.skill("product-marketing-context", "squad: null", "You know the product.")
     first = world.execute(replace(RESEARCH, skill="product-marketing-context"))
     assert (first.status, first.output_path) == ("completed", "context/product-marketing-context.md")
+    assert first.warnings == ()
     world.execute()
     assert "## Product Context\nMock output for task" in world.last_prompt
 

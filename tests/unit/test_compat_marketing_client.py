@@ -98,7 +98,7 @@ def test_anthropic_already_aborted_sends_nothing() -> None:
     abort = asyncio.Event()
     abort.set()
     with FakeLlm([say("Hello.")]) as llm:
-        error = refusal(anthropic(llm), ClaudeRequest("", "Hello?", "m", abort=abort))
+        error = refusal(anthropic(llm), ClaudeRequest("", "Hello?", "m", signal=abort))
     assert (error.code, len(llm.requests)) == (Code.ABORTED, 0)
 
 
@@ -140,7 +140,7 @@ def test_mock_set_error_makes_next_call_throw() -> None:
 def test_mock_set_delay_adds_artificial_latency() -> None:
     """A call takes at least the delay."""
     mock = MockClaudeClient()
-    mock.set_delay(0.1)
+    mock.set_delay(100)
     began = time.monotonic()
     ask(mock)
     assert time.monotonic() - began >= 0.1
@@ -149,12 +149,12 @@ def test_mock_set_delay_adds_artificial_latency() -> None:
 def test_mock_respects_abort_during_delay() -> None:
     """An abort ends the delay, and the call is not recorded."""
     mock = MockClaudeClient()
-    mock.set_delay(600.0)
+    mock.set_delay(600000)
 
     async def scene() -> None:
         abort = asyncio.Event()
         asyncio.get_running_loop().call_later(0.02, abort.set)
-        await mock.complete(ClaudeRequest("", "", "m", abort=abort))
+        await mock.complete(ClaudeRequest("", "", "m", signal=abort))
 
     with pytest.raises(ModelError) as caught:
         asyncio.run(asyncio.wait_for(scene(), 60))
@@ -166,7 +166,7 @@ def test_mock_abort_already_set_is_immediate_rejection() -> None:
     abort = asyncio.Event()
     abort.set()
     mock = MockClaudeClient()
-    assert refusal(mock, ClaudeRequest("", "", "m", abort=abort)).code is Code.ABORTED
+    assert refusal(mock, ClaudeRequest("", "", "m", signal=abort)).code is Code.ABORTED
     assert mock.calls == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.config.load import load_settings
-from ostler.errors import Code, OstlerError, WarningCode, read_code
+from ostler.errors import Code, OstlerError, UsageError, WarningCode, read_code
 from ostler.llm.client import DEFAULT_MODEL_MAP
 from ostler.model.task import Task
 from ostler.project.agents.executor_config import (
@@ -98,11 +98,33 @@ def test_create_default_config_has_the_seeds_defaults() -> None:
 
 def test_the_config_becomes_settings() -> None:
     """The keys are those of the settings."""
-    flags = to_settings(create_default_config(max_retries=7, retry_delay_ms=250))
+    flags = to_settings(create_default_config(max_retries=7, retry_delay_ms=250), AgentConfig())
     settings = load_settings(None, {}, flags).settings
     retry = settings.retry
     assert (retry.max_retries, retry.base_delay_seconds, retry.jitter) == (7, 0.25, 0.0)
     assert settings.models == () and not settings.git.worktree
+    assert settings.tiers == DEFAULT_MODEL_MAP
+
+
+@pytest.mark.parametrize(
+    ("delay_ms", "retries", "override", "seconds"),
+    [(1000, 2, None, 60.0), (90_000, 2, None, 180.0), (90_000, 2, 4, 720.0), (90_000, 0, None, 90.0)],
+)
+def test_no_delay_is_cut(delay_ms: int, retries: int, override: int | None, seconds: float) -> None:
+    """The longest delay of the settings is at least that of the last retry."""
+    config = create_default_config(max_retries=retries, retry_delay_ms=delay_ms)
+    flags = to_settings(config, AgentConfig(max_retries=override))
+    assert load_settings(None, {}, flags).settings.retry.max_delay_seconds == seconds
+
+
+def test_an_unknown_tier_is_refused() -> None:
+    """K3: it is no model name; the message has the known ones."""
+    config = create_default_config(model_map={"small": "tiny-1"})
+    for task, overrides in ((Task("x", tier="mega"), AgentConfig()), (Task("x"), AgentConfig("mega"))):
+        with pytest.raises(UsageError, match="unknown model tier 'mega'") as caught:
+            apply_config(task, config, overrides)
+        assert "small" in caught.value.hint
+    assert apply_config(Task("x", model="any-1"), config, AgentConfig()).model == "any-1"
 
 
 def test_an_argument_has_precedence_over_the_task_and_the_config() -> None:
