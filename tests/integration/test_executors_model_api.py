@@ -102,6 +102,12 @@ def test_a_damaged_session_is_replaced_and_reported(
     assert llm.prompts[0].history == ["The whole task."]
 
 
+def test_a_lost_session_without_a_fresh_prompt_is_a_failure(llm: FakeLlm, call: AgentCall) -> None:
+    """Nothing is sent to the model."""
+    result = asyncio.run(make(llm).resume(replace(call, prompt="Go on."), lambda _: None))
+    assert (result.code, llm.prompts) == (Code.SESSION_NOT_FOUND, ())
+
+
 def test_a_failed_call_starts_no_session(call: AgentCall) -> None:
     """The next attempt starts the session; the failure is in the transcript."""
     with FakeLlm([FAULTS["d1_seconds"]]) as server:

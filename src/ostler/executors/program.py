@@ -152,15 +152,15 @@ class ProgramExecutor:
         return _add_duration(result, await self._try(call, on_event, resume=True))
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Continue a session; start a new one, and report it, when the agent does not find it."""
+        """Continue a session; with a fresh prompt, start a new one when the agent does not find it."""
         if not supports_resumption(self):
             return CallResult(Code.RESUME_UNSUPPORTED, f"{self.name} cannot resume its sessions")
         result = await self._try(call, on_event, resume=True)
-        if result.code is not Code.SESSION_NOT_FOUND:
+        if result.code is not Code.SESSION_NOT_FOUND or not call.fresh_prompt:
             return result
         fresh = replace(
             self._without_foreign_id(call),
-            prompt=call.fresh_prompt or call.prompt,
+            prompt=call.fresh_prompt,
             session_cost_usd=0.0,
             session_usage=Usage(),
         )

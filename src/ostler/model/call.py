@@ -39,7 +39,7 @@ class AgentCall(Struct, frozen=True):
     agent: str  # the role: implementer, reviewer, ...
     prompt: str
     session_id: str = ""  # spawn: the id to use for a new session; resume: the session to continue
-    fresh_prompt: str = ""  # on resume: the prompt to send if the session does not exist
+    fresh_prompt: str = ""  # on resume: sent to a new session if this one is lost; empty: SESSION_NOT_FOUND
     schema: str = ""  # JSON schema of the final text; empty: free text. Ignored by executors without schemas
     key: str = ""  # idempotency key: the same when the call is repeated after a lost answer
     system: str = ""  # system prompt: sent when a session starts, or with every prompt
