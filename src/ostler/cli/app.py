@@ -64,6 +64,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "worktree": ("worktree", "List and prune the worktrees of tasks"),
         "cleanup": ("cleanup", "Delete worktrees and logs that are not needed"),
         "mcp": ("mcp", "Start an MCP server for Claude Code and others"),
+        "testing": ("testing", "Start a fake model, GitHub or agent to test with"),
         "completion": ("completion", "Print the completion script for your shell"),
     },
 }
