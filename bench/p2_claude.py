@@ -7,6 +7,7 @@ server on the loopback interface, in another process.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -58,10 +59,10 @@ def measure() -> list[Result]:
 @contextmanager
 def model_server() -> Generator[str]:
     """The address of a model server that answers at once, in its own process."""
-    command = [sys.executable, "-m", "ostler.testing.fake_llm"]
+    command = [sys.executable, "-m", "ostler", "testing", "serve-model", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        yield server.stdout.readline().split()[-1]
+        yield json.loads(server.stdout.readline())["url"]
         server.kill()
 
 

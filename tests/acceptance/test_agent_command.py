@@ -130,12 +130,82 @@ def test_the_session_of_a_task_is_the_tasks_alone(world: World) -> None:
     assert len(world.started()) == 1
 
 
-def test_a_lost_session_is_reported(world: World, tmp_path: Path) -> None:
-    """A12: the prompt is not sent to a new session, which would not have the history."""
+def test_a_lost_session_is_not_replaced(world: World, tmp_path: Path) -> None:
+    """The prompt is not sent to a session without the history: SESSION_NOT_FOUND, exit 1, and what to do."""
     sessions = tmp_path / "sessions"
     world.behave(sessions=str(sessions))
     session = world.ostler("agent", "spawn", "-p", "Remember the word heron.").stderr.split()[1]
     (sessions / f"{session}.jsonl").unlink()
-    refused = world.ostler("agent", "resume", session, "-p", "Which word?", code=1)
-    assert "SESSION_NOT_FOUND" in refused.stderr
-    assert "The word was never given" not in refused.stdout
+    lost = world.ostler("agent", "resume", session, "-p", "Which word?", code=1)
+    assert "The word was" not in lost.stdout
+    assert "SESSION_NOT_FOUND" in lost.stderr and "Next: ostler agent spawn" in lost.stderr
+    printed = world.ostler("agent", "resume", session, "-p", "Which word?", "--json", code=1).stdout
+    assert json.loads(printed.splitlines()[-1])["code"] == "SESSION_NOT_FOUND"
+    assert "SESSION_NOT_FOUND" in world.ostler("log", session).stdout
+
+
+def test_a_session_has_a_readable_log(world: World) -> None:
+    """Every turn is appended to one file, with prompt, tools and end; a unique prefix of the id finds it."""
+    world.behave(text="Hello there.")
+    session = world.ostler("agent", "spawn", "-p", "What is this?\nSay it.").stderr.split()[1]
+    world.ostler("agent", "resume", session, "-p", "And that?")
+    log = world.ostler("log", session[:8]).stdout
+    assert [line[:9] for line in log.splitlines() if line.startswith("──")] == ["── turn 1", "── turn 2"]
+    assert "\n> What is this?\n> Say it.\n" in log and "\n→ Edit fake-agent.txt\n" in log
+    assert log.count("Hello there.") == 2 and log.count("✓ succeeded") == 2
+    (listed,) = world.json("agent", "sessions")["sessions"]
+    assert Path(listed["log"]).read_text() == log
+    assert (listed["session_id"], listed["turns"], listed["prompt"]) == (session, 2, "What is this?")
+    assert world.json("log", session) == {"schema": "ostler.log/1", "session_id": session, "text": log}
+    assert session in world.ostler("agent", "sessions").stdout
+
+
+def test_the_log_of_a_running_turn_is_followed(world: World) -> None:
+    """-f prints what the agent writes until its turn ends, whatever id the agent chose."""
+    path = fake_agent(world.agents, "codex", ledger=str(world.ledger), delay_seconds=1, text="The end.")
+    world.environ |= {"OSTLER_CODEX_PATH": str(path), "OSTLER_RUN__EXECUTOR": "codex"}
+    run = world.start("agent", "spawn", "-p", "Go")
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    sessions = world.json("agent", "sessions")["sessions"]
+    followed = world.program("log", "-f", sessions[0]["session_id"]).stdout
+    assert "> Go" in followed and "The end." in followed and "✓ succeeded" in followed
+    assert run.wait(30) == 0
+    (listed,) = world.json("agent", "sessions")["sessions"]
+    own = world.started()[0]["session"]
+    assert Path(listed["log"]).name == f"{own}.log" and Path(listed["raw"]).name == f"{own}.jsonl"
+
+
+def test_the_log_truncates_long_texts_and_hides_secrets(world: World) -> None:
+    """A prompt has 500 characters in the log; a key is in none of the files."""
+    key = "sk-ant-api03-" + "Ab1" * 31 + "AA"
+    session = world.ostler("agent", "spawn", "-p", f"{key} {'x' * 5000}").stderr.split()[1]
+    (listed,) = world.json("agent", "sessions")["sessions"]
+    log = world.ostler("log", session).stdout
+    assert "more characters)" in log and "x" * 501 not in log
+    assert key[:40] not in log + json.dumps(listed)
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["log", "{session}", "--full"], "--full is for tasks"),
+        (["log", "{session}", "--attempt", "1"], "--attempt is for tasks"),
+        (["log", "nosuch"], "no task nosuch"),
+        (["log", ""], "no task"),
+        (["log", "../{session}"], "no task ../"),
+    ],
+)
+def test_a_log_that_does_not_exist_is_one_sentence(world: World, args: list[str], expected: str) -> None:
+    """Exit 2 and the mistake."""
+    session = world.ostler("agent", "spawn", "-p", "Go").stderr.split()[1]
+    named = [arg.replace("{session}", session) for arg in args]
+    assert expected in world.ostler(*named, code=2).stderr
+
+
+def test_a_damaged_session_file_does_not_hide_the_others(world: World) -> None:
+    """It is named and left out."""
+    session = world.ostler("agent", "spawn", "-p", "Go").stderr.split()[1]
+    (journal_path(world.root).parent / "sessions" / "broken.json").write_text("{")
+    listed = world.ostler("agent", "sessions")
+    assert session in listed.stdout and "broken.json is left out: it is damaged" in listed.stderr
+    world.ostler("agent", "resume", session, "-p", "Go on")

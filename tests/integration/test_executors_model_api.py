@@ -102,11 +102,10 @@ def test_a_damaged_session_is_replaced_and_reported(
     assert llm.prompts[0].history == ["The whole task."]
 
 
-def test_a_lost_session_needs_a_fresh_prompt(llm: FakeLlm, call: AgentCall) -> None:
-    """A12: without a fresh prompt, SESSION_NOT_FOUND and no request."""
-    result = asyncio.run(make(llm).resume(call, lambda _: None))
-    assert (result.code, result.message) == (Code.SESSION_NOT_FOUND, "model_api has no session s-1")
-    assert not llm.prompts
+def test_a_lost_session_without_a_fresh_prompt_is_a_failure(llm: FakeLlm, call: AgentCall) -> None:
+    """Nothing is sent to the model."""
+    result = asyncio.run(make(llm).resume(replace(call, prompt="Go on."), lambda _: None))
+    assert (result.code, llm.prompts) == (Code.SESSION_NOT_FOUND, ())
 
 
 def test_a_failed_call_starts_no_session(call: AgentCall) -> None:

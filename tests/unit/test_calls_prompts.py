@@ -192,8 +192,8 @@ def test_what_a_person_wrote_goes_for_a_lost_session_too(tmp_path: Path, answer:
         here.execute("Do it.")
         (_, first), (_, second) = here.scripts.calls
     assert first.fresh_prompt == ""
-    assert bool(second.fresh_prompt) == (answer is None)
-    assert second.prompt == (answer or second.fresh_prompt)
+    assert second.fresh_prompt == second.prompt
+    assert answer is None or second.prompt == answer
 
 
 def shaped(place: Path) -> CallRequest:

@@ -185,7 +185,7 @@ def test_each_session_rule_applies_once(verb: str, first: Any, second: Any, prog
     """An agent with contradicting errors is not started a third time."""
     runner = scripted_runner(first, second)
     executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
-    result, _ = run(executor, verb, AgentCall("i", "p", SESSION, fresh_prompt="From the start."))
+    result, _ = run(executor, verb, AgentCall("i", "p", SESSION, fresh_prompt="all of it"))
     assert result.code in (Code.SESSION_NOT_FOUND, Code.SESSION_IN_USE)
     assert len(runner.commands) == 2
 

@@ -202,6 +202,13 @@ def test_lost_thread_is_replaced_by_a_new_one(tmp_path: Path) -> None:
     assert (runner.last.stdin, "old-1" in runner.last.argv) == (b"all of it", False)
 
 
+def test_lost_thread_without_a_fresh_prompt_is_a_failure(tmp_path: Path) -> None:
+    """The prompt relies on a history that a new session does not have."""
+    runner = twice(Exit(1, 0.5, stderr_tail="no rollout found for thread id x"), [])
+    result, events = run(executor("codex", tmp_path, runner), "resume", AgentCall("i", "go on", "old-1"))
+    assert (result.code, len(runner.commands), events) == (Code.SESSION_NOT_FOUND, 1, [])
+
+
 def test_taken_id_is_resumed(tmp_path: Path) -> None:
     """After a crash the session of gemini exists: it is resumed, and that is reported."""
     runner = twice(Exit(42, 0.5, stderr_tail='Session ID "x" already exists.'), [])

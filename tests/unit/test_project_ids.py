@@ -15,8 +15,8 @@ from ostler.errors import OstlerError, UsageError
 from ostler.model.call import SessionStarted
 from ostler.model.ids import TaskId, adopt_task_id, is_task_id
 from ostler.model.task import Task
-from ostler.project.agents import agent_session
 from ostler.project.agents.agent_session import create_session
+from ostler.project.agents.stored_session import LOG, find_session, output_path, rename_session, save_session
 from ostler.project.pipelines.file import read_pipeline
 from ostler.project.project import Project
 
@@ -85,11 +85,12 @@ def test_an_agent_that_chooses_its_session_id_chooses_no_path(tmp_path: Path) ->
     """Session file and transcript stay in their folder, whatever id the agent reports."""
     with Project.open(tmp_path, {}, create=True) as project:
         session = create_session("scripted", "implementer", "", tmp_path)
-        agent_session._save(project, session)
-        named = agent_session._update_id(project, session, SessionStarted("../../../../evil").session_id)
-        file = agent_session._session_file(project, named.session_id)
-        assert file.resolve().parent == (tmp_path / ".ostler" / "sessions").resolve()
-        assert agent_session.find_session(project, "../../").session_id == "../../../../evil"
+        save_session(project, session)
+        named = rename_session(project, session, SessionStarted("../../../../evil").session_id)
+        sessions = (tmp_path / ".ostler" / "sessions").resolve()
+        assert output_path(project, named, LOG).resolve().parent == sessions
+        assert [path.name for path in sessions.iterdir()] == [".._.._.._.._evil.json"]
+        assert find_session(project, "../../").session_id == "../../../../evil"
 
 
 @pytest.mark.parametrize(

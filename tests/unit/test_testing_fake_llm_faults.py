@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 import time
 import zlib
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -181,25 +177,3 @@ def test_a_wrong_script_is_refused(text: str) -> None:
     """Unknown entries are errors."""
     with pytest.raises(msgspec.DecodeError):
         read_script(text)
-
-
-def test_the_program_serves_a_script(tmp_path: Path) -> None:
-    """The URL first, one line per request, and Ctrl-C ends it."""
-    (tmp_path / "turns.yaml").write_text("- Hello from a file\n")
-    command = [sys.executable, "-m", "ostler.testing.fake_llm", "--script", str(tmp_path / "turns.yaml")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stdout and child.stderr
-        address = child.stdout.readline().strip().removeprefix("listening on http://")
-        connection = HTTPConnection(address, timeout=20)
-        connection.request("POST", "/v1/chat/completions", b'{"model": "m"}')
-        assert b"Hello from a file" in connection.getresponse().read()
-        assert child.stdout.readline() == "POST /v1/chat/completions m 14 bytes\n"
-        child.send_signal(signal.SIGINT)
-        assert (child.wait(20), child.stderr.read()) == (130, "")
-
-
-def test_the_program_shows_what_is_wrong_in_one_line(tmp_path: Path) -> None:
-    """A missing script is an error without a traceback."""
-    command = [sys.executable, "-m", "ostler.testing.fake_llm", "--script", str(tmp_path / "none.yaml")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 1 and "none.yaml" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -34,7 +34,7 @@ class PromptBuilder:
         continues_session: bool,
         answer_format: AnswerFormat | None = None,
     ) -> tuple[str, str]:
-        """Return the prompt, and the one to send instead when the session is lost (empty: the same)."""
+        """Return the prompt, and the one to send instead when the session is lost (empty: it is new)."""
         request, source, fresh = progress.request, answer_format or progress.request, ""
         failure = progress.previous_failure
         if continues_session or progress.used_other_executor(model) or progress.has_lost_session(model):
@@ -47,7 +47,7 @@ class PromptBuilder:
             return prompt, fresh
         # A prompt that a person wrote is also sent to a new session.
         sent = await self._ask_debugger(progress, model, prompt)
-        return sent, fresh if sent == prompt else ""
+        return sent, sent if fresh and sent != prompt else fresh
 
     async def _ask_debugger(self, progress: CallProgress, model: ModelConfig, prompt: str) -> str:
         request, override = progress.request, progress.prompt_override

@@ -11,7 +11,7 @@ from pathlib import Path
 ALL = ("",)  # every subcommand
 ALONE = ("-",)  # only without a subcommand
 ALLOWED: dict[str, tuple[str, ...]] = {
-    "agent": ("list",),
+    "agent": ("list", "sessions"),
     "completion": ALL,
     "config": ("show", "path", "validate"),
     "cost": ALL,

@@ -17,7 +17,8 @@ from faults.FAULTS). Keys:
     events           number of further assistant lines that it prints
     limits           {window: [share used after each answer]}: claude reports it, with a reset in two hours
     ledger           a file that gets one JSON line per start, edit and end
-    sessions         the directory of its sessions; default: CLAUDE_CONFIG_DIR, else beside the launcher
+    sessions         the directory of its sessions; default: CLAUDE_CONFIG_DIR, else beside the launcher, else
+                     ~/.fake-agent
     logged_in        the result of its login check; default true
     version, cost_usd, status, count, bytes, error, error_message, seconds   values of faults and results
 
@@ -60,6 +61,13 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
+START_FAULTS = {
+    "a19_missing": "No program exists at the path.",
+    "a19_wrong_format": "The file is not a program.",
+    "a19_not_executable": "The file is not executable.",
+}
+"""Faults that prevent a start."""
+
 PROGRAMS = {"cursor": "cursor-agent"}  # wire format to program name, where they differ
 LOGIN_CHECKS = (["auth", "status"], ["login", "status"])
 
@@ -70,7 +78,7 @@ def fake_claude(directory: Path, **behaviour: object) -> Path:
 
 
 def fake_agent(directory: Path, wire: str, **behaviour: object) -> Path:
-    """Write a launcher that prints the wire format of this agent; a19 faults make it impossible to start."""
+    """Write a launcher that prints the wire format of this agent; START_FAULTS prevent its start."""
     directory.mkdir(parents=True, exist_ok=True)
     launcher = directory / PROGRAMS.get(wire, wire)
     Path(f"{launcher}.json").write_text(json.dumps(behaviour), "utf-8")
@@ -96,8 +104,9 @@ class FakeAgent:
         self.launcher = launcher
         self.wire = wire
         self.arguments = arguments
-        self.beats = f"{launcher}.beats"  # grows while a daemon of this agent runs
-        self.number = _count_start(launcher)
+        # Its own files are beside the launcher, or in the home directory when a sandbox forbids that.
+        self.state, self.number = _count_start(launcher)
+        self.beats = f"{self.state}.beats"  # grows while a daemon of this agent runs
         self.behaviour = _load_behaviour(launcher, self.number)
         self.notes: dict[str, Any] = {}  # private data of the wire format
         self.session_id, self.resumed = wire.session_of(self)
@@ -138,9 +147,7 @@ class FakeAgent:
     # Sessions: one file each, one JSON line per turn.
 
     def session_file(self) -> Path:
-        home = (
-            self["sessions"] or os.environ.get("CLAUDE_CONFIG_DIR") or str(self.launcher.parent / "sessions")
-        )
+        home = self["sessions"] or os.environ.get("CLAUDE_CONFIG_DIR") or str(self.state.parent / "sessions")
         return Path(home, f"{self.session_id}.jsonl")
 
     def remember(self, line: dict[str, Any]) -> None:
@@ -275,9 +282,19 @@ def append_line(path: Path, line: dict[str, Any]) -> None:
     append_text(path, json.dumps(line) + "\n")
 
 
-def _count_start(launcher: Path) -> int:
-    """Return the number of this start; each start appends one byte to a file."""
-    descriptor = os.open(f"{launcher}.starts", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+def _count_start(launcher: Path) -> tuple[Path, int]:
+    """Return the prefix of the agent's own files, and the number of this start."""
+    try:
+        return launcher, _append_byte(f"{launcher}.starts")
+    except OSError:
+        state = Path(os.environ.get("HOME", "/tmp"), ".fake-agent", launcher.name)  # noqa: S108
+        state.parent.mkdir(exist_ok=True)
+        return state, _append_byte(f"{state}.starts")
+
+
+def _append_byte(path: str) -> int:
+    """Append one byte to a file and return its size."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(descriptor, b".")
     number = os.lseek(descriptor, 0, os.SEEK_CUR)
     os.close(descriptor)

@@ -7,19 +7,16 @@
 It implements Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini. A turn is
 an Answer, a Failure, a Silence, a Flood, or a function of the Request; FAULTS has the faults, LIMITS the
 limits of an account at 93 %, rejected, for a week, for one model, and others.
-From a shell: `python -m ostler.testing.fake_llm --port 8080 --script turns.yaml`.
+From a shell: `ostler testing serve-model --port 8080 --script turns.yaml`.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ostler.config.expect import nearest
 from ostler.testing.llm.faults import FAULTS, limited
 from ostler.testing.llm.limit_cases import LIMITS, near, overage, reject
 from ostler.testing.llm.limits import Limits, LimitWindow
@@ -46,6 +43,7 @@ __all__ = [
     "Turn",
     "Turns",
     "call",
+    "complete_phase",
     "fail",
     "fit",
     "limited",
@@ -65,60 +63,34 @@ _KINDS: dict[str, type[Turn]] = {
 
 def read_script(text: str) -> list[Scripted]:
     """Read turns from YAML: a list of texts, {fault: NAME}, {limit: NAME}, or the fields of a turn."""
-    return [_turn(entry) for entry in msgspec.yaml.decode(text, type=list[str | dict[str, Any]])]
+    entries = msgspec.yaml.decode(text)
+    if not isinstance(entries, list):
+        raise msgspec.ValidationError("expected a list of turns")
+    entries = msgspec.convert(entries, list[str | dict[str, Any]])
+    return [_turn(number, entry) for number, entry in enumerate(entries, 1)]
 
 
-def _turn(entry: str | dict[str, Any]) -> Scripted:
+def complete_phase(request: Request) -> Answer:
+    """An answer that completes the phase of a task, or that fits the schema of the request."""
+    return fit(request) or say("Done.\n\n<phase_complete>true</phase_complete>")
+
+
+def _turn(number: int, entry: str | dict[str, Any]) -> Scripted:
     if isinstance(entry, str):
         return say(entry)
-    for kind, named in (("fault", FAULTS), ("limit", LIMITS)):
-        if set(entry) == {kind}:
-            return _find(kind, entry[kind], named)
-    form = next((form for name, form in _KINDS.items() if name in entry), Answer)
-    return msgspec.convert(entry, form)
+    try:
+        for kind, named in (("fault", FAULTS), ("limit", LIMITS)):
+            if set(entry) == {kind}:
+                return _find(kind, entry[kind], named)
+        form = next((form for name, form in _KINDS.items() if name in entry), Answer)
+        return msgspec.convert(entry, form)
+    except msgspec.ValidationError as error:
+        raise msgspec.ValidationError(f"turn {number}: {error}") from None
 
 
 def _find(kind: str, name: str, named: dict[str, Scripted]) -> Scripted:
     if name not in named:
-        raise msgspec.ValidationError(f"unknown {kind} {name}: expected one of {', '.join(named)}")
+        closest = nearest(name, named)
+        suggestion = f"did you mean {closest}?" if closest else f"expected one of {', '.join(named)}"
+        raise msgspec.ValidationError(f"unknown {kind} {name}: {suggestion}")
     return named[name]
-
-
-def main() -> None:
-    """Serve until Ctrl-C and print one line per request."""
-    options = _options()
-    try:
-        turns = read_script(options.script.read_text("utf-8")) if options.script else []
-        llm = FakeLlm(turns, options.port)
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
-        sys.exit(f"cannot start the server: {error}")
-    with llm:
-        print(f"listening on {llm.url}", flush=True)
-        _print_requests(llm)
-
-
-def _print_requests(llm: FakeLlm) -> None:
-    printed = 0
-    while True:
-        for request in llm.requests[printed:]:
-            printed += 1
-            print(f"{request.method} {request.path} {request.model} {request.size} bytes", flush=True)
-        time.sleep(0.2)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        "python -m ostler.testing.fake_llm", description="Run a model server to try agents offline."
-    )
-    parser.add_argument("--port", type=int, default=0, help="port to listen on (0: any free port)")
-    parser.add_argument(
-        "--script", type=Path, help="YAML file with a list of turns; the last turn is repeated"
-    )
-    return parser.parse_args()
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -112,12 +112,12 @@ class ModelApiExecutor:
         return await self._send(call, on_event, session, call.prompt)
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Send the next prompt; when no session is stored, start a new one with the fresh prompt."""
+        """Send the next prompt; with a fresh prompt, start a new session when none is stored."""
         session = _load_session(call)
         if session.turns:
             return await self._send(call, on_event, session, call.prompt)
         if not call.fresh_prompt:
-            return CallResult(Code.SESSION_NOT_FOUND, f"{self.name} has no session {call.session_id}".strip())
+            return CallResult(Code.SESSION_NOT_FOUND, f"no session with id {call.session_id} is stored")
         on_event(SessionReplaced(call.session_id, resumed=False))
         return await self._send(call, on_event, session, call.fresh_prompt)
 

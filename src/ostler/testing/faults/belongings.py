@@ -21,12 +21,14 @@ def a25_forgets(agent: FakeAgent) -> int:
 
 
 def a25_corrupt(agent: FakeAgent) -> int:
+    """On resume, find a damaged session file."""
     if agent.resumed:
         agent.session_file().write_bytes(b'{"prompt": "cut')
     return behave(agent)
 
 
 def a26_deletes_workspace(agent: FakeAgent) -> int:
+    """Delete the workspace, then report success."""
     begin(agent)
     agent.work()
     _remove_tree(Path.cwd())
@@ -35,6 +37,7 @@ def a26_deletes_workspace(agent: FakeAgent) -> int:
 
 
 def a28_odd_files(agent: FakeAgent) -> int:
+    """Leave files without permissions, with unusual names, a FIFO and a socket."""
     begin(agent)
     Path("no-rights").write_text("x")
     Path("no-rights").chmod(0)

@@ -28,6 +28,7 @@ def two_results(agent: FakeAgent) -> int:
 
 
 def a15_no_result(agent: FakeAgent) -> int:
+    """Work, then exit with 0 and without a result."""
     begun = begin(agent)
     if not begun:
         agent.work()
@@ -36,15 +37,18 @@ def a15_no_result(agent: FakeAgent) -> int:
 
 
 def a16_empty(agent: FakeAgent) -> int:
+    """Exit with 0 and an empty answer, without a change."""
     agent.behaviour.update(text="", edits={})
     return behave(agent)
 
 
 def a16_silent(agent: FakeAgent) -> int:
+    """Exit with 0 without any output."""
     return begin(agent)
 
 
 def a17_error_in_text(agent: FakeAgent) -> int:
+    """Succeed with the error of a provider as the answer: behaviour["error"] or "credit"."""
     if agent["error"] == "credit":
         agent.behaviour["text"] = "Credit balance is too low"
     else:

@@ -32,11 +32,13 @@ def crash(agent: FakeAgent) -> int:
 
 
 def blocked(agent: FakeAgent) -> int:
+    """Work, then report that it is blocked."""
     agent.behaviour["text"] = "<phase_blocked>I need the password</phase_blocked>"
     return behave(agent)
 
 
 def no_mark(agent: FakeAgent) -> int:
+    """Work, and end without the mark that completes a phase."""
     # The same answer without a change would block the task.
     later = f"\n\nCall {agent.number}." if agent.number > 1 else ""
     agent.behaviour["text"] = f"I changed something.{later}"
@@ -44,6 +46,7 @@ def no_mark(agent: FakeAgent) -> int:
 
 
 def denied(agent: FakeAgent) -> int:
+    """End because a permission was denied."""
     begun = begin(agent)
     if begun:
         return begun
@@ -66,7 +69,7 @@ def limited(agent: FakeAgent) -> int:
     """After behaviour["count"] starts, the provider answers 429 for behaviour["seconds"]."""
     if agent.number <= agent["count"]:
         return behave(agent)
-    left = _closes(Path(f"{agent.launcher}.window"), agent["seconds"]) - time.time()
+    left = _closes(Path(f"{agent.state}.window"), agent["seconds"]) - time.time()
     if left <= 0:
         return behave(agent)
     agent.record("limit")

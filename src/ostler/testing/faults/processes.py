@@ -17,12 +17,14 @@ _FOREVER = 3600.0
 
 
 def hangs_after_result(agent: FakeAgent) -> int:
+    """Complete a turn, then do not exit."""
     status = behave(agent)
     time.sleep(_FOREVER)
     return status
 
 
 def a1_hangs(agent: FakeAgent) -> int:
+    """Work, then hang without a result."""
     begun = begin(agent)
     if not begun:
         agent.work()
@@ -31,12 +33,14 @@ def a1_hangs(agent: FakeAgent) -> int:
 
 
 def a2_ignores_term(agent: FakeAgent) -> int:
+    """Hang, and ignore TERM, INT and HUP."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     return a1_hangs(agent)
 
 
 def a3_stops_itself(agent: FakeAgent) -> int:
+    """Work, then stop itself with SIGSTOP."""
     begin(agent)
     agent.work()
     os.kill(os.getpid(), signal.SIGSTOP)
@@ -58,6 +62,7 @@ def a5_hops(agent: FakeAgent) -> int:
 
 
 def a7_child_keeps_stdout(agent: FakeAgent) -> int:
+    """Exit, while a child keeps stdout open."""
     if os.fork() == 0:
         time.sleep(_FOREVER)
         os._exit(0)

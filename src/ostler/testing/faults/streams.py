@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 
 def a8_never_reads(agent: FakeAgent) -> int:
+    """Work without reading the prompt."""
     agent.open_session()
     return agent.run()
 
 
 def a9_closes_stdin(agent: FakeAgent) -> int:
+    """Close stdin before the prompt is written."""
     os.close(0)
     agent.open_session()
     return agent.run()
@@ -34,6 +36,7 @@ def a10_flood(agent: FakeAgent) -> int:
 
 
 def a11_many_lines(agent: FakeAgent) -> int:
+    """Print behaviour["count"] times 50,000 lines that are not JSON."""
     begin(agent)
     block = b"y\n" * 50_000
     for _ in range(max(1, agent["count"])):
@@ -42,6 +45,7 @@ def a11_many_lines(agent: FakeAgent) -> int:
 
 
 def a12_bad_bytes(agent: FakeAgent) -> int:
+    """Print a byte order mark, invalid UTF-8 and lone surrogates."""
     begin(agent)
     agent.print_bytes(b'\xef\xbb\xbf{"type":"system","subtype":"status"}\n\xff\xfe\x00\x80\n\r\r\r\n')
     agent.print_bytes(
@@ -54,6 +58,7 @@ def a12_bad_bytes(agent: FakeAgent) -> int:
 
 
 def a13_escapes(agent: FakeAgent) -> int:
+    """Print terminal escape sequences and invisible characters."""
     begin(agent)
     agent.say("\x1b[2J\x1b]52;c;aGk=\x07\x1b]8;;http://evil.test\x07link\x1b]8;;\x07\u202egnp.exe\U000e0041")
     agent.print_bytes(b"\x1bP1$r0 q\x1b\\\x1b[31mnot json\n")

@@ -16,6 +16,15 @@ class Fault(Struct, frozen=True):
     after: bool = False
     hang_up: bool = False
 
+    def describe(self) -> str:
+        """Return one line."""
+        if self.hang_up:
+            return "the connection is closed without an answer"
+        slow = f"the answer takes {self.delay_seconds:g} s" if self.delay_seconds else ""
+        error = f"{self.status} {self.message}".rstrip(".") if self.message else ""
+        applied = "the request takes effect, but the answer is lost" if self.after and error else ""
+        return ", ".join(filter(None, (error, slow, applied)))
+
 
 FAULTS = {
     "bad_token": Fault(401, "Bad credentials"),

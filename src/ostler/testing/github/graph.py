@@ -7,7 +7,7 @@ from typing import Any
 
 from ostler.testing.github.connection import connection
 from ostler.testing.github.hub import READY, Hub, Pull
-from ostler.testing.github.issues import add_comment, search_issues, view_issue
+from ostler.testing.github.issues import add_comment, list_issues, search_issues, view_issue
 
 Args = dict[str, Any]
 Functions = dict[str, Callable[[Args], Any]]
@@ -49,6 +49,7 @@ def _repository(hub: Hub) -> dict[str, Any]:
         "pullRequests": lambda args: _listed(hub, args),
         "pullRequest": lambda args: _view(hub, hub.get(args["number"])),
         "issueOrPullRequest": lambda args: _issue_or_pull(hub, args["number"]),
+        "issues": lambda args: list_issues(hub, args.get("states") or ["OPEN"]),
         "labels": lambda _: connection([_label(label) for label in hub.labels]),
         "label": lambda args: _label(args["name"]) if args["name"] in hub.labels else None,
         "assignableUsers": lambda _: connection([_person(login) for login in hub.people]),

@@ -19,6 +19,11 @@ def search_issues(hub: Hub, query: str) -> dict[str, Any]:
     return connection([_view(issue) for issue in found]) | {"issueCount": len(found)}
 
 
+def list_issues(hub: Hub, states: list[str]) -> dict[str, Any]:
+    """Return the issues in these states, latest first."""
+    return connection([_view(issue) for issue in reversed(hub.issues) if issue.state in states])
+
+
 def view_issue(hub: Hub, number: int) -> dict[str, Any] | None:
     found = next((issue for issue in hub.issues if issue.number == number), None)
     return _view(found) if found else None
@@ -44,6 +49,8 @@ def _view(issue: Issue) -> dict[str, Any]:
         "body": issue.body,
         "url": issue.url,
         "state": issue.state,
+        "updatedAt": "2030-01-01T00:00:00Z",
+        "labels": connection([{"id": f"L_{label}", "name": label} for label in issue.labels]),
         "comments": connection([_comment(issue, number) for number in numbers]),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,13 +45,21 @@ class _Body(Struct):
 class FakeGitHub(Loopback):
     """Serves one repository while it is open: `with FakeGitHub("acme/app", bare) as github: github.pulls`."""
 
-    def __init__(self, repository: str = "acme/app", bare: Path | None = None, token: str = "x") -> None:  # noqa: S107
-        super().__init__(partial(_Handler, self))
+    def __init__(
+        self,
+        repository: str = "acme/app",
+        bare: Path | None = None,
+        token: str = "x",  # noqa: S107
+        port: int = 0,
+        on_request: Callable[[ReceivedRequest], None] | None = None,
+    ) -> None:
+        super().__init__(partial(_Handler, self), port)
         self.hub = Hub(repository, f"http://{HOST}", bare)
         self.token = token
         self._faults: dict[str, deque[Fault]] = {}
         self._requests: list[ReceivedRequest] = []
         self._lock = threading.Lock()
+        self._on_request = on_request
 
     @property
     def pulls(self) -> tuple[Pull, ...]:
@@ -107,6 +115,8 @@ class FakeGitHub(Loopback):
     def record(self, request: ReceivedRequest) -> None:
         with self._lock:
             self._requests.append(request)
+        if self._on_request is not None:
+            self._on_request(request)
 
 
 class _Handler(Connection):

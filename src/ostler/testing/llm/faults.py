@@ -22,6 +22,7 @@ def limited(retry_after: str | None) -> Failure:
 
 
 def _limited_until_a_date(request: Request) -> Failure:
+    """429 with a Retry-After date in one hour."""
     del request
     return limited(formatdate(time.time() + 3600, usegmt=True))
 

@@ -6,12 +6,13 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, assert_never
 
 from ostler.testing.llm.anthropic import ANTHROPIC
 from ostler.testing.llm.connection import Connection
+from ostler.testing.llm.describe import describe_turn
 from ostler.testing.llm.dialect import Dialect
 from ostler.testing.llm.gemini import GEMINI
 from ostler.testing.llm.limits import LimitReport, Limits
@@ -38,11 +39,15 @@ _OVERLOADED = fail(529, "Overloaded", kind="overloaded_error")
 _LARGEST_BODY = 64 << 20
 
 
+OnRequest = Callable[[Request, str], None]
+
+
 class FakeLlm(Loopback):
     """Serves while it is open: `with FakeLlm([say("Hello")]) as llm: llm.url, llm.requests`."""
 
-    def __init__(self, turns: Turns = (), port: int = 0) -> None:
+    def __init__(self, turns: Turns = (), port: int = 0, on_request: OnRequest | None = None) -> None:
         super().__init__(partial(_Handler, self), port)
+        self.on_request = on_request or _ignore  # called with each request and its answer in words
         self.started_at = time.time()  # the windows of limits count from here
         self.script = Script(turns, self.started_at)
         self._requests: list[Request] = []
@@ -80,6 +85,7 @@ class _Handler(Connection):
     def do_GET(self) -> None:
         request = self._llm.record(self.command, self.path, self.headers, b"")
         models = list_models(request.path)
+        self._llm.on_request(request, "404 not found" if models is None else "models")
         if models is None:
             self.send_json(404, {"error": {"message": f"not found: {request.path}"}})
         else:
@@ -91,14 +97,17 @@ class _Handler(Connection):
         data = self._read_body()
         request = self._llm.record(self.command, self.path, self.headers, data)
         if counting := _find_dialect(_COUNT_PATHS, request):
+            self._llm.on_request(request, "number of tokens")
             self.send_json(200, counting.count(request))
         elif asked := _find_dialect(_PROMPT_PATHS, request):
             self._answer(request, asked)
         else:
+            self._llm.on_request(request, "404 unknown API")
             self.send_json(404, {"error": {"message": f"unknown API: {request.path}"}})
 
     def _answer(self, request: Request, dialect: Dialect) -> None:
         turn = self._llm.script.take(request)
+        self._llm.on_request(request, describe_turn(turn))
         match turn:
             case Answer():
                 self._send_answer(turn, request, dialect)
@@ -158,6 +167,10 @@ class _Handler(Connection):
             self.rfile.readline(100)
             yield data
         self.rfile.readline(100)
+
+
+def _ignore(request: Request, answer: str) -> None:
+    del request, answer
 
 
 def _find_dialect(table: dict[str, Dialect], request: Request) -> Dialect | None:

@@ -12,33 +12,104 @@ import click
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.log_lines import LogRenderer, LogStyle, log_style_for
 from ostler.cli.terminal.output import print_hint, print_json
+from ostler.cli.terminal.text import escape_controls
 from ostler.errors import UsageError
+from ostler.model.ids import TaskId
+from ostler.project.agents.stored_session import (
+    LOG,
+    RAW,
+    AgentSession,
+    find_session,
+    find_sessions,
+    is_in_use,
+    output_path,
+)
+from ostler.project.project import Project
 from ostler.views.attempt_log import log_path, read_log
 from ostler.views.transcript import Transcript, list_transcripts, read_from
 
+_POLL_SECONDS = 0.1
+
 
 @click.command("log")
-@click.argument("task", metavar="ID")
-@click.option("-f", "--follow", is_flag=True, help="Print new entries until the task stops.")
+@click.argument("name", metavar="ID")
+@click.option("-f", "--follow", is_flag=True, help="Print new entries until the task or the turn ends.")
 @click.option("--attempt", metavar="N", type=click.IntRange(min=1), help="Only this attempt.")
 @click.option("--full", is_flag=True, help="Show the complete input and output of tools.")
 @json_option
-def command(task: str, follow: bool, attempt: int | None, full: bool, as_json: bool) -> None:
-    """Show what a task's agent wrote and which tools it used, attempt by attempt."""
+def command(name: str, follow: bool, attempt: int | None, full: bool, as_json: bool) -> None:
+    """Show what a task's agent wrote and which tools it used, attempt by attempt.
+
+    ID is a task, or a session of ostler agent.
+    """
     with open_project() as project:
-        found = project.resolve(task)
-        directory = project.layout.task(found)
-        reader = _JsonPrinter() if as_json else _TextPrinter(log_style_for(sys.stdout, full))
-        while True:
-            alive = follow and project.is_claimed(found)
-            for page in _select_pages(directory, attempt, required=not alive):
-                reader.read(page)
-            sys.stdout.flush()
-            if not alive:
-                break
-            time.sleep(0.1)
-        if not reader.seen and not as_json:
-            print_hint(f"{found} has not been started.  Next: ostler run {found}")
+        found = _find(project, name)
+        if isinstance(found, AgentSession):
+            _refuse_options_of_tasks(project, found, attempt, full)
+            _print_session(project, found, follow, as_json)
+        else:
+            _print_task(project, found, follow, attempt, full, as_json)
+
+
+def _find(project: Project, name: str) -> TaskId | AgentSession:
+    """Return the task or the session with this id or id prefix; raises UsageError."""
+    tasks, sessions = project.journal.find(name) if name else [], find_sessions(project, name)
+    if tasks == [name] or not sessions:
+        return project.resolve(name)
+    if tasks or len(sessions) > 1:
+        found = (*tasks, *(one.session_id for one in sessions))
+        raise UsageError(f"{name} is ambiguous: {', '.join(found[:5])}", "use a longer prefix")
+    return sessions[0]
+
+
+def _print_task(
+    project: Project, task: TaskId, follow: bool, attempt: int | None, full: bool, as_json: bool
+) -> None:
+    directory = project.layout.task(task)
+    reader = _JsonPrinter() if as_json else _TextPrinter(log_style_for(sys.stdout, full))
+    while True:
+        alive = follow and project.is_claimed(task)
+        for page in _select_pages(directory, attempt, required=not alive):
+            reader.read(page)
+        sys.stdout.flush()
+        if not alive:
+            break
+        time.sleep(_POLL_SECONDS)
+    if not reader.seen and not as_json:
+        print_hint(f"{task} has not been started.  Next: ostler run {task}")
+
+
+def _refuse_options_of_tasks(
+    project: Project, session: AgentSession, attempt: int | None, full: bool
+) -> None:
+    if attempt is not None or full:
+        option = "--full" if full else "--attempt"
+        message = f"{option} is for tasks, and {session.session_id} is a session"
+        raise UsageError(message, f"its complete output: {output_path(project, session, RAW)}")
+
+
+def _print_session(project: Project, session: AgentSession, follow: bool, as_json: bool) -> None:
+    offset = 0
+    while True:
+        alive = follow and is_in_use(project, session)
+        # The agent may choose another id while it runs.
+        path = output_path(project, find_session(project, session.initial_id or session.session_id), LOG)
+        if path.exists():
+            text, offset = read_from(Transcript(session.session_id, path), offset)
+            _print_session_text(session, text, as_json)
+        if not alive:
+            break
+        time.sleep(_POLL_SECONDS)
+    if not offset and not as_json:
+        print_hint(f"{session.session_id} has no log.  Its raw output: {output_path(project, session, RAW)}")
+
+
+def _print_session_text(session: AgentSession, text: str, as_json: bool) -> None:
+    if text and as_json:
+        print_json({"schema": "ostler.log/1", "session_id": session.session_id, "text": text})
+    else:
+        sys.stdout.write(escape_controls(text))
+        sys.stdout.flush()
 
 
 def _select_pages(directory: Path, attempt: int | None, *, required: bool) -> list[Transcript]:

@@ -6,7 +6,9 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -15,8 +17,9 @@ from msgspec.structs import asdict
 from ostler.cli.options import json_option, open_project
 from ostler.cli.task_input import read_text
 from ostler.cli.terminal.output import print_hint, print_json, print_text
-from ostler.cli.terminal.text import escape_controls, format_table
-from ostler.errors import UsageError
+from ostler.cli.terminal.text import escape_controls, format_table, to_one_line
+from ostler.clock import format_local_time, format_rfc3339
+from ostler.errors import Code, UsageError
 from ostler.model.call import (
     AccessRefused,
     AgentEvent,
@@ -29,18 +32,22 @@ from ostler.model.call import (
 )
 from ostler.model.sandbox import describe_refusal
 from ostler.model.task import Task
-from ostler.project.agents.agent_session import (
-    AgentSession,
-    create_session,
-    find_session,
-    get_exit_code,
-    list_sessions,
-    send_prompt,
-)
+from ostler.project.agents.agent_session import create_session, get_exit_code, send_prompt
 from ostler.project.agents.model_choice import choose_executor
+from ostler.project.agents.stored_session import (
+    LOG,
+    RAW,
+    AgentSession,
+    find_session,
+    is_in_use,
+    list_sessions,
+    list_unreadable,
+    output_path,
+)
 from ostler.project.project import Project
 from ostler.prompt.role import AGENTS, find_agent, list_project_roles, load_prompt
 
+_COLUMNS = ("session", "executor", "role", "turns", "used", "prompt")
 _SESSION_LOST = "- the session was lost; a new session starts without its history"
 
 
@@ -52,7 +59,7 @@ def command() -> None:
 @command.command("list")
 @json_option
 def list_roles(as_json: bool) -> None:
-    """List the roles, their executors and the sessions of this project."""
+    """List the roles and their executors."""
     with open_project(create=True) as project:
         roles = [find_agent(name, project.layout.root) for name in (*AGENTS, *_custom_roles(project))]
         executors = {role.name: choose_executor(Task("", role=role.name), project.loaded) for role in roles}
@@ -64,8 +71,27 @@ def list_roles(as_json: bool) -> None:
     rows = [(role.name, executors[role.name], role.description) for role in roles]
     print_text(format_table(("role", "executor", "description"), rows))
     if sessions:
-        rows = [(s.session_id, s.executor, s.role, str(s.turns)) for s in sessions]
-        print_text("\n" + format_table(("session", "executor", "role", "turns"), rows))
+        print_hint(f"\n{_count(sessions)} of this project: ostler agent sessions")
+
+
+@command.command("sessions")
+@json_option
+def list_all_sessions(as_json: bool) -> None:
+    """List the sessions of this project, latest first."""
+    with open_project() as project:
+        sessions = [(one, is_in_use(project, one)) for one in list_sessions(project)]
+        described = [_describe_session(project, *one) for one in sessions]
+        for path in list_unreadable(project):
+            print_hint(f"ostler: {path} is left out: it is damaged")
+    if as_json:
+        print_json({"schema": "ostler.sessions/1", "sessions": described})
+    elif not sessions:
+        print_text("No sessions.")
+        print_hint("Next: ostler agent spawn -p TEXT")
+    else:
+        rows = [_format_session(*one) for one in sessions]
+        print_text(format_table(_COLUMNS, rows, (), ("role", "executor")))
+        print_hint("Next: ostler log SESSION, or ostler agent resume SESSION -p TEXT")
 
 
 @command.command("spawn")
@@ -88,9 +114,9 @@ def spawn(
     with open_project({"run.executor": executor} if executor else None, create=True) as project:
         agent = find_agent(role, project.layout.root)
         name = choose_executor(Task("", role=role), project.loaded)
-        conversation = create_session(name, role, model or project.settings.run.model, Path.cwd())
-        full_prompt = f"{load_prompt(agent, project.layout.root)}\n\n{text}"
-        return asyncio.run(_run_call(project, conversation, full_prompt, as_json))
+        session = create_session(name, role, model or project.settings.run.model, Path.cwd(), text)
+        preamble = f"{load_prompt(agent, project.layout.root)}\n\n"
+        return asyncio.run(_run_call(project, session, text, as_json, preamble))
 
 
 @command.command("resume")
@@ -118,11 +144,14 @@ def _read_prompt(prompt: str | None, file: str | None) -> str:
     return text
 
 
-async def _run_call(project: Project, conversation: AgentSession, text: str, as_json: bool) -> int:
+async def _run_call(
+    project: Project, conversation: AgentSession, text: str, as_json: bool, preamble: str = ""
+) -> int:
     if not as_json:
         print_hint(f"session {conversation.session_id} with {conversation.executor}")
+    on_event = _print_event_json if as_json else _print_event
     call = asyncio.create_task(
-        send_prompt(project, conversation, text, _print_event_json if as_json else _print_event, os.environ)
+        send_prompt(project, conversation, text, on_event, os.environ, preamble=preamble)
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, call.cancel)
@@ -166,4 +195,28 @@ def _print_summary(conversation: AgentSession, result: CallResult, as_json: bool
         return
     if result.code is not None:
         print_hint(f"ostler: {result.code}: {result.message}")
-    print_hint(f"Next: ostler agent resume {conversation.session_id} -p TEXT")
+    print_hint(_next_step(conversation, result.code))
+
+
+def _next_step(conversation: AgentSession, code: Code | None) -> str:
+    if code is Code.SESSION_NOT_FOUND:
+        # A new session would not have the history, so the prompt was not sent.
+        return "The agent no longer has this session; nothing was sent.  Next: ostler agent spawn -p TEXT"
+    return f"Next: ostler agent resume {conversation.session_id} -p TEXT"
+
+
+def _describe_session(project: Project, session: AgentSession, in_use: bool) -> dict[str, Any]:
+    outputs = {"log": output_path(project, session, LOG), "raw": output_path(project, session, RAW)}
+    existing = {name: str(path) if path.exists() else None for name, path in outputs.items()}
+    used_at = format_rfc3339(session.used_at) if session.used_at else None
+    return {**msgspec.to_builtins(session), "used_at": used_at, "in_use": in_use, **existing}
+
+
+def _format_session(session: AgentSession, in_use: bool) -> tuple[str, ...]:
+    used = format_local_time(session.used_at, time.time()) if session.used_at else ""
+    named = (to_one_line(session.session_id), session.executor, session.role, str(session.turns))
+    return (*named, "now" if in_use else used, to_one_line(session.prompt))
+
+
+def _count(sessions: list[AgentSession]) -> str:
+    return f"{len(sessions)} session{'s' if len(sessions) != 1 else ''}"
