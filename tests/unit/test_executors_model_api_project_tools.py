@@ -13,9 +13,8 @@ import pytest
 from ostler.executors.model_api.project_tools import (
     MAX_CALLS_PER_TURN,
     MAX_RESULT_CHARACTERS,
-    TOOLS,
     ProjectFiles,
-    use_tools,
+    ToolBox,
 )
 from ostler.llm.client import ToolResult, ToolUse
 
@@ -47,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 
 def ask(root: Path, name: str, arguments: str | dict[str, object]) -> ToolResult:
     written = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
-    (result,) = asyncio.run(use_tools(root, [ToolUse("u-1", name, written)]))
+    (result,) = asyncio.run(ToolBox(root).use([ToolUse("u-1", name, written)]))
     assert result.id == "u-1"
     return result
 
@@ -82,7 +81,7 @@ def test_it_gives_what_is_there(root: Path, name: str, arguments: str | dict[str
         ("read_file", {"path": "outside/secret.txt"}, "outside/secret.txt"),
         ("read_file", {"path": "pipe.md"}, "regular file"),
         ("read_file", {"path": "docs"}, "regular file"),
-        ("read_file", {"path": "binary.dat"}, "not a text file"),
+        ("read_file", {"path": "binary.dat"}, "is a binary file"),
         ("read_file", {"path": "nowhere.md"}, "no such file"),
         ("read_file", {"path": "a\0b"}, "not a path below its root"),
         ("read_file", {"path": ".git/config"}, "hidden from models"),
@@ -175,7 +174,7 @@ def test_calls_of_one_turn_are_answered_in_their_order(root: Path) -> None:
         ToolUse(str(number), "read_file" if number % 2 else "nothing", '{"path":"README.md"}')
         for number in range(MAX_CALLS_PER_TURN + 3)
     ]
-    results = asyncio.run(use_tools(root, uses))
+    results = asyncio.run(ToolBox(root).use(uses))
     assert [result.id for result in results] == [use.id for use in uses]
     assert [result.is_error for result in results[:MAX_CALLS_PER_TURN]] == [True, False] * (
         MAX_CALLS_PER_TURN // 2
@@ -194,8 +193,57 @@ def test_cancelled_search_ends(root: Path) -> None:
 
 def test_a_tool_is_described_by_an_object_schema() -> None:
     """Both APIs need `type: object` at the top, and no references."""
-    assert [tool.name for tool in TOOLS] == ["list_files", "read_file", "search_text"]
-    for tool in TOOLS:
+    assert [tool.name for tool in ToolBox(root).tools] == ["list_files", "read_file", "search_text"]
+    for tool in ToolBox(root).tools:
         assert tool.parameters["type"] == "object"
         assert "$ref" not in str(tool.parameters)
         assert tool.description
+
+
+def ask_skill(root: Path, path: str, **more: object) -> ToolResult:
+    written = msgspec.json.encode({"path": path, **more}).decode()
+    (result,) = asyncio.run(ToolBox(skill=root).use([ToolUse("u-1", "read_skill_file", written)]))
+    return result
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "is_error"),
+    [
+        ("docs/one.md", "one\nA KITE\n", False),
+        ("./docs//deep/two.md", "two\n", False),
+        ("docs", "docs/one.md\ndocs/deep/two.md", False),
+        (".", "README.md\nbinary.dat\ndocs/one.md\ndocs/deep/two.md", False),
+        ("binary.dat", "binary.dat is a binary file: it cannot be read as text", True),
+        ("../secret.txt", "'../secret.txt' is not a path below its root", True),
+        ("out.md", "'out.md' crosses a symbolic link", True),
+        ("outside/secret.txt", "'outside/secret.txt' crosses a symbolic link", True),
+        ("pipe.md", "'pipe.md' is a device, socket or pipe", True),
+    ],
+)
+def test_a_skill_is_read_within_its_directory(root: Path, path: str, text: str, is_error: bool) -> None:
+    """A text file is returned, a directory is listed, and everything else is refused with a sentence."""
+    assert ask_skill(root, path) == ToolResult("u-1", text, is_error)
+
+
+def test_a_missing_file_of_a_skill_is_answered_with_its_files(root: Path) -> None:
+    """The model can correct a wrong path."""
+    result = ask_skill(root, "references/gone.md")
+    assert result.is_error and "'references/gone.md' does not exist in this skill" in result.text
+    assert "docs/one.md" in result.text
+
+
+def test_a_long_file_of_a_skill_comes_in_parts(root: Path) -> None:
+    """A result is bounded, and names the line to continue with."""
+    (root / "long.md").write_text("x" * 99 + "\n" + ("y" * 99 + "\n") * 999)
+    first = ask_skill(root, "long.md")
+    assert len(first.text) <= MAX_RESULT_CHARACTERS and "continue with from_line" in first.text
+    assert ask_skill(root, "long.md", from_line=1000).text == "y" * 99 + "\n"
+
+
+def test_the_tool_of_a_skill_gives_no_access_to_the_project(root: Path, tmp_path: Path) -> None:
+    """Only tools that were offered can be used."""
+    (tmp_path / "skill").mkdir()
+    box = ToolBox(skill=tmp_path / "skill")
+    (result,) = asyncio.run(box.use([ToolUse("u-1", "read_file", '{"path": "README.md"}')]))
+    assert (result.is_error, [tool.name for tool in box.tools]) == (True, ["read_skill_file"])
+    assert result.text == "unknown tool 'read_file': expected one of read_skill_file"

@@ -56,10 +56,16 @@ class CallRequest(Struct, frozen=True):
     priority: Priority = "P2"
     read_only_cwd: str = ""  # used instead of cwd by executors that change no files
     system: str = ""  # the system prompt
+    model_system: str = ""  # used instead by executors that start no program; empty: the same
+    skill_directory: str = ""  # files that executors which start no program can read with a tool
     state_file: str = ""  # the agent's copy of its state
     budget_usd: float | None = None  # of the task; None: the budget of the settings
     workspace: Workspace | None = None  # files of the agent's sandbox; None: its working directory
     keeps_answer: bool = True  # in a file until its step is recorded; False: no step is recorded
+
+    def system_for(self, capabilities: Capabilities) -> str:
+        """Return the system prompt for an executor."""
+        return self.system if capabilities.starts_program else self.model_system or self.system
 
     def answer_format_for(self, capabilities: Capabilities) -> AnswerFormat | None:
         """Return the format that an executor must use; None: free text."""

@@ -20,6 +20,9 @@ PermissionSetting = Literal["auto", "ask", "accept-edits", "skip"]
 Billing = Literal["api", "subscription", "proxy", "unknown"]
 """How the account is billed: per token, by a plan (costs are then estimates), or through a proxy."""
 
+READ_SKILL_FILE = "read_skill_file"
+"""The tool with which a model API reads AgentCall.skill_directory."""
+
 
 class SandboxAccess(Struct, frozen=True):
     """What is different in the start of an agent in a sandbox, after all settings."""
@@ -43,6 +46,7 @@ class AgentCall(Struct, frozen=True):
     schema: str = ""  # JSON schema of the final text; empty: free text. Ignored by executors without schemas
     key: str = ""  # idempotency key: the same when the call is repeated after a lost answer
     system: str = ""  # system prompt: sent when a session starts, or with every prompt
+    skill_directory: str = ""  # files of a skill that a model API can read with a tool; empty: there are none
     model: str = ""  # empty: the agent's own default
     cwd: str = "."
     env: dict[str, str] = {}  # the complete environment, before the executor adds its own variables

@@ -8,7 +8,9 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from ostler.model.task import Output, Task
+from ostler.prompt.skill_files import format_size
 from ostler.skills.content import Reference, SkillContent
+from ostler.skills.outputs import is_always_file
 
 _CHARACTERS_PER_TOKEN = 4  # an estimate
 
@@ -25,10 +27,31 @@ Your document was reviewed, and changes are requested:
 Write the whole document again with these changes. Your answer replaces it, so it must be the document and \
 nothing else."""
 
+_REVISE_FILE = """\
+Your document was reviewed, and changes are requested:
+
+{feedback}
+
+Change the file {name} in your working directory, or write it again. Answer with a short summary of the \
+changes."""
+
 _ANSWERED = """\
 {dialogue}
 
 Write the whole document now. Your answer must be the document and nothing else."""
+
+_ANSWERED_FILE = """\
+{dialogue}
+
+Write the file {name} in your working directory now. Answer with a short summary."""
+
+_OPTIONAL_FILE = """\
+---
+If you create the document with a program, write it to the file {name} in your working directory. Then this \
+file is the document, and your answer is only a summary."""
+
+_BINARY = """\
+This is a binary file ({size}). It is not shown here; programs find it in the working directory: {copy}"""
 
 
 class UpstreamOutput(Struct, frozen=True):
@@ -51,12 +74,16 @@ def build_prompt(
     product_context: str | None,
     upstream_outputs: Sequence[UpstreamOutput],
     max_tokens: int = 0,
+    reserved: int = 0,
 ) -> DocumentPrompt:
-    """Return both parts; over `max_tokens` references are left out, the last first, and listed."""
+    """Return both parts; over `max_tokens` references are left out, the last first, and listed.
+
+    `reserved`: characters that the caller adds.
+    """
     user = _format_user(task, product_context, upstream_outputs)
     kept = list(skill_content.references)
     limit = max_tokens * _CHARACTERS_PER_TOKEN
-    size = len(user) + len(_format_system(skill_content.body, kept, ()))
+    size = reserved + len(user) + len(_format_system(skill_content.body, kept, ()))
     dropped: list[str] = []
     while limit and kept and size > limit:
         left_out = kept.pop()
@@ -65,14 +92,27 @@ def build_prompt(
     return DocumentPrompt(_format_system(skill_content.body, kept, dropped), user, tuple(dropped))
 
 
-def build_revision_prompt(feedback: str) -> str:
-    """Return the prompt for a session that has the task and the last answer."""
-    return _REVISE.format(feedback=feedback.strip() or "no reason was given")
+def build_revision_prompt(feedback: str, file: str = "") -> str:
+    """Return the prompt for a session that has the task and the last answer; `file`: it writes this file."""
+    reason = feedback.strip() or "no reason was given"
+    return _REVISE_FILE.format(feedback=reason, name=file) if file else _REVISE.format(feedback=reason)
 
 
-def build_answered_prompt(dialogue: str) -> str:
+def build_answered_prompt(dialogue: str, file: str = "") -> str:
     """Return the prompt for a session that asked a question; the dialogue ends with the answer."""
-    return _ANSWERED.format(dialogue=dialogue)
+    return (
+        _ANSWERED_FILE.format(dialogue=dialogue, name=file) if file else _ANSWERED.format(dialogue=dialogue)
+    )
+
+
+def describe_optional_file(name: str) -> str:
+    """Return the note for a program that may write its document as a file instead of an answer."""
+    return _OPTIONAL_FILE.format(name=name)
+
+
+def describe_binary_input(size: int, copy: str) -> str:
+    """Return the text in place of an input that is not text."""
+    return _BINARY.format(size=format_size(size), copy=copy)
 
 
 def _format_system(body: str, references: Sequence[Reference], dropped: Sequence[str]) -> str:
@@ -115,8 +155,14 @@ def _format_input(one: UpstreamOutput) -> str:
 
 
 def _format_instructions(output: Output) -> str:
+    guidelines = "- Be thorough and follow the skill guidelines above"
+    if not is_always_file(output.path):
+        return f"- Write your complete output below\n- Format: {output.format}\n{guidelines}"
+    path = PurePosixPath(output.path)
+    kind = path.suffix[1:] if output.format == Output().format else output.format
     return (
-        "- Write your complete output below\n"
-        f"- Format: {output.format}\n"
-        "- Be thorough and follow the skill guidelines above"
+        f"- Write the file {path.name} in your working directory; this file is your complete output\n"
+        f"- Format: {kind}\n"
+        f"{guidelines}\n"
+        "- Answer with a short summary when the file is complete"
     )

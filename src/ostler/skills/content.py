@@ -1,12 +1,13 @@
 """Loads skills: instructions for one kind of work.
 
-A skill is a directory with a SKILL.md, by the public convention: front matter, then the body. A prompt gets
-the body and the files references/*.md, but no other files of the directory.
+A skill is a directory with a SKILL.md, by the public Agent Skills format: front matter, then the body. A
+prompt gets the body, the files references/*.md and a tree of all files, which agents read on request.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,9 +16,12 @@ from msgspec import Struct, ValidationError, convert
 
 from ostler.config.settings import DocumentsSettings, FolderName, SkillsSettings
 from ostler.errors import Code, OstlerError
+from ostler.skills.directory import LeftOutFile, SkillFile, describe_left_out, read_directory
 from ostler.skills.file import read_text
+from ostler.skills.links import check_links
 from ostler.skills.location import FILE, SkillLocation, find_skills, locate_skill, resolve_folder
-from ostler.skills.references import Reference, check_links, read_references
+from ostler.skills.references import FOLDER as REFERENCES
+from ostler.skills.references import Reference, read_references
 
 if TYPE_CHECKING:
     from ostler.files.front_matter import FrontMatter
@@ -27,6 +31,8 @@ __all__ = ["Reference", "SkillContent", "find_skills", "load_skill", "load_skill
 
 GENERAL = "general"
 _OWN_KEYS = ("name", "description")
+_DEFAULT_SUFFIX = ".md"
+_SUFFIX = re.compile(r"\.?([a-z0-9]{1,16})")
 _DEFAULTS = SkillsSettings()
 
 
@@ -41,6 +47,16 @@ class SkillContent(Struct, frozen=True):
     path: str = ""  # of its SKILL.md
     meta: dict[str, Any] = {}  # all other front matter
     warnings: tuple[str, ...] = ()
+    files: tuple[SkillFile, ...] = ()  # that agents can read, SKILL.md and references included
+    left_out: tuple[LeftOutFile, ...] = ()
+    folder: str = ""  # the directory itself, absolute
+    suffix: str = _DEFAULT_SUFFIX  # of its documents
+
+    @property
+    def has_more_files(self) -> bool:
+        """Whether the directory has files that are not in the prompt."""
+        in_prompt = {FILE, *(f"{REFERENCES}/{one.name}" for one in self.references)}
+        return bool(self.left_out) or any(one.path not in in_prompt for one in self.files)
 
 
 def load_skill_content(name: str, root: Path, settings: SkillsSettings = _DEFAULTS) -> SkillContent:
@@ -59,7 +75,8 @@ def load_skill(
     _require_file(folder, location)
     text = read_text(folder, FILE, settings.max_skill_bytes, location.path)
     matter = split_front_matter(text, location.path)
-    references, left_out = read_references(folder, location.display_path, settings)
+    references, unread = read_references(folder, location.display_path, settings)
+    directory = read_directory(folder, settings)
     return SkillContent(
         name=location.name,
         description=_to_one_line(matter.values.get("description")),
@@ -72,9 +89,14 @@ def load_skill(
             *warnings,
             *matter.warnings,
             *_check_front_matter(location, matter),
-            *check_links(folder, location.path, matter.body, matter.lines_before),
-            *left_out,
+            *map(str, check_links(folder, FILE, location.path, matter.body, matter.lines_before)),
+            *unread,
+            *describe_left_out(directory, location.display_path),
         ),
+        files=directory.files,
+        left_out=directory.left_out,
+        folder=str(folder),
+        suffix=_find_suffix(matter),
     )
 
 
@@ -82,7 +104,7 @@ def make_output_path(skill: SkillContent, task_id: str, settings: DocumentsSetti
     """Return the output path of a task's document, relative to the project."""
     if skill.squad is None:
         return f"{settings.context}/{skill.name}.md"
-    return f"{settings.outputs}/{skill.squad}/{skill.name}/{task_id}.md"
+    return f"{settings.outputs}/{skill.squad}/{skill.name}/{task_id}{skill.suffix}"
 
 
 def _warn_shadowed(first: SkillLocation, others: list[SkillLocation]) -> Iterator[str]:
@@ -140,6 +162,19 @@ def _parse_squad(value: object, path: tuple[str, ...], document: Document) -> st
         return convert(value, FolderName | None)
     except ValidationError:
         raise document.error(path, f"invalid squad {value!r:.80}: expected one word, or null") from None
+
+
+def _find_suffix(matter: FrontMatter) -> str:
+    """Return the suffix of `metadata.output`, such as docx; raises OstlerError for another value."""
+    inner = matter.values.get("metadata")
+    if matter.document is None or not isinstance(inner, dict) or "output" not in inner:
+        return _DEFAULT_SUFFIX
+    value = cast("dict[str, Any]", inner)["output"]
+    found = _SUFFIX.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        message = f"invalid output {value!r:.80}: expected the suffix of a file, such as docx"
+        raise matter.document.error(("metadata", "output"), message)
+    return f".{found[1]}"
 
 
 def _to_one_line(value: object) -> str:

@@ -8,28 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
-
 from ostler.errors import OstlerError
 from ostler.skills.file import read_bytes
+from ostler.skills.finding import LintFinding
 from ostler.skills.location import SkillLocation, resolve_folder, to_printable
 from ostler.skills.rules import RULES
 from ostler.skills.tree import list_files
 
 _MAX_BYTES = 1 << 20
-
-
-class LintFinding(Struct, frozen=True):
-    """One suspicious place."""
-
-    path: str
-    line: int
-    what: str
-    count: int  # occurrences in this file
-
-    def __str__(self) -> str:
-        more = f" ({self.count} times)" if self.count > 1 else ""
-        return f"{self.path}:{self.line}: {self.what}{more}"
 
 
 def lint_skill(location: SkillLocation) -> list[LintFinding]:

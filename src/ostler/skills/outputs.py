@@ -1,13 +1,35 @@
-"""Where a document may be written: below the directories of [documents], and never over a protected file."""
+"""Where a document may be written, and whether it is the answer of the agent or a file that it writes."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ostler.config.settings import DocumentsSettings
 from ostler.errors import Code, OstlerError
 from ostler.files.paths import resolve_beneath, split_beneath
 from ostler.files.protected import find_protected
+
+_ANSWERS = frozenset({"", ".md", ".markdown"})
+_TEXTS = frozenset(
+    {
+        *(".txt", ".rst", ".adoc", ".org", ".tex", ".html", ".htm", ".xml", ".svg", ".css", ".js", ".py"),
+        *(".json", ".jsonl", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".sql", ".mdx", ".eml", ".ics"),
+    }
+)
+
+
+def is_always_answer(path: str) -> bool:
+    """Return whether a document is the answer of the agent, even if the agent writes a file too."""
+    return _suffix(path) in _ANSWERS
+
+
+def is_always_file(path: str) -> bool:
+    """Return whether a document is a file that the agent writes: no answer can be a .docx or .pdf."""
+    return _suffix(path) not in _ANSWERS | _TEXTS
+
+
+def _suffix(path: str) -> str:
+    return PurePosixPath(path).suffix.lower()
 
 
 def check_output(root: Path, path: str, settings: DocumentsSettings) -> None:

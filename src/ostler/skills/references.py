@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -13,8 +11,7 @@ from ostler.config.settings import SkillsSettings
 from ostler.errors import OstlerError
 from ostler.skills.file import read_text
 
-_FOLDER = "references"
-_LINK = re.compile(rf"\]\((?:\./)?{_FOLDER}/([\w.-]+\.md)[)#]")
+FOLDER = "references"
 
 
 class Reference(Struct, frozen=True):
@@ -38,41 +35,31 @@ def read_references(
         try:
             read.append(_read(folder, shown, name, settings.max_reference_bytes))
         except OstlerError as error:
-            warnings.append(f"{error.message}; it is left out")
+            warnings.append(f"{error.message}; it is left out of the prompt")
     return tuple(read), warnings
 
 
-def check_links(folder: Path, path: str, body: str, above: int) -> Iterator[str]:
-    """Yield a warning for each missing file that the body links to."""
-    seen: set[str] = set()
-    for number, line in enumerate(body.split("\n"), above + 1):
-        for name in _LINK.findall(line):
-            if name not in seen and not os.path.lexists(folder / _FOLDER / name):
-                yield f"{path}:{number}: {_FOLDER}/{name} does not exist"
-            seen.add(name)
-
-
 def _list_names(folder: Path, shown: str, most: int) -> tuple[list[str], list[str]]:
-    home = folder / _FOLDER
+    home = folder / FOLDER
     if home.is_symlink():
-        return [], [f"{shown}/{_FOLDER} is a symbolic link; it is left out"]
+        return [], [f"{shown}/{FOLDER} is a symbolic link; it is left out"]
     try:
         found = sorted(name for name in os.listdir(home) if _is_reference(name))  # noqa: PTH208
     except FileNotFoundError:
         return [], []
     except OSError as error:
-        return [], [f"{shown}/{_FOLDER} cannot be read: {error.strerror}"]
+        return [], [f"{shown}/{FOLDER} cannot be read: {error.strerror}"]
     names = [name for name in found if name.isprintable()]
     odd = [name for name in found if name not in names]
-    warnings = [f"{shown}/{_FOLDER}/{name!a} has an unprintable name; it is left out" for name in odd]
+    warnings = [f"{shown}/{FOLDER}/{name!a} has an unprintable name; it is left out" for name in odd]
     if len(names) > most:
-        warnings.append(f"{shown}/{_FOLDER} has {len(names)} references; {most} are used")
+        warnings.append(f"{shown}/{FOLDER} has {len(names)} references; {most} are used")
     return names[:most], warnings
 
 
 def _read(folder: Path, shown: str, name: str, limit: int) -> Reference:
-    where = f"{shown}/{_FOLDER}/{name}"
-    return Reference(where, read_text(folder, f"{_FOLDER}/{name}", limit, where).strip("\n"))
+    where = f"{shown}/{FOLDER}/{name}"
+    return Reference(where, read_text(folder, f"{FOLDER}/{name}", limit, where).strip("\n"))
 
 
 def _is_reference(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from stat import S_ISLNK, S_ISREG
 
@@ -18,10 +18,13 @@ _OPEN = (
 )  # non-blocking: opening a FIFO must not block
 
 
-def list_files(folder: Path) -> Iterator[str]:
-    """Yield the relative paths of all files in a fixed order; links are not followed."""
+def list_files(folder: Path, on_error: Callable[[OSError], None] | None = None) -> Iterator[str]:
+    """Yield the relative paths of all files in a fixed order; links are not followed.
+
+    A directory that cannot be read is raised, unless `on_error` handles it.
+    """
     found: list[str] = []
-    for folder_path, folders, names in os.walk(folder, onerror=_refuse):
+    for folder_path, folders, names in os.walk(folder, onerror=on_error or _refuse):
         links = [name for name in folders if Path(folder_path, name).is_symlink()]
         folders[:] = [name for name in folders if name not in _IGNORED and name not in links]
         kept = (name for name in (*names, *links) if name not in _IGNORED)

@@ -149,7 +149,12 @@ class AttemptRunner:
         request, capabilities = spec.request, spec.executor.capabilities
         structured = request.answer_format_for(capabilities) is not None
         with AttemptFiles(
-            request.task_dir, attempt, spec.prompt, self._clock.now, request.system, structured
+            request.task_dir,
+            attempt,
+            spec.prompt,
+            self._clock.now,
+            request.system_for(capabilities),
+            structured,
         ) as files:
             call, observed = self._create_call(spec, attempt, str(files.transcript)), _Observed()
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
@@ -221,7 +226,8 @@ class AttemptRunner:
             base,
             agent=request.role,
             prompt=spec.prompt,
-            system=request.system,
+            system=request.system_for(capabilities),
+            skill_directory="" if capabilities.starts_program else request.skill_directory,
             key=request.key,
             session_id=session.id,
             fresh_prompt=spec.fresh_prompt,

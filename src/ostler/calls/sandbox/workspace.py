@@ -15,7 +15,7 @@ OpenMounts = Callable[[], AbstractContextManager[tuple[Mount, ...]]]
 """Prepares the mounts for one program; afterwards the files are as before."""
 
 Guard = Callable[[Mapping[str, str]], dict[str, str]]
-"""Returns variables for a program with these that gets no sandbox: they refuse a push."""
+"""Returns variables for a program with these that gets no sandbox: they refuse a push, or extend PATH."""
 
 
 class Workspace(Struct, frozen=True):

@@ -15,6 +15,7 @@ from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.caller import find_task_answer, make_caller
 from ostler.engine.steps.agent_call.document import DocumentCallPrompt, build_document_prompt
 from ostler.engine.steps.agent_call.evidence import (
+    CallVerdict,
     Evidence,
     block_repetition,
     depends_on_changes,
@@ -22,6 +23,7 @@ from ostler.engine.steps.agent_call.evidence import (
     repeats,
 )
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
+from ostler.engine.steps.agent_call.provided_files import read_document_file
 from ostler.engine.steps.agent_call.sandbox_record import add_sandbox, find_refusals
 from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
@@ -29,7 +31,7 @@ from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
 from ostler.engine.steps.workspaces.box_files import create_workspace
 from ostler.engine.steps.workspaces.watch import Watch, end_watch, start_watch
 from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
-from ostler.errors import Code, needs_account_fix
+from ostler.errors import Code, OstlerError, needs_account_fix
 from ostler.files.atomic import sync_filesystem
 from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
@@ -130,6 +132,8 @@ def _build_request(
         state_file=str(agent_state_path(context, services)),
         workspace=create_workspace(cwd, context, services),
         system=prompt.system,
+        model_system=prompt.model_system,
+        skill_directory=prompt.skill_directory,
         read_only_cwd=str(services.layout.root) if context.state.plan.is_document else "",
     )
 
@@ -167,7 +171,7 @@ async def _build_success(
     )
     if depends_on_changes(evidence):
         evidence = replace(evidence, changed=await asyncio.to_thread(has_changed, context.state, services))
-    verdict = evaluate(evidence)
+    verdict = _require_document(evaluate(evidence), context, services)
     files = ""
     if verdict.verdict in ("continue", "blocked") and not evidence.is_document:
         files = await asyncio.to_thread(hash_files, context.state, services)
@@ -187,6 +191,19 @@ async def _build_success(
         warnings=(*outcome.result.warnings, *verdict.warnings, *filter(None, [reading.warning])),
         files=files,
     )
+
+
+def _require_document(verdict: CallVerdict, context: TaskContext, services: StepServices) -> CallVerdict:
+    """Return the verdict, or a failure if the agent did not write the file that is its document."""
+    if not context.state.plan.is_document or verdict.verdict not in ("complete", "continue", "review"):
+        return verdict
+    try:
+        written = read_document_file(context, services)
+    except OstlerError as error:
+        if error.code is not Code.NO_RESULT:
+            raise
+        return CallVerdict("failed", Code.NO_RESULT, error.message)
+    return CallVerdict("complete") if written is not None and verdict.verdict == "continue" else verdict
 
 
 def _repeats_last_call(step: CallAgent, outcome: CallOutcome, files: str, services: StepServices) -> bool:

@@ -27,7 +27,7 @@ from ostler.executors.call_setup import locate_session_file
 from ostler.executors.exit_status import result_from_error
 from ostler.executors.failures import HTTP_STATUSES, classify_failure
 from ostler.executors.limits.reading import add_limits
-from ostler.executors.model_api.project_tools import TOOLS, use_tools
+from ostler.executors.model_api.project_tools import ToolBox
 from ostler.executors.model_api.tool_loop import Completion, complete_with_tools
 from ostler.executors.protocol import Capabilities
 from ostler.files.atomic import write_projection
@@ -60,6 +60,9 @@ Your answer is the whole result. When a task cannot be done by an answer alone, 
 why, instead of describing work that did not happen."""
 _WITHOUT_TOOLS = f"""\
 You have no tools here: you cannot run commands, and you cannot read or change files. {_ANSWER}"""
+_WITH_SKILL = f"""\
+You can read the files of the skill with your tool; you cannot read or change other files, and you cannot \
+run commands. {_ANSWER}"""
 _WITH_TOOLS = f"""\
 You can look at the files of the project with your tools; you cannot change them, and you cannot run \
 commands. {_ANSWER}"""
@@ -155,7 +158,7 @@ class ModelApiExecutor:
         client = await asyncio.to_thread(
             self._connect, self._settings.provider, env, self._settings.max_tokens
         )
-        run_tools = partial(use_tools, Path(call.cwd))
+        run_tools = self._tool_box(call).use
         try:
             return await complete_with_tools(client, request, run_tools, on_event)
         except ModelError as error:
@@ -169,7 +172,7 @@ class ModelApiExecutor:
 
     def _request(self, call: AgentCall, before: Turns, prompt: str, transcript: Transcript) -> ClaudeRequest:
         return ClaudeRequest(
-            system_prompt="\n\n".join(filter(None, (call.system.strip(), self._tool_notice))),
+            system_prompt="\n\n".join(filter(None, (call.system.strip(), self._tool_notice(call)))),
             user_message=prompt,
             model=resolve_model(self._settings.provider, call.model),
             history=before,
@@ -177,12 +180,17 @@ class ModelApiExecutor:
             timeout_seconds=call.timeout_seconds,
             idle_timeout_seconds=call.idle_timeout_seconds,
             on_line=partial(_write_line, transcript),
-            tools=TOOLS if self._settings.tools else (),
+            tools=self._tool_box(call).tools,
         )
 
-    @property
-    def _tool_notice(self) -> str:
-        return _WITH_TOOLS if self._settings.tools else _WITHOUT_TOOLS
+    def _tool_box(self, call: AgentCall) -> ToolBox:
+        project = Path(call.cwd) if self._settings.tools else None
+        return ToolBox(project, Path(call.skill_directory) if call.skill_directory else None)
+
+    def _tool_notice(self, call: AgentCall) -> str:
+        if self._settings.tools:
+            return _WITH_TOOLS
+        return _WITH_SKILL if call.skill_directory else _WITHOUT_TOOLS
 
 
 def _succeeded(call: AgentCall, completion: Completion) -> CallResult:

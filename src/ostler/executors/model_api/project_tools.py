@@ -1,4 +1,7 @@
-"""Read-only tools for a model API: list, read and search the files of a project, without secrets."""
+"""Read-only tools for a model API: list, read and search the files of a project, and read those of a skill.
+
+Files with secrets are hidden.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,12 @@ from ostler.errors import Code, OstlerError, PathEscape
 from ostler.files.beneath import read_beneath
 from ostler.files.paths import open_beneath, split_beneath
 from ostler.llm.client import Tool, ToolResult, ToolUse
+from ostler.model.call import READ_SKILL_FILE
 
 MAX_RESULT_CHARACTERS = 32_000
 MAX_CALLS_PER_TURN = 20
 _MAX_NAMES = 1000
+_MAX_NAMED = 50
 _MAX_HITS = 200
 _MAX_LINE = 300
 _NOTICE_CHARACTERS = 100  # reserved for the notice about the next part
@@ -59,11 +64,31 @@ class SearchText(Struct, frozen=True, forbid_unknown_fields=True):
         return _listed(_hits(project, self.path, self.query.casefold()), _MAX_HITS)
 
 
+class ReadSkillFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """Read a text file of the skill, or list one of its directories. Continue a long file with from_line."""
+
+    path: Annotated[str, Meta(description="Relative to the directory of the skill; `.` lists all files.")]
+    from_line: Annotated[int, Meta(ge=1)] = 1
+
+    def run(self, skill: ProjectFiles) -> str:
+        try:
+            names = list(islice(skill.list_files(self.path), _MAX_NAMES + 1))
+        except FileNotFoundError:
+            known = _listed(skill.list_files(), _MAX_NAMED)
+            message = f"{self.path!r:.200} does not exist in this skill. Its files:\n{known}"
+            raise OstlerError(Code.INPUT_NOT_FOUND, message) from None
+        if names != [_check_visible(self.path)]:
+            return _listed(iter(names), _MAX_NAMES)
+        return _page(skill.read_lines(self.path), self.from_line)
+
+
 _KINDS: dict[str, type[ListFiles | ReadFile | SearchText]] = {
     "list_files": ListFiles,
     "read_file": ReadFile,
     "search_text": SearchText,
 }
+_SKILL_KINDS = {READ_SKILL_FILE: ReadSkillFile}
+_AnyKind = type[ListFiles | ReadFile | SearchText | ReadSkillFile]
 
 
 def _describe_tool(name: str, kind: type[Struct]) -> Tool:
@@ -71,36 +96,55 @@ def _describe_tool(name: str, kind: type[Struct]) -> Tool:
     return Tool(name, kind.__doc__ or "", parts[kind.__name__])
 
 
-TOOLS = tuple(_describe_tool(name, kind) for name, kind in _KINDS.items())
+_PROJECT_TOOLS = tuple(_describe_tool(name, kind) for name, kind in _KINDS.items())
+_SKILL_TOOLS = tuple(_describe_tool(name, kind) for name, kind in _SKILL_KINDS.items())
 
 
-async def use_tools(root: Path, uses: Sequence[ToolUse]) -> tuple[ToolResult, ...]:
-    """Run the tools of one turn in parallel; a failure is a result, too."""
-    project = ProjectFiles(root, threading.Event())
-    try:
-        allowed = uses[:MAX_CALLS_PER_TURN]
-        results = await asyncio.gather(*(asyncio.to_thread(_run_tool, project, use) for use in allowed))
-    finally:
-        # A thread cannot be cancelled from outside; it checks this event.
-        project.cancelled.set()
-    over_limit = f"only {MAX_CALLS_PER_TURN} calls are allowed per turn: call again"
-    return (*results, *(ToolResult(use.id, over_limit, is_error=True) for use in uses[MAX_CALLS_PER_TURN:]))
+class ToolBox(Struct, frozen=True):
+    """The directories that a model may read; without one its tools are not offered."""
+
+    project: Path | None = None
+    skill: Path | None = None
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return (*(_PROJECT_TOOLS if self.project else ()), *(_SKILL_TOOLS if self.skill else ()))
+
+    async def use(self, uses: Sequence[ToolUse]) -> tuple[ToolResult, ...]:
+        """Run the tools of one turn in parallel; a failure is a result, too."""
+        cancelled = threading.Event()
+        try:
+            allowed = uses[:MAX_CALLS_PER_TURN]
+            runs = (asyncio.to_thread(self._run, use, cancelled) for use in allowed)
+            results = await asyncio.gather(*runs)
+        finally:
+            # A thread cannot be cancelled from outside; it checks this event.
+            cancelled.set()
+        over_limit = f"only {MAX_CALLS_PER_TURN} calls are allowed per turn: call again"
+        refused = (ToolResult(use.id, over_limit, is_error=True) for use in uses[MAX_CALLS_PER_TURN:])
+        return (*results, *refused)
+
+    def _run(self, use: ToolUse, cancelled: threading.Event) -> ToolResult:
+        try:
+            root, kind = self._find(use.name)
+            text = _parse_call(use, kind).run(ProjectFiles(root, cancelled))
+        except OstlerError as error:
+            return ToolResult(use.id, _fit(error.message), is_error=True)
+        except OSError as error:
+            return ToolResult(use.id, f"the files cannot be read: {error.strerror}", is_error=True)
+        return ToolResult(use.id, _fit(text) or "(nothing)")
+
+    def _find(self, name: str) -> tuple[Path, _AnyKind]:
+        """Return the directory and the kind of a tool; raise OstlerError for one that is not offered."""
+        if self.project and name in _KINDS:
+            return self.project, _KINDS[name]
+        if self.skill and name in _SKILL_KINDS:
+            return self.skill, _SKILL_KINDS[name]
+        known = ", ".join(tool.name for tool in self.tools)
+        raise OstlerError(Code.USAGE, f"unknown tool {name!r:.80}: expected one of {known}")
 
 
-def _run_tool(project: ProjectFiles, use: ToolUse) -> ToolResult:
-    try:
-        text = _parse_call(use).run(project)
-    except OstlerError as error:
-        return ToolResult(use.id, _fit(error.message), is_error=True)
-    except OSError as error:
-        return ToolResult(use.id, f"the files cannot be read: {error.strerror}", is_error=True)
-    return ToolResult(use.id, _fit(text) or "(nothing)")
-
-
-def _parse_call(use: ToolUse) -> ListFiles | ReadFile | SearchText:
-    kind = _KINDS.get(use.name)
-    if kind is None:
-        raise OstlerError(Code.USAGE, f"unknown tool {use.name!r:.80}: expected one of {', '.join(_KINDS)}")
+def _parse_call(use: ToolUse, kind: _AnyKind) -> ListFiles | ReadFile | SearchText | ReadSkillFile:
     try:
         return msgspec.json.decode(use.arguments.encode("utf-8", "replace"), type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -163,7 +207,7 @@ class ProjectFiles(Struct, frozen=True):
         data = read_beneath(self.root, _check_visible(path), _MAX_FILE_BYTES)
         _check_visible(self._resolve_links(path))
         if b"\0" in data:
-            raise OstlerError(Code.INPUT_NOT_FOUND, f"{path} is not a text file")
+            raise OstlerError(Code.INPUT_NOT_FOUND, f"{path} is a binary file: it cannot be read as text")
         return data.decode("utf-8-sig", "replace").splitlines(keepends=True)
 
     def _resolve_links(self, path: str) -> str:

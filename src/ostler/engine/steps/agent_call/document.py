@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.engine.core.step import Checkpoint
 from ostler.engine.steps.agent_call.dialogue import read_dialogue
+from ostler.engine.steps.agent_call.inputs import read_inputs
 from ostler.engine.steps.agent_call.prompt import read_feedback
+from ostler.engine.steps.agent_call.provided_files import (
+    LARGEST_FILE,
+    FileCopy,
+    document_name,
+    provide_files,
+    read_document_file,
+)
 from ostler.engine.steps.services import StepServices, TaskContext
-from ostler.errors import Code, OstlerError, PathEscape, WarningCode
+from ostler.engine.steps.workspaces.worktree import working_directory
+from ostler.errors import Code, OstlerError, WarningCode
 from ostler.files.atomic import remove_temporary_files, write_atomic
 from ostler.files.beneath import exists_and_not_empty, read_beneath, write_beneath
 from ostler.files.failpoint import reach
 from ostler.model.attempt import Attempt
 from ostler.model.event import CheckpointMade
 from ostler.model.plan import DOCUMENT_PHASE
-from ostler.model.task import Input, Task
+from ostler.model.task import Task
 from ostler.prompt.completion import read_document_mark, strip_final_mark
 from ostler.prompt.dialogue import format_dialogue
 from ostler.prompt.document import (
@@ -27,15 +37,18 @@ from ostler.prompt.document import (
     build_answered_prompt,
     build_prompt,
     build_revision_prompt,
+    describe_optional_file,
 )
+from ostler.prompt.skill_files import SkillFilesNote, describe_skill_files
 from ostler.prompt.template import load_template, render_template
 from ostler.prompt.variables import build_template_vars
 from ostler.secrets.redact import is_redacted
 from ostler.skills.content import SkillContent, load_skill_content
 from ostler.skills.lock import check_lock
-from ostler.skills.outputs import check_output
+from ostler.skills.outputs import check_output, is_always_file
+from ostler.skills.working_directory import SKILL
 
-_LARGEST_INPUT = 10 * 1024 * 1024
+_LARGEST_CONTEXT = 10 * 1024 * 1024
 
 
 class DocumentCallPrompt(Struct, frozen=True):
@@ -45,6 +58,11 @@ class DocumentCallPrompt(Struct, frozen=True):
     feedback: str  # reason of the revision; empty: first version
     answers: str = ""  # the last question and its answer, for the session that asked
     warnings: tuple[str, ...] = ()
+    files: SkillFilesNote = SkillFilesNote()
+    skill_directory: str = (
+        ""  # the copy of the skill that the agent can read; empty: everything is in the prompt
+    )
+    file: str = ""  # the name of the document that the agent writes itself; empty: the answer is the document
 
     @property
     def form(self) -> None:
@@ -52,17 +70,23 @@ class DocumentCallPrompt(Struct, frozen=True):
 
     @property
     def system(self) -> str:
-        return self.prompts.system_prompt
+        return self._add_note(self.files.for_programs)
+
+    @property
+    def model_system(self) -> str:
+        """The system prompt for a model API, which can neither run nor write anything."""
+        return self._add_note(self.files.for_models)
+
+    def _add_note(self, note: str) -> str:
+        return "\n\n".join(filter(None, (self.prompts.system_prompt, note)))
 
     def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
         """Return the whole prompt, or only the answer or the feedback in a session that has the task."""
         if knows_task and self.answers:
-            return build_answered_prompt(self.answers)
-        return (
-            build_revision_prompt(self.feedback)
-            if knows_task and self.feedback
-            else self.prompts.user_message
-        )
+            return build_answered_prompt(self.answers, self.file)
+        if knows_task and self.feedback:
+            return build_revision_prompt(self.feedback, self.file)
+        return self.prompts.user_message
 
     async def fresh_prompt(self, executor: str, how: str, attempts: list[Attempt]) -> str:
         """Return the prompt for a new session."""
@@ -70,27 +94,70 @@ class DocumentCallPrompt(Struct, frozen=True):
 
 
 def build_document_prompt(context: TaskContext, services: StepServices) -> DocumentCallPrompt:
-    """Collect skill, context and inputs; raise OstlerError if a required input is missing."""
+    """Collect skill, context and inputs; raise OstlerError if a required input is missing.
+
+    The files of the skill and the inputs are copied into the working directory of the agent.
+    """
     task, root = context.task, services.layout.root
     skill = _load_skill(task, services)
     dialogue = read_dialogue(context.state, services)
     answered = bool(dialogue) and dialogue[-1].seq == context.state.feedback_seq
     feedback = "" if answered else _collect_feedback(context, services)
-    inputs = [input_file for one in task.inputs if (input_file := _read_input(one, root)) is not None]
+    read = read_inputs(task, root)
+    inputs = [one.upstream for one in read]
     if dialogue:
         inputs.append(UpstreamOutput("dialogue", "Your questions and the answers", format_dialogue(dialogue)))
-    revision = task.revision + context.state.phases[context.state.phase].retries
-    prompt = build_prompt(
+    if feedback:
+        inputs += _earlier_version(context, services, feedback)
+    prompts, files = _build_prompts(skill, inputs, context, services)
+    directory = working_directory(context.state, services)
+    provide_files(directory, skill if files.size else None, [FileCopy(one.path, one.content) for one in read])
+    name = document_name(context)
+    return DocumentCallPrompt(
+        prompts,
+        feedback,
+        format_dialogue(dialogue[-1:]) if answered else "",
+        _collect_warnings(skill, prompts, task, services),
+        _add_optional_file(files, name),
+        str(directory / SKILL) if files.size else "",
+        name if is_always_file(name) else "",
+    )
+
+
+def _build_prompts(
+    skill: SkillContent, inputs: list[UpstreamOutput], context: TaskContext, services: StepServices
+) -> tuple[DocumentPrompt, SkillFilesNote]:
+    """Return the prompts, and the note about files of the skill that are not in them."""
+    revision = context.task.revision + context.state.phases[context.state.phase].retries
+    build = partial(
+        build_prompt,
         skill,
-        replace(task, revision=revision),
+        replace(context.task, revision=revision),
         read_context_files(services),
-        [*inputs, *(_earlier_version(context, services, feedback) if feedback else ())],
+        inputs,
         services.settings.documents.max_context_tokens,
     )
-    left_out = (f"references left out to fit: {', '.join(prompt.dropped)}",) if prompt.dropped else ()
-    changed = check_lock(task.skill, root, services.settings.skills) if task.skill else ""
-    warnings = (*skill.warnings, *left_out, *filter(None, [changed]))
-    return DocumentCallPrompt(prompt, feedback, format_dialogue(dialogue[-1:]) if answered else "", warnings)
+    note = describe_skill_files(skill, str(working_directory(context.state, services) / SKILL))
+    if not skill.has_more_files and not build().dropped:
+        return build(), SkillFilesNote()
+    return build(reserved=note.size), note
+
+
+def _collect_warnings(
+    skill: SkillContent, prompts: DocumentPrompt, task: Task, services: StepServices
+) -> tuple[str, ...]:
+    left_out = (f"references left out to fit: {', '.join(prompts.dropped)}",) if prompts.dropped else ()
+    root, settings = services.layout.root, services.settings.skills
+    changed = check_lock(task.skill, root, settings) if task.skill else ""
+    return (*skill.warnings, *left_out, *filter(None, [changed]))
+
+
+def _add_optional_file(files: SkillFilesNote, name: str) -> SkillFilesNote:
+    """Add, for programs, that a document which could be an answer may be a file."""
+    if not name or is_always_file(name):
+        return files
+    note = "\n\n".join(filter(None, (files.for_programs, describe_optional_file(name))))
+    return replace(files, for_programs=note)
 
 
 def _load_skill(task: Task, services: StepServices) -> SkillContent:
@@ -118,7 +185,7 @@ def read_context_files(services: StepServices) -> str | None:
 def _read_context_file(root: Path, path: str) -> str:
     """Return a context file; raise OstlerError if it is unreadable, as its facts would be missing."""
     try:
-        return read_beneath(root, path, _LARGEST_INPUT).decode("utf-8", "replace")
+        return read_beneath(root, path, _LARGEST_CONTEXT).decode("utf-8", "replace")
     except OstlerError as error:
         if error.code not in (Code.INPUT_NOT_FOUND, Code.PATH_ESCAPE):
             raise
@@ -126,7 +193,7 @@ def _read_context_file(root: Path, path: str) -> str:
 
 
 def write_document(step: Checkpoint, context: TaskContext, services: StepServices) -> CheckpointMade:
-    """Write the last answer to the output path; repeating it changes nothing."""
+    """Write the file of the agent, or its last answer, to the output path; repeating it changes nothing."""
     task_dir, root = services.layout.task(step.task), services.layout.root
     answer = _read_answer(context, services)
     mark = read_document_mark(answer)
@@ -136,7 +203,8 @@ def write_document(step: Checkpoint, context: TaskContext, services: StepService
     path = context.task.output.path if context.task.output else ""
     # Again, because the settings and the links may have changed, and older tasks were not checked.
     check_output(root, path, services.settings.documents)
-    data = strip_final_mark(answer).encode("utf-8", "replace")
+    written = read_document_file(context, services)
+    data = strip_final_mark(answer).encode("utf-8", "replace") if written is None else written
     reach("document.write")
     if context.state.output is None:
         _keep_replaced_file(root, path, data, task_dir)
@@ -144,36 +212,14 @@ def write_document(step: Checkpoint, context: TaskContext, services: StepService
         remove_temporary_files(folder)  # of a killed run
     write_beneath(root, path, data)
     reach("document.written")
-    redacted = (WarningCode.SECRETS_REDACTED,) if is_redacted(data) else ()
+    redacted = (WarningCode.SECRETS_REDACTED,) if written is None and is_redacted(data) else ()
     return CheckpointMade(step.phase, output=path, warnings=redacted)
 
 
 def _keep_replaced_file(root: Path, path: str, data: bytes, task_dir: Path) -> None:
     """Keep a copy of the file that the document replaces."""
-    if exists_and_not_empty(root, path) and (before := read_beneath(root, path, _LARGEST_INPUT)) != data:
-        write_atomic(task_dir / "replaced.md", before)
-
-
-def _read_input(one: Input, root: Path) -> UpstreamOutput | None:
-    try:
-        text = _read_text(root, one.path)
-    except PathEscape as error:
-        # Outside the project there is no such input.
-        raise OstlerError(Code.INPUT_NOT_FOUND, error.message, error.hint) from error
-    except OstlerError as error:
-        if one.optional and error.code is Code.INPUT_NOT_FOUND:
-            return None
-        raise
-    return UpstreamOutput(one.path, one.description, text)
-
-
-def _read_text(root: Path, path: str) -> str:
-    text = read_beneath(root, path, _LARGEST_INPUT).decode("utf-8", "replace")
-    if not text.strip():
-        raise OstlerError(
-            Code.INPUT_NOT_FOUND, f"{path} is empty", "write the file, or remove it from the inputs"
-        )
-    return text
+    if exists_and_not_empty(root, path) and (before := read_beneath(root, path, LARGEST_FILE)) != data:
+        write_atomic(task_dir / f"replaced{PurePosixPath(path).suffix}", before)
 
 
 def _collect_feedback(context: TaskContext, services: StepServices) -> str:
@@ -191,6 +237,12 @@ def _earlier_version(
     mark = read_document_mark(answer)
     if not answer or (mark is not None and mark.kind == "blocked"):
         return (review,)
+    name = document_name(context)
+    if is_always_file(name):
+        text = (
+            f"The previous version is the file {name} in your working directory. Its summary was:\n\n{answer}"
+        )
+        return (UpstreamOutput(name, "Previous output", text), review)
     return (UpstreamOutput(context.state.answer, "Previous output", strip_final_mark(answer)), review)
 
 

@@ -43,6 +43,8 @@ class CallPrompt(Struct, frozen=True):
     past: CallHistory
     structured: bool = False  # the answer has to match ANSWER_SCHEMA
     system: str = ""
+    model_system: str = ""  # the same for every executor
+    skill_directory: str = ""
     warnings: tuple[str, ...] = ()
 
     @property

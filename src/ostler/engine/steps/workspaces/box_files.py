@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -38,6 +38,7 @@ from ostler.sandbox.links.find import find_links
 from ostler.sandbox.links.hops import mount_hops
 from ostler.sandbox.links.link import list_directory
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
+from ostler.skills.working_directory import INPUTS, SKILL
 
 _REVIEWS = "reviews"  # in the directory of the task's sandbox
 
@@ -68,7 +69,19 @@ def create_workspace(
         desk, exempt = services.layout.desk(context.state.task), services.settings.sandbox.writable_config
         mounts = partial(_open_project, directory, root, place, desk, services.repository, exempt)
     programs = (INSIDE / BIN,) if services.repository else ()
-    return Workspace(directory, place, root, mounts, programs=programs, records=records)
+    own = find_project_programs(root) if context.state.plan.is_document else ()
+    guard = partial(_add_programs, own) if own else None
+    return Workspace(directory, place, root, mounts, programs=(*programs, *own), guard=guard, records=records)
+
+
+def find_project_programs(root: Path) -> tuple[Path, ...]:
+    """Return the programs of the project's Python environment, in which scripts of skills find packages."""
+    folder = root / ".venv" / "bin"
+    return (folder,) if (folder / "python").exists() else ()
+
+
+def _add_programs(folders: tuple[Path, ...], env: Mapping[str, str]) -> dict[str, str]:
+    return {"PATH": os.pathsep.join((*map(str, folders), env.get("PATH", os.defpath)))}
 
 
 def _find_review_place(place: Path, key: str) -> Path:
@@ -192,6 +205,9 @@ def _open_project(
         mounts.append(Mount(desk, desk, writable=True))
     if directory != root and (desk is None or not directory.is_relative_to(desk)):
         mounts.append(Mount(directory, directory, writable=True))
+    if directory != root:
+        copies = [directory / name for name in (SKILL, INPUTS)]
+        mounts += [Mount(one, one) for one in copies if one.is_dir() and not one.is_symlink()]
     pinned = pin_in_place(root, exempt) if directory == root else hide_configuration(directory, place)
     yield (*mounts, *pinned)
 
