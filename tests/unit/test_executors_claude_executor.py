@@ -182,12 +182,12 @@ def test_resume_without_a_fresh_prompt_starts_no_new_session(session: str, progr
     ("verb", "first", "second"), [("spawn", IN_USE, UNKNOWN), ("resume", UNKNOWN, IN_USE)]
 )
 def test_each_session_rule_applies_once(verb: str, first: Any, second: Any, program: str) -> None:
-    """An agent with contradicting errors is not started a third time."""
-    runner = scripted_runner(first, second)
+    """An agent with contradicting errors gets one new id, and is not started a fourth time."""
+    runner = scripted_runner(first, second, second)
     executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
     result, _ = run(executor, verb, AgentCall("i", "p", SESSION, fresh_prompt="all of it"))
     assert result.code in (Code.SESSION_NOT_FOUND, Code.SESSION_IN_USE)
-    assert len(runner.commands) == 2
+    assert len(runner.commands) == 3
 
 
 @pytest.mark.parametrize(

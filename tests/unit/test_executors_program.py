@@ -306,7 +306,7 @@ def test_an_id_that_is_neither_found_nor_free_is_replaced(verb: str, tmp_path: P
             return Exit(1 if error else 0, 0.1, stderr_tail=error)
 
     made = executor("gemini", tmp_path, Runner())
-    result, events = run(made, verb, AgentCall("i", "p", ID))
+    result, events = run(made, verb, AgentCall("i", "p", ID, fresh_prompt="all of it"))
     assert result.code is None
     last = commands[-1].argv
     assert len(commands) == 3 and ID not in last and "--session-id" in last

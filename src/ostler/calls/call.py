@@ -357,7 +357,8 @@ class AgentCaller:
             return SwitchModel(), failure
         self_healing = self._services.self_healing
         retry = self_healing.retry if self_healing else self._settings.retry
-        context = RetryContext(retry, progress.request.key, now)
+        is_only_model = len(progress.request.pool.models) == 1
+        context = RetryContext(retry, progress.request.key, now, is_only_model)
         decision = decide(failure, len(failures), failures, context)
         # A retry counts against the retries per hour of the whole store.
         if isinstance(decision, Wait) and not self._services.availability.take_retry():
