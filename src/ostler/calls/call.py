@@ -70,6 +70,8 @@ class AgentCaller:
         progress = await self._start_progress(request)
         if (kept := await self._runner.find_kept_answer(request)) is not None:
             return kept
+        if self._services.readiness is not None:
+            await self._services.readiness.wait_for(request.pool)
         with self._events.execution(progress) as execution:
             try:
                 outcome = await self._try_models(progress, request.pool)
@@ -132,8 +134,10 @@ class AgentCaller:
         """Return why the model cannot be used now; empty if it can."""
         is_only_model = len(progress.request.pool.models) == 1
         make_executor = partial(self._make_executor, model)
+        readiness, pool = self._services.readiness, progress.request.pool
         unavailable = (
-            self._services.availability.check(model, make_executor, is_only_model)
+            (readiness.check(model, pool) if readiness else None)
+            or self._services.availability.check(model, make_executor, is_only_model)
             or self._find_start_hold(progress, model)
             or self._check_rotation(progress, model)
         )

@@ -7,6 +7,7 @@ from msgspec import Struct
 from ostler.calls.debugger import Debugger
 from ostler.calls.host import Host
 from ostler.calls.models.availability import ModelAvailability
+from ostler.calls.models.readiness import ModelReadiness
 from ostler.calls.models.selector import ModelSelector
 from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import PluginRegistry
@@ -25,3 +26,4 @@ class CallServices(Struct, frozen=True):
     plugins: PluginRegistry
     debugger: Debugger | None = None
     self_healing: SelfHealing | None = None  # None: retry.self_healing is off
+    readiness: ModelReadiness | None = None  # None: models are not checked before a run

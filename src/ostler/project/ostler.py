@@ -44,6 +44,7 @@ from ostler.project.agents.call_services import create_call_services
 from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.holds import HoldFinder
 from ostler.project.agents.model_pool import find_models
+from ostler.project.agents.model_preflight import ModelPreflight, list_models_to_check
 from ostler.project.apply_action import apply_action
 from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.integrations import Integrations, start_integrations
@@ -102,6 +103,7 @@ class Ostler:
         self._call_services: CallServices | None = None
         self._driver: LocalDriver | None = None
         self._integrations: Integrations | None = None
+        self._preflight = ModelPreflight(project, self._registry, environ, self._clock, self._print_message)
         self._holds = HoldFinder(project, lambda: self._get_call_services().availability, self._clock)
         project.report_settings_changes(self._print_message)
         self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # recorded with each claim
@@ -243,7 +245,9 @@ class Ostler:
         )
         watcher = asyncio.create_task(self._watch_settings())
         try:
-            outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
+            models = list_models_to_check(self.project, tasks, self._clock.now())
+            async with self._preflight.run(models, lambda: self._get_call_services().availability):
+                outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
         finally:
             watcher.cancel()
         outcomes += self._read_outcomes(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
@@ -375,7 +379,7 @@ class Ostler:
     def _get_call_services(self) -> CallServices:
         if self._call_services is None:
             self._call_services = create_call_services(
-                self.project, self._ledger, self._accounts, self._clock, self._debugger
+                self.project, self._ledger, self._accounts, self._clock, self._debugger, self._preflight
             )
         return self._call_services
 

@@ -8,6 +8,7 @@ from random import Random
 from ostler.calls.debugger import Debugger
 from ostler.calls.host import Host
 from ostler.calls.models.availability import ModelAvailability
+from ostler.calls.models.readiness import ModelReadiness
 from ostler.calls.models.selector import ModelSelector
 from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import load_plugins
@@ -22,7 +23,12 @@ from ostler.store.spending import SpendingReader
 
 
 def create_call_services(
-    project: Project, ledger: Ledger, accounts: AccountLedger, clock: Clock, debugger: Debugger | None
+    project: Project,
+    ledger: Ledger,
+    accounts: AccountLedger,
+    clock: Clock,
+    debugger: Debugger | None,
+    readiness: ModelReadiness | None = None,
 ) -> CallServices:
     settings = project.settings
 
@@ -40,6 +46,7 @@ def create_call_services(
         plugins=load_plugins(settings.plugins, root=project.layout.root),
         debugger=debugger,
         self_healing=create_self_healing(settings.retry, slots),
+        readiness=readiness,
     )
 
 
