@@ -335,6 +335,9 @@ class AgentCaller:
         unavailable = availability.record_failure(model, failure, executor, now, is_retried=is_retried)
         if not is_retried and availability.take_report(unavailable):
             self._events.record_provider_unavailable(progress, model, unavailable)
+        # The only model of a pool has no cooldown.
+        if unavailable.cooldown_until is not None and len(progress.request.pool.models) > 1:
+            self._events.record_cooldown(progress, model, unavailable.code, unavailable.cooldown_until)
         return unavailable
 
     def _adjust_run(self, progress: CallProgress, failure: CallResult) -> None:
@@ -354,7 +357,8 @@ class AgentCaller:
             return SwitchModel(), failure
         self_healing = self._services.self_healing
         retry = self_healing.retry if self_healing else self._settings.retry
-        context = RetryContext(retry, progress.request.key, now)
+        has_others = len(progress.request.pool.models) > 1
+        context = RetryContext(retry, progress.request.key, now, has_others)
         decision = decide(failure, len(failures), failures, context)
         # A retry counts against the retries per hour of the whole store.
         if isinstance(decision, Wait) and not self._services.availability.take_retry():

@@ -33,6 +33,7 @@ from ostler.model.model_config import ModelConfig
 from ostler.model.notice import (
     BudgetWarned,
     ConcurrencyReduced,
+    ModelCooldown,
     ModelRecovered,
     ProviderUnavailable,
     RetriesUsedUp,
@@ -125,6 +126,12 @@ class CallEvents:
             message = f"{message}; {account}: {window_title(window)} limit, no call until {end}"
         notice = ProviderUnavailable(model.name, unavailable.code, message, until, account, window)
         self._runner.notify(progress.request.task, notice)
+
+    def record_cooldown(self, progress: CallProgress, model: ModelConfig, code: Code, until: float) -> None:
+        """Record that a model is skipped for a time because it failed too often."""
+        end = format_local_time(until, self._clock.now())
+        message = f"{model.name} is skipped until {end} after failures in a row, the last one {code}"
+        self._runner.notify(progress.request.task, ModelCooldown(model.name, code, message, until))
 
     def record_retries_used_up(self, progress: CallProgress, message: str) -> None:
         self._runner.notify(progress.request.task, RetriesUsedUp(message))

@@ -40,7 +40,7 @@ from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.project.accept_settings import describe_unaccepted
 from ostler.project.affordable import resume_affordable
-from ostler.project.agents.call_services import create_call_services
+from ostler.project.agents.call_services import apply_settings, create_call_services
 from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.holds import HoldFinder
 from ostler.project.agents.model_pool import find_models
@@ -231,13 +231,13 @@ class Ostler:
         approve_merged(self.project)
         if tasks is None:
             await self.publish_stacked_again()
+        self._apply_settings()  # they may have changed between two runs of a worker
         services = self._create_step_services()
-        max_parallel = jobs or self.project.settings.run.jobs
         # A run that does not wait prints at its end what it did not start.
         self._holds.print_message = self._print_message if wait else None
         self._driver = LocalDriver(
             services,
-            max_parallel,
+            jobs or (lambda: self.project.settings.run.jobs),
             wait_for_deferred=wait,
             fail_fast=fail_fast,
             skip_locked=skip_locked,
@@ -253,6 +253,11 @@ class Ostler:
         outcomes += self._read_outcomes(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
         return await asyncio.to_thread(self._add_details, outcomes) if details else outcomes
 
+    def _apply_settings(self) -> None:
+        """Let the calls that start from now on use the settings of this moment."""
+        if self._call_services is not None:
+            apply_settings(self._call_services, self.project.settings)
+
     async def _watch_settings(self) -> None:
         """Report changed settings soon, also while agents work; a higher budget resumes tasks."""
         loaded = self.project.loaded
@@ -260,6 +265,7 @@ class Ostler:
             await self._clock.sleep(_SETTINGS_SECONDS)
             seen, loaded = loaded, self.project.loaded
             if loaded is not seen:
+                self._apply_settings()
                 resume_affordable(self.project, self._clock.now())
                 if message := describe_unaccepted(self.project):
                     self._print_message(message)

@@ -16,6 +16,7 @@ from ostler.calls.self_healing import create_self_healing
 from ostler.calls.services import CallServices
 from ostler.calls.spending.budget import BudgetGuard
 from ostler.clock import Clock
+from ostler.config.settings import Settings
 from ostler.project.project import Project
 from ostler.store.accounts.ledger import AccountLedger
 from ostler.store.ledger import Ledger
@@ -48,6 +49,13 @@ def create_call_services(
         self_healing=create_self_healing(settings.retry, slots),
         readiness=readiness,
     )
+
+
+def apply_settings(services: CallServices, settings: Settings) -> None:
+    """Let calls that start from now on use changed settings; plugins and self-healing stay as they are."""
+    services.selector.strategy = settings.selection.strategy
+    services.slots.apply(settings.pools)
+    services.host.settings = settings.host
 
 
 def create_availability(
