@@ -222,9 +222,8 @@ def test_the_number_of_jobs_is_read_again_between_tasks(world: World) -> None:
     started, both = world.root.parent / "started", world.root.parent / "both"
     started.mkdir()
     count = f"$(ls {started} | wc -l)"
-    meet = (
-        f"touch {started}/$$; i=0; while [ {count} -lt 2 ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done"
-    )
+    meet = f"touch {started}/$$; i=0; while [ {count} -lt 2 ] && [ $i -lt 200 ]"
+    meet += "; do sleep 0.05; i=$((i+1)); done"
     meet += f"; [ {count} -lt 2 ] || echo yes >> {both}"
     change = f"printf '[run]\\njobs = 2\\n' > {world.root}/ostler.toml"
     world.behave(plan=[{"script": change}, {"script": meet}, {"script": meet}])
