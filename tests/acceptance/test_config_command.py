@@ -158,6 +158,13 @@ def test_names_that_refer_to_nothing_are_found(world: World, file: Path) -> None
         assert line in stderr
 
 
+def test_disabled_models_are_found_before_a_run(world: World, file: Path) -> None:
+    """A pool without an enabled model is a warning with its line."""
+    file.write_text('[[models]]\nname = "a"\nexecutor = "claude"\nenabled = false\n')
+    stderr = world.ostler("config", "validate").stderr
+    assert "ostler.toml:4: models[0].enabled: all models are disabled, so no task can run" in stderr
+
+
 def test_a_variable_without_effect_is_named(world: World) -> None:
     """With the variable that was meant; variables that the settings name are not reported (U2)."""
     world.ostler("config", "set", "sandbox.env_allow", "OSTLER_OWN")

@@ -16,6 +16,7 @@ from ostler.model.call import CallResult
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import ModelCooldown, ModelRecovered, WaitStarted
 from ostler.model.usage import Usage
+from ostler.views.describe import describe_fields
 
 SONNET = ModelConfig("sonnet", "claude", "claude-sonnet")
 GPT = ModelConfig("gpt", "codex", "gpt-5")
@@ -214,7 +215,10 @@ def test_a_cooldown_is_recorded_when_it_starts_and_when_it_ends(tmp_path: Path) 
     assert bench.call(SONNET, OPUS, key="a").result.ok
     (started,) = [one for one in bench.journal.notices if isinstance(one, ModelCooldown)]
     assert (started.model, started.code) == ("sonnet", Code.AGENT_FAILED)
-    assert started.message.startswith("sonnet is skipped until ")
+    assert started.message == "sonnet is skipped after failures in a row"
+    assert describe_fields(
+        {"type": "model_cooldown", "message": started.message, "code": started.code}
+    ).endswith("one AGENT_FAILED")
     bench.clock.advance(601.0)
     assert bench.call(SONNET, OPUS, key="b").result.ok
     bench.clock.advance(1.0)

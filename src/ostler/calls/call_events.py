@@ -129,8 +129,7 @@ class CallEvents:
 
     def record_cooldown(self, progress: CallProgress, model: ModelConfig, code: Code, until: float) -> None:
         """Record that a model is skipped for a time because it failed too often."""
-        end = format_local_time(until, self._clock.now())
-        message = f"{model.name} is skipped until {end} after failures in a row, the last one {code}"
+        message = f"{model.name} is skipped after failures in a row"
         self._runner.notify(progress.request.task, ModelCooldown(model.name, code, message, until))
 
     def record_retries_used_up(self, progress: CallProgress, message: str) -> None:

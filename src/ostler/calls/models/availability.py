@@ -308,6 +308,8 @@ class ModelAvailability:
 
 def describe_retries(per_hour: int) -> str:
     """Return why a failure is not retried."""
+    if not per_hour:
+        return "not retried: retry.budget_per_hour is 0"
     return f"not retried: all {per_hour} retries of the last hour are used (retry.budget_per_hour)"
 
 
