@@ -55,7 +55,7 @@ def probe_program(
             )
         )
     except ToolTimeout:
-        return Health(HealthState.TIMEOUT, detail=f"slow: no answer to --version within {seconds:g} s")
+        return Health(HealthState.TIMEOUT, detail=f"no answer to --version within {seconds:g} s")
     except FileNotFoundError as error:
         return Health(HealthState.NOT_FOUND, detail=_not_found_detail(path, error))
     except OSError as error:

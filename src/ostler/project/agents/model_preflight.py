@@ -240,7 +240,7 @@ class ModelPreflight:
             fix = f"  Next: {found.fix}" if found.fix else ""
             self._print_message(f"{names} is not used: {found.executor}: {found.message}{fix}")
         elif found.message:
-            self._print_message(f"{names}: {found.executor} is {found.message}; it is used")
+            self._print_message(f"{names}: {found.executor} is slow: {found.message}; it is used")
         elif self._has_begun:
             self._print_message(f"{names} is ready after {seconds:.0f} s and is used from now on")
 
