@@ -122,6 +122,13 @@ def test_an_invalid_edit_keeps_the_file_and_the_draft(world: World, file: Path) 
     assert "jobs = 8" in file.read_text() and not draft.exists()
 
 
+def test_a_directory_in_the_place_of_the_file_is_refused(world: World, file: Path) -> None:
+    """Every command names it, and none is a bug."""
+    file.mkdir()
+    for args in (["set", "run.jobs", "3"], ["edit"], ["init"], ["reset", "--all", "--yes"]):
+        assert "ostler.toml" in world.ostler("config", *args, code=2, EDITOR="true", VISUAL="").stderr
+
+
 def test_an_agent_cannot_change_settings(world: World, file: Path) -> None:
     """Every command that writes settings is refused inside a task."""
     task = world.new()
