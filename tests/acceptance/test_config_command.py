@@ -122,6 +122,13 @@ def test_an_invalid_edit_keeps_the_file_and_the_draft(world: World, file: Path) 
     assert "jobs = 8" in file.read_text() and not draft.exists()
 
 
+def test_a_directory_in_the_place_of_the_file_is_refused(world: World, file: Path) -> None:
+    """Every command names it, and none is a bug."""
+    file.mkdir()
+    for args in (["set", "run.jobs", "3"], ["edit"], ["init"], ["reset", "--all", "--yes"]):
+        assert "ostler.toml" in world.ostler("config", *args, code=2, EDITOR="true", VISUAL="").stderr
+
+
 def test_an_agent_cannot_change_settings(world: World, file: Path) -> None:
     """Every command that writes settings is refused inside a task."""
     task = world.new()
@@ -156,6 +163,13 @@ def test_names_that_refer_to_nothing_are_found(world: World, file: Path) -> None
         'ostler.toml:6: pools.hihg: only tasks with feature: hihg use this pool; did you mean "high"?',
     ):
         assert line in stderr
+
+
+def test_disabled_models_are_found_before_a_run(world: World, file: Path) -> None:
+    """A pool without an enabled model is a warning with its line."""
+    file.write_text('[[models]]\nname = "a"\nexecutor = "claude"\nenabled = false\n')
+    stderr = world.ostler("config", "validate").stderr
+    assert "ostler.toml:4: models[0].enabled: all models are disabled, so no task can run" in stderr
 
 
 def test_a_variable_without_effect_is_named(world: World) -> None:

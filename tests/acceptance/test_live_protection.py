@@ -217,6 +217,23 @@ def test_a_run_reports_changed_and_invalid_settings(world: World) -> None:
     assert gate(world, task)["verdict"] == "fail"
 
 
+def test_the_number_of_jobs_is_read_again_between_tasks(world: World) -> None:
+    """C140: a run that began with one job starts two tasks at once after the file changed."""
+    started, both = world.root.parent / "started", world.root.parent / "both"
+    started.mkdir()
+    count = f"$(ls {started} | wc -l)"
+    meet = f"touch {started}/$$; i=0; while [ {count} -lt 2 ] && [ $i -lt 200 ]"
+    meet += "; do sleep 0.05; i=$((i+1)); done"
+    meet += f"; [ {count} -lt 2 ] || echo yes >> {both}"
+    change = f"printf '[run]\\njobs = 2\\n' > {world.root}/ostler.toml"
+    world.behave(plan=[{"script": change}, {"script": meet}, {"script": meet}])
+    write(world, "[run]\njobs = 1\n[host]\nstart_stagger_seconds = 0.0\n")
+    for title in ("First", "Second", "Third"):
+        world.new(title, "--weight", "trivial")
+    assert "the settings changed: run.jobs" in world.ostler("run", "--all").stderr
+    assert both.read_text() == "yes\nyes\n"
+
+
 def test_a_skipped_phase_shows_that_its_gate_failed(world: World) -> None:
     """T4: the record has the person and what the gate decided."""
     write(world, '[phases]\nmax_phase_retries = 0\n[gates.commands]\nimplement = "exit 1"\n')

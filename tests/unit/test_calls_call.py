@@ -14,8 +14,9 @@ from ostler.config.settings import RetrySettings
 from ostler.errors import Code
 from ostler.model.call import CallResult
 from ostler.model.model_config import ModelConfig
-from ostler.model.notice import ModelRecovered, WaitStarted
+from ostler.model.notice import ModelCooldown, ModelRecovered, WaitStarted
 from ostler.model.usage import Usage
+from ostler.views.describe import describe_fields
 
 SONNET = ModelConfig("sonnet", "claude", "claude-sonnet")
 GPT = ModelConfig("gpt", "codex", "gpt-5")
@@ -205,3 +206,24 @@ def test_short_limits_that_others_probe_do_not_add_calls(tmp_path: Path) -> None
     assert all(outcome.resumes_at is not None for outcome in outcomes)
     made = Counter(attempt.task for attempt in bench.journal.attempts)
     assert max(made.values()) <= 2
+
+
+def test_a_cooldown_is_recorded_when_it_starts_and_when_it_ends(tmp_path: Path) -> None:
+    """One event each (C43, C44); a pool of one model has no cooldown."""
+    failed = CallResult(Code.AGENT_FAILED, "broken", duration_seconds=5.0)
+    bench = Bench(tmp_path, settings(), sonnet=[failed] * 3 + [ok()], opus=[ok()] * 2)
+    assert bench.call(SONNET, OPUS, key="a").result.ok
+    (started,) = [one for one in bench.journal.notices if isinstance(one, ModelCooldown)]
+    assert (started.model, started.code) == ("sonnet", Code.AGENT_FAILED)
+    assert started.message == "sonnet is skipped after failures in a row"
+    assert describe_fields(
+        {"type": "model_cooldown", "message": started.message, "code": started.code}
+    ).endswith("one AGENT_FAILED")
+    bench.clock.advance(601.0)
+    assert bench.call(SONNET, OPUS, key="b").result.ok
+    bench.clock.advance(1.0)
+    assert bench.call(SONNET, OPUS, key="c").result.ok
+    assert len([one for one in bench.journal.notices if isinstance(one, ModelRecovered)]) == 1
+    alone = Bench(tmp_path / "alone", settings(), sonnet=[failed] * 3)
+    alone.call(SONNET, key="a")
+    assert not [one for one in alone.journal.notices if isinstance(one, ModelCooldown)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ostler.calls.models.retry import (
     GiveUp,
@@ -113,7 +114,8 @@ def test_jitter_is_bounded_and_repeatable() -> None:
 
 def test_a_model_times_out_twice_at_most() -> None:
     """The session is resumed once after a timeout, then the next model is tried (A16)."""
-    late = fails(Code.TIMEOUT)
-    assert isinstance(decide(late, 0, (), PLAIN), Wait)
-    assert decide(late, 1, (late,), PLAIN) == SwitchModel()
-    assert isinstance(decide(late, 1, (fails(Code.AGENT_FAILED),), PLAIN), Wait)
+    late, several = fails(Code.TIMEOUT), replace(PLAIN, has_other_models=True)
+    assert isinstance(decide(late, 0, (), several), Wait)
+    assert decide(late, 1, (late,), several) == SwitchModel()
+    assert isinstance(decide(late, 1, (fails(Code.AGENT_FAILED),), several), Wait)
+    assert isinstance(decide(late, 1, (late,), PLAIN), Wait)  # there is no other model

@@ -154,3 +154,34 @@ def test_an_unknown_pool_is_a_mistake_of_the_caller() -> None:
     """The error has its name, and how to add it."""
     with pytest.raises(UsageError, match="no pool nowhere"):
         asyncio.run(pool_of().acquire("nowhere", 1).__aenter__())
+
+
+def test_changed_settings_apply_to_waiting_calls() -> None:
+    """A larger pool serves the waiters at once, a smaller one keeps the slots that are held (C140)."""
+
+    async def scene() -> None:
+        pool = pool_of(docs=PoolSettings(size=1))
+        entered: list[int] = []
+        leave = asyncio.Event()
+
+        async def hold(number: int) -> None:
+            async with pool.acquire("docs", 100.0):
+                entered.append(number)
+                await leave.wait()
+
+        held = [asyncio.create_task(hold(number)) for number in range(3)]
+        await asyncio.sleep(0)
+        assert entered == [0]
+        pool.apply({"docs": PoolSettings(size=2), "new": PoolSettings(size=4)})
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert entered == [0, 1]
+        assert pool.stats()["docs"] == PoolStats(active=2, idle=0, limit=2, queued=1)
+        assert pool.pool_name("new", "P2") == "new"
+        pool.apply({})
+        assert pool.pool_name("docs", "P2") == "medium"
+        leave.set()
+        await asyncio.gather(*held)
+        assert pool.stats()["docs"].active == 0
+
+    asyncio.run(scene())

@@ -21,9 +21,9 @@ def ended(task: str, status: S, code: Code | None = None) -> State:
 
 
 def reason(*states: State, limit: int = 3) -> str:
-    streak = FailureStreak(limit)
+    streak = FailureStreak()
     for state in states:
-        streak.add(state)
+        streak.add(state, limit)
     return streak.reason
 
 

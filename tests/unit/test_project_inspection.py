@@ -36,7 +36,8 @@ def test_unknown_executors_have_their_lines(tmp_path: Path) -> None:
         'e ostler.toml:14: models[2].executor: unknown executor "q\\u001b[2J"; run ostler executors',
         'e ostler.toml:19: agents.reviewer: unknown executor "codx"; did you mean codex?',
         'e ostler.toml:4: executors.odd.type: unknown executor "comand"; did you mean command?',
-        'e ostler.toml:5: executors.claud: unknown executor "claud"; did you mean claude?',
+        'e ostler.toml:5: executors.claud: unknown executor "claud"; did you mean claude?'
+        ' A program of your own needs type = "command"',
     ]
 
 

@@ -70,6 +70,8 @@ class AgentCaller:
         progress = await self._start_progress(request)
         if (kept := await self._runner.find_kept_answer(request)) is not None:
             return kept
+        if self._services.readiness is not None:
+            await self._services.readiness.wait_for(request.pool)
         with self._events.execution(progress) as execution:
             try:
                 outcome = await self._try_models(progress, request.pool)
@@ -132,8 +134,10 @@ class AgentCaller:
         """Return why the model cannot be used now; empty if it can."""
         is_only_model = len(progress.request.pool.models) == 1
         make_executor = partial(self._make_executor, model)
+        readiness, pool = self._services.readiness, progress.request.pool
         unavailable = (
-            self._services.availability.check(model, make_executor, is_only_model)
+            (readiness.check(model, pool) if readiness else None)
+            or self._services.availability.check(model, make_executor, is_only_model)
             or self._find_start_hold(progress, model)
             or self._check_rotation(progress, model)
         )
@@ -336,6 +340,9 @@ class AgentCaller:
         unavailable = availability.record_failure(model, failure, executor, now, is_retried=is_retried)
         if not is_retried and availability.take_report(unavailable):
             self._events.record_provider_unavailable(progress, model, unavailable)
+        # The only model of a pool has no cooldown.
+        if unavailable.cooldown_until is not None and len(progress.request.pool.models) > 1:
+            self._events.record_cooldown(progress, model, unavailable.code, unavailable.cooldown_until)
         return unavailable
 
     def _adjust_run(self, progress: CallProgress, failure: CallResult) -> None:
@@ -357,8 +364,8 @@ class AgentCaller:
             return SwitchModel(), failure
         self_healing = self._services.self_healing
         retry = self_healing.retry if self_healing else self._settings.retry
-        is_only_model = len(progress.request.pool.models) == 1
-        context = RetryContext(retry, progress.request.key, now, is_only_model)
+        has_others = len(progress.request.pool.models) > 1
+        context = RetryContext(retry, progress.request.key, now, has_others)
         decision = decide(failure, len(failures), failures, context)
         # A retry counts against the retries per hour of the whole store.
         if isinstance(decision, Wait) and not self._services.availability.take_retry():

@@ -34,6 +34,7 @@ from ostler.model.model_config import ModelConfig
 from ostler.model.notice import (
     BudgetWarned,
     ConcurrencyReduced,
+    ModelCooldown,
     ModelRecovered,
     ProviderUnavailable,
     RetriesUsedUp,
@@ -137,6 +138,11 @@ class CallEvents:
             message = f"{message}; {account}: {window_title(window)} limit, no call until {end}"
         notice = ProviderUnavailable(model.name, unavailable.code, message, until, account, window)
         self._runner.notify(progress.request.task, notice)
+
+    def record_cooldown(self, progress: CallProgress, model: ModelConfig, code: Code, until: float) -> None:
+        """Record that a model is skipped for a time because it failed too often."""
+        message = f"{model.name} is skipped after failures in a row"
+        self._runner.notify(progress.request.task, ModelCooldown(model.name, code, message, until))
 
     def record_retries_used_up(self, progress: CallProgress, message: str) -> None:
         self._runner.notify(progress.request.task, RetriesUsedUp(message))

@@ -59,7 +59,7 @@ class Host:
         free_mb: Callable[[], int | None] = get_free_memory_mb,
         used_mb: Callable[[], int] = get_used_memory_mb,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._clock = clock
         self._free_mb = free_mb
         self._used_mb = used_mb
@@ -107,7 +107,7 @@ class Host:
             raise self._memory_error(executor, self._clock.monotonic() - started) from None
 
     def _add_reservation(self, executor: str) -> Reservation:
-        self._next_start = self._clock.monotonic() + self._settings.start_stagger_seconds
+        self._next_start = self._clock.monotonic() + self.settings.start_stagger_seconds
         reservation = Reservation(executor, self.footprint_mb(executor))
         self._reservations.append(reservation)
         return reservation
@@ -146,7 +146,7 @@ class Host:
         free = self._free_mb()
         if free is None:
             return True
-        spare = free - self._settings.min_free_memory_mb
+        spare = free - self.settings.min_free_memory_mb
         if not self._reservations:
             return spare >= 0
         spare -= self.footprint_mb(executor)

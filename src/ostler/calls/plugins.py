@@ -189,8 +189,9 @@ def _load_configured(registry: PluginRegistry, path: str) -> None:
     except UsageError as error:
         raise UsageError(f'plugins.load: "{path}": {error.message}', error.hint) from error
     except Exception as error:  # foreign code is imported and called here
-        if isinstance(error, ModuleNotFoundError) and error.name == path.partition(":")[0].partition(".")[0]:
-            raise _missing_module(path, error.name) from error
+        name = path.partition(":")[0].partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and error.name == name:
+            raise _missing_module(path, name) from error
         reason = f"{type(error).__name__}: {error}"
         hint = "fix the plugin, or remove it from plugins.load"
         raise UsageError(f'plugins.load: "{path}" cannot be loaded: {reason}', hint) from error

@@ -9,6 +9,7 @@ from ostler.calls.debugger import Debugger
 from ostler.calls.decision_log import DecisionLog
 from ostler.calls.host import Host
 from ostler.calls.models.availability import ModelAvailability
+from ostler.calls.models.readiness import ModelReadiness
 from ostler.calls.models.selector import ModelSelector
 from ostler.calls.models.slots import WorkerPool
 from ostler.calls.plugins import PluginRegistry
@@ -29,3 +30,4 @@ class CallServices(Struct, frozen=True):
     self_healing: SelfHealing | None = None  # None: retry.self_healing is off
     running: RunningAttempts = field(default_factory=RunningAttempts)
     log: DecisionLog = DecisionLog(None)
+    readiness: ModelReadiness | None = None  # None: models are not checked before a run

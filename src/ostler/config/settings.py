@@ -143,6 +143,17 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     self_healing: bool = False  # after many failures of one kind: fewer agents, longer waits
 
 
+class PreflightSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[preflight]: checks of models before a run starts tasks: program, version, login, limits"""
+
+    # auto: if tasks may use models of several agents or accounts; with one, its first call is the check
+    models: Literal["auto", "always", "never"] = "auto"
+    min_models: AtLeastOne = 1  # tasks start when so many are ready; the others join when their check ends
+    settle_seconds: Seconds = 2.0  # how long slower checks are waited for, once min_models are ready
+    timeout_seconds: PositiveSeconds = 10.0  # per program; a slower one is used, and reported as slow
+    call: bool = False  # also send each model a short prompt, which may cost money
+
+
 class LimitsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[limits]: windows of subscriptions and API accounts"""
 
@@ -349,6 +360,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     selection: SelectionSettings = SelectionSettings()
     retry: RetrySettings = RetrySettings()
     limits: LimitsSettings = LimitsSettings()
+    preflight: PreflightSettings = PreflightSettings()
     pools: dict[str, PoolSettings] = {}
     host: HostSettings = HostSettings()
     budget: BudgetSettings = BudgetSettings()

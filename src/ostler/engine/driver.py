@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import groupby
 
 import msgspec
@@ -61,7 +61,7 @@ class LocalDriver:
     def __init__(
         self,
         services: StepServices,
-        jobs: int,
+        jobs: int | Callable[[], int],  # a function is asked before each start of a task
         *,
         wait_for_deferred: bool = False,
         fail_fast: bool = False,
@@ -69,10 +69,10 @@ class LocalDriver:
         wait_for_outage: bool = True,
     ) -> None:
         self._services = services
-        self._jobs = jobs
+        self._read_jobs = jobs if callable(jobs) else lambda: jobs
         self._wait_for_deferred = wait_for_deferred  # run deferred tasks when they are due
         self._wait_for_outage = wait_for_outage  # run a task again when its provider is soon probed
-        self._streak = FailureStreak(services.settings.run.stop_after_failures)
+        self._streak = FailureStreak()
         self._fail_fast = fail_fast  # start no further task after a failure
         self._skip_locked = skip_locked  # do not wait for tasks of other runs
         self._runners: dict[TaskId, TaskRunner] = {}
@@ -175,7 +175,7 @@ class LocalDriver:
         """Start runnable tasks while there is a free job."""
         now = self._services.clock.now()
         await self._read_board(selection, now)
-        while self._queue and len(self._running) < self._jobs and not self._stopping:
+        while self._queue and len(self._running) < self._read_jobs() and not self._stopping:
             task = self._queue.popleft()
             if (hold := self._find_hold(task)) is not None:
                 self._held[task] = hold
@@ -331,7 +331,7 @@ class LocalDriver:
             await self._services.clock.sleep(POLL_SECONDS)
             return
         # With a free job, a task that another run releases should start soon.
-        timeout = POLL_SECONDS if len(self._running) < self._jobs else None
+        timeout = POLL_SECONDS if len(self._running) < self._read_jobs() else None
         done, _ = await asyncio.wait(self._running, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         for finished in done:
             self._collect(finished)
@@ -346,7 +346,7 @@ class LocalDriver:
             assert row is not None
             self._finished[task] = decode_state(row)
         self._task_ended = True
-        self._streak.add(self._finished[task])
+        self._streak.add(self._finished[task], self._services.refresh().settings.run.stop_after_failures)
         failed = self._finished[task].status in (TaskStatus.FAILED, TaskStatus.QUARANTINED)
         self._failed_fast |= self._fail_fast and failed
         if failed and self._finished[task].pipeline is not None:

@@ -15,21 +15,20 @@ _NO_EVIDENCE = (TaskStatus.PENDING, TaskStatus.DEFERRED, TaskStatus.IN_PROGRESS,
 class FailureStreak:
     """The failures of one run; `reason` is set when the run should start no further task."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit  # 0: none
+    def __init__(self) -> None:
         self._code: Code | None = None
         self._tasks: set[TaskId] = set()
         self.reason = ""
 
-    def add(self, state: State) -> None:
-        """Count the end of a task."""
+    def add(self, state: State, limit: int) -> None:
+        """Count the end of a task; 0 is no limit."""
         if state.status in _NO_EVIDENCE:
             return
         if state.status not in _FAILED or state.code is not self._code:
             self._code, self._tasks = state.code, set()
         if state.status in _FAILED:
             self._tasks.add(state.task)
-        if self._limit and len(self._tasks) >= self._limit:
+        if limit and len(self._tasks) >= limit:
             self.reason = (
                 f"{len(self._tasks)} tasks in a row failed with {self._code}, so no further task is started "
                 f"(run.stop_after_failures).  Next: ostler log {state.task}   and then   "

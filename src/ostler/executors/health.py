@@ -39,18 +39,23 @@ Probe = Callable[[str], Health]
 
 
 def probe_program(
-    path: str | None, env: Mapping[str, str] | None = None, seconds: float = PROBE_SECONDS
+    path: str | None,
+    env: Mapping[str, str] | None = None,
+    seconds: float = PROBE_SECONDS,
+    is_stopped: Callable[[], bool] | None = None,
 ) -> Health:
-    """Run a program with --version and return its health; never raises."""
+    """Run a program with --version and return its health; never raises. `is_stopped` ends it early."""
     if not path:
         return Health(HealthState.NOT_FOUND, detail="not found")
     try:
         environ = dict(os.environ if env is None else env)
         return _evaluate_version_output(
-            run_tool([path, "--version"], env=environ, cwd="/", timeout_seconds=seconds)
+            run_tool(
+                [path, "--version"], env=environ, cwd="/", timeout_seconds=seconds, is_stopped=is_stopped
+            )
         )
     except ToolTimeout:
-        return Health(HealthState.TIMEOUT, detail=f"slow: no answer to --version within {seconds:g} s")
+        return Health(HealthState.TIMEOUT, detail=f"no answer to --version within {seconds:g} s")
     except FileNotFoundError as error:
         return Health(HealthState.NOT_FOUND, detail=_not_found_detail(path, error))
     except OSError as error:
@@ -122,13 +127,20 @@ class LoginStatus(StrEnum):
     UNKNOWN = "unknown"  # the program has no check, or the check failed
 
 
-def check_login(program: AgentProgram, path: str, environ: Mapping[str, str]) -> LoginStatus:
+def check_login(
+    program: AgentProgram,
+    path: str,
+    environ: Mapping[str, str],
+    is_stopped: Callable[[], bool] | None = None,
+) -> LoginStatus:
     """Return whether someone is logged in, as the program at `path` reports it; never raises."""
     if not program.login_check_args or any(environ.get(name) for name in _KEYS.get(program.name, ())):
         return LoginStatus.UNKNOWN
     try:
         argv = [path, *program.login_check_args]
-        done = run_tool(argv, env=dict(environ), cwd="/", timeout_seconds=CHECK_SECONDS)
+        done = run_tool(
+            argv, env=dict(environ), cwd="/", timeout_seconds=CHECK_SECONDS, is_stopped=is_stopped
+        )
     except (ToolTimeout, OSError):
         return LoginStatus.UNKNOWN
     output = b"".join((done.stdout + done.stderr).lower().split())

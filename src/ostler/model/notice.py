@@ -129,6 +129,15 @@ class ProviderUnavailable(Body, frozen=True, tag="provider_unavailable"):
     window: str = ""  # that is closed: five_hour, quota, login, ...
 
 
+class ModelCooldown(Body, frozen=True, tag="model_cooldown"):
+    """A model is skipped for a time after failures in a row; model_recovered follows its next success."""
+
+    model: str
+    code: Code  # of the last failure
+    message: str
+    until: float  # end of the cooldown
+
+
 class RetriesUsedUp(Body, frozen=True, tag="retries_used_up"):
     """The retries per hour of all tasks are used; a failure was not retried."""
 
@@ -196,6 +205,7 @@ Notice = (
     | AccessRefusedNotice
     | ModelRecovered
     | ProviderUnavailable
+    | ModelCooldown
     | RetriesUsedUp
     | ConcurrencyReduced
     | BudgetWarned

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import threading
+import time
+from collections.abc import Callable
 from types import FrameType
 
 from msgspec import Struct
@@ -17,6 +19,7 @@ class ToolResult(Struct, frozen=True):
     stderr: bytes
 
 
+_POLL_SECONDS = 0.1
 _INTERRUPTED = ToolResult(-signal.SIGINT, b"", b"")
 
 
@@ -32,15 +35,17 @@ def run_tool(
     stdin: bytes = b"",
     timeout_seconds: float = 60.0,
     pass_fds: tuple[int, ...] = (),
+    is_stopped: Callable[[], bool] | None = None,
 ) -> ToolResult:
     """Run a program with exactly this environment. Raises OSError when it cannot start.
 
-    The program inherits `pass_fds`: a lock that must be held as long as it runs.
+    The program inherits `pass_fds`: a lock that must be held as long as it runs. It is killed, with
+    ToolTimeout, when `is_stopped` returns True.
     """
-    result = _run_once(argv, env, cwd, stdin, timeout_seconds, pass_fds)
+    result = _run_once(argv, env, cwd, stdin, timeout_seconds, pass_fds, is_stopped)
     if result == _INTERRUPTED:
         # Ctrl-C reached the child between fork and setsid, so the program has not started yet.
-        result = _run_once(argv, env, cwd, stdin, timeout_seconds, pass_fds)
+        result = _run_once(argv, env, cwd, stdin, timeout_seconds, pass_fds, is_stopped)
     return result
 
 
@@ -51,6 +56,7 @@ def _run_once(
     stdin: bytes,
     timeout_seconds: float,
     pass_fds: tuple[int, ...],
+    is_stopped: Callable[[], bool] | None,
 ) -> ToolResult:
     with subprocess.Popen(
         argv,
@@ -63,13 +69,31 @@ def _run_once(
         pass_fds=pass_fds,
     ) as process:
         try:
-            stdout, stderr = process.communicate(stdin or None, timeout=timeout_seconds)
+            stdout, stderr = _communicate(process, stdin, timeout_seconds, is_stopped)
         except subprocess.TimeoutExpired:
             raise ToolTimeout(f"{argv[0]} did not exit within {timeout_seconds:g} s") from None
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
         return ToolResult(process.returncode, stdout, stderr)
+
+
+def _communicate(
+    process: subprocess.Popen[bytes],
+    stdin: bytes,
+    timeout_seconds: float,
+    is_stopped: Callable[[], bool] | None,
+) -> tuple[bytes, bytes]:
+    """Return the output; raise TimeoutExpired after the timeout, or soon after it is stopped."""
+    if is_stopped is None:
+        return process.communicate(stdin or None, timeout=timeout_seconds)
+    until = time.monotonic() + timeout_seconds
+    while True:
+        try:
+            return process.communicate(stdin or None, timeout=_POLL_SECONDS)
+        except subprocess.TimeoutExpired:
+            if is_stopped() or time.monotonic() >= until:
+                raise
 
 
 def run_in_foreground(argv: list[str], cwd: str | None = None, env: dict[str, str] | None = None) -> int:

@@ -40,10 +40,11 @@ from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.project.accept_settings import describe_unaccepted
 from ostler.project.affordable import resume_affordable
-from ostler.project.agents.call_services import create_call_services
+from ostler.project.agents.call_services import apply_settings, create_call_services
 from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.holds import HoldFinder
 from ostler.project.agents.model_pool import find_models
+from ostler.project.agents.model_preflight import ModelPreflight, list_models_to_check
 from ostler.project.apply_action import apply_action
 from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.integrations import Integrations, start_integrations
@@ -102,6 +103,7 @@ class Ostler:
         self._call_services: CallServices | None = None
         self._driver: LocalDriver | None = None
         self._integrations: Integrations | None = None
+        self._preflight = ModelPreflight(project, self._registry, environ, self._clock, self._print_message)
         self._holds = HoldFinder(project, lambda: self._get_call_services().availability, self._clock)
         project.report_settings_changes(self._print_message)
         self.name = f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"  # recorded with each claim
@@ -229,13 +231,13 @@ class Ostler:
         approve_merged(self.project)
         if tasks is None:
             await self.publish_stacked_again()
+        self._apply_settings()  # they may have changed between two runs of a worker
         services = self._create_step_services()
-        max_parallel = jobs or self.project.settings.run.jobs
         # A run that does not wait prints at its end what it did not start.
         self._holds.print_message = self._print_message if wait else None
         self._driver = LocalDriver(
             services,
-            max_parallel,
+            jobs or (lambda: self.project.settings.run.jobs),
             wait_for_deferred=wait,
             fail_fast=fail_fast,
             skip_locked=skip_locked,
@@ -243,11 +245,18 @@ class Ostler:
         )
         watcher = asyncio.create_task(self._watch_settings())
         try:
-            outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
+            models = list_models_to_check(self.project, tasks, self._clock.now())
+            async with self._preflight.run(models, lambda: self._get_call_services().availability):
+                outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
         finally:
             watcher.cancel()
         outcomes += self._read_outcomes(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
         return await asyncio.to_thread(self._add_details, outcomes) if details else outcomes
+
+    def _apply_settings(self) -> None:
+        """Let the calls that start from now on use the settings of this moment."""
+        if self._call_services is not None:
+            apply_settings(self._call_services, self.project.settings)
 
     async def _watch_settings(self) -> None:
         """Report changed settings soon, also while agents work; a higher budget resumes tasks."""
@@ -256,6 +265,7 @@ class Ostler:
             await self._clock.sleep(_SETTINGS_SECONDS)
             seen, loaded = loaded, self.project.loaded
             if loaded is not seen:
+                self._apply_settings()
                 resume_affordable(self.project, self._clock.now())
                 if message := describe_unaccepted(self.project):
                     self._print_message(message)
@@ -375,7 +385,7 @@ class Ostler:
     def _get_call_services(self) -> CallServices:
         if self._call_services is None:
             self._call_services = create_call_services(
-                self.project, self._ledger, self._accounts, self._clock, self._debugger
+                self.project, self._ledger, self._accounts, self._clock, self._debugger, self._preflight
             )
         return self._call_services
 

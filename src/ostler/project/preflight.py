@@ -170,7 +170,7 @@ class TaskChecks:
         self._roles: dict[tuple[object, ...], list[str]] = {}
 
     def find_errors(self, task: Task) -> list[OstlerError]:
-        """Return what the task names and does not exist, else why no agent of one of its roles is usable."""
+        """Return what the task names and does not exist, else why the agents of one of its roles fail."""
         errors = list(find_task_errors(task, self._setup))
         return errors or list({one.message: one for one in self._find_agent_errors(task)}.values())
 
@@ -181,8 +181,8 @@ class TaskChecks:
                 continue  # it is reported with the setting that names it
             if not names:
                 yield _create_disabled_error(self._project, task)
-            elif all(refused := [self._check(name) for name in names]) and refused[0]:
-                yield refused[0]
+            elif all(refused := [self._check(name) for name in names]):
+                yield from filter(None, refused)
 
     def _check(self, name: str) -> OstlerError | None:
         if name not in self._usable:

@@ -41,6 +41,7 @@ _TEXTS = {
     "budget_warned": "{message}",
     "concurrency_reduced": "{message}",
     "model_recovered": "{reason}",
+    "model_cooldown": "{message}, the last one {code}",
     "provider_unavailable": "{model} is not called: {error}",
     "retries_used_up": "{message}",
     "task_held": "waits for you: {error}",

@@ -68,6 +68,7 @@ _MARKED = frozenset(
         "agent_idle",
         "budget_warned",
         "concurrency_reduced",
+        "model_cooldown",
         "model_recovered",
         "provider_unavailable",
         "retries_used_up",

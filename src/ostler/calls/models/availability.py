@@ -50,6 +50,7 @@ class Unavailable(Struct, frozen=True):
     called: bool = False  # it was tried in this call
     window: Window | None = None  # that this call has closed
     is_probed: bool = False  # another call is probing it
+    cooldown_until: float | None = None  # end of the cooldown that this failure has started
 
     @property
     def recovers(self) -> bool:
@@ -236,11 +237,12 @@ class ModelAvailability:
             return self._open_circuit(model, result, code, executor, now)
         if code is Code.QUOTA_EXCEEDED:
             return self._close_quota(model, result, now)
-        self._ledger.record_failure(
+        starts_cooldown = self._ledger.record_failure(
             model.name, code, result.message, now, retry.breaker_failures, retry.breaker_seconds
         )
         if not is_provider_limit(code):
-            return Unavailable("failed", code, result.message, called=True)
+            cooldown = now + retry.breaker_seconds if starts_cooldown else None
+            return Unavailable("failed", code, result.message, called=True, cooldown_until=cooldown)
         until, window = now + get_limit_seconds(result, retry), window_for(model, "requests")
         self._accounts.close_window(window, until, code, result.message, now)
         return self._limited(model, result, until, window)
@@ -306,6 +308,8 @@ class ModelAvailability:
 
 def describe_retries(per_hour: int) -> str:
     """Return why a failure is not retried."""
+    if not per_hour:
+        return "not retried: retry.budget_per_hour is 0"
     return f"not retried: all {per_hour} retries of the last hour are used (retry.budget_per_hour)"
 
 

@@ -50,7 +50,7 @@ class RetryContext(Struct, frozen=True):
     retry: RetrySettings
     key: str  # of the step; the jitter is a hash of it
     now: float
-    is_only_model: bool = False
+    has_other_models: bool = False  # in the pool of the call
 
 
 def decide(
@@ -64,7 +64,7 @@ def decide(
         # Other models of the account may be used after a limit that counts only one family of models.
         return SwitchModel() if is_only_family_rejected(failure) else SwitchPool()
     can_retry = CODES[code].retryable and not failure.final and attempt < retry.max_retries
-    if code is Code.TIMEOUT and not context.is_only_model:
+    if code is Code.TIMEOUT and context.has_other_models:
         # Each one may take an hour: the session is resumed once, then another model is tried.
         can_retry = can_retry and not any(one.code is Code.TIMEOUT for one in history)
     if not can_retry or is_crash_loop((*history, failure)):

@@ -52,7 +52,7 @@ class ModelSelector:
     """Shared by all calls of a run; the ledger holds the turn of round-robin for all runs of a project."""
 
     def __init__(self, strategy: Strategy, rng: Random, turns: Turns | None = None) -> None:
-        self._strategy: Strategy = strategy
+        self.strategy: Strategy = strategy  # of the calls that start from now on
         self._rng = rng
         self._turns = turns or MemoryTurns()  # for the primary or fallback models of each pool
         self._in_fallback = False
@@ -83,7 +83,7 @@ class ModelSelector:
 
     def sort(self, models: tuple[ModelConfig, ...]) -> list[ModelConfig]:
         """Return the primary or fallback models in the order of the strategy."""
-        match self._strategy:
+        match self.strategy:
             case "round-robin":
                 index = self._turns.next_turn(_names(models)) if len(models) > 1 else 0
                 return [*models[index:], *models[:index]]
@@ -96,7 +96,7 @@ class ModelSelector:
 
     def advance(self, models: tuple[ModelConfig, ...], selected: ModelConfig) -> None:
         """Let round-robin continue with the model after the selected one."""
-        if self._strategy == "round-robin" and len(models) > 1:
+        if self.strategy == "round-robin" and len(models) > 1:
             self._turns.take_turn(_names(models), selected.name)
 
 

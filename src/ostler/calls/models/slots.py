@@ -58,7 +58,8 @@ class WorkerPool:
     """Assigns slots, in each pool in the order of the requests."""
 
     def __init__(self, pools: Mapping[str, PoolSettings], clock: Clock) -> None:
-        self.pools = {**BUILT_IN_POOLS, **{name: _merge_pool(name, pool) for name, pool in pools.items()}}
+        self.pools = _merge_pools(pools)
+        self._clock = clock
         self._semaphores = {name: FairSemaphore(pool.size, clock) for name, pool in self.pools.items()}
         self._holders: dict[str, tuple[str, str]] = {}  # slot id -> pool, holder
         self._numbers = count(1)
@@ -84,6 +85,16 @@ class WorkerPool:
         finally:
             del self._holders[slot.id]
             semaphore.release()
+
+    def apply(self, pools: Mapping[str, PoolSettings]) -> None:
+        """Use changed settings; slots that are held stay held."""
+        before, self.pools = self.pools, _merge_pools(pools)
+        for name, pool in self.pools.items():
+            if name not in self._semaphores:
+                self._semaphores[name] = FairSemaphore(pool.size, self._clock)
+            # A size that did not change may have been reduced after failures.
+            elif name not in before or pool.size != before[name].size:
+                self._semaphores[name].resize(pool.size)
 
     def shrink(self, reduce: Callable[[int], int]) -> None:
         """Limit each pool to `reduce(peak)` slots, where peak is the most that were used at once."""
@@ -124,6 +135,10 @@ def name_pool(feature: str, priority: str, pools: Container[str] = ()) -> str:
     return _POOL_OF_PRIORITY.get(to_priority(priority), _DEFAULT_POOL)
 
 
+def _merge_pools(pools: Mapping[str, PoolSettings]) -> dict[str, SlotPool]:
+    return {**BUILT_IN_POOLS, **{name: _merge_pool(name, pool) for name, pool in pools.items()}}
+
+
 def _merge_pool(name: str, settings: PoolSettings) -> SlotPool:
     """Return the built-in pool with the values that the settings change."""
     default = BUILT_IN_POOLS.get(name, _CUSTOM_POOL)
@@ -157,6 +172,14 @@ class FairSemaphore:
         """Lower the limit, to 1 at least; slots that are held stay held."""
         self.limit = max(1, min(limit, self.limit))
         self._peak = min(self._peak, self.limit)
+
+    def resize(self, limit: int) -> None:
+        """Change the limit; a higher one serves waiters at once."""
+        self.limit = limit
+        while self._waiters and self.active < self.limit:
+            self.active += 1
+            self._peak = max(self._peak, self.active)
+            self.release()
 
     async def acquire(self, timeout_seconds: float) -> None:
         """Take a slot. Raises TimeoutError. Each acquire that returned needs one release."""

@@ -61,6 +61,7 @@ _PRINTED_TYPES = {
     "agent_warned",
     "access_refused",
     "budget_warned",
+    "model_cooldown",
     "model_recovered",
     "session_replaced",
     "concurrency_reduced",

@@ -24,6 +24,7 @@ def find_settings_problems(setup: Setup) -> list[Problem]:
         *executors.find_unknown_roles(setup),
         *executors.find_literal_homes(setup),
         *names.find_pool_problems(setup),
+        *names.find_disabled_models(setup),
         *names.find_plugin_problems(setup),
         *names.find_preset_problems(setup),
         *names.find_unknown_variables(setup),

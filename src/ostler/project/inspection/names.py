@@ -1,4 +1,4 @@
-"""Names in the settings that refer to nothing: pools, plugins, and arguments of other agents."""
+"""Settings that refer to nothing: pools, plugins, arguments of other agents, variables, disabled models."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ def find_pool_problems(setup: Setup) -> Iterator[Problem]:
         if name not in BUILT_IN_POOLS and (near := nearest(name, BUILT_IN_POOLS)):
             why = f'only tasks with feature: {name} use this pool; did you mean "{near}"?'
             yield setup.problem(f"pools.{name}", why, "warning")
+
+
+def find_disabled_models(setup: Setup) -> Iterator[Problem]:
+    """Yield a warning when no model is enabled: only tasks that name another executor can run."""
+    models = setup.settings.models
+    if models and not any(model.enabled for model in models):
+        why = "all models are disabled, so no task can run; set enabled = true for one of them"
+        yield setup.problem("models[0].enabled", why, "warning")
 
 
 def find_plugin_problems(setup: Setup) -> Iterator[Problem]:

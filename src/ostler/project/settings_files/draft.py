@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.errors import Code, OstlerError, PreflightFailed, Problem
+from ostler.errors import Code, OstlerError, PreflightFailed, Problem, UsageError
 from ostler.files.atomic import write_atomic
 from ostler.project.inspection.inspect_project import inspect_settings
 from ostler.project.inspection.refuse import sort_problems
@@ -63,6 +63,8 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         return b""
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
 
 
 def find_draft(place: Place) -> Path:
