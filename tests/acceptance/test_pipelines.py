@@ -204,6 +204,29 @@ def test_a_mistake_is_reported_with_file_and_line(
     assert world.json("status")["tasks"] == []
 
 
+def test_all_mistakes_of_a_file_are_reported_at_once(world: DocumentWorld) -> None:
+    """Values, keys, ids and skills, in the order of their lines; nothing is added."""
+    lines = ("concurrency: lots", "steps:", "  - skil: copy", "  - skill: nosuch", "    id: ../x", "  - copy")
+    world.pipeline("bad", "\n".join((*lines, "unknown: 1", "")))
+    failed = world.ostler("pipeline", "run", "bad", "--json", code=2)
+    problems = json.loads(failed.stdout)["problems"]
+    assert [one["line"] for one in problems] == [1, 3, 4, 5, 7]
+    assert "did you mean skill?" in problems[1]["message"] and "no skill nosuch" in problems[2]["message"]
+    assert failed.stderr.count("bad.yaml:") == 5
+    assert world.json("status")["tasks"] == []
+
+
+def test_the_steps_have_different_titles(world: DocumentWorld) -> None:
+    """The name of the step is in the title, and not in the goal that the writer gets."""
+    world.pipeline("hay", "goal: Sell hay\nsteps: [research, copy, {skill: copy, goal: Copy it again}]\n")
+    with writing(world):
+        world.ostler("pipeline", "run", "hay")
+    titles = {task["title"] for task in world.json("status")["tasks"]}
+    assert titles == {"research: Sell hay", "copy: Sell hay", "copy-2: Copy it again"}
+    (document,) = (world.root / "outputs" / "strategy").rglob("*.md")
+    assert document.read_text().startswith("# Sell hay\n")
+
+
 def test_a_dry_run_draws_it_and_writes_nothing(world: DocumentWorld) -> None:
     """The graph, with the parallel group as branches."""
     world.pipeline("launch", LAUNCH)

@@ -15,6 +15,7 @@ from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId, make_id_tail, make_task_id
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
+from ostler.project.pipelines.file import parse_pipeline, refuse_mistakes
 from ostler.project.project import Project
 from ostler.skills.content import load_skill_content, make_output_path
 from ostler.skills.outputs import check_output
@@ -22,11 +23,12 @@ from ostler.skills.outputs import check_output
 _REOPENABLE = (TaskStatus.FAILED, TaskStatus.QUARANTINED, TaskStatus.CANCELLED, TaskStatus.ABANDONED)
 
 
-def validate_skills(project: Project, pipeline: Pipeline, document: Document) -> None:
-    """Raise with file and line for the first skill or output that is not usable."""
-    errors = find_step_errors(pipeline, document, project.layout.root, project.settings)
-    if (first := next(errors, None)) is not None:
-        raise first
+def load_pipeline(project: Project, path: Path, goal: str = "") -> Pipeline:
+    """Return the pipeline of a file; raise with file and line of every mistake, skill and output."""
+    parsed = parse_pipeline(path, goal)
+    errors = find_step_errors(parsed.pipeline, parsed.document, project.layout.root, project.settings)
+    refuse_mistakes((*parsed.mistakes, *errors))
+    return parsed.pipeline
 
 
 def find_step_errors(
