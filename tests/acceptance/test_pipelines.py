@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from document_world import DocumentWorld, answer, writing
+from document_world import DocumentWorld, answer, system_of, writing
 from ostler.testing.fake_llm import FakeLlm, Request, Silence, Turn, fail
 
 LAUNCH = """
@@ -105,6 +105,37 @@ def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> 
         world.ostler("pipeline", "resume", "launch")
         assert len(llm.requests) == 2
     assert {step["status"] for step in steps(world).values()} == {"completed"}
+
+
+@pytest.mark.parametrize("again", ["pipeline", "retry"])
+def test_a_gate_that_could_not_run_is_asked_again_alone(world: DocumentWorld, again: str) -> None:
+    """The document was written and not judged: neither resume nor retry writes it again."""
+    world.pipeline("hay", "goal: Sell hay\nsteps: [{skill: copy, review: editor}]\n")
+    with FakeLlm(breaks("# Review the phase")) as llm:
+        world.asks(llm)
+        world.ostler("pipeline", "run", "hay", code=4)
+    (step,) = steps(world).values()
+    assert (step["status"], step["code"]) == ("blocked", "GATE_UNRUNNABLE")
+    with writing(world) as llm:
+        if again == "retry":
+            world.ostler("retry", step["task"])
+            world.ostler("run", step["task"])
+        else:
+            world.ostler("pipeline", "resume", "hay")
+        (request,) = llm.prompts
+    assert request.holds("# Review the phase") or "# Review the phase" in system_of(request)
+    assert [one["status"] for one in steps(world).values()] == ["completed"]
+
+
+def test_resume_continues_a_paused_step(world: DocumentWorld) -> None:
+    """With its inputs; the other steps follow."""
+    world.pipeline("hay", "goal: Sell hay\nsteps: [research, copy]\n")
+    world.ostler("pipeline", "run", "hay", "--later")
+    world.ostler("pause", steps(world)["copy"]["task"])
+    with writing(world):
+        world.ostler("pipeline", "resume", "hay")
+    assert {step["status"] for step in steps(world).values()} == {"completed"}
+    assert "from 1 inputs" in (world.root / steps(world)["copy"]["output_path"]).read_text()
 
 
 @pytest.mark.full

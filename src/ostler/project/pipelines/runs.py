@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ostler.config.settings import Settings
 from ostler.engine.pipeline import Pipeline, PipelineStep, build_tasks
-from ostler.errors import OstlerError, UsageError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.yaml import Document
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId, make_id_tail, make_task_id
@@ -95,11 +95,16 @@ def find_run(project: Project, text: str) -> str:
 
 
 def reopen_run(project: Project, run: str) -> list[TaskId]:
-    """Reopen the failed and stopped tasks of a run and return all its tasks."""
+    """Reopen the failed, stopped and paused tasks of a run and return all its tasks.
+
+    Of a task whose gate could not run, only the gate runs again.
+    """
     rows = list_run_rows(project, run)
     for row in rows:
-        if row.status in _REOPENABLE:
+        if row.status in _REOPENABLE or project.state(row.id).code is Code.GATE_UNRUNNABLE:
             project.act(row.id, "retry")
+        elif row.status == TaskStatus.PAUSED:
+            project.act(row.id, "resume")
     return [row.id for row in rows]
 
 

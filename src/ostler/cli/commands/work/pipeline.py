@@ -120,7 +120,10 @@ def status(name: str | None, as_json: bool) -> None:
 )
 @json_option
 def resume(name: str, jobs: int | None, as_json: bool) -> int:
-    """Resume a run: retry its failed steps and continue the approved ones."""
+    """Resume a run: retry its failed steps, and continue the paused and approved ones.
+
+    Of a step whose gate could not run, only the gate runs again.
+    """
     with open_project({"run.jobs": jobs} if jobs else {}) as project:
         found = find_run(project, name)
         max_parallel = max(row.max_parallel for row in list_run_rows(project, found))
