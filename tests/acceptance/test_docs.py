@@ -55,6 +55,7 @@ def reader(world: World) -> Iterator[Reader]:
         world.environ |= {"ANTHROPIC_BASE_URL": llm.url, "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
         made = Reader(world)
         made.add_agents(*AGENTS)
+        made.put("gh", f'exec "{BIN}/gh" "$@"')
         yield made
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from document_world import DocumentWorld, answer, writing
+from document_world import DocumentWorld, answer, system_of, writing
 from ostler.testing.fake_llm import FakeLlm, Request, Silence, Turn, fail
 
 LAUNCH = """
@@ -107,6 +107,37 @@ def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> 
     assert {step["status"] for step in steps(world).values()} == {"completed"}
 
 
+@pytest.mark.parametrize("again", ["pipeline", "retry"])
+def test_a_gate_that_could_not_run_is_asked_again_alone(world: DocumentWorld, again: str) -> None:
+    """The document was written and not judged: neither resume nor retry writes it again."""
+    world.pipeline("hay", "goal: Sell hay\nsteps: [{skill: copy, review: editor}]\n")
+    with FakeLlm(breaks("# Review the phase")) as llm:
+        world.asks(llm)
+        world.ostler("pipeline", "run", "hay", code=4)
+    (step,) = steps(world).values()
+    assert (step["status"], step["code"]) == ("blocked", "GATE_UNRUNNABLE")
+    with writing(world) as llm:
+        if again == "retry":
+            world.ostler("retry", step["task"])
+            world.ostler("run", step["task"])
+        else:
+            world.ostler("pipeline", "resume", "hay")
+        (request,) = llm.prompts
+    assert request.holds("# Review the phase") or "# Review the phase" in system_of(request)
+    assert [one["status"] for one in steps(world).values()] == ["completed"]
+
+
+def test_resume_continues_a_paused_step(world: DocumentWorld) -> None:
+    """With its inputs; the other steps follow."""
+    world.pipeline("hay", "goal: Sell hay\nsteps: [research, copy]\n")
+    world.ostler("pipeline", "run", "hay", "--later")
+    world.ostler("pause", steps(world)["copy"]["task"])
+    with writing(world):
+        world.ostler("pipeline", "resume", "hay")
+    assert {step["status"] for step in steps(world).values()} == {"completed"}
+    assert "from 1 inputs" in (world.root / steps(world)["copy"]["output_path"]).read_text()
+
+
 @pytest.mark.full
 def test_a_failure_stops_those_that_are_at_work(world: DocumentWorld) -> None:
     """A running sibling is cancelled, and `resume` completes it."""
@@ -202,6 +233,29 @@ def test_a_mistake_is_reported_with_file_and_line(
     done = world.ostler("pipeline", "run", "bad", code=2)
     assert f"bad.yaml:{line}: " in done.stderr and words in done.stderr, done.stderr
     assert world.json("status")["tasks"] == []
+
+
+def test_all_mistakes_of_a_file_are_reported_at_once(world: DocumentWorld) -> None:
+    """Values, keys, ids and skills, in the order of their lines; nothing is added."""
+    lines = ("concurrency: lots", "steps:", "  - skil: copy", "  - skill: nosuch", "    id: ../x", "  - copy")
+    world.pipeline("bad", "\n".join((*lines, "unknown: 1", "")))
+    failed = world.ostler("pipeline", "run", "bad", "--json", code=2)
+    problems = json.loads(failed.stdout)["problems"]
+    assert [one["line"] for one in problems] == [1, 3, 4, 5, 7]
+    assert "did you mean skill?" in problems[1]["message"] and "no skill nosuch" in problems[2]["message"]
+    assert failed.stderr.count("bad.yaml:") == 5
+    assert world.json("status")["tasks"] == []
+
+
+def test_the_steps_have_different_titles(world: DocumentWorld) -> None:
+    """The name of the step is in the title, and not in the goal that the writer gets."""
+    world.pipeline("hay", "goal: Sell hay\nsteps: [research, copy, {skill: copy, goal: Copy it again}]\n")
+    with writing(world):
+        world.ostler("pipeline", "run", "hay")
+    titles = {task["title"] for task in world.json("status")["tasks"]}
+    assert titles == {"research: Sell hay", "copy: Sell hay", "copy-2: Copy it again"}
+    (document,) = (world.root / "outputs" / "strategy").rglob("*.md")
+    assert document.read_text().startswith("# Sell hay\n")
 
 
 def test_a_dry_run_draws_it_and_writes_nothing(world: DocumentWorld) -> None:

@@ -98,9 +98,11 @@ def test_pull_requests_on_the_github_server(world: World, tmp_path: Path) -> Non
     task = world.new()
     run = (sys.executable, "-m", "ostler", "run", task)
     done = world.program(
-        "testing", "serve-github", "--remote", str(bare), "--", *run, OSTLER_GIT__ON_COMPLETE="pr"
+        *("testing", "serve-github", "--remote", str(bare), "--", *run),
+        OSTLER_GIT__ON_COMPLETE="pr",
+        OSTLER_PULL_REQUEST__AUTO_MERGE="true",
     )
-    assert "PullRequestCreate" in done.stderr
+    assert "PullRequestCreate" in done.stderr and "note merged on GitHub" in done.stdout
     assert world.show(task)["pr_url"] == "http://github.localhost/acme/app/pull/1"
     listed = world.program(
         *("testing", "serve-github", "--issue", "Fix the login", "--"),

@@ -114,13 +114,16 @@ def test_the_schedules_at_a_glance(world: World) -> None:
     assert (line["name"], line["kind"]) == ("tidy", "task") and line["next"].endswith(":00.000Z")
 
 
-def test_a_bad_line_is_reported_before_anything_runs(world: World) -> None:
-    """With file and line, exit 2."""
+def test_a_bad_schedule_file_is_skipped(world: World) -> None:
+    """It is named with file and line, and the tasks of other files run; --once ends with 2."""
     put(world, ".agents/tasks/tidy.md", EVERY_MINUTE.replace("* * * * *", "0 25 * * *"))
-    world.new("Add a greeting")
+    put(world, ".agents/tasks/other.md", EVERY_MINUTE)
     done = world.ostler("worker", "--once", code=2)
     assert ".agents/tasks/tidy.md:3: schedule: '0 25 * * *': bad hour" in done.stderr
-    assert world.started() == []
+    (task,) = world.json("status")["tasks"]
+    assert (task["title"], task["status"]) == ("Tidy up", "completed")
+    listed = world.json("worker", "--list")
+    assert [one["name"] for one in listed["schedules"]] == ["other"] and len(listed["skipped"]) == 1
 
 
 @pytest.mark.full

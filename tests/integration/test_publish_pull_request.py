@@ -268,8 +268,9 @@ def test_auto_merge_that_is_switched_off(world: PublishWorld, github: FakeGitHub
     """The caller gets the failure, and the pull request stays."""
     worktree = world.work({"mine.txt": "mine"})
     github.fail("PullRequestAutoMerge", "auto_merge_off")
-    with pytest.raises(GitError, match="Auto merge is not allowed"):
+    with pytest.raises(GitError, match="Auto merge is not allowed") as caught:
         world.publish(worktree, AUTO)
+    assert "pull_request.auto_merge = false" in caught.value.hint
     assert len(github.pulls) == 1
     assert world.publish(worktree).adopted
 

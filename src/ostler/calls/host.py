@@ -164,6 +164,6 @@ class Host:
 
     def _describe_memory(self, executor: str) -> str:
         return (
-            f"{self._free_mb()} MB of memory are available, {self._settings.min_free_memory_mb} MB must stay"
+            f"{self._free_mb()} MB of memory are available, {self.settings.min_free_memory_mb} MB must stay"
             f" free (host.min_free_memory_mb), and {executor} needs about {self.footprint_mb(executor)} MB"
         )

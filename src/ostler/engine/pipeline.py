@@ -102,7 +102,7 @@ def _task(
     )
     output = step.output or Output()
     return Task(
-        title=step.goal,
+        title=_title(step),
         body=step.requirements,
         id=ids[step.id],
         priority=step.priority,
@@ -119,6 +119,11 @@ def _task(
         after_any=not pipeline.stop_on_failure,
         tier=step.tier,
     )
+
+
+def _title(step: PipelineStep) -> str:
+    """Return the goal with the name of the step: the steps of a pipeline often have the same goal."""
+    return step.goal if step.goal.lower().startswith(step.id.lower()) else f"{step.id}: {step.goal}"
 
 
 def _task_id(run: str, step: str) -> TaskId:

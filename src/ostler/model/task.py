@@ -85,6 +85,11 @@ class Task(Struct, frozen=True, omit_defaults=True):
     source: str = ""  # imported from: file:a.md, checklist:TODO.md#text, github:acme/app#12
 
     @property
+    def goal(self) -> str:
+        """The title without the name of the pipeline's step."""
+        return self.title.removeprefix(f"{self.pipeline.step}: ") if self.pipeline else self.title
+
+    @property
     def is_document(self) -> bool:
         """Whether the result is a document instead of a code change."""
         return bool(self.skill) or self.output is not None

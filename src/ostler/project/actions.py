@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ostler.config.expect import explain_invalid
-from ostler.errors import UsageError
+from ostler.errors import Code, UsageError
 from ostler.model.attempt import Attempt
 from ostler.model.event import MERGE_REQUEST, DecisionRecorded, Event, TaskReopened
 from ostler.model.ids import TaskId
@@ -142,6 +142,9 @@ def _retry(state: State, params: RetryParams) -> Event:
         raise _needs_review(state)
     if state.status not in REOPENABLE:
         raise _not_allowed(state, "there is nothing to retry")
+    if state.status is _S.BLOCKED and state.code is Code.GATE_UNRUNNABLE and params == RetryParams():
+        # The work is done and was not judged: only the gate runs again.
+        return DecisionRecorded("resume")
     return TaskReopened(budget_usd=params.budget_usd, model=params.model, executor=params.executor)
 
 
@@ -297,7 +300,8 @@ ACTIONS: dict[str, Action] = {
         Action(
             "retry",
             "Make a failed or cancelled task pending again",
-            "Make failed, cancelled, blocked or paused tasks pending again and keep their history.",
+            "Make failed, cancelled, blocked or paused tasks pending again and keep their history. Of a task "
+            "whose gate could not run, only the gate runs again.",
             RetryParams,
             _retry,
             "is pending again.",

@@ -171,12 +171,11 @@ class Ostler:
 
     def _start_pipeline(self, name: str, goal: str) -> str:
         # A run of tasks needs no YAML.
-        from ostler.project.pipelines.file import find_pipeline, read_pipeline  # noqa: PLC0415
-        from ostler.project.pipelines.runs import start_run, validate_skills  # noqa: PLC0415
+        from ostler.project.pipelines.file import find_pipeline  # noqa: PLC0415
+        from ostler.project.pipelines.runs import load_pipeline, start_run  # noqa: PLC0415
 
-        pipeline, document = read_pipeline(find_pipeline(name, self.project.layout.root), goal)
-        validate_skills(self.project, pipeline, document)
-        return start_run(self.project, pipeline)[0]
+        path = find_pipeline(name, self.project.layout.root)
+        return start_run(self.project, load_pipeline(self.project, path, goal))[0]
 
     async def events(
         self, after: int = 0, task: str | None = None, follow: bool = False

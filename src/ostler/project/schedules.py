@@ -10,13 +10,13 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.errors import Code, OstlerError, UsageError
+from ostler.errors import OstlerError, UsageError
 from ostler.files.beneath import read_beneath
 from ostler.model.ids import TaskId, make_task_id
 from ostler.model.task import Schedule
 from ostler.project.pipelines.file import FOLDER as PIPELINES
 from ostler.project.pipelines.file import read_pipeline
-from ostler.project.pipelines.runs import list_run_rows, plan_run, validate_skills
+from ostler.project.pipelines.runs import list_run_rows, load_pipeline, plan_run
 from ostler.project.project import Project
 from ostler.project.tasks.imports import add_once
 from ostler.sources.cron import check_schedule, format_minute, latest_time, next_time
@@ -73,8 +73,7 @@ def add_scheduled_tasks(project: Project, scheduled: ScheduledFile, at: float) -
 
 
 def _add_pipeline_run(project: Project, file: Path, source: str, minute: str) -> list[TaskId]:
-    pipeline, document = read_pipeline(file)
-    validate_skills(project, pipeline, document)
+    pipeline = load_pipeline(project, file)
     with project.journal.transaction():
         for run in _generate_names(file.stem, minute):
             rows = list_run_rows(project, run)
@@ -124,8 +123,7 @@ class Scheduler:
         self._stamp: object = None
         self._reported_errors: frozenset[str] = frozenset()
         self._schedules: list[ScheduledFile] = []
-        if mistakes := self.reload():
-            raise OstlerError(Code.CONFIG_INVALID, "\n".join(mistakes), "fix these files and try again")
+        self.skipped = self.reload()  # the mistakes of files that are left out until they are fixed
 
     def reload(self) -> list[str]:
         """Read changed files again and return the new errors."""

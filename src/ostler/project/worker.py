@@ -36,6 +36,7 @@ class Worker:
         self._print_message = print_message
         self._clock = clock or SystemClock()
         self.scheduler = Scheduler(self.project.layout.root, self._clock.now())
+        self._print_skipped(self.scheduler.skipped)
         self._stopped = asyncio.Event()
         self._seen_position = -1  # position of the feed at the end of the last run
         self._reported: set[str] = set()  # messages that are printed already
@@ -86,8 +87,7 @@ class Worker:
         """Add the tasks of due schedules, and decide about human gates that waited too long."""
         for message in apply_review_timeouts(self.project, self._clock.now()):
             self._print_message(message)
-        for mistake in self.scheduler.reload():
-            self._print_message(mistake)
+        self._print_skipped(self.scheduler.reload())
         for scheduled, at in self.scheduler.take_due(self._clock.now()):
             try:
                 tasks = add_scheduled_tasks(self.project, scheduled, at)
@@ -97,6 +97,10 @@ class Worker:
             reach("schedule.begun")
             if tasks:
                 self._print_message(f"{scheduled.name}: {', '.join(tasks)}")
+
+    def _print_skipped(self, mistakes: list[str]) -> None:
+        for mistake in mistakes:
+            self._print_message(f"skipped until it is fixed: {mistake}")
 
     async def _run_scheduler(self) -> None:
         while True:

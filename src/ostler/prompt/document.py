@@ -144,7 +144,7 @@ def _format_assignment(task: Task) -> str:
         "Task ID": task.id,
         "From": task.sender or "a person",
         "Priority": task.priority,
-        "Goal": task.title,
+        "Goal": task.goal,
     }
     return "\n".join(f"- **{name}:** {value}" for name, value in rows.items())
 

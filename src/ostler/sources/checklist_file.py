@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ostler.clock import Clock
-from ostler.errors import UsageError
+from ostler.errors import OstlerError, UsageError
 from ostler.files.beneath import read_beneath, write_beneath
 from ostler.files.file_lock import hold_lock
 from ostler.files.paths import resolve_beneath
@@ -26,6 +26,8 @@ def read_checklist(path: Path, root: Path) -> list[FoundTask]:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
+    except OstlerError as error:
+        raise UsageError(error.message, error.hint) from None
     boxes = find_boxes(data)
     if not boxes:
         raise UsageError(f"{path} has no boxes", "write each task as: - [ ] what to do")

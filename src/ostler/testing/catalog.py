@@ -44,4 +44,4 @@ def list_github_faults() -> dict[str, str]:
 
 def _summarize(documented: object) -> str:
     line = (inspect.getdoc(documented) or "").partition("\n")[0].rstrip(".")
-    return _KEY.sub(r"\1", line)
+    return _KEY.sub(lambda key: key[1].upper(), line)

@@ -95,8 +95,9 @@ async def never_replaces_a_session_silently(bench: Bench) -> None:
     _demand_reported(bench, result, Code.SESSION_NOT_FOUND, resumed=False)
     if not (bench.claims.accepts_session_id and bench.subject.refuses_taken_ids):
         return
+    first = await bench.spawn(bench.call(bench.subject.work))
     bench.events.clear()
-    again = await bench.spawn(bench.call(bench.subject.work, session=result.session_id))
+    again = await bench.spawn(bench.call(bench.subject.work, session=first.session_id))
     _demand_reported(bench, again, Code.SESSION_IN_USE, resumed=True)
 
 

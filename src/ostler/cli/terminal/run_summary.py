@@ -22,6 +22,7 @@ from ostler.cli.terminal.text import (
     wrap_hanging,
 )
 from ostler.clock import format_local_time
+from ostler.errors import WarningCode
 from ostler.model.ids import TaskId
 from ostler.model.outcome import DiffStat, Outcome
 from ostler.model.status import TaskStatus
@@ -91,11 +92,16 @@ def _list_details(project: Project, view: TaskView) -> list[str]:
     message = [line for line in details.summary.splitlines() if line.strip()]
     shown = message[:_MESSAGE_LINES]
     more = ["..."] if len(message) > len(shown) else []
-    warnings = [f"warning {text}" for text in list_warning_lines(view, _WARNING_LINES)]
+    warnings = [f"{_label(text)} {text}" for text in list_warning_lines(view, _WARNING_LINES)]
     room = terminal_width() - _INDENT
     return [truncate(to_one_line(line), room) for line in (*size, *shown, *more)] + [
         to_one_line(line) for line in warnings
     ]
+
+
+def _label(text: str) -> str:
+    """A note has no code: `merged on GitHub` is no problem."""
+    return "warning" if text.partition(":")[0] in list(WarningCode) else "note"
 
 
 def _describe_size(size: DiffStat) -> str:

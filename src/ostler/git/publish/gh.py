@@ -49,6 +49,11 @@ class _ErrorPattern(Struct, frozen=True):
 
 _ERROR_PATTERNS = (
     _ErrorPattern(
+        r"auto.?merge is not (allowed|enabled)",
+        "the pull request is open, but the repository does not allow auto-merge: {line}",
+        "allow auto-merge in its settings on GitHub, or set pull_request.auto_merge = false",
+    ),
+    _ErrorPattern(
         r"gh auth login|HTTP 401|bad credentials|GH_TOKEN environment",
         "GitHub rejected your login: {line}",
         "gh auth login",
@@ -69,7 +74,7 @@ _ERROR_PATTERNS = (
     _ErrorPattern(
         r"could not add label|label.* not found",
         "the repository does not have the label: {line}",
-        "run gh label create <name>, or remove it from git.labels",
+        "run gh label create <name>, or remove it from pull_request.labels",
     ),
     _ErrorPattern(
         r"HTTP 5\d\d|50\d (bad gateway|service)|dial tcp|proxyconnect|timeout|connection re|no such host|EOF",

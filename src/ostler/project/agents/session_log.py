@@ -63,7 +63,8 @@ class SessionLog:
     def write_event(self, event: AgentEvent) -> None:
         """Add an event of the agent; usage and lines that are not understood are only in the raw output."""
         if text := _format_event(event):
-            self._write_block(text)
+            # The output of a tool is below its call.
+            self._write_block(text, separated=not isinstance(event, ToolReturned))
 
     def write_result(self, result: CallResult) -> None:
         """Add the end of the turn."""
@@ -78,9 +79,9 @@ class SessionLog:
         heading = "── " + " · ".join(filter(None, parts)) + " "
         self._write_block(heading.ljust(_COLUMNS, "─"))
 
-    def _write_block(self, text: str) -> None:
-        """Write a block after an empty line."""
-        before = "" if self._is_empty else "\n"
+    def _write_block(self, text: str, *, separated: bool = True) -> None:
+        """Write a block, after an empty line if it is separated."""
+        before = "\n" if separated and not self._is_empty else ""
         self._is_empty = False
         self._file.write(f"{before}{text}\n".encode("utf-8", "replace"))
 

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.config.expect import nearest
 from ostler.engine.dependencies import find_cycle
 from ostler.engine.pipeline import Pipeline, PipelineStep
-from ostler.errors import UsageError
-from ostler.files.yaml import Document, read_yaml
+from ostler.errors import OstlerError, PreflightFailed, UsageError, read_problem
+from ostler.files.yaml import Document, YamlInvalid, read_yaml
 from ostler.files.yaml import Path as Place
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITY_NAMES, Input, Output, Schedule, to_priority
@@ -71,8 +72,32 @@ def find_pipeline(text: str, root: Path) -> Path:
     raise UsageError(f"no pipeline {text}", hint)
 
 
+class ParsedPipeline(Struct, frozen=True):
+    """A file, and its mistakes; the pipeline has only the steps that could be read."""
+
+    pipeline: Pipeline
+    document: Document
+    mistakes: tuple[OstlerError, ...]
+
+
 def read_pipeline(path: Path, goal: str = "") -> tuple[Pipeline, Document]:
-    """Return the pipeline and its YAML document; `goal` is the goal of steps without one."""
+    """Return the pipeline and its YAML document; raise with all mistakes."""
+    parsed = parse_pipeline(path, goal)
+    refuse_mistakes(parsed.mistakes)
+    return parsed.pipeline, parsed.document
+
+
+def refuse_mistakes(mistakes: Sequence[OstlerError]) -> None:
+    """Raise the only mistake, or one error with a line for each."""
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        problems = [read_problem(one.message) for one in mistakes]
+        raise PreflightFailed(sorted(problems, key=lambda one: one.line), "fix them and try again")
+
+
+def parse_pipeline(path: Path, goal: str = "") -> ParsedPipeline:
+    """Parse a file; `goal` is the goal of steps without one. Raises when it is not YAML."""
     try:
         data = path.read_bytes()[: _MAX_BYTES + 1]
         text = data.decode("utf-8-sig")
@@ -81,11 +106,12 @@ def read_pipeline(path: Path, goal: str = "") -> tuple[Pipeline, Document]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
     document = read_yaml(text, str(path))
-    return _Parser(document, path.stem, goal).parse(), document
+    parser = _Parser(document, path.stem, goal)
+    return ParsedPipeline(parser.parse(), document, tuple(parser.mistakes))
 
 
 class _Parser:
-    """Parses one file."""
+    """Parses one file; a mistake is recorded, and a value with a mistake has its default."""
 
     def __init__(self, document: Document, stem: str, goal: str) -> None:
         self._document = document
@@ -95,15 +121,20 @@ class _Parser:
         self._paths: dict[str, Place] = {}
         self._group: list[str] = []  # the ids of the previous step, one or several
         self._top: Mapping[str, Any] = {}
+        self.mistakes: list[YamlInvalid] = []
 
     def parse(self) -> Pipeline:
         self._top = top = self._require_table(self._document.value, (), _TOP)
         rows = self._require_list(top.get("steps"), ("steps",))
-        if not rows:
-            raise self._document.error(("steps",), "a pipeline needs steps")
+        if not rows and not self.mistakes:
+            self._record(("steps",), "a pipeline needs steps")
         for index, row in enumerate(rows):
-            self._parse_entry(row, ("steps", index))
-        self._check_order()
+            try:
+                self._parse_entry(row, ("steps", index))
+            except YamlInvalid as mistake:
+                self._add(mistake)
+        if not self.mistakes:
+            self._check_order()
         return Pipeline(
             name=self._get_text(top, "name", ()) or self._stem,
             steps=tuple(self._steps),
@@ -111,6 +142,14 @@ class _Parser:
             stop_on_failure=self._get_choice(top, "on_failure", (), ("stop", "continue"), "stop") == "stop",
             schedule=self._parse_schedule(top),
         )
+
+    def _record(self, at: Place, what: str) -> None:
+        self._add(self._document.error(at, what))
+
+    def _add(self, mistake: YamlInvalid) -> None:
+        # A value of the pipeline is read again for each step.
+        if mistake.message not in [one.message for one in self.mistakes]:
+            self.mistakes.append(mistake)
 
     def _parse_schedule(self, top: Mapping[str, Any]) -> Schedule | None:
         line = self._get_text(top, "schedule", ())
@@ -135,10 +174,14 @@ class _Parser:
         self._group = group
 
     def _parse_step(self, row: object, at: Place, before: tuple[str, ...]) -> str:
+        before_it = len(self.mistakes)
         table = self._require_table(row, at, _STEP)
         skill = self._get_text(table, "skill", at)
         if not skill:
-            raise self._document.error(at, "a step needs a skill, a parallel group or a review")
+            # A misspelled key is the cause.
+            causes = self.mistakes[before_it:]
+            missing = self._document.error(at, "a step needs a skill, a parallel group or a review")
+            raise causes[0] if causes else missing
         name = self._choose_name(self._get_text(table, "id", at), skill, at)
         goal = self._get_text(table, "goal", at) or self._goal or self._get_text(self._top, "goal", ())
         output = self._get_text(table, "output", at)
@@ -173,7 +216,7 @@ class _Parser:
         for index, step in enumerate(self._steps):
             if step.id in self._group:
                 if step.review:
-                    raise self._document.error(at, f"{step.id} has a review already")
+                    self._record(at, f"{step.id} has a review already")
                 self._steps[index] = replace(step, review=who, max_revisions=most)
 
     def _choose_name(self, explicit: str, skill: str, at: Place) -> str:
@@ -181,9 +224,9 @@ class _Parser:
             expected = (
                 "expected up to 64 letters, digits, spaces, dots and hyphens, with a letter or digit first"
             )
-            raise self._document.error((*at, "id"), f"invalid id {explicit!r:.80}: {expected}")
+            self._record((*at, "id"), f"invalid id {explicit!r:.80}: {expected}")
         if explicit and explicit in self._paths:
-            raise self._document.error((*at, "id"), f"the id {explicit} is used twice")
+            self._record((*at, "id"), f"the id {explicit} is used twice")
         name, number = explicit or skill, 1
         while name in self._paths:
             number += 1
@@ -197,11 +240,11 @@ class _Parser:
                 if name not in known:
                     near = nearest(name, sorted(known))
                     hint = f"; did you mean {near}?" if near else ""
-                    raise self._document.error((*self._paths[step.id], "after"), f"no step {name}{hint}")
+                    self._record((*self._paths[step.id], "after"), f"no step {name}{hint}")
         after = {TaskId(step.id): tuple(map(TaskId, step.after)) for step in self._steps}
         if circle := find_cycle(after, after):
             at = (*self._paths[circle[0]], "after")
-            raise self._document.error(at, f"dependency cycle: {' -> '.join(circle)}")
+            self._record(at, f"dependency cycle: {' -> '.join(circle)}")
 
     def _parse_inputs(self, table: Mapping[str, Any], at: Place) -> Sequence[Input]:
         found: list[Input] = []
@@ -214,7 +257,7 @@ class _Parser:
             )
             path = self._get_text(row, "path", path_in_file)
             if not path:
-                raise self._document.error(path_in_file, "an input needs a path")
+                self._record(path_in_file, "an input needs a path")
             found.append(
                 Input(path, self._get_text(row, "description", path_in_file), row.get("optional") is True)
             )
@@ -242,7 +285,7 @@ class _Parser:
             if key not in known:
                 near = nearest(key, known)
                 hint = f"; did you mean {near}?" if near else f"; expected one of {', '.join(known)}"
-                raise self._document.error((*at, key), f"unknown key {key!r:.80}{hint}")
+                self._record((*at, key), f"unknown key {key!r:.80}{hint}")
         return table
 
     def _normalize_step(self, row: object, at: Place) -> dict[str, Any]:
@@ -266,22 +309,24 @@ class _Parser:
         if value is None:
             return []
         if not isinstance(value, list):
-            raise self._document.error(at, f"expected a list, got {_describe_kind(value)}")
+            self._record(at, f"expected a list, got {_describe_kind(value)}")
+            return []
         return cast("list[Any]", value)
 
     def _parse_names(self, table: Mapping[str, Any], key: str, at: Place) -> tuple[str, ...]:
         value = table.get(key)
         rows = [value] if isinstance(value, str) else self._require_list(value, (*at, key))
         if wrong := [row for row in rows if not isinstance(row, str)]:
-            raise self._document.error((*at, key), f"expected names, got {_describe_kind(wrong[0])}")
-        return tuple(rows)
+            self._record((*at, key), f"expected names, got {_describe_kind(wrong[0])}")
+        return tuple(row for row in rows if isinstance(row, str))
 
     def _get_text(self, table: Mapping[str, Any], key: str, at: Place) -> str:
         value = table.get(key)
         if value is None:
             return ""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise self._document.error((*at, key), f"{key}: expected text, got {_describe_kind(value)}")
+            self._record((*at, key), f"{key}: expected text, got {_describe_kind(value)}")
+            return ""
         return str(value).strip()
 
     def _get_choice(
@@ -289,9 +334,8 @@ class _Parser:
     ) -> str:
         value = self._get_text(table, key, at) or default
         if value and value not in allowed:
-            raise self._document.error(
-                (*at, key), f"{key}: expected {' or '.join(allowed)}, got {value!r:.80}"
-            )
+            self._record((*at, key), f"{key}: expected {' or '.join(allowed)}, got {value!r:.80}")
+            return default
         return value
 
     def _get_number(self, table: Mapping[str, Any], key: str, at: Place, default: Any, minimum: int) -> Any:
@@ -299,9 +343,8 @@ class _Parser:
         if value is default:
             return default
         if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-            raise self._document.error(
-                (*at, key), f"{key}: expected a number of {minimum} or more, got {value!r:.80}"
-            )
+            self._record((*at, key), f"{key}: expected a number of {minimum} or more, got {value!r:.80}")
+            return default
         return value
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from ostler.config.settings import Settings
 from ostler.engine.pipeline import Pipeline, PipelineStep, build_tasks
-from ostler.errors import OstlerError, UsageError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.yaml import Document
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId, make_id_tail, make_task_id
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.inspection.task import explain_unknown_tier
+from ostler.project.pipelines.file import parse_pipeline, refuse_mistakes
 from ostler.project.project import Project
 from ostler.skills.content import load_skill_content, make_output_path
 from ostler.skills.outputs import check_output
@@ -23,11 +24,12 @@ from ostler.skills.outputs import check_output
 _REOPENABLE = (TaskStatus.FAILED, TaskStatus.QUARANTINED, TaskStatus.CANCELLED, TaskStatus.ABANDONED)
 
 
-def validate_skills(project: Project, pipeline: Pipeline, document: Document) -> None:
-    """Raise with file and line for the first skill or output that is not usable."""
-    errors = find_step_errors(pipeline, document, project.layout.root, project.settings)
-    if (first := next(errors, None)) is not None:
-        raise first
+def load_pipeline(project: Project, path: Path, goal: str = "") -> Pipeline:
+    """Return the pipeline of a file; raise with file and line of every mistake, skill and output."""
+    parsed = parse_pipeline(path, goal)
+    errors = find_step_errors(parsed.pipeline, parsed.document, project.layout.root, project.settings)
+    refuse_mistakes((*parsed.mistakes, *errors))
+    return parsed.pipeline
 
 
 def find_step_errors(
@@ -97,11 +99,16 @@ def find_run(project: Project, text: str) -> str:
 
 
 def reopen_run(project: Project, run: str) -> list[TaskId]:
-    """Reopen the failed and stopped tasks of a run and return all its tasks."""
+    """Reopen the failed, stopped and paused tasks of a run and return all its tasks.
+
+    Of a task whose gate could not run, only the gate runs again.
+    """
     rows = list_run_rows(project, run)
     for row in rows:
-        if row.status in _REOPENABLE:
+        if row.status in _REOPENABLE or project.state(row.id).code is Code.GATE_UNRUNNABLE:
             project.act(row.id, "retry")
+        elif row.status == TaskStatus.PAUSED:
+            project.act(row.id, "resume")
     return [row.id for row in rows]
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.errors import UsageError
-from ostler.project.pipelines.file import FOLDER, read_pipeline
+from ostler.project.pipelines.file import FOLDER
 from ostler.project.pipelines.runs import (
     find_run,
     list_run_rows,
+    load_pipeline,
     plan_run,
     reopen_run,
     start_run,
-    validate_skills,
 )
 from ostler.project.preflight import check_ready
 from ostler.project.project import Project
@@ -46,8 +46,7 @@ def start_pipeline(site: Site, project: Project, request: RequestParts[Empty, St
         raise RequestError(
             404, f"no pipeline {request.body.name}", f"create {FOLDER / request.body.name}.yaml"
         )
-    pipeline, document = read_pipeline(path, request.body.goal)
-    validate_skills(project, pipeline, document)
+    pipeline = load_pipeline(project, path, request.body.goal)
     if site.runs_tasks:
         check_ready(project, plan_run(project, pipeline)[1])
     return _view(project, start_run(project, pipeline)[0])

@@ -18,14 +18,14 @@ from ostler.cli.terminal.text import STATUS_COLOURS, format_reason, format_table
 from ostler.engine.pipeline import Node, Pipeline, PipelineStep, group_by_level
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
-from ostler.project.pipelines.file import find_pipeline, read_pipeline
+from ostler.project.pipelines.file import find_pipeline
 from ostler.project.pipelines.runs import (
     find_run,
     list_run_rows,
+    load_pipeline,
     plan_run,
     reopen_run,
     start_run,
-    validate_skills,
 )
 from ostler.project.preflight import check_ready
 from ostler.project.project import Project
@@ -64,8 +64,7 @@ def run(
     flags = {"run.jobs": jobs, "run.executor": executor, "run.model": model}
     overrides = {key: value for key, value in flags.items() if value}
     with open_project(overrides, create=True) as project:
-        pipeline, document = read_pipeline(find_pipeline(file, project.layout.root), goal)
-        validate_skills(project, pipeline, document)
+        pipeline = load_pipeline(project, find_pipeline(file, project.layout.root), goal)
         if dry_run:
             _print_plan(project, pipeline, as_json)
             return 0
@@ -121,7 +120,10 @@ def status(name: str | None, as_json: bool) -> None:
 )
 @json_option
 def resume(name: str, jobs: int | None, as_json: bool) -> int:
-    """Resume a run: retry its failed steps and continue the approved ones."""
+    """Resume a run: retry its failed steps, and continue the paused and approved ones.
+
+    Of a step whose gate could not run, only the gate runs again.
+    """
     with open_project({"run.jobs": jobs} if jobs else {}) as project:
         found = find_run(project, name)
         max_parallel = max(row.max_parallel for row in list_run_rows(project, found))

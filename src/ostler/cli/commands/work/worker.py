@@ -72,7 +72,9 @@ async def _run_worker(project: Project, once: bool, as_json: bool) -> int:
     if once:
         print_run_summary(project, outcomes, as_json, ostler.not_started)
     exit_code = combine_with_holds(combine_exit_codes(outcomes), has_held(ostler.not_started))
-    return signals.exit_code or combine_with_refusal(exit_code, bool(worker.refused))
+    return signals.exit_code or combine_with_refusal(
+        exit_code, bool(worker.refused or worker.scheduler.skipped)
+    )
 
 
 def _format_greeting(timetable: Scheduler) -> str:
@@ -85,6 +87,8 @@ def _format_greeting(timetable: Scheduler) -> str:
 def _print_schedules(timetable: Scheduler, as_json: bool) -> None:
     now = time.time()
     coming = timetable.list_upcoming(now)
+    for mistake in timetable.skipped:
+        print_hint(f"skipped until it is fixed: {mistake}")
     if as_json:
         lines = [
             {
@@ -96,7 +100,7 @@ def _print_schedules(timetable: Scheduler, as_json: bool) -> None:
             }
             for one, at in coming
         ]
-        print_json({"schema": "ostler.schedules/1", "schedules": lines})
+        print_json({"schema": "ostler.schedules/1", "schedules": lines, "skipped": timetable.skipped})
     elif coming:
         rows = [
             (one.name, format_local_time(at, now), one.schedule.cron, one.schedule.location)
