@@ -10,9 +10,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ostler.config.settings import ExecutorSettings
 from ostler.files.atomic import write_projection
-from ostler.model.call import AgentCall
+from ostler.model.call import AgentCall, OnEvent, WarningRaised
 from ostler.model.command import Command
+from ostler.process.terminal import TERM, is_terminal_usable
 from ostler.secrets.redact import redact_bytes
 
 
@@ -28,12 +30,15 @@ def encode_prompt(prompt: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def build_command(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], stdin: bytes = b"") -> Command:
+def build_command(
+    call: AgentCall, argv: tuple[str, ...], env: dict[str, str], stdin: bytes = b"", prefer_pty: bool = False
+) -> Command:
     """Return the command with the limits and paths of the call."""
+    pty = prefer_pty and is_terminal_usable()
     return Command(
         argv=argv,
         cwd=call.cwd,
-        env=env,
+        env={**env, "TERM": TERM} if pty else env,
         stdin=stdin,
         transcript=call.transcript,
         timeout_seconds=call.timeout_seconds,
@@ -44,7 +49,15 @@ def build_command(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], s
         memory_mb=call.memory_mb,
         supervision=call.supervision,
         launcher=call.launcher,
+        pty=pty,
     )
+
+
+def warn_without_terminal(name: str, settings: ExecutorSettings, on_event: OnEvent) -> None:
+    """Raise a warning if a terminal is preferred and none can be opened."""
+    if settings.prefer_pty and not is_terminal_usable():
+        message = f"{name} runs on pipes: no pseudo-terminal can be opened here (executors.{name}.prefer_pty)"
+        on_event(WarningRaised(message))
 
 
 @contextmanager

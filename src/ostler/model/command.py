@@ -99,6 +99,7 @@ class Command(Struct, frozen=True):
     nice: int = 0  # added to our own niceness
     memory_mb: int | None = None  # limit for all its processes; they are stopped above it
     pty: bool = False
+    stdin_on_pty: bool = True  # with pty: stdin is the terminal too; false: a file, which many agents need
     keeps_stdin_open: bool = False  # set by CommandRunner.converse
     supervision: Supervision | None = None  # None: the idle timeout applies
     on_error_line: ErrorSink | None = None
