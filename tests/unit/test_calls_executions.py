@@ -23,9 +23,7 @@ SETTINGS = Settings(
 )
 
 
-def create(
-    tmp_path: Path, processes: MockProcessManager | DefaultCommandRunner, **more: object
-) -> CliExecutor:
+def create(tmp_path: Path, processes: MockProcessManager, **more: Any) -> CliExecutor:
     return CliExecutor(SETTINGS, processes, home=tmp_path, environ={"PATH": "/usr/bin:/bin"}, **more)
 
 
