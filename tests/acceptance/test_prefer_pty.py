@@ -56,7 +56,7 @@ def test_a_known_agent_reads_its_prompt_and_prints_json_on_a_terminal(world: Wor
 def test_without_a_terminal_the_agent_runs_on_pipes_with_a_warning(
     terminal: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(call_setup, "is_terminal_usable", lambda: False)
+    monkeypatch.setattr(call_setup, "can_open_terminal", lambda: False)
     task = terminal.new()
     terminal.ostler("run", task)
     assert not terminal.git("show", f"ostler/{task}:seen.txt").startswith("tty")

@@ -109,6 +109,7 @@ class Command(Struct, frozen=True):
     passed: tuple[int, ...] = ()  # descriptors that the program gets as 3, 4, ...
 
 
+TERMINAL_TYPE = "xterm-256color"  # TERM of a program on a pseudo-terminal
 _SHELL_SIGNAL = 128  # a shell and bubblewrap exit with this and the number of the signal
 _ENDINGS = (
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGILL, signal.SIGABRT, signal.SIGBUS),

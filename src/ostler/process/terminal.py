@@ -14,14 +14,13 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from ostler.model.command import Command
+from ostler.model.command import TERMINAL_TYPE, Command
 from ostler.process.forker_client import ForkerClient, shared_forker
 from ostler.process.keeper.program import StartError, start_program
 from ostler.process.keeper_client import start_with_keeper
 from ostler.process.spawner import ChildHandle, open_input, with_spawn_errors
 
 COLUMNS, ROWS = 120, 30
-TERM = "xterm-256color"
 _LOCAL_FLAGS, _CONTROL_CHARACTERS = 3, 6
 _END_OF_FILE, _ALTERNATIVE_END = b"\x04", b"\x05"
 _DRAIN_POLL_SECONDS = 0.005
@@ -47,7 +46,7 @@ class PtySpawner:
             typed = command.stdin if command.stdin_on_pty else b""
             if not typed:
                 _make_canonical(slave, _END_OF_FILE)
-            on_terminal = replace(command, pty=True, env={**command.env, "TERM": TERM})
+            on_terminal = replace(command, pty=True, env={**command.env, "TERM": TERMINAL_TYPE})
             keeper = await start_with_keeper(
                 self._forker, on_terminal, [stdin, slave, slave, *command.passed, *held]
             )
