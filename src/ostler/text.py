@@ -7,11 +7,17 @@ import re
 from ostler.secrets.redact import redact_text
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def strip_colours(text: str) -> str:
     """Return the text without the codes that set colours on a terminal."""
     return _COLOUR.sub("", text)
+
+
+def strip_control_characters(text: str) -> str:
+    """Return the text without terminal control sequences."""
+    return _CONTROL.sub("", text)
 
 
 def one_line(text: str, max_length: int = 300) -> str:

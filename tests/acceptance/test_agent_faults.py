@@ -97,8 +97,10 @@ def test_a_program_that_is_not_there_stops_the_run_before_the_task(world: World,
     world.behave(fault=fault)
     task = world.new()
     done = world.ostler("run", task, code=2)
-    assert str(world.agents / "claude") in done.stderr and "install it with" in done.stderr
-    assert ("not executable" in done.stderr) == (fault == "a19_not_executable")
+    path = world.agents / "claude"
+    assert str(path) in done.stderr
+    advice = "install it with" if fault == "a19_missing" else f"run chmod +x {path}"
+    assert advice in done.stderr
     shown = world.show(task)
     assert (shown["status"], shown["code"], shown["attempts"]) == ("pending", None, [])
     world.behave()

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Generator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from person import Person
@@ -94,3 +95,49 @@ def test_ctrl_c_in_the_editor_belongs_to_the_editor(world: World, tmp_path: Path
         ada.answer("\n")
         assert ada.leave() == 0
     assert world.show(task)["status"] == "completed"
+
+
+def stop_at(world: World, *args: str) -> Person:
+    return Person([sys.executable, "-m", "ostler", "run", *args], world.root, world.environ)
+
+
+def test_a_breakpoint_stops_at_its_phase_only(world: World) -> None:
+    """The other phase runs without a question."""
+    task = world.new("Add a greeting", "--phases", "implement,test")
+    with stop_at(world, task, "--break", "test") as ada:
+        page = ada.read_until("q stop > ")
+        assert len(world.started()) == 1 and "s step" in page
+        ada.type("\n")
+        assert ada.leave() == 0
+    assert world.show(task)["status"] == "completed"
+
+
+def test_an_agent_is_stopped_at_a_tool_until_the_person_answers(world: World) -> None:
+    """Its processes do not run meanwhile; k kills the attempt, and the retry completes the task."""
+    world.behave(edit={"greeting.txt": "hello\n"}, plan=[{"fault": "a1_hangs"}, {}])
+    task = world.new("Add a greeting", "--weight", "trivial")
+    with stop_at(world, task, "--break", "tool:edit") as ada:
+        page = ada.read_until("q stop > ")
+        assert "tool     Edit" in page
+        (listed,) = world.json("ps")["attempts"]
+        assert psutil.Process(listed["pid"]).status() == psutil.STATUS_STOPPED
+        ada.type("k\n")
+        assert ada.leave() == 0
+    assert [one["code"] for one in world.show(task)["attempts"]] == ["AGENT_KILLED", None]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("pre-prompt",), "--break needs a terminal"),
+        (("tool:",), '"tool:" is not a breakpoint'),
+        (("",), '"" is not a breakpoint'),
+        (("phase:test",), '"phase:test" is not a breakpoint'),
+    ],
+)
+def test_a_wrong_breakpoint_is_refused(world: World, words: tuple[str, ...], message: str) -> None:
+    """Exit 2 with one sentence; no agent starts."""
+    task = world.new()
+    given = [part for word in words for part in ("--break", word)]
+    assert message in world.ostler("run", task, *given, code=2).stderr
+    assert not world.started()

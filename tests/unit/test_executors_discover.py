@@ -40,10 +40,12 @@ def test_explicit_choice_is_not_passed_over(mode: int | None, tmp_path: Path) ->
     if mode:
         program(named, mode)
     environ = {"PATH": str(tmp_path / "bin"), "OSTLER_AGENT_PATH": str(named)}
-    why = ", which is not executable" if mode else ""
-    assert find_program("agent", "", environ) == Search(None, (f"OSTLER_AGENT_PATH={named}{why}",))
+    by_variable = find_program("agent", "", environ)
     by_settings = find_program("agent", str(named), {"PATH": str(tmp_path / "bin")})
-    assert by_settings == Search(None, (f"{named}{why}",))
+    assert by_variable.searched == (f"OSTLER_AGENT_PATH={named}",) and by_settings.searched == (str(named),)
+    why = f"{named} is not executable" if mode else ""
+    assert (by_settings.path, by_settings.refused) == (None, why)
+    assert by_settings.advice == (f"run chmod +x {named}" if mode else "")
 
 
 def test_other_command_has_no_install_paths(tmp_path: Path) -> None:
@@ -53,8 +55,9 @@ def test_other_command_has_no_install_paths(tmp_path: Path) -> None:
 
 
 def test_directory_is_no_program(tmp_path: Path) -> None:
-    """A directory is not a program."""
-    assert find_program("agent", str(tmp_path), {}).path is None
+    """A directory is not a program, and the error names it."""
+    with pytest.raises(AgentUnavailable, match=f"{tmp_path} is a directory"):
+        require_program(find_program("agent", str(tmp_path), {}), "agent", "install it")
 
 
 def test_missing_program_names_every_place() -> None:

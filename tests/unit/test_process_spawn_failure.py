@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,28 @@ def test_each_errno_has_its_code_sentence_and_advice(
     assert (error.code, error.errno) == (code, number)
     assert expected in error.message
     assert advises in error.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "number", "expected", "advises"),
+    [
+        ("#!/no/python -u\n", errno.ENOENT, "the interpreter /no/python in the first line of", "first line"),
+        ("#!/bin/sh\n", errno.EACCES, "is not executable", "run chmod +x '{}'"),
+        ("echo hello\n", errno.ENOEXEC, "has no interpreter", "#!/bin/sh"),
+        ("\x7fELF", errno.ENOEXEC, "is not a program for this machine", "this architecture"),
+        (None, errno.EACCES, "is a directory", "the program in it"),
+    ],
+)
+def test_the_file_explains_why_it_cannot_be_run(
+    content: str | None, number: int, expected: str, advises: str, tmp_path: Path
+) -> None:
+    """The sentence names the file, and the advice is a command with its path where there is one."""
+    agent = tmp_path / "my agent"
+    agent.mkdir() if content is None else agent.write_text(content)
+    error = create_spawn_error(number, "exec", Command((str(agent),), "/", {}))
+    assert error.code is Code.AGENT_NOT_FOUND
+    assert expected in error.message and str(agent) in error.message
+    assert advises.format(agent) in error.hint
 
 
 @pytest.mark.parametrize(

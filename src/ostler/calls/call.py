@@ -30,6 +30,7 @@ from ostler.calls.request import CallOutcome, CallRequest
 from ostler.calls.services import CallServices
 from ostler.calls.spending.budget import Allowed, BudgetDecision, BudgetExceeded, BudgetWarning
 from ostler.calls.spending.running import RunningCost
+from ostler.calls.tool_breaks import ToolBreaks
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, is_host_limit
@@ -238,6 +239,7 @@ class AgentCaller:
             self._events.notify_retry(progress, progress.last_result, model)
 
         has_worked = False
+        breaks = ToolBreaks(self._services.debugger, self._services.running, self._clock, progress)
 
         def on_event(event: AgentEvent) -> None:
             nonlocal has_worked
@@ -246,10 +248,11 @@ class AgentCaller:
             if isinstance(event, LimitReported):
                 availability.note_windows(model, event.windows)
             self._events.notify_agent_event(progress, model, event)
+            check_tool(event)
 
         started = self._clock.monotonic()
         self._events.notify_step(progress, "cli_spawn_start", model)
-        async with self._keep_probing(progress, model, first_output):
+        async with self._keep_probing(progress, model, first_output), breaks.watch(model) as check_tool:
             outcome, attempt = await self._runner.run(
                 AttemptSpec(
                     request=progress.request,

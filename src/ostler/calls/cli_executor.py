@@ -18,6 +18,7 @@ from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
 from ostler.calls.debugger import Debugger, EventDebugger, adapt_debugger
 from ostler.calls.decision_log import DecisionLog, describe_end
+from ostler.calls.executions import Execution, Executions
 from ostler.calls.host import Host
 from ostler.calls.models.availability import ModelAvailability
 from ostler.calls.models.selector import ModelSelector, configured_models
@@ -104,6 +105,7 @@ class CliExecutor:
         )
         runner = AttemptRunner(settings, environ, self.journal, clock, "library", str(home), services.running)
         self._caller = AgentCaller(settings, self._make_executor, runner, services, clock)
+        self._executions = Executions(clock)
 
     async def execute(
         self,
@@ -114,8 +116,14 @@ class CliExecutor:
         feature: str = "",
         priority: PriorityName = "P2",
         timeout_seconds: float | None = None,
+        execution_id: str = "",
     ) -> CallOutcome:
-        """Run one prompt until it succeeds or no model is left; cancelling this stops the agent."""
+        """Run one prompt until it succeeds or no model is left; cancelling this stops the agent.
+
+        Any number of executions can run at the same time. `execution_id` names this one for `kill`; without
+        it, `executions` shows the id that it gets.
+        """
+        execution_id = execution_id or self._executions.make_id(task_id)
 
         def build_prompt(_continues_session: bool, failure: str) -> str:
             if not failure:
@@ -127,7 +135,7 @@ class CliExecutor:
 
         request = CallRequest(
             task=TaskId(task_id),
-            key=f"{task_id}/{len(self.journal.attempts)}",
+            key=execution_id,
             phase="call",
             iteration=1,
             role="",
@@ -142,9 +150,21 @@ class CliExecutor:
             priority=to_priority(priority),
             keeps_answer=False,
         )
-        outcome = await self._caller.run(request)
+        outcome = await self._executions.run(execution_id, task_id, self._caller.run(request))
         self._logger.info("%s: %s", task_id, describe_end(outcome.result))
         return outcome
+
+    def executions(self) -> list[Execution]:
+        """Return the executions that run now, the oldest first."""
+        return self._executions.list()
+
+    def kill(self, execution_id: str, *, now: bool = False) -> bool:
+        """End one execution: SIGTERM, run.grace_seconds, SIGKILL; with `now` SIGKILL at once.
+
+        Its `execute` returns with the code ABORTED and no retry; the others go on. Returns False if no
+        execution with this id runs.
+        """
+        return self._executions.kill(execution_id, now=now)
 
     def switch_to_fallback(self) -> None:
         """Start with the fallback models from now on."""

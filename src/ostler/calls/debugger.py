@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from inspect import isawaitable
-from typing import Literal, Protocol, cast
+from typing import Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.model.ids import TaskId
+
+_T = TypeVar("_T")
 
 
 class PromptData(Struct, frozen=True):
@@ -35,8 +37,27 @@ class PrePromptEvent(Struct, frozen=True):
     type: Literal["PRE_PROMPT"] = "PRE_PROMPT"
 
 
+class ToolCallEvent(Struct, frozen=True):
+    """An agent announced that it calls a tool."""
+
+    task_id: TaskId
+    timestamp: float
+    tool: str
+    detail: str  # its main argument, in one line
+    data: PromptData
+    type: Literal["TOOL_CALL"] = "TOOL_CALL"
+
+
+DebugEvent = PrePromptEvent | ToolCallEvent
+DebugEventType = Literal["PRE_PROMPT", "TOOL_CALL"]
+
+
 class StopRun(Exception):
     """Raised by a debugger to stop the run; every task can be resumed later."""
+
+
+class KillAttempt(Exception):
+    """Raised by a debugger at a tool call to kill the attempt; the call is retried as after any failure."""
 
 
 class Debugger(Protocol):
@@ -44,6 +65,19 @@ class Debugger(Protocol):
 
     async def pre_prompt(self, event: PrePromptEvent) -> str | None:
         """Return the prompt to send instead, now and in later attempts of the call; None: no change."""
+        ...
+
+
+@runtime_checkable
+class ToolDebugger(Debugger, Protocol):
+    """A debugger that can also stop an agent at a tool call."""
+
+    def breaks_at(self, event: DebugEvent) -> bool:
+        """Return whether to stop at the event."""
+        ...
+
+    async def tool_call(self, event: ToolCallEvent) -> None:
+        """Return when the agent may continue; until then its processes are stopped."""
         ...
 
 
@@ -73,8 +107,18 @@ class StoppingDebugger:
         self._debugger, self._stop = debugger, stop
 
     async def pre_prompt(self, event: PrePromptEvent) -> str | None:
+        return await self._call(self._debugger.pre_prompt(event))
+
+    def breaks_at(self, event: DebugEvent) -> bool:
+        return isinstance(self._debugger, ToolDebugger) and self._debugger.breaks_at(event)
+
+    async def tool_call(self, event: ToolCallEvent) -> None:
+        if isinstance(self._debugger, ToolDebugger):
+            await self._call(self._debugger.tool_call(event))
+
+    async def _call(self, answer: Awaitable[_T]) -> _T:
         try:
-            return await self._debugger.pre_prompt(event)
+            return await answer
         except StopRun:
             self._stop()
             # The stop cancels this call.

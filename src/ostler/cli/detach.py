@@ -25,10 +25,10 @@ _ERROR_PREFIXES = ("ostler: ", "        ")
 _READY_TIMEOUT_SECONDS = 10.0
 
 
-def reject_interactive(step: bool, dry_run: bool) -> None:
+def reject_interactive(step: bool, dry_run: bool, breaks: bool = False) -> None:
     """Raise UsageError for options that need a terminal."""
-    if step or dry_run:
-        other = "--step" if step else "--dry-run"
+    if step or dry_run or breaks:
+        other = "--step" if step else "--break" if breaks else "--dry-run"
         raise UsageError(f"--detach cannot be combined with {other}: a detached run has no terminal")
 
 

@@ -58,6 +58,7 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     env: dict[VariableName, str] = {}  # extra environment variables; they take precedence
     # ask: headless agents then refuse edits; skip: no permission checks; auto: skip in a sandbox
     permissions: PermissionSetting = "auto"
+    prefer_pty: bool = False  # run the program in a pseudo-terminal, where one can be opened
     provider: Provider = "anthropic"  # model_api: API to call
     max_tokens: AtLeastOne = 8192  # model_api: maximum length of an answer
     tools: bool = False  # model_api: allow listing, reading and searching project files; never changes

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ostler.config.settings import ExecutorSettings
 from ostler.files.atomic import write_projection
-from ostler.model.call import AgentCall
-from ostler.model.command import Command
+from ostler.model.call import AgentCall, OnEvent, WarningRaised
+from ostler.model.command import TERMINAL_TYPE, Command
 from ostler.secrets.redact import redact_bytes
 
 
@@ -28,12 +29,15 @@ def encode_prompt(prompt: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def build_command(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], stdin: bytes = b"") -> Command:
+def build_command(
+    call: AgentCall, argv: tuple[str, ...], env: dict[str, str], stdin: bytes = b"", prefer_pty: bool = False
+) -> Command:
     """Return the command with the limits and paths of the call."""
+    pty = prefer_pty and can_open_terminal()
     return Command(
         argv=argv,
         cwd=call.cwd,
-        env=env,
+        env={**env, "TERM": TERMINAL_TYPE} if pty else env,
         stdin=stdin,
         transcript=call.transcript,
         timeout_seconds=call.timeout_seconds,
@@ -44,7 +48,22 @@ def build_command(call: AgentCall, argv: tuple[str, ...], env: dict[str, str], s
         memory_mb=call.memory_mb,
         supervision=call.supervision,
         launcher=call.launcher,
+        pty=pty,
     )
+
+
+def can_open_terminal() -> bool:
+    """Return whether a program can run on a terminal here."""
+    from ostler.process.terminal import is_terminal_usable  # noqa: PLC0415  (few agents prefer one)
+
+    return is_terminal_usable()
+
+
+def warn_without_terminal(name: str, settings: ExecutorSettings, on_event: OnEvent) -> None:
+    """Raise a warning if a terminal is preferred and none can be opened."""
+    if settings.prefer_pty and not can_open_terminal():
+        message = f"{name} runs on pipes: no pseudo-terminal can be opened here (executors.{name}.prefer_pty)"
+        on_event(WarningRaised(message))
 
 
 @contextmanager

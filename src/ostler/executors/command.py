@@ -17,7 +17,12 @@ from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
-from ostler.executors.call_setup import build_command, prepend_system_prompt, write_call_file
+from ostler.executors.call_setup import (
+    build_command,
+    prepend_system_prompt,
+    warn_without_terminal,
+    write_call_file,
+)
 from ostler.executors.discover import find_program, require_program, search_with
 from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
 from ostler.executors.failures import classify_failure, find_error_line, is_error_answer
@@ -100,9 +105,11 @@ class CommandExecutor:
             self._check_permissions(call)
             with self._prepare(call) as (arguments, stdin):
                 argv = (self._program(), *arguments)
-                command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
+                env = {**call.env, **self._settings.env}
+                command = build_command(call, argv, env, stdin, self._settings.prefer_pty)
                 command = replace(command, on_error_line=output.read_error_line)
                 on_event(SessionStarted(call.session_id, call.model))
+                warn_without_terminal(self.name, self._settings, on_event)
                 exit = await self._runner.run(command, output.read_line)
         except OstlerError as error:
             return result_from_error(error)

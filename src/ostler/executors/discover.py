@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ class Search(Struct, frozen=True):
 
     path: str | None
     searched: tuple[str, ...] = ()
+    refused: str = ""  # what is at the configured path but cannot be run, and why
+    advice: str = ""  # how to make it run
 
 
 def find_program(
@@ -45,6 +48,8 @@ def find_program(
 
 def require_program(search: Search, name: str, hint: str) -> str:
     """Return the path, or raise AgentUnavailable with the places that were searched and a hint."""
+    if search.refused:
+        raise AgentUnavailable(search.refused, search.advice)
     if search.path is None:
         searched = ", ".join(search.searched)
         raise AgentUnavailable(f"{name} was not found; searched: {searched}", hint)
@@ -64,9 +69,16 @@ def path_variable(name: str) -> str:
 
 
 def _only(path: str, label: str, environ: Mapping[str, str]) -> Search:
-    found = _executable(path, environ)
-    refused = f"{label}, which is not executable" if _expand_home(path, environ).exists() else label
-    return Search(found, () if found else (refused,))
+    if found := _executable(path, environ):
+        return Search(found)
+    file = _expand_home(path, environ)
+    if file.is_dir():
+        return Search(
+            None, (label,), f"{label} is a directory", f"name the program, such as {path.rstrip('/')}/agent"
+        )
+    if file.exists():
+        return Search(None, (label,), f"{label} is not executable", f"run chmod +x {shlex.quote(str(file))}")
+    return Search(None, (label,))
 
 
 def _first_of(paths: tuple[str, ...], searched: tuple[str, ...], environ: Mapping[str, str]) -> Search:

@@ -16,7 +16,13 @@ from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
-from ostler.executors.call_setup import build_command, encode_prompt, prepend_system_prompt, write_call_file
+from ostler.executors.call_setup import (
+    build_command,
+    encode_prompt,
+    prepend_system_prompt,
+    warn_without_terminal,
+    write_call_file,
+)
 from ostler.executors.discover import AgentProgram
 from ostler.executors.exit_status import result_from_error
 from ostler.executors.health import probe_program
@@ -211,6 +217,7 @@ class ProgramExecutor:
             return result_from_error(OstlerError(Code.CONFIG_INVALID, extra.refusal, "correct the file"))
         for warning in extra.warnings:
             on_event(WarningRaised(warning))
+        warn_without_terminal(self.name, self._settings, on_event)
         on_event = self._warn_of_retries(call, on_event)
         result, error_output = await self._run_once(call, on_event, resume=resume)
         if result.ok or self.spec.repair is None or _has_linked_cache(call):
@@ -325,7 +332,9 @@ class ProgramExecutor:
         allowed = call.allow_unsandboxed_skip or call.in_verified_sandbox
         require_sandbox(self.name, self._settings, allowed, self.spec.program.name)
         argv = (self._program(), *first, *self.arguments(call, resume=resume))
-        return build_command(call, argv, self._environment(call), stdin)
+        command = build_command(call, argv, self._environment(call), stdin, self._settings.prefer_pty)
+        # These agents read no prompt from a terminal.
+        return replace(command, stdin_on_pty=False)
 
     def arguments(self, call: AgentCall, *, resume: bool) -> tuple[str, ...]:
         """Return the arguments of the program, without the prompt."""

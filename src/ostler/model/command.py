@@ -99,6 +99,7 @@ class Command(Struct, frozen=True):
     nice: int = 0  # added to our own niceness
     memory_mb: int | None = None  # limit for all its processes; they are stopped above it
     pty: bool = False
+    stdin_on_pty: bool = True  # with pty: stdin is the terminal too; false: a file, which many agents need
     keeps_stdin_open: bool = False  # set by CommandRunner.converse
     supervision: Supervision | None = None  # None: the idle timeout applies
     on_error_line: ErrorSink | None = None
@@ -108,6 +109,7 @@ class Command(Struct, frozen=True):
     passed: tuple[int, ...] = ()  # descriptors that the program gets as 3, 4, ...
 
 
+TERMINAL_TYPE = "xterm-256color"  # TERM of a program on a pseudo-terminal
 _SHELL_SIGNAL = 128  # a shell and bubblewrap exit with this and the number of the signal
 _ENDINGS = (
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGILL, signal.SIGABRT, signal.SIGBUS),

@@ -27,6 +27,7 @@ from ostler.process.spawner import ChildHandle
 from ostler.process.streams import LineSplitter, Output
 from ostler.process.sweep import MARKER
 from ostler.process.transcript import Transcript
+from ostler.text import strip_control_characters
 
 DRAIN_SECONDS = 2.0  # wait for output of remaining processes after the main process exited
 STOP_NOTICE_SECONDS = 0.5  # between Conversation.prepare_stop and SIGTERM
@@ -50,6 +51,7 @@ class Child:
         conversation: Conversation | None = None,
     ) -> None:
         self._handle, self._keeper = handle, handle.keeper
+        self._is_merged = handle.stderr is None  # errors are in the output of a terminal
         self._command, self._sink, self._transcript = command, sink, transcript
         self._conversation = conversation
         self._terminate: asyncio.TimerHandle | None = None
@@ -242,13 +244,16 @@ class Child:
         self._stdout_tail = (self._stdout_tail + chunk[-STDOUT_TAIL_BYTES:])[-STDOUT_TAIL_BYTES:]
         if self._failure:
             return
-        self._transcript.write(chunk)
+        clean = self._transcript.write(chunk)
+        if self._is_merged:
+            self._keep_error_output(clean)
         for line in self._lines.feed(chunk):
             self._pass_line(line)
         self._check_output()
 
     def _pass_line(self, line: bytes) -> None:
-        if self._sink(line) and not self._has_result:
+        text = strip_controls(line) if self._is_merged else line
+        if self._sink(text) and not self._has_result:
             self._has_result = True
             if self._handle.input:
                 self._handle.input.end()
@@ -330,13 +335,22 @@ class Child:
             reason=self._describe_limit() if oom_killed else self._reason,
             stdout_bytes=self._stdout_bytes,
             long_lines=self._lines.long_lines,
-            stderr_tail=self._stderr_tail.decode("utf-8", "replace"),
+            stderr_tail=self._read_error_output(),
             leftovers=self._keeper.leftovers,
             peak_memory_mb=self._sampler.peak_mb,
             oom_killed=oom_killed,
             helper_problem=self._keeper.problem,
             keeper_killed=self._keeper.status is None and not self._keeper.problem,
         )
+
+    def _read_error_output(self) -> str:
+        """Return the end of the error output; of a terminal, the lines that are not JSON of the agent."""
+        text = self._stderr_tail.decode("utf-8", "replace")
+        if not self._is_merged:
+            return text
+        # The first line may be the end of a longer one.
+        lines = strip_control_characters(text).splitlines()[len(text) >= STDERR_TAIL_BYTES :]
+        return "\n".join(line for line in lines if not line.lstrip().startswith(("{", "[")))
 
     def _is_killed(self, status: int) -> bool:
         return self._stop_reason is None and status in (_KILLED, _KILLED_IN_SHELL)
@@ -345,6 +359,12 @@ class Child:
         """Return the limit that a program in its own control group reached."""
         limit = self._command.memory_mb
         return f"memory_mb of its pool is {limit}" if self._command.oom_counter and limit else ""
+
+
+def strip_controls(line: bytes) -> bytes:
+    """Return a line of a terminal without control sequences."""
+    text = strip_control_characters(line.decode("utf-8", "surrogateescape"))
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _first_check_seconds(command: Command) -> float:

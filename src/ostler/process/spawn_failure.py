@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
+from pathlib import Path
 
 from ostler.errors import Code, SpawnError
 from ostler.model.command import Command
 
 MAX_ARGUMENT_BYTES = 128 * 1024  # Linux counts the final NUL
 
-_PROGRAM_ERRORS = {
-    errno.ENOENT: (
-        "was not found, or the interpreter in its first line was not found",
-        "install it, or set its path in ostler.toml under [executors]",
-    ),
-    errno.EACCES: (
-        "is not executable",
-        "run chmod +x on it, or correct its path in ostler.toml",
-    ),
-    errno.ENOEXEC: (
-        "is not a program for this machine",
-        "install the build for this architecture, or give the script a #! line",
-    ),
-}
+_PATH_SETTING = "its path in ostler.toml under [executors]"
+_BINARY = b"\x7fELF"
+_PROGRAM_ERRORS = (errno.ENOENT, errno.EACCES, errno.EISDIR, errno.ENOEXEC)
 
 _MACHINE_ERRORS = {
     errno.E2BIG: ("its arguments or environment are too long", "pass long text by stdin or in a file"),
@@ -52,10 +43,42 @@ def create_spawn_error(number: int, step: str, command: Command) -> SpawnError:
         )
     name = command.argv[0] if command.argv else "nothing"
     if step == "exec" and number in _PROGRAM_ERRORS:
-        reason, hint = _PROGRAM_ERRORS[number]
-        return SpawnError(Code.AGENT_NOT_FOUND, f"{name} {reason}", hint, number)
+        reason, hint = _explain_program(number, name)
+        return SpawnError(Code.AGENT_NOT_FOUND, reason, hint, number)
     reason, hint = _MACHINE_ERRORS.get(number, (os.strerror(number), "run ostler doctor"))
     return SpawnError(Code.SPAWN_FAILED, f"{name} could not be started: {reason}", hint, number)
+
+
+def _explain_program(number: int, name: str) -> tuple[str, str]:
+    """Return why a program cannot be run, and what to do; the file itself shows more than the errno."""
+    path, start = shlex.quote(name), _read_start(name)
+    if Path(name).is_dir():
+        return f"{name} is a directory", f"set {_PATH_SETTING} to the program in it"
+    if number == errno.ENOENT and (interpreter := _find_interpreter(start)):
+        return (
+            f"the interpreter {interpreter} in the first line of {name} was not found",
+            f"install it, or correct the first line of {name}",
+        )
+    if number == errno.ENOENT:
+        return f"{name} was not found", f"install it, or set {_PATH_SETTING}"
+    if number == errno.EACCES:
+        return f"{name} is not executable", f"run chmod +x {path}, or set {_PATH_SETTING}"
+    if start.startswith(_BINARY) or not start:
+        return f"{name} is not a program for this machine", "install the build for this architecture"
+    return f"{name} has no interpreter", f"give it a first line such as #!/bin/sh, or set {_PATH_SETTING}"
+
+
+def _read_start(name: str) -> bytes:
+    try:
+        with Path(name).open("rb") as file:
+            return file.read(256)
+    except OSError:
+        return b""
+
+
+def _find_interpreter(start: bytes) -> str:
+    line = start.partition(b"\n")[0].decode("utf-8", "replace")
+    return line[2:].split()[0] if line.startswith("#!") and line[2:].split() else ""
 
 
 def check_arguments(command: Command) -> None:

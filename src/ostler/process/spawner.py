@@ -116,7 +116,7 @@ def _open_stdin(
 ) -> tuple[int, int | None]:
     """Return the program's standard input and, in a dialogue, the end that we write to."""
     if not command.keeps_stdin_open:
-        return _open_input(command.stdin, child_ends), None
+        return open_input(command.stdin, child_ends), None
     reader, writer = os.pipe()
     child_ends.callback(os.close, reader)
     own_ends.callback(os.close, writer)
@@ -124,7 +124,7 @@ def _open_stdin(
     return reader, writer
 
 
-def _open_input(content: bytes, child_ends: contextlib.ExitStack) -> int:
+def open_input(content: bytes, child_ends: contextlib.ExitStack) -> int:
     """Open a file with the content: unlike a pipe, it needs no writer that could block."""
     if not content:
         descriptor = os.open(os.devnull, os.O_RDONLY)

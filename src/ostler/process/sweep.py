@@ -77,6 +77,13 @@ def _kill_by_psutil(matches: Callable[[str], bool], excluded: set[int]) -> Itera
                 yield process.pid
 
 
+def signal_marked_processes(marker: str, number: int) -> None:
+    """Send a signal to the processes with this marker."""
+    for pid in find_marked_processes().get(marker, []) if marker else []:
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+
+
 def find_marked_processes() -> dict[str, list[int]]:
     """Return the running processes of this user by marker."""
     found: dict[str, list[int]] = {}

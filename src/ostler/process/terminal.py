@@ -14,11 +14,11 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from ostler.model.command import Command
+from ostler.model.command import TERMINAL_TYPE, Command
 from ostler.process.forker_client import ForkerClient, shared_forker
 from ostler.process.keeper.program import StartError, start_program
 from ostler.process.keeper_client import start_with_keeper
-from ostler.process.spawner import ChildHandle, with_spawn_errors
+from ostler.process.spawner import ChildHandle, open_input, with_spawn_errors
 
 COLUMNS, ROWS = 120, 30
 _LOCAL_FLAGS, _CONTROL_CHARACTERS = 3, 6
@@ -29,24 +29,29 @@ _WRITE_BYTES = 4096
 
 
 class PtySpawner:
-    """Uses one terminal for input, output and errors, without echo or translation."""
+    """Uses one terminal for input, output and errors, without echo or translation.
+
+    With `stdin_on_pty` of the command switched off, its input is a file.
+    """
 
     def __init__(self, forker: ForkerClient | None = None) -> None:
         self._forker = forker or shared_forker()
 
     async def spawn(self, command: Command, held: Sequence[int] = ()) -> ChildHandle:
         """See Spawner.spawn."""
-        with contextlib.ExitStack() as opened:
+        with contextlib.ExitStack() as opened, contextlib.ExitStack() as child_ends:
             with with_spawn_errors(command):
                 master, slave = _open_terminal(opened)
-            if not command.stdin:
+                stdin = slave if command.stdin_on_pty else open_input(command.stdin, child_ends)
+            typed = command.stdin if command.stdin_on_pty else b""
+            if not typed:
                 _make_canonical(slave, _END_OF_FILE)
-            on_terminal = replace(command, pty=True, env={**command.env, "TERM": "xterm-256color"})
+            on_terminal = replace(command, pty=True, env={**command.env, "TERM": TERMINAL_TYPE})
             keeper = await start_with_keeper(
-                self._forker, on_terminal, [slave, slave, slave, *command.passed, *held]
+                self._forker, on_terminal, [stdin, slave, slave, *command.passed, *held]
             )
             opened.pop_all()
-            return ChildHandle(keeper, master, None, TerminalWriter(master, slave, command.stdin).close)
+            return ChildHandle(keeper, master, None, TerminalWriter(master, slave, typed).close)
 
 
 class TerminalWriter:

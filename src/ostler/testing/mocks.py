@@ -1,4 +1,4 @@
-"""Test doubles of an executor, a command runner and a model client."""
+"""Test doubles of an executor, a command runner, a model client and a debugger."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
+from ostler.calls.breakpoints import Breakpoint
+from ostler.calls.debugger import DebugEvent, PrePromptEvent, StopRun, ToolCallEvent
 from ostler.executors.protocol import Capabilities
 from ostler.llm.client import ClaudeRequest, ClaudeResponse
 from ostler.llm.timeouts import cancellable_sleep
@@ -112,6 +114,49 @@ class MockClaudeClient:
     def set_delay(self, ms: float) -> None:
         """Set the duration of each further call in milliseconds."""
         self._delay_ms = ms
+
+
+@dataclass
+class MockDebugger:
+    """A debugger that records every event; it changes the next prompt if `modified_prompt` is set.
+
+    It stops at tool calls with a breakpoint, and continues at once. It implements both interfaces:
+    `pre_prompt`, and `emit` with `get_and_clear_modified_prompt`.
+    """
+
+    modified_prompt: str | None = None  # sent instead of the next prompt, once
+    breakpoints: tuple[Breakpoint, ...] = ()
+    stops: bool = False  # raise StopRun at the next prompt
+    events: list[DebugEvent] = field(default_factory=list[DebugEvent])
+
+    async def pre_prompt(self, event: PrePromptEvent) -> str | None:
+        """Record the event and return the changed prompt."""
+        self.emit(event)
+        if self.stops:
+            raise StopRun
+        return self.get_and_clear_modified_prompt()
+
+    def breaks_at(self, event: DebugEvent) -> bool:
+        """Return whether a breakpoint matches."""
+        return any(one.matches(event) for one in self.breakpoints)
+
+    async def tool_call(self, event: ToolCallEvent) -> None:
+        """Record the event."""
+        self.emit(event)
+
+    def emit(self, event: DebugEvent) -> None:
+        """Record the event."""
+        self.events.append(event)
+
+    def get_and_clear_modified_prompt(self) -> str | None:
+        """Return the changed prompt once."""
+        modified, self.modified_prompt = self.modified_prompt, None
+        return modified
+
+    @property
+    def prompts(self) -> list[str]:
+        """The prompts before the debugger changed them."""
+        return [event.prompt for event in self.events if isinstance(event, PrePromptEvent)]
 
 
 async def _succeed(call: AgentCall, on_event: OnEvent) -> CallResult:

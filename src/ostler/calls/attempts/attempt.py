@@ -159,7 +159,9 @@ class AttemptRunner:
             call, observed = self._create_call(spec, attempt, str(files.transcript)), _Observed()
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
             work = self._run_executor(spec, call, attempt, files, observed)
-            result = _bill_once(_without_secrets(await self._running.run(attempt, work)), request)
+            marker = self._marker(request.task, attempt.number)
+            result = await self._running.run(attempt, work, marker, call.supervision)
+            result = _bill_once(_without_secrets(result), request)
             if result.billing is not None:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
             ended = self._complete(spec, attempt, result, observed)

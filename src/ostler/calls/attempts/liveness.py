@@ -97,6 +97,7 @@ class LivenessMonitor:
         self._last_sample: ActivitySample | None = None
         self._sampled_at = 0.0
         self._idle_reported = False
+        self._held = False
 
     @property
     def first_check_seconds(self) -> float:
@@ -116,6 +117,14 @@ class LivenessMonitor:
         self._provider_wait.on_event(event, self._clock.monotonic())
         self._signals = replace(self._signals, waits_until=self._provider_wait.until)
 
+    def hold(self) -> None:
+        """Do not count the time until `release`: a debugger has stopped the agent."""
+        self._held = True
+
+    def release(self) -> None:
+        """Count the time from now on."""
+        self._held, self._signals = False, replace(self._signals, cpu_at=self._clock.monotonic())
+
     def check_output(self) -> StopNow | None:
         """Return whether an agent that waits for its provider is ended at once."""
         excess = self._provider_wait.find_excess()
@@ -123,6 +132,8 @@ class LivenessMonitor:
 
     async def check_idle(self, idle: IdleTimeout) -> ExtendIdleTimeout | StopNow:
         """Return whether a silent agent may continue, and when to check again."""
+        if self._held:
+            return ExtendIdleTimeout(self.first_check_seconds)
         sample = await self._take_sample(idle)
         now = self._clock.monotonic()
         self._compare(sample, now, now - idle.seconds)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Coroutine
 from typing import Any
 
 from msgspec import Struct
 
+from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
+from ostler.model.command import Supervision
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.process.child import KILL_NOW
+from ostler.process.sweep import signal_marked_processes
 
 
 class KillRequest(Struct, frozen=True):
@@ -43,8 +47,11 @@ class KillRequest(Struct, frozen=True):
 
 
 class _Running:
-    def __init__(self, attempt: Attempt, work: asyncio.Task[CallResult]) -> None:
+    def __init__(
+        self, attempt: Attempt, work: asyncio.Task[CallResult], marker: str, supervision: Supervision | None
+    ) -> None:
         self.attempt, self.work, self.caller = attempt, work, asyncio.current_task()
+        self.marker, self.supervision = marker, supervision
         self.request: KillRequest | None = None
 
     @property
@@ -71,14 +78,34 @@ class RunningAttempts:
         running.request = request
         return running.work.cancel(KILL_NOW if request.now else None)
 
+    def hold(self, task: TaskId, number: int) -> None:
+        """Stop the processes of an attempt until `release`; it does not count as idle meanwhile."""
+        if (running := self._running.get((task, number))) is not None:
+            if isinstance(running.supervision, LivenessMonitor):
+                running.supervision.hold()
+            signal_marked_processes(running.marker, signal.SIGSTOP)
+
+    def release(self, task: TaskId, number: int) -> None:
+        """Let the processes of an attempt continue."""
+        if (running := self._running.get((task, number))) is not None:
+            signal_marked_processes(running.marker, signal.SIGCONT)
+            if isinstance(running.supervision, LivenessMonitor):
+                running.supervision.release()
+
     def find_kill(self, attempt: Attempt) -> KillRequest | None:
         """Return the request that cancelled this attempt; None if its whole call is cancelled."""
         running = self._running.get((attempt.task, attempt.number))
         return None if running is None or running.is_call_cancelled else running.request
 
-    async def run(self, attempt: Attempt, work: Coroutine[Any, Any, CallResult]) -> CallResult:
+    async def run(
+        self,
+        attempt: Attempt,
+        work: Coroutine[Any, Any, CallResult],
+        marker: str = "",
+        supervision: Supervision | None = None,
+    ) -> CallResult:
         """Run the work of an attempt; cancelling this cancels the work and waits for its end."""
-        running = _Running(attempt, asyncio.create_task(work))
+        running = _Running(attempt, asyncio.create_task(work), marker, supervision)
         self._running[attempt.task, attempt.number] = running
         try:
             return await running.work

@@ -38,7 +38,7 @@ def start_program(
     copies: list[int] = []
     try:
         copies += [_move_up(one) for one in descriptors[_STREAMS:]]
-        actions = _terminal_actions(descriptors[0]) if pty else _copy_actions(descriptors[:_STREAMS], 0)
+        actions = _terminal_actions(*descriptors[:2]) if pty else _copy_actions(descriptors[:_STREAMS], 0)
         return _spawn(argv, env, [*actions, *_copy_actions(copies, _STREAMS)])
     except OSError as error:
         raise StartError(error.errno or errno.EINVAL, "exec") from None
@@ -65,12 +65,12 @@ def _copy_actions(descriptors: Sequence[int], first: int) -> list[_Action]:
     return [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors, first)]
 
 
-def _terminal_actions(descriptor: int) -> list[_Action]:
+def _terminal_actions(stdin: int, terminal: int) -> list[_Action]:
     """A session leader that opens a terminal gets it as its controlling terminal."""
     return [
-        (os.POSIX_SPAWN_OPEN, 0, os.ttyname(descriptor), os.O_RDWR, 0),
-        (os.POSIX_SPAWN_DUP2, 0, 1),
-        (os.POSIX_SPAWN_DUP2, 0, 2),
+        (os.POSIX_SPAWN_OPEN, 1, os.ttyname(terminal), os.O_RDWR, 0),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+        (os.POSIX_SPAWN_DUP2, 1 if os.isatty(stdin) else stdin, 0),
     ]
 
 

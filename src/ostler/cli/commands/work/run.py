@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from ostler.cli.breaks import PROMPT, check_phases, parse_breakpoint
 from ostler.cli.commands.work.new import add_task
 from ostler.cli.detach import READY_OPTION, notify_when_ready, reject_interactive, run_detached
 from ostler.cli.options import JOBS, json_option, open_project
@@ -89,6 +90,13 @@ _TITLE_COLUMNS = 72
 )
 @click.option("--fail-fast", is_flag=True, help="Start no further task after the first failure.")
 @click.option("--step", is_flag=True, help="Ask before each agent call: continue, edit the prompt, or stop.")
+@click.option(
+    "--break",
+    "breaks",
+    metavar="WHERE",
+    multiple=True,
+    help="Stop and ask at a phase, pre-prompt (each prompt), tool:NAME or tool; repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the first call of each task and its prompt; run nothing.")
 @click.option("--detach", is_flag=True, help="Run in the background and return when the run has started.")
 @click.option(READY_OPTION, "ready_descriptor", type=int, hidden=True)
@@ -108,6 +116,7 @@ def command(
     wait: bool | None,
     fail_fast: bool,
     step: bool,
+    breaks: tuple[str, ...],
     dry_run: bool,
     detach: bool,
     ready_descriptor: int | None,
@@ -127,8 +136,8 @@ def command(
     if ready_descriptor is not None:
         keep_descriptor_private(ready_descriptor)
     if detach:
-        reject_interactive(step, dry_run)
-    stepper = _make_stepper(as_json) if step and not dry_run else None
+        reject_interactive(step, dry_run, bool(breaks))
+    stepper = _make_stepper(as_json, step, breaks) if (step or breaks) and not dry_run else None
     flags = {
         "run.jobs": 1 if stepper else jobs,
         "run.executor": executor,
@@ -161,6 +170,8 @@ def command(
             switches = {"--wait": waits, "--no-wait": not waits, "--fail-fast": fail_fast}
             started = run_detached(project.layout, task_ids, options, switches, as_json)
             return combine_with_refusal(started, refused)
+        if stepper is not None:
+            check_phases(stepper.breakpoints, project, task_ids)
         _print_unconfined(project, task_ids)
         run = run_tasks(project, task_ids, as_json, True, stepper, waits, fail_fast, ready_descriptor)
         return combine_with_refusal(asyncio.run(run), refused)
@@ -233,10 +244,11 @@ def _print_dry_run(project: Project, tasks: list[Task], as_json: bool) -> int:
     return print_dry_runs(project, tasks, as_json)
 
 
-def _make_stepper(as_json: bool) -> Stepper:
+def _make_stepper(as_json: bool, step: bool, breaks: tuple[str, ...]) -> Stepper:
     from ostler.cli.terminal.stepper import make_stepper  # noqa: PLC0415
 
-    return make_stepper(as_json)
+    words = (*breaks, PROMPT) if step and breaks else breaks
+    return make_stepper(as_json, [parse_breakpoint(text) for text in words])
 
 
 def _print_nothing_changed(since: str, as_json: bool) -> int:

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 from msgspec import Struct
 
-from ostler.engine.steps.workspaces.shell import read_end, strip_control_characters
+from ostler.engine.steps.workspaces.shell import read_end
+from ostler.text import strip_control_characters
 
 TestOutcome = Literal["passed", "failed", "skipped", "expected failure"]
 
@@ -35,6 +36,7 @@ _NOT_PASSED = tuple(
         r"\bTests run:.* Skipped: (\d+)",
     )
 )
+
 _PASSED_LINES = re.compile(r"^\s*--- PASS:|^ok \d+(?!.*# (?:SKIP|TODO))", re.MULTILINE)  # go test -v, TAP
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from ostler.engine.steps.workspaces.shell import strip_control_characters
+from ostler.text import strip_control_characters
 
 _LINES, _LENGTH = 200, 2000  # last lines of the output; characters per line
 _PATH = re.compile(r"[^\s'\"`()<>,;=\[\]]++")
@@ -15,6 +15,7 @@ _CHANGING = re.compile(
     r"|\b(?=[a-f]*+\d)[0-9a-f]{7,64}\b"  # commits and other hashes
     r"|\d++"
 )
+
 _SEPARATOR = re.compile(r"[/\\]")
 _SPACE = re.compile(r"\s+")
 _RULE = re.compile(r"([=_*~.-])\1{2,}")

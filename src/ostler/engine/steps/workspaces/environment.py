@@ -20,7 +20,6 @@ from ostler.engine.steps.workspaces.shell import (
     last_line,
     read_end,
     run_shell,
-    strip_control_characters,
 )
 from ostler.errors import OstlerError
 from ostler.files.lock import LockHandle
@@ -31,6 +30,7 @@ from ostler.sandbox.environments.cache import CachedEnvironment, EnvironmentCach
 from ostler.sandbox.environments.recipe import PROJECT, NoEnvironment, Recipe
 from ostler.sandbox.launch import Launch
 from ostler.sandbox.links.link import Link
+from ostler.text import strip_control_characters
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,9 +15,9 @@ from ostler.process.environment import build_child_environment
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.sweep import MARKER
 from ostler.sandbox.launch import Launch
+from ostler.text import strip_control_characters
 
 _ONE_STREAM = "exec 2>&1\n"
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
 _LONGEST_LINE = 300  # characters of a line that a message quotes
 
 
@@ -102,11 +101,6 @@ def last_line(text: str) -> str:
     """Return the last line that is not blank, shortened for a message."""
     lines = (strip_control_characters(line).strip() for line in reversed(text.splitlines()))
     return next(filter(None, lines), "")[:_LONGEST_LINE]
-
-
-def strip_control_characters(text: str) -> str:
-    """Return the text without terminal control sequences."""
-    return _CONTROL.sub("", text)
 
 
 def build_shell_environment(context: TaskContext, services: StepServices) -> dict[str, str]:
