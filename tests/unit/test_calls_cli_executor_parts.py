@@ -132,9 +132,9 @@ def test_a_wait_for_a_slot_and_a_cancellation_are_logged(
             with pytest.raises(asyncio.CancelledError):
                 await call
 
+    caplog.set_level("INFO", "test")
     with executor(tmp_path, Programs(first=[CLAUDE]), slots=slots, clock=SystemClock()) as made:
-        with caplog.at_level("INFO", "test"):
-            asyncio.run(asyncio.wait_for(go(made), 60))
+        asyncio.run(asyncio.wait_for(go(made), 60))
     assert caplog.messages[1:] == [
         "t-1: waiting for a slot in pool mine and free memory",
         "t-1: cancelled; its agent was stopped",

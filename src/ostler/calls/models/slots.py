@@ -11,7 +11,7 @@ from itertools import count
 
 from msgspec import Struct
 
-from ostler.clock import Clock
+from ostler.clock import Clock, SystemClock
 from ostler.config.settings import PoolSettings
 from ostler.errors import Code, OstlerError, UsageError
 
@@ -56,7 +56,8 @@ class PoolStats(Struct, frozen=True):
 class WorkerPool:
     """Assigns slots, in each pool in the order of the requests."""
 
-    def __init__(self, pools: Mapping[str, PoolSettings], clock: Clock) -> None:
+    def __init__(self, pools: Mapping[str, PoolSettings] = {}, clock: Clock | None = None) -> None:
+        clock = clock or SystemClock()
         self.pools = {**BUILT_IN_POOLS, **{name: _merge_pool(name, pool) for name, pool in pools.items()}}
         self._semaphores = {name: FairSemaphore(pool.size, clock) for name, pool in self.pools.items()}
         self._holders: dict[str, tuple[str, str]] = {}  # slot id -> pool, holder
