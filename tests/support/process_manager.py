@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from ostler.calls.hooks import Hook
 from ostler.compat import PrePromptEvent, SpawnOptions
@@ -117,3 +119,20 @@ class Recorded:
 
     def get_and_clear_modified_prompt(self) -> str | None:
         return self._replacements.pop(0)
+
+
+class RealManager:
+    """A process manager of a few lines, with real processes."""
+
+    async def spawn(self, command: str, args: list[str], options: SpawnOptions) -> Any:
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            command, *args, cwd=options.cwd, env=options.env, stdin=pipe, stdout=pipe, stderr=pipe
+        )
+        assert process.stdin
+        process.stdin.write(options.input)
+        process.stdin.close()
+        return process
+
+    def kill(self, pid: int, signal: str) -> None:
+        os.kill(pid, {"SIGTERM": 15, "SIGKILL": 9}[signal])

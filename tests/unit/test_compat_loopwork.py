@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +25,6 @@ from ostler.compat import (
     ModelSelector,
     PtySpawner,
     RetryConfig,
-    SpawnOptions,
     StandardSpawner,
     WorkerPoolManager,
     calculate_backoff_delay,
@@ -43,7 +41,7 @@ from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.terminal import is_terminal_usable
 from ostler.testing.virtual_clock import VirtualClock
-from process_manager import MockProcessManager, Recorded
+from process_manager import MockProcessManager, RealManager, Recorded
 
 CLAUDE, OVERLOADED, LIMITED, REFUSED = (
     "claude/stream_tool_yolo",
@@ -213,23 +211,6 @@ def test_a_cancelled_call_is_stopped(tmp_path: Path) -> None:
     with injected(manager, tmp_path, config=config) as made:
         asyncio.run(asyncio.wait_for(go(made), 60))
     assert manager.signals == ["SIGTERM", "SIGKILL"]
-
-
-class RealManager:
-    """A process manager of a few lines, with real processes."""
-
-    async def spawn(self, command: str, args: list[str], options: SpawnOptions) -> Any:
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            command, *args, cwd=options.cwd, env=options.env, stdin=pipe, stdout=pipe, stderr=pipe
-        )
-        assert process.stdin
-        process.stdin.write(options.input)
-        process.stdin.close()
-        return process
-
-    def kill(self, pid: int, signal: str) -> None:
-        os.kill(pid, {"SIGTERM": 15, "SIGKILL": 9}[signal])
 
 
 def test_a_process_manager_may_start_real_processes(tmp_path: Path) -> None:
