@@ -22,6 +22,7 @@ from ostler.compat import (
     ILogger,
     IPluginRegistry,
     IProcessManager,
+    ModelEntry,
     ModelSelector,
     PtySpawner,
     RetryConfig,
@@ -31,7 +32,6 @@ from ostler.compat import (
     create_spawner,
     get_available_memory_mb,
 )
-from ostler.compat.loopwork import ModelEntry
 from ostler.config.settings import PoolSettings, Settings
 from ostler.errors import Code, OstlerError, UsageError, read_code
 from ostler.model.command import Command

@@ -163,6 +163,7 @@ class CliExecutor:
         self.selector.reset_to_primary()
 
     def close(self) -> None:
+        """Close the ledgers; call it when no call runs any more."""
         self._ledger.close()
         self._accounts.close()
 
