@@ -31,8 +31,8 @@ def api_page(header: str) -> str:
     parts += [_entry(ostler.executors, name) for name in ostler.executors.__all__]
     parts += [
         "## ostler.compat\n",
-        "The names of the systems that Ostler replaces, with their signatures. Modules with the names of one system:"
-        " `ostler.compat.loopwork`, `ostler.compat.sow`.\n",
+        "The names of the systems that Ostler replaces, with their signatures. Each system also has a module,"
+        " such as `ostler.compat.sow`.\n",
         "| name | purpose |\n|---|---|",
         *(f"| `{name}` | {_first_line(getattr(ostler.compat, name))} |" for name in ostler.compat.__all__),
         "",
