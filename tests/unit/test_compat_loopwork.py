@@ -32,7 +32,7 @@ from ostler.compat import (
     create_spawner,
     get_available_memory_mb,
 )
-from ostler.config.settings import PoolSettings, Settings
+from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, UsageError, read_code
 from ostler.model.command import Command
 from ostler.model.limits.limit import LEASE_SECONDS
@@ -271,7 +271,9 @@ def test_available_memory_elsewhere(reported: Any, expected: int | None, monkeyp
 
 def test_isolation_pools() -> None:
     """The pools of the seed with size, niceness and memory; by feature, then priority, then medium."""
-    pools = WorkerPoolManager({"docs": PoolSettings(size=1)})
+    pools = WorkerPoolManager({"docs": {"size": 1}})
+    with pytest.raises(UsageError, match=r"pools.docs: Expected `int` >= 1 - at `\$.size`"):
+        WorkerPoolManager({"docs": {"size": 0}})
     described = {name: (one.size, one.nice, one.memory_mb) for name, one in pools.pools.items()}
     assert described == {
         "high": (2, 0, 2048),
@@ -315,6 +317,8 @@ def test_model_selector() -> None:
     selector.reset()
     assert take(1) == ["a"] and selector.get_total_model_count(pool) == 3
     assert selector.get_next(ModelPool(())) is None
+    with pytest.raises(UsageError, match=r"strategy: expected one of .*, got 'best'"):
+        ModelSelector("best")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("spawner", [StandardSpawner, PtySpawner])
@@ -381,10 +385,6 @@ def test_an_invalid_configuration_is_refused_at_once(config: Any, message: str, 
         CliExecutor(config, MockProcessManager(CLAUDE), home=tmp_path / "home")
     assert message in caught.value.message and caught.value.hint
     assert not (tmp_path / "home").exists()
-
-
-def test_an_object_that_starts_nothing_is_refused(tmp_path: Path) -> None:
-    """A process manager needs a method spawn."""
     with pytest.raises(UsageError, match="process_manager: expected an object with a method spawn"):
         CliExecutor(None, object(), home=tmp_path)  # type: ignore[arg-type]
 

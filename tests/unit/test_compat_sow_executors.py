@@ -201,6 +201,14 @@ def test_a_bad_constructor_is_refused(arguments: Any, message: str) -> None:
         ClaudeExecutor(*arguments)
 
 
+def test_a_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    """Nothing is started elsewhere."""
+    runner = MockCommandRunner()
+    with pytest.raises(UsageError, match="cwd: expected a directory, got"):
+        spawn(ClaudeExecutor(runner=runner, cwd=tmp_path / "gone"))
+    assert runner.last_name == ""
+
+
 def test_a_runner_without_run_is_refused() -> None:
     """One sentence, not an AttributeError."""
     with pytest.raises(UsageError, match="runner: expected an object with a method run"):

@@ -150,6 +150,8 @@ class ProgramSessions:
     async def _call(self, verb: str, call: AgentCall) -> CallResult:
         runner = adapt_runner(self._runner)
         executor = self._make(runner)
+        if not self._cwd.is_dir():
+            raise UsageError(f"cwd: expected a directory, got {str(self._cwd)!r}")
         executor.validate_availability()
         result = await self._run(executor, self._complete(executor, call), resume=verb == "resume")
         is_plain = isinstance(runner, RunnerAdapter)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from ostler.clock import Clock, SystemClock
 from ostler.config.settings import PoolSettings
@@ -56,7 +56,9 @@ class PoolStats(Struct, frozen=True):
 class WorkerPool:
     """Assigns slots, in each pool in the order of the requests."""
 
-    def __init__(self, pools: Mapping[str, PoolSettings] = {}, clock: Clock | None = None) -> None:
+    def __init__(
+        self, pools: Mapping[str, PoolSettings | Mapping[str, object]] = {}, clock: Clock | None = None
+    ) -> None:
         clock = clock or SystemClock()
         self.pools = {**BUILT_IN_POOLS, **{name: _merge_pool(name, pool) for name, pool in pools.items()}}
         self._semaphores = {name: FairSemaphore(pool.size, clock) for name, pool in self.pools.items()}
@@ -113,8 +115,12 @@ class WorkerPool:
         return ", ".join(holders[:_MAX_NAMED_HOLDERS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _merge_pool(name: str, settings: PoolSettings) -> SlotPool:
-    """Return the built-in pool with the values that the settings change."""
+def _merge_pool(name: str, given: PoolSettings | Mapping[str, object]) -> SlotPool:
+    """Return the built-in pool with the values that the settings change; raises UsageError."""
+    try:
+        settings = given if isinstance(given, PoolSettings) else convert(given, PoolSettings)
+    except ValidationError as error:
+        raise UsageError(f"pools.{name}: {error}", "correct this value", Code.CONFIG_INVALID) from None
     default = BUILT_IN_POOLS.get(name, _CUSTOM_POOL)
     return SlotPool(
         size=default.size if settings.size is None else settings.size,
