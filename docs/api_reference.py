@@ -31,7 +31,8 @@ def api_page(header: str) -> str:
     parts += [_entry(ostler.executors, name) for name in ostler.executors.__all__]
     parts += [
         "## ostler.compat\n",
-        "The names of the systems that Ostler replaces, with their signatures.\n",
+        "The names of the systems that Ostler replaces, with their signatures. Each system also has a module,"
+        " such as `ostler.compat.sow`.\n",
         "| name | purpose |\n|---|---|",
         *(f"| `{name}` | {_first_line(getattr(ostler.compat, name))} |" for name in ostler.compat.__all__),
         "",
@@ -41,6 +42,8 @@ def api_page(header: str) -> str:
 
 def _entry(module: ModuleType, name: str) -> str:
     found = getattr(module, name)
+    if inspect.isfunction(found):
+        return f"### {name}\n\n`{name}{_signature(found)}`: {_first_line(found)}\n"
     if not inspect.isclass(found):
         members = ", ".join(f"`{one.__name__}`" for one in typing.get_args(found))
         return f"### {name}\n\nA union of {members}.\n"

@@ -77,6 +77,15 @@ def test_an_id_that_does_not_exist_is_replaced_with_the_fresh_prompt(tmp_path: P
     assert llm.prompts[0].holds("THE-WHOLE-TASK") and not llm.prompts[0].holds("Go on.")
 
 
+def test_an_id_that_does_not_exist_is_an_error_without_a_fresh_prompt(tmp_path: Path) -> None:
+    """A12: the prompt is not sent to a session without its history."""
+    with FakeLlm([say("ANSWER")]) as llm:
+        seat = Seat(tmp_path, llm)
+        result = seat.resume("Go on.", str(uuid.uuid4()))
+    assert result.code is Code.SESSION_NOT_FOUND, result.message
+    assert seat.received(SessionReplaced) == [] and not llm.prompts
+
+
 @pytest.mark.parametrize("prompt", ["/cost", "/compact now", "--help", "@README.md"])
 def test_a_prompt_is_never_a_command(prompt: str, tmp_path: Path) -> None:
     """A prompt that looks like a slash command is sent to the model."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from ostler.clock import SystemClock
 from ostler.config.settings import (
     PoolSettings,
 )
-from ostler.errors import Code
+from ostler.errors import Code, UsageError
 from ostler.model.command import Exit, StopReason
 from ostler.testing.virtual_clock import VirtualClock
 from recorded_programs import CLAUDE, CODEX, LOGGER, Programs, execute, executor, prompts
@@ -139,6 +140,59 @@ def test_a_wait_for_a_slot_and_a_cancellation_are_logged(
         "t-1: waiting for a slot in pool mine and free memory",
         "t-1: cancelled; its agent was stopped",
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"prompt": ""}, "prompt: expected a text, got ''"),
+        ({"prompt": None}, "prompt: expected a text, got None"),
+        ({"cwd": "/nowhere"}, "cwd: expected a directory, got '/nowhere'"),
+        ({"cwd": None}, "cwd: expected a directory, got None"),
+        ({"priority": "urgent"}, "priority: expected one of P0, .*, got 'urgent'"),
+        ({"timeout_seconds": 0}, "timeout_seconds: expected a number > 0, got 0"),
+        ({"timeout_seconds": "x"}, "timeout_seconds: expected a number > 0, got 'x'"),
+    ],
+)
+def test_an_invalid_argument_is_refused(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """One sentence, and nothing is started."""
+    runner = Programs(first=[CLAUDE])
+    with executor(tmp_path, runner) as made, pytest.raises(UsageError, match=f"^{message}$"):
+        asyncio.run(made.execute(**{"prompt": "Do it.", "cwd": "/", **arguments}))
+    assert runner.commands == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"run": {"executor": 7}}, r"settings: Expected `str`, got `int` - at `\$.run.executor`"),
+        ({"rum": {}}, "settings: Object contains unknown field `rum`"),
+        ({"retry": {"max_retries": -1}}, "settings: Expected `int` >= 0 "),
+        (7, "settings: Expected `object`, got `int`"),
+    ],
+)
+def test_settings_may_be_a_mapping(settings: Any, message: str, tmp_path: Path) -> None:
+    """The keys of ostler.toml; an invalid one is refused before anything is created."""
+    with pytest.raises(UsageError, match=message) as caught:
+        CliExecutor(settings, home=tmp_path / "home")
+    assert caught.value.code is Code.CONFIG_INVALID and not (tmp_path / "home").exists()
+    made = CliExecutor({"selection": {"strategy": "priority"}}, home=tmp_path, environ={"HOME": "/"})
+    made.close()
+
+
+def test_plugins_are_a_registry(tmp_path: Path) -> None:
+    """Another object is refused with its argument's name."""
+    with pytest.raises(UsageError, match="plugins: expected a PluginRegistry, got 7"):
+        CliExecutor(None, None, 7, home=tmp_path)  # type: ignore[arg-type]
+
+
+def test_a_missing_program_is_reported_with_its_install_command(tmp_path: Path) -> None:
+    """C2: a caller without the screens of Ostler sees what to do."""
+    made = CliExecutor({"executors": {"claude": {"command": "/nowhere/claude"}}}, home=tmp_path)
+    result = execute(made).result
+    made.close()
+    assert result.code is Code.AGENT_NOT_FOUND
+    assert "(install it with: npm install -g @anthropic-ai/claude-code)" in result.message
 
 
 def test_slots_are_injected(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_runner_plays_lines_and_keeps_the_command() -> None:
     assert asyncio.run(runner.run(command, sink)) == Exit(3, 0.5)
     assert lines == [b"a", b"b"]
     assert (mock.last.argv, mock.last.env, mock.last.stdin) == (("agent", "--x"), {"A": "1"}, b"prompt")
+    assert (mock.last_name, mock.last_args, mock.last_stdin) == ("agent", ["--x"], "prompt")
 
 
 ASKED = ClaudeRequest("You are brief.", "Hello?", "m-1")

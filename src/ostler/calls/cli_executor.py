@@ -6,7 +6,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Mapping
-from logging import Logger, getLogger
+from logging import Logger, NullHandler, getLogger
 from pathlib import Path
 from random import Random
 
@@ -16,6 +16,7 @@ from ostler.calls.attempts.attempt import AttemptRunner
 from ostler.calls.attempts.journal import MemoryAttemptJournal
 from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
+from ostler.calls.call_input import check_call, check_plugins, read_settings
 from ostler.calls.debugger import Debugger, EventDebugger, adapt_debugger
 from ostler.calls.decision_log import DecisionLog, describe_end
 from ostler.calls.executions import Execution, Executions
@@ -46,17 +47,19 @@ from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite import SqliteJournal
 from ostler.store.sqlite_ledger import SqliteLedger
 
+getLogger("ostler").addHandler(NullHandler())  # a library prints nothing by itself
+
 
 class CliExecutor:
     """Runs prompts on the models of the settings, any number at a time, without global state.
 
-    The ledger of limits is in `home` and shared by all executors there; `calls_dir` holds the prompts and
-    transcripts of this one.
+    The settings are those of ostler.toml, as Settings or as a mapping. The ledger of limits is in `home` and
+    shared by all executors there; `calls_dir` holds the prompts and transcripts of this one.
     """
 
     def __init__(
         self,
-        settings: Settings | None = None,
+        settings: Settings | Mapping[str, object] | None = None,
         processes: CommandRunner | None = None,
         plugins: PluginRegistry | None = None,
         logger: Logger | None = None,
@@ -71,7 +74,8 @@ class CliExecutor:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         clock, environ = clock or SystemClock(), os.environ if environ is None else environ
-        settings, logger = settings or Settings(), logger or getLogger("ostler")
+        settings, logger = read_settings(settings), logger or getLogger("ostler")
+        check_plugins(plugins)
         plugins = PluginRegistry(logger) if plugins is None else plugins
         home = home or find_user_state(environ) or Path(tempfile.gettempdir(), f"ostler-{os.getuid()}")
         make_private_dir(home)
@@ -111,7 +115,7 @@ class CliExecutor:
         self,
         prompt: str,
         *,
-        cwd: str = ".",
+        cwd: str | Path = ".",
         task_id: str = "call",
         feature: str = "",
         priority: PriorityName = "P2",
@@ -121,8 +125,10 @@ class CliExecutor:
         """Run one prompt until it succeeds or no model is left; cancelling this stops the agent.
 
         Any number of executions can run at the same time. `execution_id` names this one for `kill`; without
-        it, `executions` shows the id that it gets.
+        it, `executions` shows the id that it gets. Expected failures are in the outcome; raises UsageError
+        for an invalid argument.
         """
+        check_call(prompt, cwd, priority, timeout_seconds)
         execution_id = execution_id or self._executions.make_id(task_id)
 
         def build_prompt(_continues_session: bool, failure: str) -> str:
@@ -140,7 +146,7 @@ class CliExecutor:
             iteration=1,
             role="",
             pool=self._create_pool(timeout_seconds),
-            cwd=cwd,
+            cwd=str(cwd),
             task_dir=self.calls_dir,
             attempts=[],
             select_session=_create_session,
@@ -175,6 +181,7 @@ class CliExecutor:
         self.selector.reset_to_primary()
 
     def close(self) -> None:
+        """Close the ledgers; call it when no call runs any more."""
         self._ledger.close()
         self._accounts.close()
 

@@ -11,16 +11,45 @@ from typing import TYPE_CHECKING
 from ostler.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ostler.calls.cli_executor import CliExecutor
     from ostler.calls.debugger import PrePromptEvent
     from ostler.calls.host import get_available_memory_mb
-    from ostler.calls.models.retry import calculate_backoff_delay
     from ostler.calls.models.selector import ModelSelector
-    from ostler.calls.models.slots import WorkerPool
-    from ostler.executors.claude.executor import ClaudeExecutor
-    from ostler.executors.cursor import CursorExecutor
-    from ostler.executors.protocol import Executor, supports_resumption
-    from ostler.executors.registry import ExecutorRegistry
+    from ostler.calls.models.slots import WorkerPool, WorkerPoolManager
+    from ostler.compat.loopwork import (
+        CliExecutor,
+        CliExecutorConfig,
+        ILogger,
+        IPluginRegistry,
+        IProcessManager,
+        ISpawnedProcess,
+        ModelEntry,
+        RetryConfig,
+        SpawnOptions,
+        calculate_backoff_delay,
+    )
+    from ostler.compat.sow import (
+        Architect,
+        ClaudeExecutor,
+        CommandRunner,
+        CursorExecutor,
+        Decomposer,
+        DefaultCommandRunner,
+        Executor,
+        ExecutorError,
+        ExecutorRegistry,
+        Implementer,
+        MockCommandRunner,
+        MockExecutor,
+        Planner,
+        Researcher,
+        Reviewer,
+        load_prompt,
+        new_claude_executor,
+        new_claude_executor_with_runner,
+        new_cursor_executor,
+        new_cursor_executor_with_runner,
+        new_executor_registry,
+    )
     from ostler.llm.anthropic import AnthropicClaudeClient
     from ostler.llm.client import (
         DEFAULT_MODEL_MAP,
@@ -30,8 +59,6 @@ if TYPE_CHECKING:
         ClaudeResponse,
     )
     from ostler.llm.timeouts import cancellable_sleep
-    from ostler.process.protocol import CommandRunner
-    from ostler.process.runner import DefaultCommandRunner
     from ostler.process.spawner import StandardSpawner, create_spawner
     from ostler.process.terminal import PtySpawner
     from ostler.project.agents.agent_executor import AgentExecutor
@@ -45,12 +72,12 @@ if TYPE_CHECKING:
     )
     from ostler.prompt.completion import check_phase_completion
     from ostler.prompt.document import build_prompt
-    from ostler.prompt.role import Agent, load_prompt
+    from ostler.prompt.role import Agent
     from ostler.prompt.template import render_template
     from ostler.prompt.variables import build_template_vars
     from ostler.skills.content import SkillContent, load_skill_content
     from ostler.store.journal import EventPublisher
-    from ostler.testing.mocks import MockClaudeClient, MockCommandRunner, MockExecutor
+    from ostler.testing.mocks import MockClaudeClient
 
 __all__ = [
     "DEFAULT_MODEL_MAP",
@@ -58,14 +85,17 @@ __all__ = [
     "AgentConfig",
     "AgentExecutor",
     "AnthropicClaudeClient",
+    "Architect",
     "ClaudeClient",
     "ClaudeClientConfig",
     "ClaudeExecutor",
     "ClaudeRequest",
     "ClaudeResponse",
     "CliExecutor",
+    "CliExecutorConfig",
     "CommandRunner",
     "CursorExecutor",
+    "Decomposer",
     "DefaultCommandRunner",
     "EventPublisher",
     "ExecutionError",
@@ -74,16 +104,29 @@ __all__ = [
     "ExecutionStatus",
     "Executor",
     "ExecutorConfig",
+    "ExecutorError",
     "ExecutorRegistry",
+    "ILogger",
+    "IPluginRegistry",
+    "IProcessManager",
+    "ISpawnedProcess",
+    "Implementer",
     "MockClaudeClient",
     "MockCommandRunner",
     "MockExecutor",
+    "ModelEntry",
     "ModelSelector",
+    "Planner",
     "PrePromptEvent",
     "PtySpawner",
+    "Researcher",
+    "RetryConfig",
+    "Reviewer",
     "SkillContent",
+    "SpawnOptions",
     "StandardSpawner",
     "WorkerPool",
+    "WorkerPoolManager",
     "WorkspaceError",
     "build_prompt",
     "build_template_vars",
@@ -95,8 +138,12 @@ __all__ = [
     "get_available_memory_mb",
     "load_prompt",
     "load_skill_content",
+    "new_claude_executor",
+    "new_claude_executor_with_runner",
+    "new_cursor_executor",
+    "new_cursor_executor_with_runner",
+    "new_executor_registry",
     "render_template",
-    "supports_resumption",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -107,44 +154,64 @@ __getattr__, __dir__ = lazy_names(
         "AgentConfig": "ostler.project.agents.executor_config",
         "AgentExecutor": "ostler.project.agents.agent_executor",
         "AnthropicClaudeClient": "ostler.llm.anthropic",
+        "Architect": "ostler.compat.sow",
         "ClaudeClient": "ostler.llm.client",
         "ClaudeClientConfig": "ostler.llm.client",
-        "ClaudeExecutor": "ostler.executors.claude.executor",
+        "ClaudeExecutor": "ostler.compat.sow",
         "ClaudeRequest": "ostler.llm.client",
         "ClaudeResponse": "ostler.llm.client",
-        "CliExecutor": "ostler.calls.cli_executor",
-        "CommandRunner": "ostler.process.protocol",
-        "CursorExecutor": "ostler.executors.cursor",
-        "DefaultCommandRunner": "ostler.process.runner",
+        "CliExecutor": "ostler.compat.loopwork",
+        "CliExecutorConfig": "ostler.compat.loopwork",
+        "CommandRunner": "ostler.compat.sow",
+        "CursorExecutor": "ostler.compat.sow",
+        "Decomposer": "ostler.compat.sow",
+        "DefaultCommandRunner": "ostler.compat.sow",
         "EventPublisher": "ostler.store.journal",
         "ExecutionError": "ostler.project.execution",
         "ExecutionErrorCode": "ostler.project.execution",
         "ExecutionResult": "ostler.project.execution",
         "ExecutionStatus": "ostler.project.execution",
-        "Executor": "ostler.executors.protocol",
+        "Executor": "ostler.compat.sow",
         "ExecutorConfig": "ostler.project.agents.executor_config",
-        "ExecutorRegistry": "ostler.executors.registry",
+        "ExecutorError": "ostler.compat.sow",
+        "ExecutorRegistry": "ostler.compat.sow",
+        "ILogger": "ostler.compat.loopwork",
+        "IPluginRegistry": "ostler.compat.loopwork",
+        "IProcessManager": "ostler.compat.loopwork",
+        "ISpawnedProcess": "ostler.compat.loopwork",
+        "Implementer": "ostler.compat.sow",
         "MockClaudeClient": "ostler.testing.mocks",
-        "MockCommandRunner": "ostler.testing.mocks",
-        "MockExecutor": "ostler.testing.mocks",
+        "MockCommandRunner": "ostler.compat.sow",
+        "MockExecutor": "ostler.compat.sow",
+        "ModelEntry": "ostler.compat.loopwork",
         "ModelSelector": "ostler.calls.models.selector",
+        "Planner": "ostler.compat.sow",
         "PrePromptEvent": "ostler.calls.debugger",
         "PtySpawner": "ostler.process.terminal",
+        "Researcher": "ostler.compat.sow",
+        "RetryConfig": "ostler.compat.loopwork",
+        "Reviewer": "ostler.compat.sow",
         "SkillContent": "ostler.skills.content",
+        "SpawnOptions": "ostler.compat.loopwork",
         "StandardSpawner": "ostler.process.spawner",
         "WorkerPool": "ostler.calls.models.slots",
+        "WorkerPoolManager": "ostler.calls.models.slots",
         "WorkspaceError": "ostler.project.execution",
         "build_prompt": "ostler.prompt.document",
         "build_template_vars": "ostler.prompt.variables",
-        "calculate_backoff_delay": "ostler.calls.models.retry",
+        "calculate_backoff_delay": "ostler.compat.loopwork",
         "cancellable_sleep": "ostler.llm.timeouts",
         "check_phase_completion": "ostler.prompt.completion",
         "create_default_config": "ostler.project.agents.executor_config",
         "create_spawner": "ostler.process.spawner",
         "get_available_memory_mb": "ostler.calls.host",
-        "load_prompt": "ostler.prompt.role",
+        "load_prompt": "ostler.compat.sow",
         "load_skill_content": "ostler.skills.content",
+        "new_claude_executor": "ostler.compat.sow",
+        "new_claude_executor_with_runner": "ostler.compat.sow",
+        "new_cursor_executor": "ostler.compat.sow",
+        "new_cursor_executor_with_runner": "ostler.compat.sow",
+        "new_executor_registry": "ostler.compat.sow",
         "render_template": "ostler.prompt.template",
-        "supports_resumption": "ostler.executors.protocol",
     },
 )

@@ -54,8 +54,9 @@ class Executor(Protocol):
         ...
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Continue call.session_id with call.prompt; SESSION_NOT_FOUND if it is lost and call.fresh_prompt is
-        empty.
+        """Continue call.session_id with call.prompt.
+
+        A lost session is replaced by a new one with call.fresh_prompt; if that is empty, SESSION_NOT_FOUND.
         """
         ...
 

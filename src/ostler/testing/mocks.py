@@ -84,6 +84,21 @@ class MockCommandRunner:
         """The last command: argv, env, stdin, cwd."""
         return self.commands[-1]
 
+    @property
+    def last_name(self) -> str:
+        """The program of the last command."""
+        return self.last.argv[0]
+
+    @property
+    def last_args(self) -> list[str]:
+        """The arguments of the last command."""
+        return list(self.last.argv[1:])
+
+    @property
+    def last_stdin(self) -> str:
+        """The input of the last command."""
+        return self.last.stdin.decode("utf-8", "replace")
+
 
 @dataclass
 class MockClaudeClient:

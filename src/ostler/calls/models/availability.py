@@ -24,6 +24,7 @@ from ostler.calls.models.window_notes import WindowNotes
 from ostler.clock import Clock, format_local_time
 from ostler.config.settings import RetrySettings, Settings
 from ostler.errors import Code, OstlerError, is_provider_limit, needs_account_fix
+from ostler.executors.exit_status import result_from_error
 from ostler.executors.protocol import Executor
 from ostler.model.call import CallResult
 from ostler.model.limits.limit import Closed, Limit, Open, Probe, check_admission, window_for, windows_for
@@ -114,7 +115,7 @@ class ModelAvailability:
         try:
             make_executor().validate_availability()
         except OstlerError as error:
-            return Unavailable("missing", error.code, error.message)
+            return Unavailable("missing", error.code, result_from_error(error).message)
         return self._check_limits(model) or (None if is_only_model else self._check_cooldown(model))
 
     def _check_limits(self, model: ModelConfig) -> Unavailable | None:

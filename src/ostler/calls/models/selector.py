@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Protocol
+from typing import Protocol, get_args
 
 from msgspec import convert
 from msgspec.structs import replace
 
 from ostler.config.settings import SelectionSettings, Settings, Strategy
+from ostler.errors import UsageError
 from ostler.executors.registry import resolve_name
 from ostler.model.model_config import ModelConfig, ModelPool
 
@@ -51,9 +52,14 @@ class MemoryTurns:
 class ModelSelector:
     """Shared by all calls of a run; the ledger holds the turn of round-robin for all runs of a project."""
 
-    def __init__(self, strategy: Strategy, rng: Random, turns: Turns | None = None) -> None:
+    def __init__(
+        self, strategy: Strategy = "round-robin", rng: Random | None = None, turns: Turns | None = None
+    ) -> None:
+        if strategy not in get_args(Strategy):
+            known = ", ".join(get_args(Strategy))
+            raise UsageError(f"strategy: expected one of {known}, got {strategy!r}")
         self.strategy: Strategy = strategy  # of the calls that start from now on
-        self._rng = rng
+        self._rng = rng or Random()  # noqa: S311
         self._turns = turns or MemoryTurns()  # for the primary or fallback models of each pool
         self._in_fallback = False
 

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Callable, Container, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
-from ostler.clock import Clock
+from ostler.clock import Clock, SystemClock
 from ostler.config.settings import PoolSettings
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.task import to_priority
@@ -57,9 +57,11 @@ class PoolStats(Struct, frozen=True):
 class WorkerPool:
     """Assigns slots, in each pool in the order of the requests."""
 
-    def __init__(self, pools: Mapping[str, PoolSettings], clock: Clock) -> None:
+    def __init__(
+        self, pools: Mapping[str, PoolSettings | Mapping[str, object]] = {}, clock: Clock | None = None
+    ) -> None:
         self.pools = _merge_pools(pools)
-        self._clock = clock
+        self._clock = clock or SystemClock()
         self._semaphores = {name: FairSemaphore(pool.size, clock) for name, pool in self.pools.items()}
         self._holders: dict[str, tuple[str, str]] = {}  # slot id -> pool, holder
         self._numbers = count(1)
@@ -135,12 +137,16 @@ def name_pool(feature: str, priority: str, pools: Container[str] = ()) -> str:
     return _POOL_OF_PRIORITY.get(to_priority(priority), _DEFAULT_POOL)
 
 
-def _merge_pools(pools: Mapping[str, PoolSettings]) -> dict[str, SlotPool]:
+def _merge_pools(pools: Mapping[str, PoolSettings | Mapping[str, object]]) -> dict[str, SlotPool]:
     return {**BUILT_IN_POOLS, **{name: _merge_pool(name, pool) for name, pool in pools.items()}}
 
 
-def _merge_pool(name: str, settings: PoolSettings) -> SlotPool:
-    """Return the built-in pool with the values that the settings change."""
+def _merge_pool(name: str, given: PoolSettings | Mapping[str, object]) -> SlotPool:
+    """Return the built-in pool with the values that the settings change; raises UsageError."""
+    try:
+        settings = given if isinstance(given, PoolSettings) else convert(given, PoolSettings)
+    except ValidationError as error:
+        raise UsageError(f"pools.{name}: {error}", "correct this value", Code.CONFIG_INVALID) from None
     default = BUILT_IN_POOLS.get(name, _CUSTOM_POOL)
     return SlotPool(
         size=default.size if settings.size is None else settings.size,

@@ -1,0 +1,44 @@
+"""Checks what a program passes to a CliExecutor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import ValidationError, convert
+
+from ostler.config.settings import Settings
+from ostler.errors import Code, UsageError
+from ostler.model.task import PRIORITIES
+
+
+def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
+    """Return the settings, also from a mapping with the keys of ostler.toml. Raises UsageError."""
+    if isinstance(settings, Settings):
+        return settings
+    try:
+        return convert(settings or {}, Settings)
+    except ValidationError as error:
+        raise UsageError(f"settings: {error}", "correct this value", Code.CONFIG_INVALID) from None
+
+
+def check_call(prompt: object, cwd: object, priority: object, timeout_seconds: object) -> None:
+    """Raise UsageError for an invalid argument, before anything is started."""
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise UsageError(f"prompt: expected a text, got {prompt!r}", "pass what the agent shall do")
+    if not isinstance(cwd, str | Path) or not Path(cwd).is_dir():
+        raise UsageError(f"cwd: expected a directory, got {cwd!r}", "pass a directory that exists")
+    if priority not in PRIORITIES:
+        raise UsageError(f"priority: expected one of {', '.join(PRIORITIES)}, got {priority!r}")
+    if timeout_seconds is not None and not _is_positive(timeout_seconds):
+        raise UsageError(f"timeout_seconds: expected a number > 0, got {timeout_seconds!r}")
+
+
+def check_plugins(plugins: object) -> None:
+    """Raise UsageError for an object that is no registry of plugins."""
+    if plugins is not None and not callable(getattr(plugins, "notify", None)):
+        raise UsageError(f"plugins: expected a PluginRegistry, got {plugins!r}")
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
