@@ -83,7 +83,7 @@ class Host:
     def describe_wait(self, executor: str) -> str:
         """Return what a start waits for, and how long it does."""
         wait = (
-            "until an agent ends" if self._reservations else f"up to {self._settings.memory_wait_seconds:g} s"
+            "until an agent ends" if self._reservations else f"up to {self.settings.memory_wait_seconds:g} s"
         )
         return f"free memory, {wait}: {self._describe_memory(executor)}"
 
@@ -139,7 +139,7 @@ class Host:
             return until
         if self._short_since is None:
             self._short_since = self._clock.monotonic()
-        return min(until, self._short_since + self._settings.memory_wait_seconds)
+        return min(until, self._short_since + self.settings.memory_wait_seconds)
 
     def _has_memory(self, executor: str) -> bool:
         """Return whether one more agent fits; the first one needs only the memory that must stay free."""

@@ -62,7 +62,7 @@ class WorkerPool:
     ) -> None:
         self.pools = _merge_pools(pools)
         self._clock = clock or SystemClock()
-        self._semaphores = {name: FairSemaphore(pool.size, clock) for name, pool in self.pools.items()}
+        self._semaphores = {name: FairSemaphore(pool.size, self._clock) for name, pool in self.pools.items()}
         self._holders: dict[str, tuple[str, str]] = {}  # slot id -> pool, holder
         self._numbers = count(1)
 
