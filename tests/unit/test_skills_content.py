@@ -97,7 +97,8 @@ def test_a_reference_that_is_missing_is_a_warning(tmp_path: Path) -> None:
     assert [one.name for one in skill.references] == ["a.md"]
     assert skill.warnings == (
         f"{WHERE}/SKILL.md:5: references/b.md does not exist",
-        f"{WHERE}/references/c.md is a symbolic link; only regular files are read; it is left out of the prompt",
+        f"{WHERE}/references/c.md is a symbolic link; only regular files are read; "
+        "it is left out of the prompt",
     )
 
 
@@ -310,7 +311,9 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
         printed = load(tmp_path).warnings
         (folder / "SKILL.md").chmod(0)
         refused = refusal(tmp_path).message
-    assert printed == (f"{WHERE}/references/a.md cannot be read: Permission denied; it is left out of the prompt",)
+    assert printed == (
+        f"{WHERE}/references/a.md cannot be read: Permission denied; it is left out of the prompt",
+    )
     assert refused == f"{WHERE}/SKILL.md cannot be read: Permission denied"
 
 

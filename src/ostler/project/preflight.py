@@ -32,6 +32,7 @@ from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
 from ostler.sandbox.box.tiers import choose_tier
+from ostler.skills.outputs import is_always_file
 
 _REVIEWER = "reviewer"
 _NAMED = 3  # tasks in a message; the others are counted
@@ -183,6 +184,19 @@ class TaskChecks:
                 yield _create_disabled_error(self._project, task)
             elif all(refused := [self._check(name) for name in names]) and refused[0]:
                 yield refused[0]
+            elif own is task and (error := self._find_output_error(task, names)):
+                yield error
+
+    def _find_output_error(self, task: Task, names: list[str]) -> OstlerError | None:
+        """Return why no agent can write the document: it is a file, and they only answer with text."""
+        path = task.output.path if task.output else ""
+        if not path or not is_always_file(path):
+            return None
+        if any(make_executor(name, self._setup).capabilities.changes_files for name in names):
+            return None
+        message = f"{names[0]} answers with text and cannot write {path}"
+        hint = "use an agent that runs programs, such as --executor claude, or an output that ends in .md"
+        return UsageError(message, hint)
 
     def _check(self, name: str) -> OstlerError | None:
         if name not in self._usable:

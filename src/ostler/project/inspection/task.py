@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ostler.config.expect import nearest
 from ostler.errors import Code, OstlerError, UsageError
+from ostler.llm.client import DEFAULT_MODEL_MAP
 from ostler.model.task import Task
 from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.inspection.setup import Setup
@@ -18,7 +20,20 @@ def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
         yield UsageError(why)
     if task.role not in AGENTS and task.role not in list_project_roles(setup.root):
         yield UsageError(describe_unknown_role(task.role, setup.root))
+    if task.tier and (unknown := _explain_unknown_tier(task.tier, setup)):
+        yield unknown
     yield from _find_skill_errors(task, setup)
+
+
+def _explain_unknown_tier(tier: str, setup: Setup) -> UsageError | None:
+    """Return the error for a tier that is neither built in, nor in [tiers], nor a name of [[models]]."""
+    known = (*DEFAULT_MODEL_MAP, *setup.settings.tiers, *(one.name for one in setup.settings.models))
+    if tier in known:
+        return None
+    near = nearest(tier, known)
+    names = ", ".join(dict.fromkeys(known))
+    hint = f"did you mean {near}?" if near else f'add it to ostler.toml: [tiers] {tier} = "MODEL"'
+    return UsageError(f"unknown tier {tier!r:.80}: expected one of {names}", hint)
 
 
 def _find_skill_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
