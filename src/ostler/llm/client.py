@@ -16,7 +16,6 @@ StopReason = Literal["end_turn", "max_tokens", "stop_sequence"]
 OnLine = Callable[[bytes], None]
 """Receives one event of the answer, as the JSON that the provider sent."""
 
-DEFAULT_TIER = "sonnet"
 DEFAULT_MODEL_MAP = {
     "opus": "claude-opus-4-6",
     "sonnet": "claude-sonnet-4-6",

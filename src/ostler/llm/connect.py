@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from ostler.config.settings import Provider
 from ostler.errors import Code
-from ostler.llm.client import DEFAULT_MODEL_MAP, DEFAULT_TIER, ClaudeClient, ClaudeClientConfig
+from ostler.llm.client import DEFAULT_MODEL_MAP, ClaudeClient, ClaudeClientConfig
 from ostler.llm.failure import ModelError
+from ostler.model.model_config import DEFAULT_TIER
 
 
 class ProviderAccount(Struct, frozen=True):

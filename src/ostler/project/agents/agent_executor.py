@@ -36,7 +36,13 @@ from ostler.model.state import State
 from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.model.task import Task
 from ostler.model.usage import Usage
-from ostler.project.agents.executor_config import AgentConfig, ExecutorConfig, apply_config, to_settings
+from ostler.project.agents.executor_config import (
+    AgentConfig,
+    ExecutorConfig,
+    apply_config,
+    name_model,
+    to_settings,
+)
 from ostler.project.agents.given_client import create_registry
 from ostler.project.execution import (
     ExecutionError,
@@ -99,7 +105,7 @@ class AgentExecutor:
             existing = _find_task(task, ostler.project)
             _require_document(existing or task)
             _require_not_aborted(signal)
-            added = existing or await ostler.add(task)
+            added = existing or await ostler.add(name_model(task, self._config))
             return await _run(ostler, added, signal)
 
     def _open(self, overrides: AgentConfig) -> Ostler:

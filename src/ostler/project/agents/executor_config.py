@@ -64,6 +64,13 @@ def to_settings(config: ExecutorConfig) -> dict[str, object]:
     }
 
 
+def name_model(task: Task, config: ExecutorConfig) -> Task:
+    """Return the task with the model of its tier: tiers of the config are not in the settings."""
+    if not task.tier or task.model:
+        return task
+    return replace(task, tier="", model=config.model_map.get(task.tier, task.tier))
+
+
 def apply_config(task: Task, config: ExecutorConfig, overrides: AgentConfig) -> Task:
     """Return the task with the config applied: overrides first, then the task's values, then the config."""
     tier = overrides.model_tier or task.model or task.tier or config.default_model_tier

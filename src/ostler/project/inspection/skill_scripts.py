@@ -42,8 +42,7 @@ def check_scripts(scripts: Iterable[Script], root: Path, environ: Mapping[str, s
 
 
 def _explain_module(module: str, interpreter: str) -> str:
-    where = "the project's .venv, which is first in PATH, or in its environment"
-    return f"the module {module} is not installed for {interpreter}; install it in {where}"
+    return f"the module {module} is not installed for {interpreter}; install it in .venv of the project"
 
 
 def _find_missing_modules(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ostler.config.expect import nearest
 from ostler.errors import Code, OstlerError, UsageError
-from ostler.llm.client import DEFAULT_MODEL_MAP
+from ostler.model.model_config import BUILT_IN_TIERS
 from ostler.model.task import Task
 from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.inspection.setup import Setup
@@ -27,7 +27,7 @@ def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
 
 def _explain_unknown_tier(tier: str, setup: Setup) -> UsageError | None:
     """Return the error for a tier that is neither built in, nor in [tiers], nor a name of [[models]]."""
-    known = (*DEFAULT_MODEL_MAP, *setup.settings.tiers, *(one.name for one in setup.settings.models))
+    known = (*BUILT_IN_TIERS, *setup.settings.tiers, *(one.name for one in setup.settings.models))
     if tier in known:
         return None
     near = nearest(tier, known)
