@@ -341,7 +341,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     run: RunSettings = RunSettings()
     executors: dict[str, ExecutorSettings] = {}
     agents: dict[str, str] = {}  # role -> executor
-    tiers: dict[str, str] = {}  # opus, sonnet, haiku -> model
+    tiers: dict[str, str] = {}  # opus, sonnet, haiku or a name of your own -> model; sonnet is the default
     models: tuple[ModelSettings, ...] = ()
     selection: SelectionSettings = SelectionSettings()
     retry: RetrySettings = RetrySettings()
