@@ -144,6 +144,11 @@ def test_a_model_cannot_write_a_file(world: DocumentWorld) -> None:
     assert "model_api answers with text and cannot write outputs/x.docx" in done.stderr
     assert "--executor claude" in done.stderr and not llm.requests
     assert world.show(task)["status"] == "pending"
+    world.skill("sheets", "name: sheets\ndescription: x\nmetadata:\n  output: xlsx", "Make sheets.")
+    with FakeLlm([say("x")]) as llm:
+        world.asks(llm)
+        done = world.ostler("new", "Hay", "--skill", "sheets")
+    assert "model_api answers with text and cannot write a .xlsx file" in done.stderr
 
 
 def test_a_rejected_file_is_changed(world: DocumentWorld) -> None:
