@@ -206,7 +206,7 @@ TIERS = '[tiers]\nsonnet = "mine"\nhaiku = "small"\n'
         ("", (), "claude-sonnet-4-6"),
     ],
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_one_resolution_of_tiers(
     world: DocumentWorld, settings: str, args: tuple[str, ...], model: str
 ) -> None:
