@@ -39,7 +39,20 @@ def settings_page() -> str:
         heading = ast.get_docstring(node) or ""
         if heading.startswith("["):
             parts.append(_section(heading, node, lines))
+    whole = next(node for node in classes if node.name == "Settings")
+    parts += [
+        _table(field, lines) for field in whole.body if isinstance(field, ast.AnnAssign) and _is_table(field)
+    ]
     return "\n".join(parts)
+
+
+def _is_table(field: ast.AnnAssign) -> bool:
+    return ast.unparse(field.annotation) == "dict[str, str]"
+
+
+def _table(field: ast.AnnAssign, lines: list[str]) -> str:
+    """A section whose keys are names of the user."""
+    return f"## [{ast.unparse(field.target)}]\n\n{_sentence(_meaning(field, lines))}\n"
 
 
 def _section(heading: str, node: ast.ClassDef, lines: list[str]) -> str:

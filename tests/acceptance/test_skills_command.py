@@ -95,7 +95,9 @@ def test_changes_are_noticed_and_accepted(world: World) -> None:
     """New, accepted, changed, gone: each is shown until a person accepts it; a broken one stays broken."""
     folder = some_skills(world.root)
     assert states(world, code=1) == {"broken": "broken", "copywriting": "new", "product": "new"}
-    (world.root / ".agents" / "skills" / "broken" / "SKILL.md").write_text(matter("description: x"))
+    (world.root / ".agents" / "skills" / "broken" / "SKILL.md").write_text(
+        matter("name: broken\ndescription: x")
+    )
     done = world.ostler("skills", "check", "--accept")
     assert done.stdout.splitlines()[1:] == [
         "broken       accepted  .agents/skills/broken/SKILL.md",

@@ -97,7 +97,8 @@ def test_a_reference_that_is_missing_is_a_warning(tmp_path: Path) -> None:
     assert [one.name for one in skill.references] == ["a.md"]
     assert skill.warnings == (
         f"{WHERE}/SKILL.md:5: references/b.md does not exist",
-        f"{WHERE}/references/c.md is a symbolic link; only regular files are read; it is left out of the prompt",
+        f"{WHERE}/references/c.md is a symbolic link; only regular files are read; "
+        "it is left out of the prompt",
     )
 
 

@@ -262,6 +262,7 @@ class DocumentsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     # More directories in which a document may be written; "." is the whole project, without hidden files.
     outputs_allow: tuple[Word, ...] = ("docs",)
     executor: Word = "model_api"  # default executor for documents
+    tier: str = ""  # default tier or model; empty: run.model for the same executor, else sonnet for model_api
     max_context_tokens: NotNegative = 150_000  # above it references are left out, last first; 0: no limit
 
 
@@ -356,7 +357,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     run: RunSettings = RunSettings()
     executors: dict[str, ExecutorSettings] = {}
     agents: dict[str, str] = {}  # role -> executor
-    tiers: dict[str, str] = {}  # opus, sonnet, haiku -> model
+    tiers: dict[str, str] = {}  # opus, sonnet, haiku or a name of your own -> model; sonnet is the default
     models: tuple[ModelSettings, ...] = ()
     selection: SelectionSettings = SelectionSettings()
     retry: RetrySettings = RetrySettings()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ostler.config.settings import ExecutorSettings
 from ostler.files.atomic import write_projection
 from ostler.model.call import AgentCall, OnEvent, WarningRaised
-from ostler.model.command import TERMINAL_TYPE, Command
+from ostler.model.command import TERMINAL_TYPE, Command, Launcher
 from ostler.secrets.redact import redact_bytes
 
 
@@ -67,16 +67,23 @@ def warn_without_terminal(name: str, settings: ExecutorSettings, on_event: OnEve
 
 
 @contextmanager
-def write_call_file(transcript: str, suffix: str, content: bytes) -> Generator[str, None, None]:
+def write_call_file(
+    transcript: str, suffix: str, content: bytes, launcher: Launcher | None = None
+) -> Generator[str, None, None]:
     """Write a private file for one call and yield its path.
 
-    It stays beside the transcript; without a transcript it is removed after the call.
+    It stays beside the transcript; without a transcript it is removed after the call. A program in a sandbox
+    gets a temporary copy: the directory of the transcript can be hidden there.
     """
     if transcript:
         path = Path(f"{transcript}.{suffix}").absolute()
         write_projection(path, content)
         try:
-            yield str(path)
+            if launcher is None:
+                yield str(path)
+            else:
+                with write_call_file("", suffix, content) as copy:
+                    yield copy
         finally:
             if (clean := redact_bytes(content)) != content:
                 write_projection(path, clean)

@@ -136,7 +136,7 @@ class CommandExecutor:
         if not any("{prompt_file}" in arg for arg in self._settings.args):
             yield self._arguments(values), prompt
             return
-        with write_call_file(call.transcript, "prompt", prompt) as path:
+        with write_call_file(call.transcript, "prompt", prompt, call.launcher) as path:
             yield self._arguments({**values, "prompt_file": path}), b""
 
     def _arguments(self, values: dict[str, str]) -> tuple[str, ...]:

@@ -305,7 +305,7 @@ class ProgramExecutor:
         if not (call.schema and self.spec.schema_in_file):
             yield call
             return
-        with write_call_file(call.transcript, "schema.json", call.schema.encode()) as path:
+        with write_call_file(call.transcript, "schema.json", call.schema.encode(), call.launcher) as path:
             yield replace(call, schema=path)
 
     @contextmanager
@@ -314,7 +314,8 @@ class ProgramExecutor:
         if not flag or not call.system.strip():
             yield ()
             return
-        with write_call_file(call.transcript, "system.md", call.system.encode("utf-8", "replace")) as path:
+        content = call.system.encode("utf-8", "replace")
+        with write_call_file(call.transcript, "system.md", content, call.launcher) as path:
             yield (flag, path)
 
     def _with_system_prompt(self, call: AgentCall) -> AgentCall:

@@ -10,6 +10,7 @@ from ostler.config.settings import Provider
 from ostler.errors import Code
 from ostler.llm.client import DEFAULT_MODEL_MAP, ClaudeClient, ClaudeClientConfig
 from ostler.llm.failure import ModelError
+from ostler.model.model_config import DEFAULT_TIER
 
 
 class ProviderAccount(Struct, frozen=True):
@@ -26,7 +27,7 @@ ACCOUNTS: dict[Provider, ProviderAccount] = {
         keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         base_url="ANTHROPIC_BASE_URL",
         environment=("ANTHROPIC_*",),
-        models={"": DEFAULT_MODEL_MAP["sonnet"], **DEFAULT_MODEL_MAP},
+        models={"": DEFAULT_MODEL_MAP[DEFAULT_TIER], **DEFAULT_MODEL_MAP},
     ),
     "openai": ProviderAccount(
         keys=("OPENAI_API_KEY",), base_url="OPENAI_BASE_URL", environment=("OPENAI_*",)

@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from ostler.model.call import PermissionSetting
 
+BUILT_IN_TIERS = ("opus", "sonnet", "haiku")  # more are in [tiers]
+DEFAULT_TIER = "sonnet"
 LOGIN_MARK = "@"  # in the key of a login: separates the type of the agent from what makes it different
 
 

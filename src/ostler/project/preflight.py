@@ -32,6 +32,8 @@ from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
 from ostler.sandbox.box.tiers import choose_tier
+from ostler.skills.content import load_skill_content
+from ostler.skills.outputs import is_always_file
 
 _REVIEWER = "reviewer"
 _NAMED = 3  # tasks in a message; the others are counted
@@ -183,6 +185,20 @@ class TaskChecks:
                 yield _create_disabled_error(self._project, task)
             elif all(refused := [self._check(name) for name in names]):
                 yield from filter(None, refused)
+            elif own is task and (error := self._find_output_error(task, names)):
+                yield error
+
+    def _find_output_error(self, task: Task, names: list[str]) -> OstlerError | None:
+        """Return why no agent can write the document: it is a file, and they only answer with text."""
+        path = task.output.path if task.output else ""
+        suffix = "" if path else _find_default_suffix(task, self._setup)
+        if not is_always_file(path or f"document{suffix}"):
+            return None
+        if any(make_executor(name, self._setup).capabilities.changes_files for name in names):
+            return None
+        message = f"{names[0]} answers with text and cannot write {path or f'a {suffix} file'}"
+        hint = "use an agent that runs programs, such as --executor claude, or an output that ends in .md"
+        return UsageError(message, hint)
 
     def _check(self, name: str) -> OstlerError | None:
         if name not in self._usable:
@@ -201,6 +217,16 @@ class TaskChecks:
             reviewers = [_REVIEWER] if any(gate.type == "ai" for gate in gates) else []
             self._roles[key] = [*{phase.role for phase in plan.phases if phase.role}, *reviewers]
         return self._roles[key]
+
+
+def _find_default_suffix(task: Task, setup: Setup) -> str:
+    """Return the suffix of a document whose path is not determined yet: a new task has no id."""
+    if not task.skill:
+        return ""
+    try:
+        return load_skill_content(task.skill, setup.root, setup.settings.skills).suffix
+    except OstlerError:
+        return ""  # a broken skill is reported when the task is added
 
 
 def _with_role(task: Task, role: str, project: Project) -> Task:

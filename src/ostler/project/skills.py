@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,8 +10,11 @@ from msgspec.structs import replace
 
 from ostler.config.settings import DocumentsSettings, SkillsSettings
 from ostler.errors import OstlerError
+from ostler.project.inspection.skill_scripts import check_scripts
+from ostler.skills.availability import check_availability, read_scripts
 from ostler.skills.content import SkillContent, load_skill, load_skill_content, make_output_path
-from ostler.skills.lint import LintFinding, lint_skill
+from ostler.skills.finding import LintFinding
+from ostler.skills.lint import lint_skill
 from ostler.skills.location import SkillLocation, find_skills, locate_skill
 from ostler.skills.lock import LockEntry, LockState, compare_with_lock, create_entry, read_lock, write_lock
 
@@ -42,6 +46,7 @@ class CheckedSkill(Struct, frozen=True):
     problem: str = ""
     warnings: tuple[str, ...] = ()
     findings: tuple[LintFinding, ...] = ()
+    availability: tuple[LintFinding, ...] = ()  # what agents cannot use, and rules of the format
 
 
 def list_skills(root: Path, settings: SkillsSettings) -> list[ListedSkill]:
@@ -59,7 +64,9 @@ def show_skill(name: str, root: Path, settings: SkillsSettings, documents: Docum
     )
 
 
-def check_skills(root: Path, settings: SkillsSettings, name: str = "") -> list[CheckedSkill]:
+def check_skills(
+    root: Path, settings: SkillsSettings, name: str = "", environ: Mapping[str, str] = {}
+) -> list[CheckedSkill]:
     """Check all skills, or the one with this name; deleted ones come last."""
     accepted = read_lock(root) or {}
     if name and name not in accepted:
@@ -67,7 +74,7 @@ def check_skills(root: Path, settings: SkillsSettings, name: str = "") -> list[C
     locations = find_skills(root, settings)
     gone = sorted(accepted.keys() - {location.name for location in locations})
     selected = [place for place in locations if place.name == (name or place.name)]
-    checked = [_check_skill(place, root, settings, accepted) for place in selected]
+    checked = [_check_skill(place, root, settings, accepted, environ) for place in selected]
     return checked + [CheckedSkill(one, accepted[one].path, "gone") for one in gone if one == (name or one)]
 
 
@@ -93,12 +100,20 @@ def _load_listed(location: SkillLocation, settings: SkillsSettings) -> ListedSki
 
 
 def _check_skill(
-    location: SkillLocation, root: Path, settings: SkillsSettings, accepted: dict[str, LockEntry]
+    location: SkillLocation,
+    root: Path,
+    settings: SkillsSettings,
+    accepted: dict[str, LockEntry],
+    environ: Mapping[str, str],
 ) -> CheckedSkill:
     try:
         content = load_skill_content(location.name, root, settings)
         state = compare_with_lock(location, accepted)
         findings = tuple(lint_skill(location))
+        availability = (
+            *check_availability(location, content, settings),
+            *check_scripts(read_scripts(content, location.display_path), root, environ),
+        )
     except OstlerError as error:
         return CheckedSkill(location.name, location.path, "broken", error.message)
-    return CheckedSkill(location.name, location.path, state, "", content.warnings, findings)
+    return CheckedSkill(location.name, location.path, state, "", content.warnings, findings, availability)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 _BLOCK = re.compile(
     r"^ {0,3}(?:(`{3,}+)(?P<label>[^`\n]*+)|(~{3,}+)[^\n]*+)(?:\n|\Z)"
-    r"(?P<body>.*?)(?:^ {0,3}(?:\1`*+|\3~*+)[ \t]*+$|\Z)",
+    r"(?P<body>.*?)(?:^ {0,3}(?:\1`*+|\3~*+)[ \t\r]*+$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_PARAGRAPH_END = re.compile(r"\n[ \t]*+\n")
+_PARAGRAPH_END = re.compile(r"\n[ \t\r]*+\n")
 _TICKS = re.compile(r"`+")
 
 

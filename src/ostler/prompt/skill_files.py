@@ -20,8 +20,8 @@ _TITLE = "---\n## Files of this skill"
 _FOR_PROGRAMS = f"""\
 The whole directory of this skill is in `{SKILL}/`, in your working directory: {{path}}
 It is read-only. Paths in the instructions above are relative to it. Read the files that you need. Run \
-scripts from your working directory, such as `python3 {SKILL}/scripts/NAME.py`, and write files there, not in \
-`{SKILL}/`."""
+scripts from your working directory, such as `python3 {SKILL}/scripts/NAME.py`, and write files there, not \
+in `{SKILL}/`."""
 _FOR_MODELS = f"""\
 Read the files that you need with the tool `{READ_SKILL_FILE}`; paths are relative to the directory of this \
 skill. You cannot read binary files, and you cannot run scripts."""

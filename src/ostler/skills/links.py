@@ -27,6 +27,8 @@ def check_links(folder: Path, name: str, path: str, text: str, above: int = 0) -
 
 
 def _exists(folder: Path, name: str, target: str) -> bool:
-    """Return whether a path exists, relative to the skill or to the file; one that leaves it counts."""
+    """Return whether a path exists, relative to the file or to the skill; one that leaves it counts."""
     beside = os.path.normpath(PurePosixPath(name).parent / target)
-    return any(one.startswith("..") or os.path.lexists(folder / one) for one in (target, beside))
+    if beside.startswith("..") or os.path.lexists(folder / beside):
+        return True
+    return not target.startswith("..") and os.path.lexists(folder / target)

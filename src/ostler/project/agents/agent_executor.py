@@ -36,7 +36,12 @@ from ostler.model.state import State
 from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.model.task import Task
 from ostler.model.usage import Usage
-from ostler.project.agents.executor_config import AgentConfig, ExecutorConfig, apply_config, to_settings
+from ostler.project.agents.executor_config import (
+    AgentConfig,
+    ExecutorConfig,
+    apply_config,
+    to_settings,
+)
 from ostler.project.agents.given_client import create_registry
 from ostler.project.execution import (
     ExecutionError,

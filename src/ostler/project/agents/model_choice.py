@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from ostler.calls.models.selector import configured_models, resolve_tier
 from ostler.config.load import Loaded
-from ostler.executors.registry import ALIASES, resolve_name
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.executors.registry import ALIASES, resolve_name, resolve_type
+from ostler.model.model_config import DEFAULT_TIER, ModelConfig, ModelPool
 from ostler.model.task import Task
 
 
@@ -62,9 +62,27 @@ def _match_name(model: str, rows: list[ModelConfig], tiers: Mapping[str, str]) -
 def _create_default(task: Task, loaded: Loaded) -> ModelConfig:
     settings = loaded.settings
     executor = choose_executor(task, loaded)
-    usual = "" if task.is_document else settings.run.model
+    usual = _find_document_model(executor, loaded) if task.is_document else settings.run.model
     model = resolve_tier(task.model or task.tier or usual, settings.tiers)
     return ModelConfig(model or executor, executor, model)
+
+
+def _find_document_model(executor: str, loaded: Loaded) -> str:
+    """Return the tier of [documents], else run.model if it is a tier or belongs to the same executor."""
+    settings = loaded.settings
+    if settings.documents.tier:
+        return settings.documents.tier
+    run = settings.run
+    if run.model in settings.tiers or _is_same_executor(
+        executor, resolve_name(run.executor, settings.executors)
+    ):
+        return run.model
+    # The default tier of a model API; any other agent has a default model of its own.
+    return DEFAULT_TIER if DEFAULT_TIER in settings.tiers and _calls_model_api(executor, loaded) else ""
+
+
+def _calls_model_api(executor: str, loaded: Loaded) -> bool:
+    return resolve_type(executor, loaded.settings.executors) == "model_api"
 
 
 def _is_same_executor(one: str, other: str) -> bool:

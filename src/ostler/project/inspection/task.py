@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import inf
 
 from ostler.config.expect import nearest
+from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, UsageError
+from ostler.model.model_config import BUILT_IN_TIERS
 from ostler.model.task import Task
 from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.inspection.setup import Setup
@@ -20,7 +22,7 @@ def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
         yield UsageError(why)
     if task.role not in AGENTS and task.role not in list_project_roles(setup.root):
         yield UsageError(describe_unknown_role(task.role, setup.root))
-    if task.tier and (reason := explain_unknown_tier(task.tier, setup.settings.tiers)):
+    if task.tier and (reason := explain_unknown_tier(task.tier, setup.settings)):
         yield UsageError(reason)
     if task.timeout_seconds is not None and not 0 < task.timeout_seconds < inf:
         yield UsageError(f"invalid timeout_seconds: expected a number > 0, got {task.timeout_seconds:g}")
@@ -29,16 +31,15 @@ def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
     yield from _find_skill_errors(task, setup)
 
 
-def explain_unknown_tier(tier: str, tiers: Mapping[str, str]) -> str:
-    """Return why a name is no model tier; empty if it is one."""
-    from ostler.llm.client import DEFAULT_MODEL_MAP  # noqa: PLC0415  (few tasks name a tier)
-
-    known = list(dict.fromkeys((*DEFAULT_MODEL_MAP, *tiers)))
+def explain_unknown_tier(tier: str, settings: Settings) -> str:
+    """Return why a name is neither built in, nor in [tiers], nor a name of [[models]]; empty if it is one."""
+    known = (*BUILT_IN_TIERS, *settings.tiers, *(one.name for one in settings.models))
     if tier in known:
         return ""
-    meant = nearest(tier, known)
-    hint = f"did you mean {meant}?" if meant else f"use {', '.join(known)}, or add it to [tiers]"
-    return f"unknown tier {tier!r:.80}; {hint}"
+    near = nearest(tier, known)
+    names = ", ".join(dict.fromkeys(known))
+    hint = f"did you mean {near}?" if near else f'add it to ostler.toml: [tiers] {tier} = "MODEL"'
+    return f"unknown tier {tier!r:.80}: expected one of {names}; {hint}"
 
 
 def _find_skill_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:

@@ -39,7 +39,7 @@ def find_step_errors(
     for path in (step.output.path for step in pipeline.steps if step.output and step.output.path):
         yield from _locate_error(document, path, partial(check_output, root, path, settings.documents))
     for tier in dict.fromkeys(step.tier for step in pipeline.steps if step.tier):
-        if reason := explain_unknown_tier(tier, settings.tiers):
+        if reason := explain_unknown_tier(tier, settings):
             yield document.error(find_value(document, tier), reason)
     for name in dict.fromkeys(name for step in pipeline.steps for name in (step.skill, step.review)):
         if name not in ("", "human", "ai"):

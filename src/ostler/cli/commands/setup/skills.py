@@ -24,6 +24,7 @@ from ostler.project.skills import (
     list_skills,
     show_skill,
 )
+from ostler.prompt.skill_files import format_tree
 from ostler.skills.location import list_missing_folders
 from ostler.skills.lock import LOCK
 
@@ -87,12 +88,12 @@ def show_command(name: str, as_json: bool) -> None:
 @click.option("--accept", is_flag=True, help=f"Accept the current versions and record them in {LOCK}.")
 @json_option
 def check_command(name: str, accept: bool, as_json: bool) -> int:
-    """Check skills for changes since they were accepted, and for risky content.
+    """Check skills for changes since they were accepted, for risky content, and for what agents cannot use.
 
     Exits with 1 when a skill is new, changed, gone or broken.
     """
     root, settings = _load_project()
-    checked = check_skills(root, settings.skills, name)
+    checked = check_skills(root, settings.skills, name, os.environ)
     _print_missing(root, settings)
     if accept:
         checked = accept_skills(root, settings.skills, checked)
@@ -144,9 +145,12 @@ def _format_card(shown: SkillDetails) -> str:
         "state": _STATES[shown.state],
     }
     references = {one.name: _format_size(one.content) for one in content.references}
+    files = [f"  {line}" for line in format_tree(content.files)] if content.has_more_files else []
+    left_out = {one.path: one.reason for one in content.left_out}
     about = [f"  {to_one_line(content.description)}", ""] if content.description else []
     lines = [content.name, "", *about, *_align(facts)]
-    lines += _add_title("references", _align(references)) + _add_title("front matter", _align(content.meta))
+    lines += _add_title("references", _align(references)) + _add_title("files", files)
+    lines += _add_title("not available", _align(left_out)) + _add_title("front matter", _align(content.meta))
     lines += _add_title("warnings", [f"  {to_one_line(warning)}" for warning in content.warnings])
     return "\n".join(lines)
 
@@ -186,6 +190,8 @@ def _print_check(checked: list[CheckedSkill], name: str) -> None:
     remarks = [str(remark) for one in checked for remark in (*one.warnings, *one.findings)]
     if remarks:
         print_text("\n" + "\n".join(to_one_line(remark) for remark in remarks))
+    if notes := [str(note) for one in checked for note in one.availability]:
+        print_text("\nNot usable everywhere:\n" + "\n".join(f"  {to_one_line(note)}" for note in notes))
     open_ones = [one for one in checked if one.state in ("new", "changed", "gone")]
     if open_ones:
         step = " ".join(filter(None, ("ostler skills check", name, "--accept")))
