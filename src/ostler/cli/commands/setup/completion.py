@@ -39,7 +39,7 @@ def command(shell: str, as_json: bool) -> None:
 def add_task_completion(command: click.Command) -> click.Command:
     """Make every parameter of a command that takes a task id complete it."""
     for param in command.params:
-        if (param.metavar or "").strip("[].") == "ID":
+        if (param.metavar or "").strip("[].") in ("ID", "ATTEMPT"):
             param._custom_shell_complete = complete_task  # pyright: ignore[reportPrivateUsage]
     return command
 
