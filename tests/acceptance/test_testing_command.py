@@ -103,6 +103,7 @@ def test_pull_requests_on_the_github_server(world: World, tmp_path: Path) -> Non
         OSTLER_PULL_REQUEST__AUTO_MERGE="true",
     )
     assert "PullRequestCreate" in done.stderr and "note merged on GitHub" in done.stdout
+    assert "[note]" in world.ostler("status").stdout
     assert world.show(task)["pr_url"] == "http://github.localhost/acme/app/pull/1"
     listed = world.program(
         *("testing", "serve-github", "--issue", "Fix the login", "--"),

@@ -43,8 +43,8 @@ def format_row(view: TaskView) -> tuple[str, ...]:
 
 
 def list_marks(view: TaskView) -> list[str]:
-    """Return the code of each warning in brackets; one without a code is in `ostler show`."""
-    return [f"[{one}]" if one in list(WarningCode) else "[warning]" for one in view.warnings]
+    """Return the code of each warning in brackets; one without a code is a note, see `ostler show`."""
+    return [f"[{one}]" if one in list(WarningCode) else "[note]" for one in view.warnings]
 
 
 def describe_state(view: TaskView) -> str:
