@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from test_seed_names_agents import TABLE as AGENTS
-from test_seed_names_documents import TABLE as DOCUMENTS
-from test_seed_names_llm import TABLE as LLM
 from test_seed_names_worker import TABLE as WORKER
 
 import ostler
@@ -19,7 +17,7 @@ PUBLIC = {"CliExecutor", "Executor", "ExecutorRegistry", "ModelSelector", "Worke
 @pytest.mark.parametrize("name", ostler.compat.__all__)
 def test_public_name_is_loaded_on_first_use(name: str) -> None:
     """`from ostler import ...` gives the same object as its module."""
-    homes = {name: home for name, home, _ in (*AGENTS, *WORKER, *LLM, *DOCUMENTS)}
+    homes = {name: home for name, home, _ in (*AGENTS, *WORKER)}
     found = getattr(ostler.compat, name)
     if name in homes:
         assert found is find_name(name, homes[name])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,10 +15,8 @@ from ostler.config.settings import PoolSettings
 from ostler.model.command import Command
 from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig, ModelPool
-from ostler.model.notice import AgentIdle
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.terminal import is_terminal_usable
-from ostler.testing.memory_journal import MemoryJournal
 from ostler.testing.virtual_clock import VirtualClock
 from seed_names import Check, Named, Row, find_name
 
@@ -92,15 +89,6 @@ def pre_prompt_event(event_class: Named, _: Path) -> None:
     assert (event.data.model, event.data.executor, event.data.model_id) == ("sonnet", "claude", "m-1")
 
 
-def publisher(event_publisher: Named, _: Path) -> None:
-    """The journal: notices are in the feed, in order."""
-    journal = MemoryJournal()
-    assert event_publisher in import_module("ostler.store.journal").Journal.__mro__
-    journal.notify(TaskId("t"), 1.0, [AgentIdle(1, 5)])
-    journal.notify(TaskId("t"), 2.0, [AgentIdle(1, 9)])
-    assert [(line.task, line.at) for line in journal.feed()] == [("t", 1.0), ("t", 2.0)]
-
-
 TABLE: list[Row] = [
     ("CliExecutor", "calls.cli_executor", cli_executor),
     ("ModelSelector", "calls.models.selector", model_selector),
@@ -112,7 +100,6 @@ TABLE: list[Row] = [
     ("calculate_backoff_delay", "calls.models.retry", backoff),
     ("get_available_memory_mb", "calls.host", available_memory),
     ("PrePromptEvent", "calls.debugger", pre_prompt_event),
-    ("EventPublisher", "store.journal", publisher),
 ]
 
 

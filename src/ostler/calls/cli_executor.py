@@ -34,7 +34,7 @@ from ostler.executors.registry import ExecutorRegistry, resolve_name
 from ostler.files.atomic import make_private_dir
 from ostler.files.user_state import find_user_state
 from ostler.model.attempt import Attempt
-from ostler.model.ids import TaskId
+from ostler.model.ids import TaskId, adopt_task_id
 from ostler.model.model_config import Login, ModelConfig, ModelPool
 from ostler.model.task import Priority
 from ostler.process.protocol import CommandRunner
@@ -113,7 +113,11 @@ class CliExecutor:
         priority: Priority = "P2",
         timeout_seconds: float | None = None,
     ) -> CallOutcome:
-        """Run one prompt until it succeeds or no model is left; cancelling this stops the agent."""
+        """Run one prompt until it succeeds or no model is left; cancelling this stops the agent.
+
+        Raise UsageError for a `task_id` that is not a plain word.
+        """
+        adopt_task_id(task_id)  # an id is never a path, here as in a project
 
         def build_prompt(_continues_session: bool, failure: str) -> str:
             if not failure:

@@ -228,7 +228,7 @@ class SkillsSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     paths: tuple[Word, ...] = ()  # directories in addition to .agents/skills and .claude/skills
     squads: dict[FolderName, tuple[str, ...]] = {}  # squad -> its skills; overrides the skills' own squads
-    foundation: tuple[str, ...] = ()  # skills whose output is a context file
+    foundation: tuple[str, ...] = ("product-marketing-context",)  # skills whose output is a context file
     locked: bool = False  # true: refuse skills that differ from .agents/skills.lock
     max_skill_bytes: AtLeastOne = 262_144  # maximum size of a SKILL.md
     max_reference_bytes: AtLeastOne = 262_144  # larger files are left out, with a warning

@@ -42,6 +42,16 @@ class SkillContent(Struct, frozen=True):
     meta: dict[str, Any] = {}  # all other front matter
     warnings: tuple[str, ...] = ()
 
+    @property
+    def reference_contents(self) -> tuple[Reference, ...]:
+        """The seed's name of the references, each with path and content."""
+        return self.references
+
+    @property
+    def reference_files(self) -> tuple[str, ...]:
+        """The paths of the references."""
+        return tuple(one.path for one in self.references)
+
 
 def load_skill_content(name: str, root: Path, settings: SkillsSettings = _DEFAULTS) -> SkillContent:
     """Return the skill with this name; raises OstlerError: SKILL_NOT_FOUND, or an error of its SKILL.md."""
