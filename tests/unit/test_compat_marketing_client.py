@@ -25,7 +25,7 @@ from ostler.llm.client import (
     ClaudeResponse,
 )
 from ostler.model.usage import Usage
-from ostler.testing.fake_llm import FakeLlm, Turn, fail, say
+from ostler.testing.fake_llm import Answer, FakeLlm, Turn, fail, say
 
 ASKED = ClaudeRequest("You are brief.", "Hello?", "claude-test", 100)
 E = ExecutionErrorCode
@@ -89,6 +89,24 @@ def test_anthropic_error_mapping(turn: Turn, code: Code, named: ExecutionErrorCo
         error = refusal(anthropic(llm))
     assert (error.code, error.task_id, len(llm.requests)) == (named, "", 1)
     assert isinstance(error.cause, ModelError) and error.cause.code is code
+
+
+def test_anthropic_joins_text_blocks_and_maps_stop_reasons() -> None:
+    """Section 14.2: blocks of other types are skipped; an unknown reason is end_turn."""
+    blocks = ({"type": "text", "text": "One."}, {"type": "hologram"}, {"type": "text", "text": "Two."})
+    reasons = {"max_tokens": "max_tokens", "stop_sequence": "stop_sequence", "sunset": "end_turn"}
+    for sent, mapped in reasons.items():
+        with FakeLlm([Answer(say="Three.", blocks=blocks, stop=sent)]) as llm:
+            response = ask(anthropic(llm))
+        assert (response.content, response.stop_reason) == ("One.\n\nTwo.\n\nThree.", mapped)
+
+
+def test_anthropic_uses_the_default_maximum_of_its_config() -> None:
+    """max_tokens of the request, else defaultMaxTokens."""
+    with FakeLlm([say("Hello.")]) as llm:
+        client = AnthropicClaudeClient(ClaudeClientConfig("sk-test", llm.url, 77))
+        ask(client, ClaudeRequest("", "Hello?", "m"))
+    assert llm.requests[0].body["max_tokens"] == 77
 
 
 def test_anthropic_connection_error_is_a_timeout() -> None:
