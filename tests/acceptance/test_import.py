@@ -195,8 +195,16 @@ def test_task_files_of_older_systems_keep_their_ids(world: World) -> None:
     for name, text in files.items():
         (world.root / name).write_text(text)
     done = world.ostler("import", *files)
-    assert "a.md:2: id TASK-001 is task-001 here" in done.stderr
+    assert "a.md: id TASK-001 is task-001 here" in done.stderr
     assert world.show("TASK-001")["title"] == "One"
     assert world.show(long)["title"] == "Two" and len(world.show(long)["id"]) <= 40
     assert 'external_id: "TASK-001"' in (world.root / ".ostler/tasks/task-001/task.md").read_text()
     assert imported(world, *files) == []
+
+
+def test_a_new_task_from_such_a_file_gets_an_id_of_its_own(world: World) -> None:
+    """`new -f` always adds a task, and does not mention the id of the file."""
+    (world.root / "a.md").write_text("---\nid: TASK-001\ntitle: One\n---\n")
+    done = world.ostler("new", "-f", "a.md")
+    assert done.stdout.startswith("one-") and "TASK-001" not in done.stderr
+    assert "external_id" not in (world.root / f".ostler/tasks/{done.stdout.strip()}/task.md").read_text()

@@ -1,4 +1,4 @@
-"""The clients: the cases of seed 003, section 4.1, with a local server."""
+"""Seed 003, sections 2.2, 4.1, 14, 15 and 17: the clients, with a local server, and the sleep."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ import time
 
 import pytest
 
+from ostler.compat import (
+    AnthropicClaudeClient,
+    ExecutionError,
+    ExecutionErrorCode,
+    MockClaudeClient,
+    ModelError,
+    cancellable_sleep,
+)
 from ostler.errors import Code
-from ostler.llm.anthropic import AnthropicClaudeClient
 from ostler.llm.client import (
     DEFAULT_MODEL_MAP,
     ClaudeClient,
@@ -17,11 +24,8 @@ from ostler.llm.client import (
     ClaudeRequest,
     ClaudeResponse,
 )
-from ostler.llm.failure import ModelError
 from ostler.model.usage import Usage
-from ostler.project.execution import ExecutionErrorCode, to_execution_code
-from ostler.testing.fake_llm import FakeLlm, Turn, fail, say
-from ostler.testing.mocks import MockClaudeClient
+from ostler.testing.fake_llm import Answer, FakeLlm, Turn, fail, say
 
 ASKED = ClaudeRequest("You are brief.", "Hello?", "claude-test", 100)
 E = ExecutionErrorCode
@@ -31,8 +35,8 @@ def ask(client: ClaudeClient, request: ClaudeRequest = ASKED) -> ClaudeResponse:
     return asyncio.run(client.complete(request))
 
 
-def refusal(client: ClaudeClient, request: ClaudeRequest = ASKED) -> ModelError:
-    with pytest.raises(ModelError) as caught:
+def refusal(client: ClaudeClient, request: ClaudeRequest = ASKED) -> ExecutionError:
+    with pytest.raises(ExecutionError) as caught:
         ask(client, request)
     return caught.value
 
@@ -83,14 +87,33 @@ def test_anthropic_error_mapping(turn: Turn, code: Code, named: ExecutionErrorCo
     """Section 14.3: one request for each row, because the retries of the SDK are off."""
     with FakeLlm([turn]) as llm:
         error = refusal(anthropic(llm))
-    assert (error.code, to_execution_code(error.code), len(llm.requests)) == (code, named, 1)
+    assert (error.code, error.task_id, len(llm.requests)) == (named, "", 1)
+    assert isinstance(error.cause, ModelError) and error.cause.code is code
+
+
+def test_anthropic_joins_text_blocks_and_maps_stop_reasons() -> None:
+    """Section 14.2: blocks of other types are skipped; an unknown reason is end_turn."""
+    blocks = ({"type": "text", "text": "One."}, {"type": "hologram"}, {"type": "text", "text": "Two."})
+    reasons = {"max_tokens": "max_tokens", "stop_sequence": "stop_sequence", "sunset": "end_turn"}
+    for sent, mapped in reasons.items():
+        with FakeLlm([Answer(say="Three.", blocks=blocks, stop=sent)]) as llm:
+            response = ask(anthropic(llm))
+        assert (response.content, response.stop_reason) == ("One.\n\nTwo.\n\nThree.", mapped)
+
+
+def test_anthropic_uses_the_default_maximum_of_its_config() -> None:
+    """max_tokens of the request, else defaultMaxTokens."""
+    with FakeLlm([say("Hello.")]) as llm:
+        client = AnthropicClaudeClient(ClaudeClientConfig("sk-test", llm.url, 77))
+        ask(client, ClaudeRequest("", "Hello?", "m"))
+    assert llm.requests[0].body["max_tokens"] == 77
 
 
 def test_anthropic_connection_error_is_a_timeout() -> None:
     """No server listens at the address."""
     with FakeLlm([]) as llm:
         client = anthropic(llm)
-    assert to_execution_code(refusal(client).code) is E.API_TIMEOUT
+    assert refusal(client).code is E.API_TIMEOUT
 
 
 def test_anthropic_already_aborted_sends_nothing() -> None:
@@ -99,7 +122,7 @@ def test_anthropic_already_aborted_sends_nothing() -> None:
     abort.set()
     with FakeLlm([say("Hello.")]) as llm:
         error = refusal(anthropic(llm), ClaudeRequest("", "Hello?", "m", signal=abort))
-    assert (error.code, len(llm.requests)) == (Code.ABORTED, 0)
+    assert (error.code, len(llm.requests)) == (E.ABORTED, 0)
 
 
 # MockClaudeClient
@@ -132,9 +155,20 @@ def test_mock_custom_response_generator_works() -> None:
 def test_mock_set_error_makes_next_call_throw() -> None:
     """Only the next call fails."""
     mock = MockClaudeClient()
-    mock.set_error(ModelError(Code.OVERLOADED, "busy"))
-    assert refusal(mock).code is Code.OVERLOADED
+    mock.set_error(ExecutionError("busy", E.API_OVERLOADED))
+    assert refusal(mock).code is E.API_OVERLOADED
     assert ask(mock).content
+
+
+def test_mock_clear_error_and_an_error_that_stays() -> None:
+    """clear_error() ends it; one_shot=False repeats it."""
+    mock = MockClaudeClient()
+    mock.set_error(ValueError("any error"), one_shot=False)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="any error"):
+            ask(mock)
+    mock.clear_error()
+    assert ask(mock).stop_reason == "end_turn"
 
 
 def test_mock_set_delay_adds_artificial_latency() -> None:
@@ -156,9 +190,9 @@ def test_mock_respects_abort_during_delay() -> None:
         asyncio.get_running_loop().call_later(0.02, abort.set)
         await mock.complete(ClaudeRequest("", "", "m", signal=abort))
 
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ExecutionError) as caught:
         asyncio.run(asyncio.wait_for(scene(), 60))
-    assert (caught.value.code, mock.calls) == (Code.ABORTED, [])
+    assert (caught.value.code, mock.calls) == (E.ABORTED, [])
 
 
 def test_mock_abort_already_set_is_immediate_rejection() -> None:
@@ -166,7 +200,7 @@ def test_mock_abort_already_set_is_immediate_rejection() -> None:
     abort = asyncio.Event()
     abort.set()
     mock = MockClaudeClient()
-    assert refusal(mock, ClaudeRequest("", "", "m", signal=abort)).code is Code.ABORTED
+    assert refusal(mock, ClaudeRequest("", "", "m", signal=abort)).code is E.ABORTED
     assert mock.calls == []
 
 
@@ -177,3 +211,50 @@ def test_mock_multiple_calls_accumulate_in_history() -> None:
     for request in requested:
         ask(mock, request)
     assert mock.calls == requested
+
+
+# cancellableSleep (section 17)
+
+
+def test_sleep_takes_milliseconds() -> None:
+    """It ends after the time, with or without a signal."""
+    began = time.monotonic()
+    asyncio.run(cancellable_sleep(50))
+    asyncio.run(cancellable_sleep(50, asyncio.Event()))
+    assert 0.1 <= time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("delay", [None, 0.01])
+def test_sleep_ends_with_the_signal(delay: float | None) -> None:
+    """Set before or during the sleep: ExecutionError with ABORTED, at once."""
+
+    async def scene() -> None:
+        signal = asyncio.Event()
+        if delay is None:
+            signal.set()
+        else:
+            asyncio.get_running_loop().call_later(delay, signal.set)
+        await asyncio.wait_for(cancellable_sleep(3_600_000, signal), 60)
+
+    with pytest.raises(ExecutionError) as caught:
+        asyncio.run(scene())
+    assert caught.value.code is E.ABORTED
+
+
+# Types of section 1.1
+
+
+def test_config_defaults_and_a_key_that_is_never_printed() -> None:
+    """apiKey, baseUrl?, defaultMaxTokens 4096."""
+    config = ClaudeClientConfig("sk-secret")
+    assert (config.base_url, config.default_max_tokens) == ("", 4096) and "secret" not in repr(config)
+    with pytest.raises(ModelError, match="ANTHROPIC_API_KEY"):
+        AnthropicClaudeClient(ClaudeClientConfig(""))
+
+
+def test_fields_of_request_and_response() -> None:
+    """The names and the order of the seed."""
+    fields = ("system_prompt", "user_message", "model", "max_tokens", "signal")
+    assert ClaudeRequest.__struct_fields__[:5] == fields
+    fields = ("content", "input_tokens", "output_tokens", "stop_reason")
+    assert ClaudeResponse.__struct_fields__[:4] == fields

@@ -249,6 +249,17 @@ def test_result_and_exit_decide(result: dict[str, Any], exit: Exit, code: Code |
     assert ended.code is code, ended.message
 
 
+@pytest.mark.parametrize(("status", "final"), [(400, True), (422, True), (409, False), (529, False)])
+def test_a_rejected_request_is_final(status: int, final: bool, program: str) -> None:
+    """K12: the same request would be rejected again."""
+    runner = MockCommandRunner(
+        [result_line(is_error=True, api_error_status=status, result="no")], Exit(1, 1.0)
+    )
+    executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
+    ended, _ = run(executor, "spawn", AgentCall("i", "p", SESSION))
+    assert (ended.code is not None, ended.final) == (True, final)
+
+
 @pytest.mark.parametrize(
     ("exit", "code"),
     [

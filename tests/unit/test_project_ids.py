@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 from executor_world import ExecutorWorld
 from ostler import Ostler
+from ostler.calls.cli_executor import CliExecutor
+from ostler.calls.plugins import PluginRegistry
+from ostler.config.settings import Settings
 from ostler.errors import OstlerError, UsageError
 from ostler.model.call import SessionStarted
 from ostler.model.ids import TaskId, adopt_task_id, is_task_id
@@ -19,7 +23,9 @@ from ostler.project.agents.agent_session import create_session
 from ostler.project.agents.stored_session import LOG, find_session, output_path, rename_session, save_session
 from ostler.project.pipelines.file import read_pipeline
 from ostler.project.project import Project
+from ostler.testing.mocks import MockCommandRunner
 
+LOGGER = logging.getLogger(__name__)
 BAD = [
     "../../../evil",
     "..",
@@ -122,3 +128,14 @@ def test_a_path_is_not_adopted(bad: str) -> None:
 def test_two_long_ids_stay_apart() -> None:
     """The tail depends on the whole id."""
     assert adopt_task_id("x" * 50) != adopt_task_id("x" * 51)
+
+
+@pytest.mark.parametrize("bad", ["../../../evil", "/tmp/evil", " ", "-rf", ""])
+def test_a_call_without_a_project_refuses_it_too(bad: str, tmp_path: Path) -> None:
+    """CliExecutor.execute raises UsageError and starts nothing."""
+    runner = MockCommandRunner()
+    executor = CliExecutor(Settings(), runner, PluginRegistry(LOGGER), LOGGER, home=tmp_path)
+    with pytest.raises(UsageError, match="invalid task id"):
+        asyncio.run(executor.execute("Say hello", task_id=bad))
+    executor.close()
+    assert runner.commands == []

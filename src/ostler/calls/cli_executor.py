@@ -37,7 +37,7 @@ from ostler.executors.registry import ExecutorRegistry, resolve_name
 from ostler.files.atomic import make_private_dir
 from ostler.files.user_state import find_user_state
 from ostler.model.attempt import Attempt
-from ostler.model.ids import TaskId
+from ostler.model.ids import TaskId, adopt_task_id
 from ostler.model.model_config import Login, ModelConfig, ModelPool
 from ostler.model.task import PriorityName, to_priority
 from ostler.process.protocol import CommandRunner
@@ -126,8 +126,9 @@ class CliExecutor:
 
         Any number of executions can run at the same time. `execution_id` names this one for `kill`; without
         it, `executions` shows the id that it gets. Expected failures are in the outcome; raises UsageError
-        for an invalid argument.
+        for an invalid argument, such as a `task_id` that is a path.
         """
+        adopt_task_id(task_id)  # an id is never a path, here as in a project
         check_call(prompt, cwd, priority, timeout_seconds)
         execution_id = execution_id or self._executions.make_id(task_id)
 

@@ -53,7 +53,8 @@ def _read_task_file(title: str, file: str) -> Task:
     if found.schedule:
         print_hint(f"{found.schedule.location}: the schedule is ignored here; ostler worker uses it")
     # A task of its own, independent of the id in the file.
-    return replace(found.task, title=title or found.task.title, id=TaskId(""), source="", start_commit="")
+    own = {"id": TaskId(""), "external_id": "", "source": "", "start_commit": ""}
+    return replace(found.task, title=title or found.task.title, **own)
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from hashlib import blake2b
 from typing import NewType
 
 from ostler.errors import UsageError
@@ -42,6 +41,8 @@ def adopt_task_id(text: str) -> TaskId:
         return TaskId(lower)
     if not _FOREIGN_ID.fullmatch(text):
         return require_task_id(text)
+    from hashlib import blake2b  # noqa: PLC0415  (only an import of tasks needs it)
+
     tail = make_id_tail(blake2b(text.encode(), digest_size=4).digest())
     return TaskId(f"{_to_slug(text)[: _LONGEST - len(tail) - 1].rstrip('-')}-{tail}")
 

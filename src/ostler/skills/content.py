@@ -58,6 +58,16 @@ class SkillContent(Struct, frozen=True):
         in_prompt = {FILE, *(f"{REFERENCES}/{one.name}" for one in self.references)}
         return bool(self.left_out) or any(one.path not in in_prompt for one in self.files)
 
+    @property
+    def reference_contents(self) -> tuple[Reference, ...]:
+        """The seed's name of the references, each with path and content."""
+        return self.references
+
+    @property
+    def reference_files(self) -> tuple[str, ...]:
+        """The paths of the references."""
+        return tuple(one.path for one in self.references)
+
 
 def load_skill_content(name: str, root: Path, settings: SkillsSettings = _DEFAULTS) -> SkillContent:
     """Return the skill with this name; raises OstlerError: SKILL_NOT_FOUND, or an error of its SKILL.md."""

@@ -54,6 +54,8 @@ def _read(file: str, root: Path, read: ReadText) -> FoundTask:
 
 
 def _make_notes(parsed: TaskFile, where: str) -> Iterator[str]:
+    if parsed.task.id and parsed.task.external_id:
+        yield f"{where}: id {parsed.task.external_id} is {parsed.task.id} here"
     if parsed.status in TERMINAL:
         yield f"{where} is {parsed.status}: skipped"
     if parsed.schedule:

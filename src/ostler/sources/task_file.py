@@ -134,7 +134,6 @@ class _FrontMatterParser:
             self.errors.append(self._locate(path, f"{path[-1]}: {error.message}; {error.hint}"))
         else:
             facts.setdefault("external_id", value)
-            self.notes.append(self._locate(path, f"{path[-1]} {value} is {facts['id']} here"))
 
     def _take_status(self, path: Path, value: object) -> None:
         try:

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -58,13 +59,20 @@ _NO_OVERRIDES = AgentConfig()
 _ABORTED = "aborted by its caller"
 
 
+class HasRoot(Protocol):
+    """An object of a project."""
+
+    root: Path
+
+
 class AgentExecutor:
     """Executes tasks with one client; stateless, so that many executions can run in parallel."""
 
     def __init__(
         self,
         client: ClaudeClient,
-        project: Project | Path | str | None = None,  # None: config.project_root
+        # A project, a path, or an object with the path, such as WorkspaceManager; None: config.project_root
+        project: Project | Path | str | HasRoot | None = None,
         config: ExecutorConfig | None = None,
         *,
         environ: Mapping[str, str] | None = None,
@@ -240,5 +248,11 @@ def _aborted() -> OstlerError:
     return OstlerError(Code.ABORTED, f"{_ABORTED} before the start")
 
 
-def _root_of(project: Project | Path | str) -> Path:
-    return project.layout.root if isinstance(project, Project) else Path(project)
+def _root_of(project: Project | Path | str | HasRoot) -> Path:
+    match project:
+        case Project():
+            return project.layout.root
+        case Path() | str():
+            return Path(project)
+        case _:
+            return project.root

@@ -67,7 +67,7 @@ def find_pipeline(text: str, root: Path) -> Path:
         if near
         else f"create {FOLDER / text}.yaml"
         if known == []
-        else ", ".join(known)
+        else f"use one of {', '.join(known)}"
     )
     raise UsageError(f"no pipeline {text}", hint)
 
