@@ -98,6 +98,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     login_command: str | None = None
     obstacle: GateObstacle | None = None
     pending_settings: tuple[str, ...] = ()
+    purged_at: str | None = None
 
 
 class Advice(Struct, frozen=True):
@@ -122,6 +123,7 @@ def situation_of(view: TaskView) -> Situation:
         login_command=view.login_command,
         obstacle=view.obstacle,
         pending_settings=view.pending_settings,
+        purged_at=view.purged_at,
     )
 
 
@@ -148,6 +150,8 @@ def next_step(view: TaskView) -> str:
 
 def _find(task: Situation) -> tuple[str, Asks | None]:
     status, code = task.status, task.code
+    if task.purged_at:
+        return "", None
     asks = _ASKS.get(status)
     if code is Code.GATE_UNRUNNABLE and status is _S.BLOCKED and task.obstacle:
         return _OBSTACLES[task.obstacle] + _RUN_GATE_AGAIN, "approve"

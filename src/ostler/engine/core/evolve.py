@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ostler.engine.core.decide import decide, step_for_stage
 from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_proposal, rewind_to
+from ostler.engine.core.disposal import apply_disposal
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
 from ostler.engine.core.left import add_details, forget_details, set_left
 from ostler.engine.core.moves import (
@@ -44,6 +45,7 @@ from ostler.model.event import (
     Record,
     SettingsAccepted,
     StepFailed,
+    TaskArchived,
     TaskBlocked,
     TaskCancelled,
     TaskClaimed,
@@ -54,10 +56,13 @@ from ostler.model.event import (
     TaskFailed,
     TaskHeld,
     TaskPaused,
+    TaskPurged,
     TaskRebuilt,
     TaskReleased,
+    TaskRemoved,
     TaskReopened,
     TaskStarted,
+    TaskUnarchived,
     UsageEvent,
     WorkspaceReleased,
 )
@@ -173,7 +178,7 @@ def _fold(state: State, record: Record) -> State:
             released = replace(released, warnings=add_warnings(state, notes))
             return released if event.left is None else set_left(released, event.left)
         case TaskReopened():
-            return _apply_reopened(state, event)
+            return replace(_apply_reopened(state, event), archived_at=None)
         case TaskEdited():
             return _apply_edited(state, event)
         case DecisionRecorded():
@@ -182,6 +187,8 @@ def _fold(state: State, record: Record) -> State:
             return apply_accepted(state, event)
         case TaskRebuilt():
             return _apply_rebuilt(state, event)
+        case TaskArchived() | TaskUnarchived() | TaskRemoved() | TaskPurged():
+            return apply_disposal(state, event, record.at)
         case TaskCreated():
             raise OutOfOrder(f"{state.task}: duplicate task_created")
         case Raw():

@@ -113,11 +113,13 @@ def rebuild_task(project: Project, task: Task, folder: Path) -> RebuiltTask:
 def restore_files(project: Project) -> None:
     """Write task.md and state.yaml of each task that lacks them; the rest of its directory is lost."""
     for row in project.journal.rows():
-        folder = project.layout.task(row.id)
+        folder, state = project.layout.task(row.id), decode_state(row)
+        if state.purged_at is not None:
+            continue
         if not (folder / "task.md").exists():
             write_task_file(project.task(row.id), project.layout)
         if not (folder / "state.yaml").exists():
-            write_state_file(decode_state(row), project.layout)
+            write_state_file(state, project.layout)
 
 
 def _warn(project: Project, task: TaskId, found: _StateFile) -> TaskRebuilt:

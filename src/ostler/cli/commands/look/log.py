@@ -13,6 +13,7 @@ from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.log_lines import LogRenderer, LogStyle, log_style_for
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.errors import UsageError
+from ostler.project.decisions.dispose import describe_purged
 from ostler.views.attempt_log import log_path, read_log
 from ostler.views.transcript import Transcript, list_transcripts, read_from
 
@@ -27,6 +28,8 @@ def command(task: str, follow: bool, attempt: int | None, full: bool, as_json: b
     """Show what a task's agent wrote and which tools it used, attempt by attempt."""
     with open_project() as project:
         found = project.resolve(task)
+        if (state := project.state(found)).purged_at is not None:
+            raise UsageError(f"{describe_purged(state)}: its logs are deleted", f"ostler show {found}")
         directory = project.layout.task(found)
         reader = _JsonPrinter() if as_json else _TextPrinter(log_style_for(sys.stdout, full))
         while True:

@@ -96,6 +96,10 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "warnings": "\n".join(list_warnings(view)),
         "created": view.created_at,
         "updated": view.updated_at,
+        "archived": view.archived_at or "",
+        "purged": f"{view.purged_at}; its prompts, transcripts and other files are deleted"
+        if view.purged_at
+        else "",
     }
     lines = [f"{view.id}  {escape_controls(view.title)}", ""]
     lines += [
