@@ -19,6 +19,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Work": {
         "new": ("new", "Create a task"),
         "edit": ("edit", "Edit an open task, in your editor or with options"),
+        "set": ("set_fields", "Set fields of an open task, for scripts"),
         "shell": ("shell", "Open a shell in a task's worktree"),
         "attach": ("attach", "Continue a task's session in the agent's own program"),
         "run": ("run", "Run tasks until each one ends or needs you"),

@@ -135,6 +135,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     held: bool = False  # a proposal that waits for a person
     obstacle: GateObstacle | None = None  # why a gate could not run, after GATE_UNRUNNABLE
     login_command: str | None = None  # logs in to the agent, after AUTH_FAILED
+    changed_files: tuple[str, ...] = ()  # files of the task that a person changed, in words
     archived_at: str | None = None  # lists leave it out since then
     purged_at: str | None = None  # its files are deleted since then
     removed_at: str | None = None  # only in the result of `ostler rm`

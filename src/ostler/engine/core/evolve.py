@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from typing import assert_never
 
 from msgspec import Raw
@@ -118,10 +120,16 @@ def evolve(state: State, record: Record) -> State:
 
 def fold(records: list[Record]) -> State:
     """Return the state after all records of a task."""
+    return deque(list_states(records), maxlen=1).pop()
+
+
+def list_states(records: list[Record]) -> Iterator[State]:
+    """Yield the state after each record of a task."""
     state = begin(records[0])
+    yield state
     for record in records[1:]:
         state = evolve(state, record)
-    return state
+        yield state
 
 
 def _fold(state: State, record: Record) -> State:

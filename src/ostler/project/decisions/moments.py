@@ -31,5 +31,14 @@ def parse_age(text: str, option: str = "age") -> float:
     return age
 
 
+def parse_start(text: str, option: str = "not_before") -> float:
+    """Return the earliest start of a task; raise UsageError for an invalid time."""
+    try:
+        return read_time(text)
+    except ValueError:
+        expected = "expected a time such as 18:30, 2030-01-31 or 2030-01-31T18:30Z"
+        raise UsageError(f'invalid {option} "{text:.80}": {expected}') from None
+
+
 def _parse(text: str) -> float | None:
     return parse_duration(text.strip()) if _AGE.fullmatch(text.strip()) else None

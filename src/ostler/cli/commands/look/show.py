@@ -7,6 +7,7 @@ import sys
 import time
 
 import click
+from msgspec.structs import replace
 
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.cost_text import describe_total
@@ -28,6 +29,8 @@ from ostler.model.sandbox import describe_sandbox
 from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
 from ostler.project.limits import add_start_hold
+from ostler.project.project import Project
+from ostler.project.tasks.edited_file import describe_hand_edits
 from ostler.views.cost.summary import AttemptCost, CostLine, add
 from ostler.views.gate_check import describe_control, describe_isolation
 from ostler.views.next_step import next_step
@@ -47,7 +50,7 @@ _MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate ha
 def command(task: str, as_json: bool) -> None:
     """Show one task in full: status, result, phases and attempts."""
     with open_project() as project:
-        view = add_start_hold(project.show(project.resolve(task)), project, os.environ, time.time())
+        view = show_task(project, project.resolve(task), time.time())
         budget_usd = project.task_budget(TaskId(view.id))
     if as_json:
         print_json(task_json(view))
@@ -72,6 +75,13 @@ def command(task: str, as_json: bool) -> None:
         print_text(f"\nNext: {step}")
 
 
+def show_task(project: Project, task: TaskId, now: float) -> TaskView:
+    """Return the task with the files of it that a person changed, and why no run starts it."""
+    view = add_start_hold(project.show(task), project, os.environ, now)
+    changed = describe_hand_edits(project, project.task(task), project.state(task))
+    return replace(view, changed_files=changed)
+
+
 def format_card(view: TaskView, budget_usd: float | None = None) -> str:
     status = paint(view.status, STATUS_COLOURS.get(view.status, ""), use_colour(sys.stdout))
     facts = {
@@ -94,6 +104,7 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "tokens": format_usage(view.usage),
         "cost": format_cost(view.attempts, budget_usd),
         "warnings": "\n".join(list_warnings(view)),
+        "changed": "\n".join(view.changed_files),
         "created": view.created_at,
         "updated": view.updated_at,
         "archived": view.archived_at or "",
