@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "diff": ("diff", "Show what a task changed"),
         "cost": ("cost", "Show tokens and cost by task, day, model or phase"),
         "limits": ("limits", "Show how much of each account's limits is used"),
+        "machine": ("machine", "Show memory, worker slots and running attempts"),
         "watch": ("watch", "Watch all tasks live and act on them with keys"),
         "export": ("export", "Export a task as NDJSON, ATIF or one HTML page"),
     },

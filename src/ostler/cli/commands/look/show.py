@@ -46,11 +46,20 @@ _MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate ha
 
 @click.command("show")
 @click.argument("task", metavar="ID")
+@click.option("--files", is_flag=True, help="List its files: prompts, transcripts, output of gates.")
+@click.option("--file", metavar="PATH", help="Print one of these files.")
+@click.option("--timeline", is_flag=True, help="List its phases, attempts, tools and waits over time.")
 @json_option
-def command(task: str, as_json: bool) -> None:
+def command(task: str, files: bool, file: str | None, timeline: bool, as_json: bool) -> None:
     """Show one task in full: status, result, phases and attempts."""
+    if files + (file is not None) + timeline > 1:
+        raise click.UsageError("use one of --files, --file and --timeline")
     with open_project() as project:
-        view = show_task(project, project.resolve(task), time.time())
+        found = project.resolve(task)
+        if files or file is not None or timeline:
+            _print_part(project, found, file, timeline, as_json)
+            return
+        view = show_task(project, found, time.time())
         budget_usd = project.task_budget(TaskId(view.id))
     if as_json:
         print_json(task_json(view))
@@ -73,6 +82,18 @@ def command(task: str, as_json: bool) -> None:
         print_text(f"\nSettings that this task does not use until: ostler config accept\n{lines}")
     if step := next_step(view):
         print_text(f"\nNext: {step}")
+
+
+def _print_part(project: Project, task: TaskId, file: str | None, timeline: bool, as_json: bool) -> None:
+    # Most calls print the task itself.
+    from ostler.cli.commands.look.artifacts import print_file, print_files, print_timeline  # noqa: PLC0415
+
+    if file is not None:
+        print_file(project, task, file, as_json)
+    elif timeline:
+        print_timeline(project, task, as_json)
+    else:
+        print_files(project, task, as_json)
 
 
 def show_task(project: Project, task: TaskId, now: float) -> TaskView:
