@@ -15,8 +15,8 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output
+from ostler.project.artifacts import task_view
 from ostler.project.decisions.moments import parse_since
-from ostler.project.limits import add_start_hold
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
 from ostler.project.tasks import edit
@@ -74,8 +74,7 @@ def list_tasks(site: Site, project: Project, request: RequestParts[TasksQuery, E
 
 
 def show_task(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> TaskView:
-    view = project.show(find_task(project, request.path["task"]))
-    return add_start_hold(view, project, os.environ, time.time())
+    return task_view.show_task(project, find_task(project, request.path["task"]), os.environ, time.time())
 
 
 def show_request(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> RequestView:

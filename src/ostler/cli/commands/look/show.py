@@ -7,7 +7,6 @@ import sys
 import time
 
 import click
-from msgspec.structs import replace
 
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.cost_text import describe_total
@@ -28,9 +27,8 @@ from ostler.model.ids import TaskId
 from ostler.model.sandbox import describe_sandbox
 from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
-from ostler.project.limits import add_start_hold
+from ostler.project.artifacts.task_view import show_task
 from ostler.project.project import Project
-from ostler.project.tasks.edited_file import describe_hand_edits
 from ostler.views.cost.summary import AttemptCost, CostLine, add
 from ostler.views.gate_check import describe_control, describe_isolation
 from ostler.views.next_step import next_step
@@ -59,7 +57,7 @@ def command(task: str, files: bool, file: str | None, timeline: bool, as_json: b
         if files or file is not None or timeline:
             _print_part(project, found, file, timeline, as_json)
             return
-        view = show_task(project, found, time.time())
+        view = show_task(project, found, os.environ, time.time())
         budget_usd = project.task_budget(TaskId(view.id))
     if as_json:
         print_json(task_json(view))
@@ -94,13 +92,6 @@ def _print_part(project: Project, task: TaskId, file: str | None, timeline: bool
         print_timeline(project, task, as_json)
     else:
         print_files(project, task, as_json)
-
-
-def show_task(project: Project, task: TaskId, now: float) -> TaskView:
-    """Return the task with the files of it that a person changed, and why no run starts it."""
-    view = add_start_hold(project.show(task), project, os.environ, now)
-    changed = describe_hand_edits(project, project.task(task), project.state(task))
-    return replace(view, changed_files=changed)
 
 
 def format_card(view: TaskView, budget_usd: float | None = None) -> str:
